@@ -41,7 +41,8 @@ Status check_kind(mode_t mode) {
   if (S_ISDIR(mode)) return Status(Code::kIo, "it is a folder, not a regular file");
   return error(Code::kIo,
                "it is a %s, not a regular file: save what it gives as a file and name that",
-               S_ISFIFO(mode)   ? "pipe"
+               S_ISLNK(mode)    ? "symbolic link"
+               : S_ISFIFO(mode) ? "pipe"
                : S_ISSOCK(mode) ? "socket"
                                 : "device");
 }
@@ -52,13 +53,17 @@ RegularFile::~RegularFile() {
   if (fd_ >= 0) close(fd_);
 }
 
-Status RegularFile::open(const char* path) {
+Status RegularFile::open(const char* path) { return open_at(AT_FDCWD, path, true); }
+Status RegularFile::open_in(int folder, const char* name) { return open_at(folder, name, false); }
+
+Status RegularFile::open_at(int folder, const char* path, bool follow) {
   struct stat st;
   // Looked at first, as some devices act when they are opened; then once more, as another file may
   // have been put there since. Nor is that one waited for.
-  if (stat(path, &st) != 0) return failed(errno);
+  if (fstatat(folder, path, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) != 0) return failed(errno);
   WICK_TRY(check_kind(st.st_mode));
-  fd_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  fd_ = openat(folder, path,
+               O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
   if (fd_ < 0) return failed(errno);
   if (fstat(fd_, &st) != 0) return failed(errno);
   size_ = static_cast<uint64_t>(st.st_size);

@@ -20,6 +20,8 @@ class RegularFile {
 
   // Once per object. kNotFound, kIo; the text says why, and not which: callers name the file.
   Status open(const char* path);
+  // `name` in the open folder `folder`, itself and nothing that a link leads to.
+  Status open_in(int folder, const char* name);
   int fd() const { return fd_; }
   uint64_t size() const { return size_; }  // when it was opened
   // The descriptor becomes the caller's to close.
@@ -33,6 +35,8 @@ class RegularFile {
   bool is_local() const;
 
  private:
+  Status open_at(int folder, const char* path, bool follow);
+
   int fd_ = -1;
   uint64_t size_ = 0;
 };

@@ -26,6 +26,7 @@ using onnx::ModelProto;
 using onnx::NodeProto;
 using onnx::TensorProto;
 using test::error_of;
+using testing::AllOf;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
@@ -385,12 +386,38 @@ TEST(External, OnlyAPlainFileInTheModelsFolderIsRead) {
   EXPECT_THAT(error((folder / "model" / "inside").string()), HasSubstr("relative path"));
   for (const char* link : {"link", "link-inside", "up/secret"})
     EXPECT_THAT(error(link), HasSubstr("symbolic link")) << link;
-  EXPECT_THAT(error("none"), HasSubstr("no such file"));
-  EXPECT_THAT(error("sub"), HasSubstr("is no file"));
+  EXPECT_THAT(error("none"), HasSubstr("cannot open 'none': No such file"));
+  EXPECT_THAT(error("none/inside"), HasSubstr("cannot open 'none/inside': No such file"));
+  EXPECT_THAT(error("inside/none"), HasSubstr("Not a directory"));
+  EXPECT_THAT(error("sub"), HasSubstr("it is a folder, not a regular file"));
+  EXPECT_THAT(error("sub/"), HasSubstr("cannot open 'sub/'"));
   ASSERT_EQ(mkfifo((folder / "model" / "pipe").c_str(), 0600), 0);
-  EXPECT_THAT(error("pipe"), HasSubstr("is no file"));
+  EXPECT_THAT(error("pipe"), HasSubstr("it is a pipe, not a regular file"));
   for (const auto& [path, refusal] : test::NotFiles(".onnx"))
     EXPECT_THAT(error_of([&] { import_onnx(path); }), HasSubstr(refusal));
+}
+
+// The loader of programs refuses them: so does who makes programs.
+TEST(Types, SizesThatNoProgramMayHaveAreRefused) {
+  auto error = [](std::vector<int64_t> dims) {
+    ModelProto model = model_of(17);
+    GraphProto& g = *model.mutable_graph();
+    auto& x = *g.add_input();
+    x.set_name("big");
+    x.mutable_type()->mutable_tensor_type()->set_elem_type(1);
+    for (int64_t d : dims)
+      x.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(d);
+    add(g, "Relu", {"big"}, {"y"});
+    g.add_output()->set_name("y");
+    return error_of([&] { read(model); });
+  };
+  EXPECT_EQ(error({int64_t{1} << 50, 3}), "no error");
+  EXPECT_EQ(error({-1, int64_t{1} << 50}), "no error");
+  for (const auto& dims : std::vector<std::vector<int64_t>>{{int64_t{1} << 62},
+                                                            {INT64_MAX},
+                                                            {0, int64_t{1} << 62},
+                                                            {int64_t{1} << 32, int64_t{1} << 31}})
+    EXPECT_THAT(error(dims), AllOf(HasSubstr("big"), HasSubstr("is too large")));
 }
 
 // raw_data and the lists of numbers, which hold narrow types in wider ones and pack the 4- and

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,15 +12,17 @@
 #include <fstream>
 #include <map>
 
+#include "exporter/onnx/file/two_files.h"
 #include "tests/exporter/model_builder.h"
 #include "tests/support/error_of.h"
 #include "tests/support/where.h"
 
 namespace {
-int g_renames = 0, g_fails_at = 0;  // 0: none
+int g_renames = 0, g_fails_at = 0, g_dies_after = -1;  // 0: none; -1: never
 }  // namespace
 
 extern "C" int rename(const char* from, const char* to) noexcept {
+  if (g_renames == g_dies_after) _exit(0);
   if (++g_renames == g_fails_at) {
     errno = EIO;
     return -1;
@@ -67,6 +70,39 @@ struct TwoFiles : testing::Test {
   }
   fs::path folder;
 };
+
+// Killed between two of its renames, the writer leaves what the next one puts back or removes.
+TEST_F(TwoFiles, WhatAKilledWriterLeftIsPutBack) {
+  for (int renames : {0, 1, 2, 3}) {
+    ASSERT_EQ(write(1), "no error");
+    const pid_t child = fork();
+    if (child == 0) {
+      g_dies_after = renames;
+      write(2);
+      _exit(1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << renames;
+    onnx::restore_both((folder / "m.onnx.data").string(), (folder / "m.onnx").string());
+    EXPECT_EQ(weight(), 1) << renames;
+    EXPECT_EQ(write(3), "no error");
+    EXPECT_EQ(weight(), 3) << renames;
+    EXPECT_EQ(files().size(), 2u) << renames;
+  }
+  // Both new ones are in their places: the old ones go.
+  ASSERT_EQ(write(1), "no error");
+  for (const char* name : {"m.onnx", "m.onnx.data"}) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    std::ofstream(folder / (std::string(name) + ".old." + std::to_string(child) + ".0")) << "old";
+  }
+  EXPECT_EQ(files().size(), 4u);
+  onnx::restore_both((folder / "m.onnx.data").string(), (folder / "m.onnx").string());
+  EXPECT_EQ(files().size(), 2u);
+  EXPECT_EQ(weight(), 1);
+}
 
 TEST_F(TwoFiles, TheFirstExportLeavesBothOrNothing) {
   for (int fails_at : {1, 2}) {

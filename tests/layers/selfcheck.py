@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Plants one violation at a time in a scratch tree and requires check_includes.py, check_shape_reads.py or
-check_onnx_tables.py to name it; the same tree without the violation must pass."""
+"""Plants one violation at a time in a scratch tree and requires check_includes.py, check_shape_reads.py,
+check_doors.py or check_onnx_tables.py to name it; the same tree without the violation must pass."""
 
 import os
 import sys
@@ -8,6 +8,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+import check_doors  # noqa: E402
 import check_facts  # noqa: E402
 import check_includes  # noqa: E402
 import check_onnx_tables  # noqa: E402
@@ -69,6 +70,13 @@ PLANTED = [
 ]
 
 
+DOORS = [
+    ("trainer/loop/bad.cc", '  Json state = Json::parse(text);\n'),
+    ("tools/lib/bad.cc", '  auto doc = nlohmann::json::parse(text, nullptr, false);\n'),
+    ("tools/wick/bad.cc", '  fmt::print("{}\\n", name);\n'),
+    ("tools/wick/bad.cc", '  std::fputs(name, stdout);\n'),
+    ("tools/lib/bad.h", '  std::cout << name;\n'),
+]
 READS = [
     ("runtime/kernels/bad.cc", "  int64_t axis = *in[1].as<int64_t>();\n"),
     ("runtime/kernels/bad.cc", "  const int32_t* axes = axes_view->as<int32_t>();\n"),
@@ -153,9 +161,10 @@ def main():
         write(root, {"graph/passes/good.cc": "  out[0].as<int64_t>()[0] = int_at(in[1], 0);  // as<int64_t>() no\n"})
         failed += plant(root, check_shape_reads, READS, ":")
         failed += plant(root, check_facts, FACTS, ":")
+        failed += plant(root, check_doors, DOORS, ":1: ")
         write(root, OPERATORS)
         failed += plant(root, check_onnx_tables, TABLES, ":1: a table of 5")
-    print(f"{4 + len(PLANTED) + len(READS) + len(FACTS) + len(TABLES) - failed} passed, {failed} failed")
+    print(f"{5 + len(PLANTED) + len(DOORS) + len(READS) + len(FACTS) + len(TABLES) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

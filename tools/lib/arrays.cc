@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "exporter/onnx/onnx.h"
@@ -12,7 +11,7 @@
 #include "tools/lib/model.h"
 #include "tools/lib/text.h"
 #include "tools/lib/usage.h"
-#include "trainer/checkpoint/json_text.h"
+#include "trainer/checkpoint/json.h"
 #include "trainer/data/npy.h"
 #include "wick/error.h"
 
@@ -50,14 +49,16 @@ HostTensor read_strings(const std::string& path) {
   std::string text;
   check_status(read_regular_file(path.c_str(), &text));
   try {
-    const auto json = json_of(text, "the list of strings");
+    const auto json = read_json(text, "its JSON");
     Shape shape;
     std::vector<std::string> strings;
     if (!json.is_object()) {
       flatten(json, 0, &shape, &strings);
     } else {
-      for (int64_t d : json.at("shape").get<std::vector<int64_t>>()) shape.push_back(d);
-      strings = json.at("strings").get<std::vector<std::string>>();
+      const JsonPlace place(json, "its JSON"), dims = place.at("shape"), all = place.at("strings");
+      if (dims.size() > kMaxRank) dims.refuse("a list of at most 8 sizes");
+      for (size_t i = 0; i < dims.size(); ++i) shape.push_back(dims.at(i).integer(0, INT64_MAX));
+      for (size_t i = 0; i < all.size(); ++i) strings.push_back(all.at(i).text());
     }
     auto bytes = checked_bytes(shape, dtype_bits(DType::kString));
     if (!bytes.ok() || *bytes != strings.size() * sizeof(StringRef))

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/core/atomic_file.h"
+#include "runtime/core/unfinished.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -51,7 +51,7 @@ void watch(double seconds) {
     kill(getpid(), SIGINT);
   }
   sleep_until(g_deadline_ns + (saves ? kToSave : kToEndAlone));
-  AtomicFile::abandon_all();
+  remove_unfinished();
   say(fmt::format("wick: the time is up (--timeout {:g}){}\n", seconds,
                   saves ? ", and saving the work took too long" : ""));
   _exit(1);

@@ -6,11 +6,11 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "tools/lib/arrays.h"
 #include "tools/lib/scratch_folder.h"
 #include "tools/lib/text.h"
+#include "trainer/checkpoint/json.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -108,7 +108,7 @@ OnnxRuntimeValues onnxruntime_values(const std::string& model,
   OnnxRuntimeValues all;
   for (size_t i = 0; i < names.size(); ++i)
     all.values.push_back(read_array(scratch.file(fmt::format("value.{}.npy", i))));
-  all.ran = nlohmann::json::parse(f.out.substr(f.out.rfind("\n{") + 1));
+  all.ran = read_json(f.out.substr(f.out.rfind("\n{") + 1), "ort_run.py");
   return all;
 }
 
@@ -120,7 +120,7 @@ double bench_onnxruntime(const std::string& model, const HostTensor& input, int 
   Finished f = shell(command(model, fmt::format("--input {} --bench --threads {} --seconds {}",
                                                 shell_quote(file), threads, seconds)));
   if (f.code != 0) throw Error(fmt::format("ONNX Runtime: {}", f.out));
-  return nlohmann::json::parse(f.out.substr(f.out.find('{'))).at("median_ms").get<double>();
+  return read_json(f.out.substr(f.out.find('{')), "ort_run.py").at("median_ms").get<double>();
 }
 
 }  // namespace wick::tool

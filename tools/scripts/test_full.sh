@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz milestones images quantized export soak kills timing aarch64 bits32 sabotage injected)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz faults milestones images quantized export soak kills timing aarch64 bits32 sabotage injected)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -40,6 +40,7 @@ run_part() {
       echo "1 passed, 0 failed"
       ;;
     seeds) tools/scripts/test.sh -- -L '^seeds$' ;;
+    faults) tools/scripts/test.sh -- -L '^faults$' ;;
     # The README's commands over all images of Fashion-MNIST.
     readme) tools/scripts/test.sh -- -L '^readme$' ;;
     # Every call of Vulkan that a run makes fails in turn.

@@ -1,8 +1,7 @@
 // The schema's judgement of a submission, by valijson.
-#include <nlohmann/json.hpp>
 
 #include "tools/submission/submission.h"
-#include "trainer/checkpoint/json_text.h"
+#include "trainer/checkpoint/json.h"
 #include "wick/error.h"
 
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
@@ -17,7 +16,7 @@ namespace {
 const valijson::Schema& schema() {
   static const std::unique_ptr<const valijson::Schema> made = [] {
     auto s = std::make_unique<valijson::Schema>();
-    const auto text = nlohmann::json::parse(submission_schema());
+    const auto text = read_json(submission_schema(), "the schema");
     valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(text), *s);
     return s;
   }();
@@ -38,8 +37,12 @@ std::string place(const std::vector<std::string>& context) {
 }  // namespace
 
 void validate_submission_schema(const std::string& submission) {
-  const auto doc = json_or_discarded(submission);
-  if (doc.is_discarded()) throw_error("validate_submission_schema", "the text is no JSON");
+  nlohmann::json doc;
+  try {
+    doc = read_json(submission, "the text is no JSON");
+  } catch (const JsonError& e) {
+    throw_error("validate_submission_schema", e.what());
+  }
   valijson::Validator validator;
   valijson::ValidationResults results;
   const valijson::adapters::NlohmannJsonAdapter target(doc);

@@ -12,6 +12,7 @@
 #include "tools/submission/submission.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
+#include "trainer/checkpoint/json.h"
 #include "trainer/tensor/call.h"
 #include "wick/error.h"
 
@@ -221,7 +222,7 @@ void bench_submission(const SubmissionBench& c) {
                                ? generate_submission(all[0].report, options)
                                : generate_submission(all[0].report, all[1].report, options);
   save_submission(text, c.out);
-  const auto doc = nlohmann::json::parse(text);
+  const auto doc = read_json(text, "the submission");
   if (c.json) return print_json(doc);
   for (const Measured& m : all) fmt::print("{}\n", m.report.text());
   tell(doc, c);

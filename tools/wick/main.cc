@@ -1,10 +1,51 @@
-#include <algorithm>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <new>
+
+#include "runtime/core/unfinished.h"
 #include "tools/wick/command.h"
 #include "tools/wick/terminal.h"
 
+namespace {
+
+// A file that is opened where a standard stream is closed would take its number, and what is
+// printed would go into the file. Neither can this one be written.
+void open_standard_streams() {
+  int fd = open("/dev/null", O_RDONLY);
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDONLY);
+  if (fd >= 0) close(fd);
+}
+
+// Without memory no text can be made of the error, and what unwinds may need some: nlohmann's trees
+// allocate where they are destroyed. The old files are there, since new ones are written beside
+// them.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    constexpr char kText[] = "wick: out of memory\n";
+    (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
+    wick::remove_unfinished();
+    _exit(wick::tool::kFailed);
+  } catch (...) {
+  }
+  std::abort();  // a bug
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace wick::tool;  // NOLINT: it is the program that this room makes
+  std::set_terminate(end_without_memory);
+  // glibc loads what it unwinds pthread_once() by when that is needed first: while there is memory.
+  void* frame = nullptr;
+  (void)backtrace(&frame, 1);
+  open_standard_streams();
   guard_output();
   const int code = run_wick(argc, argv);
   return end_output() ? code : std::max(code, kFailed);

@@ -9,7 +9,7 @@
 
 #include "runtime/core/real_text.h"
 #include "runtime/core/regular_file.h"
-#include "trainer/checkpoint/json_text.h"
+#include "trainer/checkpoint/json.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -107,9 +107,14 @@ class RunReader {
     }
     std::string bytes;
     (void)read_regular_file(path.c_str(), &bytes);  // what was read of it is looked at
-    json doc = json_or_discarded(bytes);
-    if (doc.is_object()) return doc;
-    notes_.push_back(std::string(name) + " is damaged: it is not a whole JSON document");
+    std::string why = "it is not a whole JSON document";
+    try {
+      json doc = read_json(bytes, why, {.bytes = kMaxFile});
+      if (doc.is_object()) return doc;
+    } catch (const JsonError& e) {
+      why = e.what();
+    }
+    notes_.push_back(std::string(name) + " is damaged: " + why);
     return nullptr;
   }
 

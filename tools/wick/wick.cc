@@ -1,6 +1,8 @@
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -54,9 +56,13 @@ int run_wick(int argc, char** argv) {
   } catch (const Interrupted&) {
     return kInterrupted;
   } catch (const std::bad_alloc&) {
-    const bool limited = memory_limit() != UINT64_MAX;
-    fmt::print(stderr, "wick: out of memory{}\n",
-               limited ? fmt::format(" (--max-ram {})", memory_limit()) : "");
+    // There may be none for a text either, nor for what escapes it.
+    char text[64] = "wick: out of memory\n";
+    if (memory_limit() != UINT64_MAX) {
+      std::snprintf(text, sizeof(text), "wick: out of memory (--max-ram %llu)\n",
+                    static_cast<unsigned long long>(memory_limit()));
+    }
+    (void)!write(STDERR_FILENO, text, strlen(text));
     return kFailed;
   } catch (const std::exception& failed) {
     fmt::print(stderr, "wick: {}\n", without_source_line(failed.what()));

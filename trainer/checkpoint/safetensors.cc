@@ -1,19 +1,19 @@
 #include "trainer/checkpoint/safetensors.h"
-#include "trainer/tensor/vulkan_memory.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
 #include "runtime/core/sha256.h"
+#include "trainer/checkpoint/json.h"
+#include "trainer/tensor/vulkan_memory.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -39,54 +39,6 @@ struct Entry {
   DType dtype = DType::kNone;
   Shape shape;
   uint64_t begin = 0, end = 0;  // within the data
-};
-
-// The format's headers are two deep, and a key stands once in its object, be it a tensor's name or
-// what an entry says of it: of two equal ones a parser keeps the last, another reader the first.
-struct HeaderCheck : nlohmann::json_sax<Json> {
-  std::string problem;
-
-  bool start_object(std::size_t) override {
-    if (!open()) return false;
-    seen_[depth_].clear();
-    return true;
-  }
-  bool start_array(std::size_t) override { return open(); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(string_t& name) override {
-    if (depth_ == 1) entry_ = name;
-    if (seen_[depth_].insert(name).second) return true;
-    problem = "'" + name + "' appears twice" + (depth_ > 1 ? " in '" + entry_ + "'" : "");
-    return false;
-  }
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool parse_error(std::size_t, const std::string&, const Json::exception& e) override {
-    problem = e.what();
-    return false;
-  }
-
- private:
-  bool open() {
-    if (++depth_ <= kMaxDepth) return true;
-    problem = "nested too deep";
-    return false;
-  }
-  bool close() {
-    --depth_;
-    return true;
-  }
-
-  static constexpr int kMaxDepth = 4;
-  int depth_ = 0;
-  std::unordered_set<std::string> seen_[kMaxDepth + 1];  // by depth, of the object that is open
-  std::string entry_;                                    // whose value is read
 };
 
 class Reader {
@@ -153,14 +105,11 @@ class Reader {
 
   std::vector<Entry> parse(const std::string& text, std::map<std::string, std::string>& metadata) {
     Json header;
-    HeaderCheck check;
     try {
-      // Two passes: a parser with a callback for the checks looks through all earlier tensors at
-      // the end of each.
-      if (!Json::sax_parse(text, &check)) fail("header: " + check.problem);
-      header = Json::parse(text);
-    } catch (const Json::exception& e) {
-      fail(std::string("header: ") + e.what());
+      // The format's headers are two deep; a little more is read, to say what is wrong with it.
+      header = read_json(text, "header", {.bytes = kMaxHeader, .depth = 4});
+    } catch (const JsonError& e) {
+      fail(e.what());
     }
     if (!header.is_object()) fail("the header is not a JSON object");
     std::vector<Entry> entries;
@@ -247,20 +196,22 @@ void save_safetensors(const std::string& path, const nn::NamedTensors& tensors,
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return dtype_size(a.second.dtype()) > dtype_size(b.second.dtype());
   });
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header[kMetadata] = metadata;
-  auto& fields = header.get_ref<nlohmann::ordered_json::object_t&>();
+  JsonWriter header;
+  header.open('{');
+  if (!metadata.empty()) {
+    header.key(kMetadata).open('{');
+    for (const auto& [key, value] : metadata) header.field(key, value);
+    header.close();
+  }
   uint64_t at = 0;
   for (const auto& [name, tensor] : sorted) {
-    uint64_t end = at + tensor.layout().nbytes();
-    std::vector<int64_t> shape(tensor.raw_shape().begin(), tensor.raw_shape().end());
-    // Behind the others without a search among them: no name stands twice.
-    nlohmann::ordered_json entry = {
-        {"dtype", type_text(name, tensor.dtype())}, {"shape", shape}, {"data_offsets", {at, end}}};
-    fields.emplace_back(name, std::move(entry));
-    at = end;
+    const std::array<uint64_t, 2> offsets = {at, at + tensor.layout().nbytes()};
+    const std::vector<int64_t> shape(tensor.raw_shape().begin(), tensor.raw_shape().end());
+    header.key(name).open('{').field("dtype", type_text(name, tensor.dtype()));
+    header.list("shape", shape).list("data_offsets", offsets).close();
+    at = offsets[1];
   }
-  std::string text = header.dump();
+  std::string text = header.close().done();
   text.append((8 - text.size() % 8) % 8, ' ');
   uint8_t length[8];
   for (int i = 0; i < 8; ++i) length[i] = static_cast<uint8_t>(uint64_t{text.size()} >> (8 * i));

@@ -2,11 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <limits>
 
-#include "trainer/checkpoint/json_text.h"
+#include "trainer/checkpoint/json.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/tensor/philox.h"
 
@@ -21,6 +22,8 @@ constexpr const char* kOptimizerPrefix = "optimizer/";
 constexpr const char* kAveragePrefix = "average/";
 constexpr const char* kStateKey = "wick.training_state";
 
+constexpr int64_t kMaxEpochs = 1'000'000'000;
+
 // `always`: fields that every file has; the others came later.
 template <class State, class F>
 void state_fields(State& s, F&& f) {
@@ -33,49 +36,68 @@ void state_fields(State& s, F&& f) {
   f("unmeasured", s.unmeasured, false);
 }
 
-// What decides the weights and the best epoch: a resume with other values would be another run.
-Json decisions(const FitParts& parts) {
-  const FitOptions& o = parts.options;
-  Json names = Json::array();
-  for (const auto& [name, metric] : o.metrics) names.push_back(name);
-  Json all = {{"accumulation_steps", o.accumulation_steps},
-              {"clip_grad_norm", o.clip_grad_norm},
-              {"clip_grad_value", o.clip_grad_value},
-              {"metrics", std::move(names)},
-              {"monitor", o.monitor},
-              {"better", static_cast<int>(o.better)},
-              {"average", o.average != nullptr}};
-  // Only where it is used: files from before that had the choice are of float32.
-  if (o.amp.autocast != DType::kNone) all["autocast"] = dtype_name(o.amp.autocast);
-  return all;
-}
-
-Json loader_settings(const data::DataLoader& train) {
-  const data::LoaderOptions& o = train.options();
-  return {{"items", train.dataset_size()},
-          {"batch_size", o.batch_size},
-          {"shuffle", o.shuffle},
-          {"seed", o.seed},
-          {"drop_last", o.drop_last}};
-}
-
-// The decisions that are not the same, each before and now.
-std::string differences(const Json& saved, const Json& now) {
-  if (!saved.is_object()) return "its decisions are " + short_text(saved);
-  std::string text;
-  const auto add = [&](const std::string& name, const Json* before, const Json* after) {
-    text += fmt::format("{}{} {}, now {}", text.empty() ? "" : "; ", name.substr(0, 40),
-                        before == nullptr ? "unknown" : short_text(*before),
-                        after == nullptr ? "unknown" : short_text(*after));
+// What those fields may be: no count is negative, and no epoch lies beyond those that the run was
+// to have.
+FitState read_state(const JsonPlace& run, int64_t epochs) {
+  FitState state;
+  const auto read = [&](const char* name, auto& value, bool always) {
+    if (!always && !run.has(name)) return;
+    const JsonPlace place = run.at(name);
+    if constexpr (std::is_same_v<decltype(value), int64_t&>) {
+      value = place.integer(0, kMaxJsonCount);
+    } else {
+      constexpr double kMost = std::numeric_limits<double>::max();
+      value = place.number(-kMost, kMost);
+    }
   };
+  state_fields(state, read);
+  (void)run.at("epoch").integer(0, epochs);
+  for (const char* name : {"best_epoch", "stop_epoch"}) {
+    if (run.has(name)) (void)run.at(name).integer(0, state.epoch);
+  }
+  if (!run.has("best_value")) {
+    state.predictions = state.items;
+    state.best_value = state.stop_value = state.best_accuracy;
+    state.stop_epoch = state.best_epoch;
+  }
+  return state;
+}
+
+// "batch_size is 32, now 16": the first key of this run's in which the saved object differs.
+std::string first_difference(const nlohmann::json& saved, const nlohmann::json& now) {
   for (const auto& [name, value] : now.items()) {
-    const bool had = saved.contains(name);
-    if (!had || saved.at(name) != value) add(name, had ? &saved.at(name) : nullptr, &value);
+    if (!saved.is_object() || !saved.contains(name)) return name + " is missing";
+    if (saved[name] != value) return name + " is " + shown(saved[name]) + ", now " + shown(value);
   }
-  for (const auto& [name, value] : saved.items()) {
-    if (!now.contains(name) && text.size() < 200) add(name, &value, nullptr);
-  }
-  return text;
+  return "";
+}
+
+// What decides the weights and the best epoch: a resume with other values would be another run.
+void write_decisions(JsonWriter& json, const FitParts& parts) {
+  const FitOptions& o = parts.options;
+  std::vector<std::string> names;
+  for (const auto& [name, metric] : o.metrics) names.push_back(name);
+  json.field("accumulation_steps", o.accumulation_steps);
+  json.field("clip_grad_norm", o.clip_grad_norm).field("clip_grad_value", o.clip_grad_value);
+  json.list("metrics", names).field("monitor", o.monitor);
+  json.field("better", static_cast<int>(o.better)).field("average", o.average != nullptr);
+  // Only where it is used: files from before that had the choice are of float32.
+  if (o.amp.autocast != DType::kNone) json.field("autocast", dtype_name(o.amp.autocast));
+}
+
+void write_loader_settings(JsonWriter& json, const data::DataLoader& train) {
+  const data::LoaderOptions& o = train.options();
+  json.field("items", train.dataset_size()).field("batch_size", o.batch_size);
+  json.field("shuffle", o.shuffle).field("seed", o.seed).field("drop_last", o.drop_last);
+}
+
+// What either of them writes, to compare a file's with.
+template <class Write, class From>
+Json as_json(Write&& write, const From& from) {
+  JsonWriter json;
+  json.open('{');
+  write(json, from);
+  return read_json(json.close().done(), "this run");
 }
 
 nn::NamedTensors take(nn::NamedTensors& all, const std::string& prefix) {
@@ -155,21 +177,26 @@ void save_fit(const FitState& state, const FitParts& parts, const data::DataLoad
       tensors.emplace_back(kAveragePrefix + name, tensor);
     }
   }
-  Json json;
-  state_fields(state,
-               [&](const char* name, const auto& value, bool) { json["run"][name] = value; });
-  json["optimizer"] = optimizer.settings;
-  json["schedule"] = parts.schedule != nullptr ? Json(parts.schedule->state_dict()) : Json(-1);
-  if (parts.amp.scaler().is_enabled()) json["scaler"] = parts.amp.state_dict();
-  json["generator"] = {default_generator().seed, default_generator().stream};
-  json["loader"] = loader_settings(train);
-  json["loader"]["epoch"] = next.epoch;
-  json["loader"]["batch"] = next.batch;
-  json["fit"] = decisions(parts);
-  json["epochs"] = options.epochs;
+  JsonWriter json;
+  json.open('{').key("run").open('{');
+  state_fields(state, [&](const char* name, const auto& value, bool) { json.field(name, value); });
+  json.close().field("optimizer", optimizer.settings).key("schedule");
+  if (parts.schedule != nullptr) {
+    json.value(parts.schedule->state_dict());
+  } else {
+    json.value(-1);
+  }
+  if (parts.amp.scaler().is_enabled()) json.field("scaler", parts.amp.state_dict());
+  const std::array<uint64_t, 2> generator = {default_generator().seed, default_generator().stream};
+  json.list("generator", generator).key("loader").open('{');
+  write_loader_settings(json, train);
+  json.field("epoch", next.epoch).field("batch", next.batch).close();
+  json.key("fit").open('{');
+  write_decisions(json, parts);
+  json.close().field("epochs", options.epochs).close();
   std::map<std::string, std::string> metadata = options.metadata;
   metadata["format"] = "pt";
-  metadata[kStateKey] = json.dump();
+  metadata[kStateKey] = json.done();
   save_safetensors(in_folder(options.out, "last.safetensors"), tensors, metadata);
 }
 
@@ -196,65 +223,69 @@ FitState load_fit(const FitParts& parts, data::DataLoader& train, const Where& w
   optimizer.tensors = take(file.tensors, kOptimizerPrefix);
   const nn::NamedTensors average = take(file.tensors, kAveragePrefix);
   try {
-    Json json = json_of(file.metadata[kStateKey], path);
-    const std::string what = path + ": damaged training state";
-    const Json& loader = json.at("loader");
-    const Json settings = loader_settings(train), fit = decisions(parts);
-    for (const auto& [name, value] : settings.items()) {
-      if (loader.at(name) == value) continue;
-      throw_error("trainer",
-                  fmt::format("the saved run read its data differently: {} was {}, now {}", name,
-                              short_text(loader.at(name)), short_text(value)),
-                  where);
+    const Json json = read_json(file.metadata[kStateKey], path);
+    const JsonPlace saved(json, path), loader = saved.at("loader");
+    std::string differs = first_difference(loader.value(), as_json(write_loader_settings, train));
+    if (!differs.empty()) {
+      throw_error("trainer", "the saved run read its data differently: " + differs, where);
     }
     // Files from before those had values do without.
-    if (json.contains("fit") && json["fit"] != fit) {
-      throw_error("trainer", "the saved run trained differently: " + differences(json["fit"], fit),
-                  where);
+    if (saved.has("fit")) {
+      const Json& fit = saved.at("fit").value();
+      const Json now = as_json(write_decisions, parts);
+      differs = first_difference(fit, now);
+      if (differs.empty() && fit.size() != now.size()) {
+        differs = fmt::format("{} settings, now {}", fit.size(), now.size());
+      }
+      if (!differs.empty()) {
+        throw_error("trainer", "the saved run trained differently: " + differs, where);
+      }
     }
-    if ((json.at("schedule") == -1) != (parts.schedule == nullptr)) {
+    const JsonPlace schedule = saved.at("schedule");
+    if ((schedule.value() == -1) != (parts.schedule == nullptr)) {
       throw_error("trainer", "the saved run and this one differ in having a schedule", where);
     }
-    if (parts.amp.scaler().is_enabled() && !json.contains("scaler")) {
+    if (parts.amp.scaler().is_enabled() && !saved.has("scaler")) {
       throw_error("trainer", "the saved run has no loss scale: it did not train in float16", where);
     }
-    const Json& run = json.at("run");
-    state_fields(state, [&](const char* name, auto& value, bool always) {
-      if (!always && !run.contains(name)) return;
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
-        value = finite_number(run.at(name), name, what);
-      } else {
-        value = whole_number(run, name, 0, kMostCount, what);
+    // The first files did not say how many epochs they were to have.
+    const int64_t epochs =
+        saved.has("epochs") ? saved.at("epochs").integer(0, kMaxEpochs) : kMaxEpochs;
+    state = read_state(saved.at("run"), epochs);
+    optimizer.settings = saved.at("optimizer").text();
+    const JsonPlace generator = saved.at("generator");
+    const Generator drawn = {generator.at(size_t{0}).count(), generator.at(1).count()};
+    const data::LoaderPosition next = {loader.at("epoch").integer(0, kMaxEpochs),
+                                       loader.at("batch").integer(0, kMaxJsonCount)};
+    const auto of_file = [&](auto&& load) {
+      try {
+        load();
+      } catch (const JsonError&) {
+        throw;
+      } catch (const Error& e) {
+        throw Error("[trainer] " + path + ": " + e.what(), e.code());
+      }
+    };
+    of_file([&] {
+      parts.model.load_state_dict(file.tensors, where);
+      parts.optimizer.load_state_dict(optimizer, where);
+      if (options.average != nullptr) options.average->load_state_dict(average, where);
+      if (parts.amp.scaler().is_enabled()) {
+        parts.amp.load_state_dict(saved.at("scaler").text(), where);
       }
     });
-    if (!run.contains("best_value")) {
-      state.predictions = state.items;
-      state.best_value = state.stop_value = state.best_accuracy;
-      state.stop_epoch = state.best_epoch;
-    }
-    optimizer.settings = json.at("optimizer").get<std::string>();
-    parts.model.load_state_dict(file.tensors, where);
-    parts.optimizer.load_state_dict(optimizer, where);
-    if (options.average != nullptr) options.average->load_state_dict(average, where);
-    if (parts.amp.scaler().is_enabled()) {
-      parts.amp.load_state_dict(json.at("scaler").get<std::string>(), where);
-    }
     if (parts.schedule != nullptr) {
       // Files written before schedules kept a state have the number of the step.
-      const Json& schedule = json["schedule"];
-      if (schedule.is_string()) {
-        parts.schedule->load_state_dict(schedule.get<std::string>(), where);
+      if (schedule.value().is_string()) {
+        of_file([&] { parts.schedule->load_state_dict(schedule.text(), where); });
       } else {
-        parts.schedule->set_last_step(whole_number(json, "schedule", 0, kMostCount, what));
+        parts.schedule->set_last_step(schedule.integer(0, kMaxJsonCount));
       }
     }
-    default_generator() = {json.at("generator").at(0).get<uint64_t>(),
-                           json.at("generator").at(1).get<uint64_t>()};
-    train.seek({whole_number(loader, "epoch", 0, kMostCount, what),
-                whole_number(loader, "batch", 0, kMostCount, what)},
-               where);
-  } catch (const Json::exception& e) {
-    throw_error("trainer", path + ": damaged training state: " + e.what(), where);
+    default_generator() = drawn;
+    train.seek(next, where);
+  } catch (const JsonError& e) {
+    throw_error("trainer", std::string("damaged training state: ") + e.what(), where);
   }
   return state;
 }

@@ -1,9 +1,12 @@
 #include "trainer/loop/metrics_csv.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
 #include <sstream>
 
 #include "runtime/core/atomic_file.h"
@@ -20,7 +23,11 @@ MetricsCsv::MetricsCsv(std::string path, int64_t keep_epochs, const std::vector<
   for (const std::string& name : own) text += "," + name;
   text += "\n";
   std::string there, row;
-  (void)read_regular_file(path_.c_str(), &there);  // a new run has none
+  // A run that goes on keeps its lines, or is told that they cannot be read.
+  if (keep_epochs > 0) {
+    const Status read = read_regular_file(path_.c_str(), &there);
+    if (read.code() != Code::kNotFound) check_status(read);
+  }
   std::istringstream old(there);
   std::getline(old, row);  // its header
   while (keep_epochs > 0 && std::getline(old, row)) {
@@ -44,9 +51,21 @@ void MetricsCsv::append(const EpochMetrics& m) {
   row += fmt::format("{:.1f},{:.3f}", m.items_per_second, m.seconds);
   for (const auto& [name, value] : m.own) row += fmt::format(",{:.9g}", value);
   row += "\n";
-  std::ofstream out(path_, std::ios::app);
-  out << row << std::flush;
-  if (!out) throw Error("[metrics] cannot write " + path_, Code::kIo);
+  // On the disk before the checkpoint is that counts the epoch: a power cut in between leaves a
+  // line that the resumed run drops, never an epoch without one.
+  const int fd = open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  bool done = fd >= 0;
+  for (size_t at = 0; done && at < row.size();) {
+    const ssize_t n = write(fd, row.data() + at, row.size() - at);
+    if (n > 0) at += static_cast<size_t>(n);
+    done = n > 0 || (n < 0 && errno == EINTR);
+  }
+  done = done && fsync(fd) == 0;
+  const int cause = errno;
+  if (fd >= 0) close(fd);
+  if (!done) {
+    throw Error("[metrics] cannot write " + path_ + ": " + std::strerror(cause), Code::kIo);
+  }
 }
 
 }  // namespace wick::loop

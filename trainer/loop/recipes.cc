@@ -2,16 +2,16 @@
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <limits>
 
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/sha256.h"
-#include "trainer/checkpoint/json_text.h"
+#include "trainer/checkpoint/json.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/datasets.h"
 #include "trainer/loop/fit_state.h"
 #include "trainer/loop/recipe_parts.h"
-#include "trainer/loop/run_lock.h"
+#include "trainer/loop/run_folder.h"
 #include "trainer/nn/models.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/philox.h"
@@ -21,8 +21,6 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr const char* kConfigKey = "wick.config";
-constexpr int64_t kMostEpochs = 1 << 30;  // also of images a batch, batches a step
-constexpr int64_t kMostPixels = 1 << 16;  // on a side
 constexpr const char* kDataKey = "wick.data_sha256";
 
 struct Recipe {
@@ -82,27 +80,21 @@ Json describe(const RunConfig& config, const data::ImageData& images) {
   return json;
 }
 
-RunConfig config_of(const Json& json, const std::string& path) {
-  const std::string what = path + ": damaged config";
-  const auto read = [&](const char* name, auto& value) {
-    using T = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<T, int64_t>) {
-      value = whole_number(json, name, 0, kMostEpochs, what);
-    } else if constexpr (std::is_same_v<T, double>) {
-      value = finite_number(json.at(name), name, what);
-    } else if constexpr (std::is_same_v<T, uint64_t>) {
-      if (!json.at(name).is_number_unsigned())
-        throw Error(what + ": " + name + " is " + short_text(json.at(name)) +
-                    ", must be a whole number");
-      json.at(name).get_to(value);
-    } else {
-      json.at(name).get_to(value);
-    }
-  };
+// -1 stands for a weight decay that was not said, 0 for what the recipe decides.
+void read_field(const JsonPlace& place, std::string* value) { *value = place.text(); }
+void read_field(const JsonPlace& place, uint64_t* value) { *value = place.count(); }
+void read_field(const JsonPlace& place, int64_t* value) {
+  *value = place.integer(0, 1'000'000'000);
+}
+void read_field(const JsonPlace& place, double* value) {
+  *value = place.number(-1, std::numeric_limits<double>::max());
+}
+
+RunConfig config_of(const JsonPlace& json) {
   RunConfig config;
-  config_fields(config, read);
+  config_fields(config, [&](const char* name, auto& value) { read_field(json.at(name), &value); });
   later_fields(config, [&](const char* name, auto& value) {
-    if (json.contains(name)) read(name, value);
+    if (json.has(name)) read_field(json.at(name), &value);
   });
   return config;
 }
@@ -110,7 +102,7 @@ RunConfig config_of(const Json& json, const std::string& path) {
 Json parse_config(const Safetensors& file, const std::string& path) {
   auto it = file.metadata.find(kConfigKey);
   if (it == file.metadata.end()) throw Error("[train] " + path + " was not written by wick train");
-  return json_of(it->second, "[train] " + path + ": the config");
+  return read_json(it->second, "[train] damaged config: " + path);
 }
 
 // `config` with what the caller says in place of its own.
@@ -142,17 +134,14 @@ RunConfig with(RunConfig config, const TrainConfig& given) {
 // The saved run decides; what the caller also says must not contradict it.
 RunConfig resumed(const TrainConfig& given, const Where& where) {
   std::string path = in_folder(given.out, "last.safetensors");
-  RunConfig config;
-  try {
-    config = with(config_of(parse_config(load_safetensors(path), path), path), TrainConfig());
-  } catch (const Json::exception& e) {
-    throw_error("train", path + ": damaged config: " + e.what(), where);
-  }
+  const Json tree = parse_config(load_safetensors(path), path);
+  const RunConfig config =
+      with(config_of(JsonPlace(tree, "[train] damaged config: " + path)), TrainConfig());
   std::string differ;
   Json saved = fields_of(config), said = fields_of(with(config, given));
   for (const auto& [name, value] : saved.items()) {
     if (said[name] == value) continue;
-    differ += std::string(differ.empty() ? "" : ", ") + name + " (saved " + value.dump() + ")";
+    differ += std::string(differ.empty() ? "" : ", ") + name + " (saved " + shown(value) + ")";
   }
   if (differ.empty()) return config;
   throw_error("train", "cannot resume " + given.out + " with another " + differ, where);
@@ -238,13 +227,6 @@ FitOptions fit_options(const RunConfig& config, const TrainConfig& given) {
   return options;
 }
 
-// False: there is none, or fit() reports that it cannot be made.
-bool make_folder(const std::string& out) {
-  std::error_code ignored;
-  return !out.empty() &&
-         (std::filesystem::create_directories(out, ignored) || std::filesystem::is_directory(out));
-}
-
 // config.json, for whoever looks into the folder.
 void write_config(const std::string& out, const Json& description) {
   std::string file = in_folder(out, "config.json"), text = description.dump(2) + "\n";
@@ -310,9 +292,9 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   options.metadata[kConfigKey] = description.dump();
   options.metadata[kDataKey] = data_sha256(images);
   if (given.resume) check_same_data(config, options.metadata[kDataKey], where);
-  std::optional<RunLock> lock;  // from the first file on, fit()'s own
-  if (make_folder(config.out)) {
-    lock.emplace(config.out, where);
+  FileLock lock;  // before anything in the folder is another run's
+  if (!config.out.empty()) {
+    hold_folder(config.out, &lock, where);
     write_config(config.out, description);
   }
   Trainer trainer(*model, *optimizer, loss_with(config.label_smoothing), schedule.get());
@@ -335,6 +317,24 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   return result;
 }
 
+// What the model was trained on, and how its inputs are made.
+static void read_data(const JsonPlace& saved, TrainedModel* trained) {
+  trained->config = config_of(saved);
+  const JsonPlace classes = saved.at("classes"), input = saved.at("input");
+  for (size_t i = 0; i < classes.size(); ++i) trained->classes.push_back(classes.at(i).text());
+  using Float = std::numeric_limits<float>;
+  const auto real = [&](const char* name, float least) {
+    return static_cast<float>(input.at(name).number(least, Float::max()));
+  };
+  trained->normalization = {real("divisor", Float::min()), real("mean", Float::lowest()),
+                            real("std", Float::min())};
+  const JsonPlace shape = input.at("shape");
+  if (shape.size() != 3) shape.refuse("a list of three sizes");
+  for (size_t i = 0; i < shape.size(); ++i) {
+    trained->input_shape.push_back(shape.at(i).integer(0, INT32_MAX));
+  }
+}
+
 TrainedModel load_trained(const std::string& folder, Where where) {
   TrainedModel trained;
   for (const char* name : {"best.safetensors", "last.safetensors"}) {
@@ -354,35 +354,22 @@ TrainedModel load_trained(const std::string& folder, Where where) {
   Json json = parse_config(file, trained.file);
   std::string last = in_folder(folder, "last.safetensors");
   // A file from before some of the fields has them by their defaults.
-  auto filled = [&](Json fields) {
-    fields.update(fields_of(with(config_of(fields, folder), TrainConfig())));
+  auto filled = [](Json fields, const std::string& path) {
+    const JsonPlace place(fields, "[train] damaged config: " + path);
+    const Json all = fields_of(with(config_of(place), TrainConfig()));
+    fields.update(all);
     return fields;
   };
   if (trained.file != last && std::filesystem::exists(last) &&
-      filled(parse_config(load_safetensors(last), last)) != filled(json)) {
+      filled(parse_config(load_safetensors(last), last), last) != filled(json, trained.file)) {
     throw_error("train",
                 folder +
                     ": best.safetensors and last.safetensors are of different runs (their "
                     "wick.config differs); remove the one that is not wanted",
                 where);
   }
-  try {
-    trained.config = config_of(json, trained.file);
-    trained.config.out = folder;
-    json.at("classes").get_to(trained.classes);
-    const Json& input = json.at("input");
-    input.at("divisor").get_to(trained.normalization.divisor);
-    input.at("mean").get_to(trained.normalization.mean);
-    input.at("std").get_to(trained.normalization.std);
-    for (const Json& d : input.at("shape")) {
-      if (trained.input_shape.rank() == kMaxRank)
-        throw Error(trained.file + ": the images have too many dimensions");
-      trained.input_shape.push_back(whole_number(Json{{"shape", d}}, "shape", 1, kMostPixels,
-                                                 trained.file + ": damaged config"));
-    }
-  } catch (const Json::exception& e) {
-    throw_error("train", trained.file + ": damaged config: " + e.what(), where);
-  }
+  read_data(JsonPlace(json, "[train] damaged config: " + trained.file), &trained);
+  trained.config.out = folder;
   std::erase_if(file.tensors, [](const auto& t) { return t.first.find('/') != std::string::npos; });
   trained.module = nn::make_model(trained.config.model, where);
   trained.module->load_state_dict(file.tensors, where);

@@ -10,7 +10,7 @@
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
 #include "trainer/autograd/running_node.h"
-#include "trainer/checkpoint/json_text.h"
+#include "trainer/checkpoint/json.h"
 #include "trainer/data/step_profile.h"
 #include "trainer/loop/answers.h"
 #include "trainer/loop/histogram.h"
@@ -32,7 +32,11 @@ constexpr int kProfiledFrom = 2, kProfiledTo = 7;  // steps of this process, fro
 OrderedJson parsed(const std::string& path) {
   std::string text;
   if (!read_regular_file(path.c_str(), &text).ok()) return {};
-  return json_or_discarded<OrderedJson>(text);
+  try {
+    return read_json(text, path);
+  } catch (const JsonError&) {
+    return {};
+  }
 }
 
 // The epochs of an older file up to `last`; none of a damaged one.

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <filesystem>
 #include <optional>
 
 #include "runtime/kernels/half_loops.h"
@@ -12,7 +11,7 @@
 #include "trainer/loop/fit_state.h"
 #include "trainer/loop/interrupt.h"
 #include "trainer/loop/progress.h"
-#include "trainer/loop/run_lock.h"
+#include "trainer/loop/run_folder.h"
 #include "trainer/loop/run_report.h"
 #include "trainer/loop/verdict.h"
 #include "trainer/nn/clip_grad.h"
@@ -104,32 +103,6 @@ std::optional<int64_t> wrong_label(const Tensor& output, const Tensor& target, i
   return {};
 }
 
-// An earlier run's files, which would otherwise pass for those of the run that starts here until it
-// has written its own.
-void remove_run(const std::string& folder, const Where& where) {
-  std::vector<const char*> names = {"best.safetensors", "last.safetensors", "metrics.csv"};
-  names.insert(names.end(), report_files().begin(), report_files().end());
-  for (const char* name : names) {
-    std::error_code error;
-    std::filesystem::remove(in_folder(folder, name), error);
-    if (error) {
-      throw_error(
-          "trainer",
-          "cannot remove the earlier run's " + in_folder(folder, name) + ": " + error.message(),
-          where, Code::kIo);
-    }
-  }
-}
-
-void make_folder(const std::string& folder, const Where& where) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw_error("trainer", "cannot make the folder " + folder + ": " + error.message(), where,
-                Code::kIo);
-  }
-}
-
 // What stands behind an epoch's line.
 std::string tail_text(const EpochMetrics& m, const FitState& state, double scale) {
   std::string tail;
@@ -216,7 +189,6 @@ class Trainer::Fit {
         where_(where),
         amp_(options.amp, where),
         parts_{trainer.model_, trainer.optimizer_, trainer.schedule_, options, amp_},
-        lock_(lock()),
         state_(start()),
         metrics_(keeps() ? in_folder(options.out, "metrics.csv") : "", state_.epoch, own_columns()),
         report_(options.out, state_.epoch, options.classes),
@@ -229,14 +201,9 @@ class Trainer::Fit {
  private:
   bool keeps() const { return !options_.out.empty(); }
 
-  std::optional<RunLock> lock() const {
-    if (!keeps()) return std::nullopt;
-    make_folder(options_.out, where_);
-    return RunLock(options_.out, where_);
-  }
-
   // The folder made ready, and where the run begins.
-  FitState start() const {
+  FitState start() {
+    if (keeps()) hold_folder(options_.out, &lock_, where_);
     if (options_.resume) return load_fit(parts_, train_, where_);
     if (keeps()) remove_run(options_.out, where_);
     return {};
@@ -294,7 +261,7 @@ class Trainer::Fit {
   const Where& where_;
   optim::Amp amp_;
   FitParts parts_;
-  std::optional<RunLock> lock_;
+  FileLock lock_;  // of the folder
   FitState state_;
   MetricsCsv metrics_;
   RunReport report_;

@@ -4,17 +4,15 @@
 
 #include <atomic>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <limits>
 
 #include "runtime/core/thread_pool.h"
-#include "trainer/checkpoint/json_text.h"
+#include "trainer/checkpoint/json.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick::optim {
 namespace {
-
-using Json = nlohmann::json;
 
 void check_growth(double f, const char* op, const Where& where) {
   if (std::isfinite(f) && f > 1) return;
@@ -241,35 +239,33 @@ void GradScaler::update(std::optional<double> new_scale, Where where) {
 
 std::string GradScaler::state_dict() const {
   if (!options_.enabled) return "{}";
-  const Json j = {{"scale", static_cast<double>(scale_)},
-                  {"growth_factor", options_.growth_factor},
-                  {"backoff_factor", options_.backoff_factor},
-                  {"growth_interval", options_.growth_interval},
-                  {"_growth_tracker", growth_tracker_}};
-  return j.dump();
+  JsonWriter json;
+  json.open('{').field("scale", static_cast<double>(scale_));
+  json.field("growth_factor", options_.growth_factor);
+  json.field("backoff_factor", options_.backoff_factor);
+  json.field("growth_interval", options_.growth_interval);
+  json.field("_growth_tracker", growth_tracker_);
+  return json.close().done();
 }
 
 void GradScaler::load_state_dict(const std::string& state, Where where) {
   constexpr const char* kOp = "GradScaler.load_state_dict";
   if (!options_.enabled) return;
-  const Json j = json_or_discarded(state);
-  const auto number = [&](const char* key) {
-    if (!j.is_object() || !j.contains(key) || !j[key].is_number()) {
-      throw_error(
-          kOp,
-          fmt::format("no number \"{}\" in the state: it is not one of an enabled scaler", key),
-          where);
-    }
-    return j[key];
-  };
   GradScalerOptions o = options_;
-  const float scale = check_scale(number("scale").get<double>(), kOp, "scale", where);
-  o.growth_factor = number("growth_factor").get<double>();
-  o.backoff_factor = number("backoff_factor").get<double>();
-  number("growth_interval");
-  o.growth_interval = whole_number(j, "growth_interval", 1, kMostCount, kOp);
-  number("_growth_tracker");
-  const int64_t tracker = whole_number(j, "_growth_tracker", 0, kMostCount, kOp);
+  float scale = 0;
+  int64_t tracker = 0;
+  try {
+    constexpr double kMost = std::numeric_limits<double>::max();
+    const nlohmann::json tree = read_json(state, "scaler");
+    const JsonPlace saved(tree, "scaler");
+    scale = check_scale(saved.at("scale").number(-kMost, kMost), kOp, "scale", where);
+    o.growth_factor = saved.at("growth_factor").number(-kMost, kMost);
+    o.backoff_factor = saved.at("backoff_factor").number(-kMost, kMost);
+    o.growth_interval = saved.at("growth_interval").integer(0, kMaxJsonCount);
+    tracker = saved.at("_growth_tracker").integer(0, kMaxJsonCount);
+  } catch (const JsonError& e) {
+    throw_error(kOp, std::string("the state is not one of an enabled scaler: ") + e.what(), where);
+  }
   check_growth(o.growth_factor, kOp, where);
   check_backoff(o.backoff_factor, kOp, where);
   check_interval(o.growth_interval, kOp, where);

@@ -1,72 +1,86 @@
 #include "trainer/optim/group_state.h"
-#include "trainer/checkpoint/json_text.h"
 
+#include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
+
+#include "trainer/checkpoint/json.h"
 
 namespace wick::optim {
 
+namespace {
+
 using Json = nlohmann::json;
+
+void read(const JsonPlace& from, double* to) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  *to = from.number(-kMost, kMost);
+}
+void read(const JsonPlace& from, bool* to) { *to = from.boolean(); }
+void read(const JsonPlace& from, int64_t* to) { *to = from.integer(-kMaxJsonCount, kMaxJsonCount); }
+
+}  // namespace
 
 OptimizerState GroupStateView::save() const {
   OptimizerState out;
-  Json steps = Json::array(), saved_groups = Json::array(), products = Json::array();
+  JsonWriter steps, products, json;
+  steps.open('['), products.open('[');
   for (size_t i = 0; i < params->size(); ++i) {
     const ParamState& p = (*params)[i];
-    steps.push_back(p.step);
-    products.push_back(p.product);
+    steps.value(p.step);
+    products.value(p.product);
     for (size_t k = 0; k < buffers.size(); ++k) {
       if (!p.buffers[k].defined()) continue;
       out.tensors.emplace_back("state." + std::to_string(i) + "." + buffers[k], p.buffers[k]);
     }
   }
+  json.open('{').key("groups").open('[');
   for (const GroupView& group : groups) {
-    Json fields = {{"params", group.params->size()}, {"initial_lr", *group.initial_lr}};
+    json.open('{').field("params", group.params->size()).field("initial_lr", *group.initial_lr);
     for (const OptionField& f : group.options)
-      std::visit([&](auto* value) { fields[f.name] = *value; }, f.value);
-    saved_groups.push_back(fields);
+      std::visit([&](auto* value) { json.field(f.name, *value); }, f.value);
+    json.close();
   }
-  Json settings = {{"optimizer", optimizer}, {"steps", steps}, {"groups", saved_groups}};
-  if (has_product) settings["products"] = products;
-  out.settings = settings.dump();
+  json.close().field("optimizer", optimizer).key("steps").raw(steps.close().done());
+  if (has_product) json.key("products").raw(products.close().done());
+  out.settings = json.close().done();
   return out;
 }
 
 void GroupStateView::load_settings(const std::string& text,
                                    const std::function<void(size_t)>& check,
                                    const Where& where) const {
-  Json settings = json_or_discarded(text);
-  if (settings.is_discarded()) throw_error(optimizer, "damaged optimizer state: no JSON", where);
-  if (settings.at("optimizer") != optimizer) {
-    throw_error(optimizer, "the state is of " + settings.at("optimizer").get<std::string>(), where);
+  const Json tree = read_json(text, "optimizer");
+  const JsonPlace settings(tree, "optimizer");
+  const JsonPlace steps = settings.at("steps"), saved_groups = settings.at("groups");
+  if (const std::string saved = settings.at("optimizer").text(); saved != optimizer) {
+    throw_error(optimizer, "the state is of " + shortened(saved), where);
   }
-  if (settings.at("steps").size() != params->size() ||
-      settings.at("groups").size() != groups.size()) {
+  if (steps.size() != params->size() || saved_groups.size() != groups.size()) {
     throw_error(optimizer,
-                "the state has " + std::to_string(settings.at("steps").size()) + " parameters in " +
-                    std::to_string(settings.at("groups").size()) + " groups, the optimizer " +
+                "the state has " + std::to_string(steps.size()) + " parameters in " +
+                    std::to_string(saved_groups.size()) + " groups, the optimizer " +
                     std::to_string(params->size()) + " in " + std::to_string(groups.size()),
                 where);
   }
   for (size_t i = 0; i < params->size(); ++i) {
     ParamState& p = (*params)[i];
-    p.step = whole_number(Json{{"step", settings["steps"].at(i)}}, "step", 0, kMostCount,
-                          "[" + std::string(optimizer) + "] the state");
-    if (has_product) p.product = finite_number(settings.at("products").at(i), "product", optimizer);
+    p.step = steps.at(i).integer(0, kMaxJsonCount);
+    if (has_product) read(settings.at("products").at(i), &p.product);
   }
   for (size_t i = 0; i < groups.size(); ++i) {
-    const Json& fields = settings["groups"].at(i);
-    if (fields.at("params") != groups[i].params->size()) {
+    const JsonPlace fields = saved_groups.at(i);
+    const uint64_t held = fields.at("params").count();
+    if (held != groups[i].params->size()) {
       throw_error(optimizer,
                   "group " + std::to_string(i) + " has " +
                       std::to_string(groups[i].params->size()) + " parameters, the state " +
-                      short_text(fields.at("params")),
+                      std::to_string(held),
                   where);
     }
     for (const OptionField& f : groups[i].options)
-      std::visit([&](auto* value) { fields.at(f.name).get_to(*value); }, f.value);
+      std::visit([&](auto* value) { read(fields.at(f.name), value); }, f.value);
     // States written before groups kept it lack it: the rate they were made with stands.
-    if (fields.contains("initial_lr")) fields["initial_lr"].get_to(*groups[i].initial_lr);
+    if (fields.has("initial_lr")) read(fields.at("initial_lr"), groups[i].initial_lr);
     check(i);
   }
 }
@@ -76,7 +90,7 @@ void GroupStateView::load(const OptimizerState& state, const std::function<void(
                           const Where& where) const {
   try {
     load_settings(state.settings, check, where);
-  } catch (const Json::exception& e) {
+  } catch (const JsonError& e) {
     throw_error(optimizer, std::string("damaged optimizer state: ") + e.what(), where);
   }
   std::map<std::string, Tensor> named(state.tensors.begin(), state.tensors.end());

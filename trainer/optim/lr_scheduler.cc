@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <limits>
 #include <numbers>
 
-#include "trainer/checkpoint/json_text.h"
+#include "trainer/checkpoint/json.h"
 #include "trainer/optim/integer_power.h"
 
 namespace wick::optim {
@@ -15,12 +15,19 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr double kMost = std::numeric_limits<double>::max();
+
 // JSON knows no infinity, and a plateau's best begins as one.
-Json to_json(double value) {
-  return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
+double from_json(const JsonPlace& place) {
+  if (place.value() == "inf") return std::numeric_limits<double>::infinity();
+  if (place.value() == "-inf") return -std::numeric_limits<double>::infinity();
+  return place.number(-kMost, kMost);
 }
-double from_json(const Json& json) {
-  return json.is_string() ? std::stod(json.get<std::string>()) : json.get<double>();
+
+std::vector<double> rates(const JsonPlace& list) {
+  std::vector<double> all;
+  for (size_t i = 0; i < list.size(); ++i) all.push_back(list.at(i).number(-kMost, kMost));
+  return all;
 }
 
 }  // namespace
@@ -74,67 +81,64 @@ void LrScheduler::set_rates(bool closed) {
 
 std::string LrScheduler::state_dict() const {
   struct Writer : Fields {
-    Json json;
-    void number(const char* name, double& value) override { json[name] = to_json(value); }
-    void integer(const char* name, int64_t& value) override { json[name] = value; }
-    void part(LrScheduler& s) override { json["parts"].push_back(Json::parse(s.state_dict())); }
+    JsonWriter json, parts;
+    bool composed = false;
+    void number(const char* name, double& value) override {
+      if (std::isfinite(value)) {
+        json.field(name, value);
+      } else {
+        json.field(name, fmt::format("{}", value));
+      }
+    }
+    void integer(const char* name, int64_t& value) override { json.field(name, value); }
+    void part(LrScheduler& s) override {
+      if (!std::exchange(composed, true)) parts.open('[');
+      parts.raw(s.state_dict());
+    }
   } writer;
-  writer.json = {{"schedule", name_},
-                 {"last_step", last_step_},
-                 {"step_count", step_count_},
-                 {"base", base_},
-                 {"last_lr", last_lr_}};
+  writer.json.open('{').field("schedule", name_).field("last_step", last_step_);
+  writer.json.field("step_count", step_count_).list("base", base_).list("last_lr", last_lr_);
   const_cast<LrScheduler*>(this)->fields(writer);
-  return writer.json.dump();
+  if (writer.composed) writer.json.key("parts").raw(writer.parts.close().done());
+  return writer.json.close().done();
 }
 
 void LrScheduler::load_state_dict(const std::string& state, Where where) {
   struct Reader : Fields {
-    Json json;
+    JsonPlace json;
     Where where;
     size_t parts = 0;
-    explicit Reader(const Where& w) : where(w) {}
+    Reader(const JsonPlace& from, const Where& w) : json(from), where(w) {}
     void number(const char* name, double& value) override { value = from_json(json.at(name)); }
     void integer(const char* name, int64_t& value) override {
-      value =
-          whole_number(json, name, -kMostCount, kMostCount, "[schedule] damaged schedule state");
+      value = json.at(name).integer(0, kMaxJsonCount);
     }
     void part(LrScheduler& s) override {
-      s.load_state_dict(json.at("parts").at(parts++).dump(), where);
+      s.load_state_dict(json.at("parts").at(parts++).value().dump(), where);
     }
-  } reader(where);
+  };
   try {
-    reader.json = json_or_discarded(state);
-    if (reader.json.is_discarded()) throw_error(name_, "damaged schedule state: no JSON", where);
-    const Json& json = reader.json;
-    if (json.at("schedule") != name_) {
-      throw_error(name_, "the state is of " + json.at("schedule").get<std::string>(), where);
+    const Json tree = read_json(state, "schedule");
+    const JsonPlace json(tree, "schedule");
+    Reader reader(json, where);
+    if (const std::string saved = json.at("schedule").text(); saved != name_) {
+      throw_error(name_, "the state is of " + shortened(saved), where);
     }
-    const auto base = json.at("base").get<std::vector<double>>();
-    const auto last_lr = json.at("last_lr").get<std::vector<double>>();
-    const std::string what = std::string("[") + name_ + "] damaged schedule state";
-    const int64_t last_step = whole_number(json, "last_step", -1, kMostCount, what);
-    const int64_t step_count = whole_number(json, "step_count", 0, kMostCount, what);
+    const std::vector<double> base = rates(json.at("base")), last_lr = rates(json.at("last_lr"));
+    const int64_t last_step = json.at("last_step").integer(-1, kMaxJsonCount);
+    const int64_t step_count = json.at("step_count").integer(0, kMaxJsonCount);
     if (base.size() != base_.size() || last_lr.size() != base_.size()) {
       throw_error(
           name_, fmt::format("the state has {} groups, the schedule {}", base.size(), base_.size()),
           where);
-    }
-    for (const auto* rates : {&base, &last_lr}) {
-      for (double rate : *rates) {
-        if (!std::isfinite(rate))
-          throw_error(name_, "damaged schedule state: a rate is not finite", where);
-      }
     }
     fields(reader);
     base_ = base;
     last_lr_ = last_lr;
     last_step_ = last_step;
     step_count_ = step_count;
-  } catch (const Json::exception& e) {
+  } catch (const JsonError& e) {
     throw_error(name_, std::string("damaged schedule state: ") + e.what(), where);
-  } catch (const std::logic_error&) {  // of stod
-    throw_error(name_, "damaged schedule state: no number", where);
   }
 }
 

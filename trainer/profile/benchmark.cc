@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "trainer/checkpoint/json.h"
 #include "trainer/explain/memory.h"
 #include "trainer/loop/trainer.h"
 #include "trainer/profile/measure.h"
@@ -91,15 +91,17 @@ std::string BenchmarkSuite::report() const {
 }
 
 std::string BenchmarkSuite::to_dict() const {
-  nlohmann::ordered_json doc = nlohmann::ordered_json::array();
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  JsonWriter json;
+  json.open('[');
   for (const Row& r : rows_) {
-    doc.push_back({{"name", r.name},
-                   {"latency", nlohmann::ordered_json::parse(r.latency.to_dict())},
-                   {"accuracy", nlohmann::ordered_json::parse(r.accuracy.to_dict())},
-                   {"memory", nlohmann::ordered_json::parse(r.memory.to_dict())},
-                   {"on_frontier", r.on_frontier}});
+    // A name is the caller's: bytes that are no UTF-8 become U+FFFD.
+    const auto name = nlohmann::json(r.name).dump(-1, ' ', false, kReplace);
+    json.open('{').key("name").raw(name).key("latency").raw(r.latency.to_dict());
+    json.key("accuracy").raw(r.accuracy.to_dict()).key("memory").raw(r.memory.to_dict());
+    json.field("on_frontier", r.on_frontier).close();
   }
-  return doc.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json.close().done();
 }
 
 const std::vector<TinyTask>& TinyMLPerf::tasks() {

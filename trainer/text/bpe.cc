@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
-#include "trainer/checkpoint/json_text.h"
+#include "trainer/checkpoint/json.h"
 #include "trainer/text/tokenizer.h"
 
 namespace wick::text {
@@ -145,26 +144,28 @@ const std::string& BPETokenizer::token(int64_t id, Where where) const {
 }
 
 std::string BPETokenizer::to_json() const {
-  nlohmann::json list = nlohmann::json::array();
-  for (const auto& [a, b] : merges_) list.push_back({a, b});
-  return nlohmann::ordered_json{{"type", "bpe"}, {"version", 1}, {"merges", list}}.dump();
+  JsonWriter json;
+  json.open('{').field("type", "bpe").field("version", 1).key("merges").open('[');
+  for (const auto& [a, b] : merges_) json.open('[').value(a).value(b).close();
+  return json.close().close().done();
 }
 
 BPETokenizer BPETokenizer::from_json(std::string_view text, Where where) {
-  const nlohmann::json j = json_or_discarded(text);
-  const auto refuse = [&](const std::string& why) {
-    throw_error("BPETokenizer", "not a tokenizer's JSON: " + why, where);
-  };
-  if (!j.is_object()) refuse("no object");
-  if (!j.contains("type") || j["type"] != "bpe") refuse("\"type\" is not \"bpe\"");
-  if (!j.contains("version") || j["version"] != 1) refuse("\"version\" is not 1");
-  if (!j.contains("merges") || !j["merges"].is_array()) refuse("\"merges\" is no list");
   std::vector<Pair> merges;
-  for (const auto& m : j["merges"]) {
-    if (!m.is_array() || m.size() != 2 || !m[0].is_number_integer() || !m[1].is_number_integer()) {
-      refuse("merge " + std::to_string(merges.size()) + " is not two integers");
+  try {
+    const nlohmann::json tree = read_json(text, "not a tokenizer's JSON");
+    const JsonPlace json(tree, "not a tokenizer's JSON");
+    if (json.at("type").value() != "bpe") json.at("type").refuse("'bpe'");
+    (void)json.at("version").integer(1, 1);
+    const JsonPlace list = json.at("merges");
+    for (size_t i = 0; i < list.size(); ++i) {
+      const JsonPlace merge = list.at(i);
+      if (merge.size() != 2) merge.refuse("a list of two whole numbers");
+      merges.emplace_back(merge.at(size_t{0}).integer(0, kMaxJsonCount),
+                          merge.at(1).integer(0, kMaxJsonCount));
     }
-    merges.emplace_back(m[0].get<int64_t>(), m[1].get<int64_t>());
+  } catch (const JsonError& e) {
+    throw_error("BPETokenizer", e.what(), where);
   }
   BPETokenizer t;
   t.set_merges(merges, where);

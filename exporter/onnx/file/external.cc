@@ -1,10 +1,16 @@
 #include "exporter/onnx/file/external.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "runtime/core/regular_file.h"
 #include "wick/error.h"
@@ -22,31 +28,43 @@ uint64_t number(const std::string& name, const std::string& text) {
   return value;
 }
 
-// The file, which a hostile model must not be able to choose outside of its own folder.
-fs::path file_inside(const std::string& name, const std::string& folder,
-                     const std::string& location) {
+struct Folder {
+  int fd = -1;
+  ~Folder() {
+    if (fd >= 0) close(fd);
+  }
+};
+
+// The file, which a hostile model must not be able to choose outside of its own folder. Each part
+// of the path is opened in the folder before it, so that what was looked at is what is read,
+// whatever changes its place meanwhile.
+void open_inside(const std::string& name, const std::string& folder, const std::string& location,
+                 RegularFile* file) {
   if (folder.empty()) refuse(name, "its data is in another file, and the model has no folder");
   const fs::path relative(location);
   if (relative.is_absolute() || location.find('\0') != std::string::npos)
     refuse(name, fmt::format("external data needs a relative path, not '{}'",
                              std::string(location.c_str())));
-  std::error_code failed;
-  fs::path file = fs::canonical(folder, failed);
-  if (failed) refuse(name, fmt::format("cannot open '{}': {}", folder, failed.message()));
-  for (const fs::path& part : relative) {
-    if (part == "..")
+  Folder at;
+  at.fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (at.fd < 0) refuse(name, fmt::format("cannot open '{}': {}", folder, strerror(errno)));
+  for (auto part = relative.begin(); part != relative.end(); ++part) {
+    if (*part == "..")
       refuse(name, fmt::format("'{}' must not leave the model's folder by '..'", location));
-    file /= part;
-    const fs::file_status status = fs::symlink_status(file, failed);
-    if (fs::is_symlink(status))
+    struct stat st;
+    if (fstatat(at.fd, part->c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
       refuse(name, fmt::format("'{}' is reached by a symbolic link, which is not followed; put the "
                                "file itself into the model's folder",
                                location));
-    if (failed || !fs::exists(status))
-      refuse(name, fmt::format("cannot open '{}': no such file", location));
+    if (std::next(part) == relative.end()) {
+      const Status s = file->open_in(at.fd, part->c_str());
+      if (!s.ok()) refuse(name, fmt::format("cannot open '{}': {}", location, s.message()));
+      return;
+    }
+    const int next = openat(at.fd, part->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (next < 0) refuse(name, fmt::format("cannot open '{}': {}", location, strerror(errno)));
+    close(std::exchange(at.fd, next));
   }
-  if (!fs::is_regular_file(file, failed)) refuse(name, fmt::format("'{}' is no file", location));
-  return file;
 }
 
 }  // namespace
@@ -69,17 +87,14 @@ HostTensor read_external(const TensorProto& proto, const std::string& folder, DT
   }
   if (location.empty())
     refuse(proto.name(), "its data is in another file, and no 'location' says in which");
-  const fs::path file = file_inside(proto.name(), folder, location);
-  std::error_code failed;
-  const uint64_t size = fs::file_size(file, failed);
-  if (failed || offset > size || bytes > size - offset) {
+  RegularFile in;
+  open_inside(proto.name(), folder, location, &in);
+  if (offset > in.size() || bytes > in.size() - offset) {
     refuse(proto.name(),
            fmt::format("'{}' is too short for {} bytes at {}", location, bytes, offset));
   }
   HostTensor t(dtype, shape);
-  RegularFile in;
-  Status read = in.open(file.c_str());
-  if (read.ok()) read = in.read(offset, t.as<char>(), bytes);
+  const Status read = in.read(offset, t.as<char>(), bytes);
   if (!read.ok())
     refuse(proto.name(), fmt::format("cannot read '{}': {}", location, read.message()));
   return t;

@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+
+#include "runtime/core/leftovers.h"
 
 namespace wick::onnx {
 namespace {
@@ -44,7 +47,34 @@ class Aside {
   std::string path_, name_;
 };
 
+// The old files of `path` that an ended process left beside it.
+std::vector<std::string> old_of(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> all;
+  const fs::path file(path);
+  std::error_code none;
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  for (fs::directory_iterator at(folder, none), end; !none && at != end; at.increment(none)) {
+    const std::string name = at->path().filename().string();
+    if (left_behind(name.c_str(), file.filename().c_str(), "old")) all.push_back(at->path());
+  }
+  return all;
+}
+
 }  // namespace
+
+void restore_both(const std::string& data_path, const std::string& path) {
+  const std::vector<std::string> models = old_of(path), data = old_of(data_path);
+  if (models.empty() && data.empty()) return;
+  // commit_both() puts the new model in its place last, and only then lets the old ones go.
+  struct stat st;
+  if (lstat(path.c_str(), &st) != 0) {
+    if (!data.empty()) rename(data.front().c_str(), data_path.c_str());
+    if (!models.empty()) rename(models.front().c_str(), path.c_str());
+  }
+  for (const auto& list : {data, models})
+    for (const std::string& old : list) unlink(old.c_str());
+}
 
 Status commit_both(AtomicFile& data, const std::string& data_path, AtomicFile& model,
                    const std::string& path) {

@@ -29,6 +29,13 @@ void read_tensor(const TypeProto::Tensor& type, Graph& g, const std::string& wha
       v->shape.push_back(g.fresh_symbol(0));
     }
   }
+  // The programs' loader judges by the same: what is not known yet may be 1.
+  Shape least;
+  for (const SymDim& d : v->shape) least.push_back(d.known() ? d.constant() : 1);
+  const Result<size_t> bytes = checked_bytes(least, dtype_bits(element ? v->element : v->dtype));
+  if (!bytes.ok())
+    throw Error(fmt::format("ONNX model: {}: {}", what, bytes.status().message()),
+                Code::kInvalidProgram);
 }
 
 void set_tensor(TypeProto::Tensor& type, DType dtype, const Value& value) {

@@ -19,6 +19,7 @@
 #include "exporter/onnx/read/subgraph.h"
 #include "graph/ir/infer.h"
 #include "graph/rewrite/pass.h"
+#include "runtime/core/printable.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -192,7 +193,7 @@ Graph read(const ModelProto& model, const std::string& folder, Ledger* ledger,
     const std::string text =
         "ONNX model: " + newer + "; its operators are all known, and are read as they are there";
     if (warnings != nullptr) warnings->push_back(text);
-    if (warnings == nullptr) fmt::print(stderr, "warning: {}\n", text);
+    if (warnings == nullptr) fmt::print(stderr, "warning: {}\n", printable(text));
   }
 
   Graph g;

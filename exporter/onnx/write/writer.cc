@@ -17,6 +17,7 @@
 #include "exporter/onnx/write/quantize_write.h"
 #include "exporter/onnx/write/write.h"
 #include "runtime/core/atomic_file.h"
+#include "runtime/core/file_lock.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 
@@ -392,7 +393,12 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
       onnx::write(graph, options.quantized, options.opset, beside ? &external : nullptr, &by);
   check(model);
   const std::string bytes = model.SerializeAsString();
+  FileLock lock;  // the two of one writer
   AtomicFile file, data;
+  if (!external.empty()) {
+    check_status(lock.take((path + ".lock").c_str(), path.c_str()));
+    onnx::restore_both(data_path, path);
+  }
   check_status(file.open(path.c_str()));
   check_status(file.write(bytes.data(), bytes.size()));
   if (external.empty()) {

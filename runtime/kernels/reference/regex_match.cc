@@ -1,0 +1,38 @@
+// The one file of the runtime that is compiled with exceptions: RE2 allocates by operator new, and
+// what that throws would end a process whose code has no tables to unwind by.
+#include "runtime/kernels/reference/regex_match.h"
+
+#include <re2/re2.h>
+
+#include <new>
+
+namespace wick::reference {
+namespace {
+
+// RE2's own default, said here because docs/runtime.md promises it: of a compiled pattern and of
+// the states that matching keeps. A larger pattern is refused, more states are thrown away.
+constexpr int64_t kMaxMemory = int64_t{8} << 20;
+
+re2::StringPiece piece(const StringRef& s) { return {s.data, static_cast<size_t>(s.size)}; }
+
+}  // namespace
+
+Status match_whole(const StringRef& pattern, Span<const StringRef> texts, uint8_t* matched) try {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(kMaxMemory);
+  const RE2 compiled(piece(pattern), options);
+  if (!compiled.ok()) {
+    return error(Code::kInvalidArgument, "the pattern is not RE2's: %.200s",
+                 compiled.error().c_str());
+  }
+  for (size_t i = 0; i < texts.size(); ++i)
+    matched[i] = RE2::FullMatchN(piece(texts[i]), compiled, nullptr, 0) ? 1 : 0;
+  return {};
+} catch (const std::bad_alloc&) {
+  return Status(Code::kOutOfMemory, "RE2 had no memory for the pattern");
+} catch (...) {
+  return Status(Code::kInternal, "RE2 failed");
+}
+
+}  // namespace wick::reference

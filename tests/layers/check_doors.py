@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Finds second doors: JSON that is parsed past trainer/checkpoint/json.h, whose limits then do not hold, and
+text that commands print past tools/lib/print.h, which escapes names and notices a stdout that takes no more.
+
+usage: check_doors.py [ROOT]      exit 0: nothing found; 1: one line per finding
+"""
+
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tree import root_of_arguments, sources  # noqa: E402
+
+SOURCE = re.compile(r"\.(h|cc)$")
+COMMENT = re.compile(r"//.*")
+DOORS = [  # the rooms, what is not written there, the files that may
+    (("graph", "trainer", "quantize", "exporter", "tools"), re.compile(r"(?:\b[Jj]son|ordered_json)::(?:sax_)?parse\("),
+     {"trainer/checkpoint/json.cc"}, "JSON is read by read_json() of trainer/checkpoint/json.h"),
+    (("tools",), re.compile(r"\bfmt::print\(|\b(?:std::)?f?(?:printf|puts|putc)\(|\bstd::f?write\(|\bstd::cout\b|\bstd::cerr\s*<<"),
+     # the bar's own controls of the terminal
+     {"tools/lib/print.cc", "tools/wick/progress_bar.cc"}, "commands print by say() of tools/lib/print.h"),
+]
+
+
+def check_tree(root):
+    problems, files = [], 0
+    for rooms, pattern, may, rule in DOORS:
+        for path, text in sources(root, rooms, SOURCE):
+            files += 1
+            for i, line in enumerate(text.split("\n"), 1):
+                if path not in may and pattern.search(COMMENT.sub("", line)):
+                    problems.append(f"{path}:{i}: {rule}")
+    return problems, files
+
+
+def main():
+    problems, files = check_tree(root_of_arguments())
+    for problem in problems:
+        print(problem)
+    print(f"{files} files read, {len(problems)} second doors")
+    return 1 if problems or files == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
