@@ -211,7 +211,7 @@ Status ProgramReader::read_strings(Span<const uint8_t> raw, TensorView* view) {
     return error(Code::kInvalidProgram, "%llu strings need more than %zu raw bytes",
                  static_cast<unsigned long long>(n), raw.size());
   }
-  const auto* offsets = reinterpret_cast<const volatile uint64_t*>(raw.data());
+  const volatile uint64_t* offsets = reinterpret_cast<const uint64_t*>(raw.data());
   const uint64_t size = raw.size() - (n + 1) * sizeof(uint64_t);
   const auto* text = reinterpret_cast<const char*>(raw.data()) + (raw.size() - size);
   WICK_TRY(ledger_.visit(n));
