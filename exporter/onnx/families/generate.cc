@@ -102,7 +102,9 @@ void range(ReadCtx& c) {
       values.push_back(v);
       if (__builtin_add_overflow(v, step, &v)) break;
     }
-    return c.set(0, cast(c, c.int_constant(values), c.dtype(c.in(0))));
+    // what the file does not account for is made when running
+    if (c.scope.model.ledger.take(values.size() * sizeof(int64_t)).ok())
+      return c.set(0, cast(c, c.int_constant(values), c.dtype(c.in(0))));
   }
   ValueId in[3];
   for (int i = 0; i < 3; ++i) {
