@@ -22,7 +22,7 @@ void add_generators(std::vector<Bomb>* to) {
   }
   {
     Model m;
-    m.floats("x", {2}, {1, 2}).ints("n", {1}, {4 * kG}).node("Tile", {"x", "n"}, {"y"});
+    m.floats("x", {2}, {1, 2}).ints("n", {1}, {kG / 4}).node("Tile", {"x", "n"}, {"y"});
     all.push_back(m.output("y").bomb("tile"));
   }
   {
@@ -40,13 +40,22 @@ void add_generators(std::vector<Bomb>* to) {
     Model m;
     m.ints("a", {}, {0}).ints("b", {}, {1000 * kG}).ints("c", {}, {1});
     m.node("Range", {"a", "b", "c"}, {"y"});
-    all.push_back(m.output("y").bomb("range"));
+    all.push_back(m.output("y").bomb("range_of_10_12", "too long"));
   }
   {
     Model m;
     m.ints("a", {}, {0}).ints("b", {}, {3000000}).ints("c", {}, {1});
     m.node("Range", {"a", "b", "c"}, {"r"}).node("Mul", {"r", "r"}, {"y"});
     all.push_back(m.output("y").bomb("range_of_24_megabytes"));
+  }
+  {
+    Model m;
+    m.ints("a", {}, {0}).ints("b", {}, {4000000}).ints("c", {}, {1});
+    for (int k = 0; k < 100; ++k) {
+      const std::string r = "r" + std::to_string(k);
+      m.node("Range", {"a", "b", "c"}, {r}).output(r);
+    }
+    all.push_back(m.bomb("many_ranges"));
   }
   {
     Model m;
@@ -131,12 +140,12 @@ void add_generators(std::vector<Bomb>* to) {
   {  // [n, 1] x [1, n] as [n^2, 1] ...: the size squares
     Model m;
     m.floats("x0", {4}, {1, 2, 3, 4}).ints("col", {2}, {-1, 1}).ints("row", {2}, {1, -1});
-    for (int k = 0; k < 5; ++k) {
+    for (int k = 0; k < 4; ++k) {
       const std::string id = std::to_string(k), x = "x" + id;
       m.node("Reshape", {x, "col"}, {"c" + id}).node("Reshape", {x, "row"}, {"r" + id});
       m.node("Mul", {"c" + id, "r" + id}, {"x" + std::to_string(k + 1)});
     }
-    all.push_back(m.output("x5").bomb("products_that_square"));
+    all.push_back(m.output("x4").bomb("products_that_square"));
   }
   {
     Model m;

@@ -78,7 +78,7 @@ void add_branches(std::vector<Bomb>* to) {
   auto& all = *to;
   {  // one in another
     GraphProto inner = Model().node("Neg", {"x"}, {"z"}).output("z").graph();
-    for (int k = 0; k < 12; ++k) {
+    for (int k = 0; k < 6; ++k) {
       const std::string id = std::to_string(k);
       Model m;
       m.node("If", {"go"}, {"r" + id}).graph_attr("then_branch", inner);
@@ -125,20 +125,20 @@ Model doubling(int levels, const std::string& call_name) {
 void add_names(std::vector<Bomb>* to) {
   auto& all = *to;
   all.push_back(doubling(30, "").bomb("functions_that_double", "written out"));
-  all.push_back(doubling(13, "").bomb("functions_below_the_bound"));
-  all.push_back(doubling(13, std::string(300, 'n')).bomb("functions_with_names", "written out"));
+  all.push_back(doubling(11, "").bomb("functions_below_the_bound"));
+  all.push_back(doubling(12, std::string(300, 'n')).bomb("functions_with_names", "written out"));
   {
     Model m;
-    const std::string name(8000, 'n');
+    const std::string name(4500, 'n');
     m.input("x", 1, {"2"}).node("Relu", {"x"}, {name}).node("Neg", {name}, {"y"});
-    all.push_back(m.output("y").bomb("name_of_8000", "4096"));
+    all.push_back(m.output("y").bomb("name_of_4500", "4096"));
   }
   {
     Model m;
-    Model::Names dims(8, std::string(1000, 's'));
+    Model::Names dims(8, std::string(900, 's'));
     for (size_t d = 0; d < 8; ++d) dims[d] += std::to_string(d);
     m.input("x", 1, dims);
-    for (int k = 0; k < 60; ++k) {
+    for (int k = 0; k < 35; ++k) {
       const std::string x = k == 0 ? "x" : "t" + std::to_string(k - 1), y = "t" + std::to_string(k);
       m.node("Transpose", {x}, {y}).attr("perm", Model::Ints{1, 2, 3, 4, 5, 6, 7, 0}).output(y);
     }
@@ -146,13 +146,13 @@ void add_names(std::vector<Bomb>* to) {
   }
   {
     Model m;
-    m.node("Constant", {}, {"y"}).attr("value_ints", Model::Ints(9000, 1));
-    all.push_back(m.output("y").bomb("list_of_9000"));
+    m.node("Constant", {}, {"y"}).attr("value_ints", Model::Ints(4900, 1));
+    all.push_back(m.output("y").bomb("list_of_4900"));
   }
   {
     Model m;
-    m.input("x", 1, {"2"}).node("Transpose", {"x"}, {"y"}).attr("perm", Model::Ints(9000, 0));
-    all.push_back(m.output("y").bomb("perm_of_9000", "perm"));
+    m.input("x", 1, {"2"}).node("Transpose", {"x"}, {"y"}).attr("perm", Model::Ints(4900, 0));
+    all.push_back(m.output("y").bomb("perm_of_4900", "perm"));
   }
   {  // a size that is a sum, and the product of that with itself
     Model m;

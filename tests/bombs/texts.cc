@@ -18,7 +18,7 @@ std::string branches_text(int sizes, int branches) {
 
 std::vector<Bomb> text_bombs() {
   std::vector<Bomb> all;
-  all.push_back({"8_gigabytes_of_two_digits", "const %0 \"c\" float32 [2147483648] = 00\n",
+  all.push_back({"gigabyte_of_two_digits", "const %0 \"c\" float32 [268435456] = 00\n",
                  "the constant's bytes do not fit its shape"});
   all.push_back({"no_digits", "const %0 \"c\" float64 [1099511627776] = empty\n",
                  "the constant's bytes do not fit its shape"});

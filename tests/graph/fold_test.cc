@@ -309,5 +309,43 @@ TEST(FoldWork, AnInterpreterTakesWhatIsLeft) {
   EXPECT_EQ(left, 1);
 }
 
+// 16 bytes joined with themselves 40 times would be 16 TiB. Each may be 64 KiB more than the one
+// before; one that reads a tensor twice reads no more for that.
+TEST(FoldMemory, OfATensorJoinedWithItselfStaysSmall) {
+  for (size_t copies : {2, 3}) {
+    Hurry hurry;
+    Graph g;
+    ValueId v = g.add_constant(HostTensor::of<float>(Shape{4}, {1, 2, 3, 4}));
+    for (int k = 0; k < 30; ++k)
+      v = g.emit(OpId::kConcat, AxisAttrs{0}, std::vector<ValueId>(copies, v));
+    g.add_output("y", v);
+    const PassReport report = optimize(g);
+    EXPECT_LE(report.spent.bytes, 1u << 18) << copies;
+    EXPECT_GE(nodes_of(g, OpId::kConcat), 15) << copies;
+  }
+}
+
+// Each is 64 KB more than the one before, and all of them are outputs: their sum is bounded, over
+// all rounds and in regions too.
+TEST(FoldMemory, OfAllNodesIsBounded) {
+  Hurry hurry;
+  Graph g;
+  const ValueId more = g.add_constant(HostTensor(DType::kF32, Shape{16000}));
+  ValueId v = g.add_constant(HostTensor::of<float>(Shape{4}, {1, 2, 3, 4}));
+  for (int k = 0; k < 100; ++k) {
+    v = g.emit(OpId::kConcat, AxisAttrs{0}, {v, more});
+    g.add_output("y" + std::to_string(k), v);
+  }
+  const PassReport report = optimize(g);
+  uint64_t held = 0;
+  for (size_t i = 0; i < g.value_count(); ++i) {
+    if (g.is_constant(static_cast<ValueId>(i)))
+      held += g.value(static_cast<ValueId>(i)).constant.held_bytes();
+  }
+  EXPECT_LE(held, 17u << 20);
+  EXPECT_GE(held, 8u << 20) << "what is little is done";
+  EXPECT_LE(report.spent.bytes, 17u << 20);
+}
+
 }  // namespace
 }  // namespace wick::ir

@@ -7,7 +7,7 @@ namespace wick::onnx {
 namespace {
 
 // A small file must not make a large constant.
-constexpr int64_t kMaxGenerated = 1 << 22;
+constexpr uint64_t kMaxGenerated = 1 << 22;
 
 // Element k of a vector, as a vector.
 ValueId element(ReadCtx& c, ValueId v, int64_t k) {
@@ -94,15 +94,19 @@ void range(ReadCtx& c) {
   if (known && is_int(c.dtype(c.in(0)))) {  // sizes of other values, as shapes give them
     int64_t step = (*by)[0];
     if (step == 0) c.fail("delta must not be 0");
-    std::vector<int64_t> values;
-    int64_t v = (*from)[0];
-    while (step > 0 ? v < (*to)[0] : v > (*to)[0]) {
-      if (values.size() >= static_cast<size_t>(kMaxGenerated))
-        c.fail("the range is endless or too long");
-      values.push_back(v);
-      if (__builtin_add_overflow(v, step, &v)) break;
+    const auto first = static_cast<uint64_t>((*from)[0]), last = static_cast<uint64_t>((*to)[0]);
+    uint64_t n = 0;
+    if (step > 0 && (*to)[0] > (*from)[0]) n = (last - first - 1) / static_cast<uint64_t>(step) + 1;
+    if (step < 0 && (*to)[0] < (*from)[0])
+      n = (first - last - 1) / (uint64_t{0} - static_cast<uint64_t>(step)) + 1;
+    if (n > kMaxGenerated) c.fail("the range is endless or too long");
+    // what the file does not account for is made when running
+    if (c.scope.model.ledger.take(n * sizeof(int64_t)).ok()) {
+      std::vector<int64_t> values(static_cast<size_t>(n));
+      for (uint64_t i = 0; i < n; ++i)
+        values[i] = static_cast<int64_t>(first + i * static_cast<uint64_t>(step));
+      return c.set(0, cast(c, c.int_constant(values), c.dtype(c.in(0))));
     }
-    return c.set(0, cast(c, c.int_constant(values), c.dtype(c.in(0))));
   }
   ValueId in[3];
   for (int i = 0; i < 3; ++i) {
