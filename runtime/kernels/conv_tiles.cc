@@ -71,12 +71,12 @@ void pixel_rows(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0, 
   args.out_step = c.out_channel;
   Poll poll;
   for (int64_t b = block0; b < block1; ++b) {
-    if (poll((row1 - row0) * c.cols * c.k / 4 + 1)) return;
     const int64_t channel = b * t.mr;
     args.row_count = static_cast<int>(std::min<int64_t>(t.mr, c.channels - channel));
     for (int r = 0; r < t.mr; ++r) args.rows[r] = c.weights + channel * c.k + r;
     for (int64_t i = row0; i < row1; ++i) {
       for (int64_t q = 0; q < c.cols; q += t.nr) {
+        if (poll(4 * c.k)) return;
         args.cols = static_cast<int>(std::min<int64_t>(t.nr, c.cols - q));
         args.vec = c.x + i * c.x_row + q;
         args.out = c.out + channel * c.out_channel + i * c.out_row + q;
@@ -125,13 +125,13 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
   args.vec_offset = c.offset;
   Poll poll;
   for (int64_t b = block0; b < block1; ++b) {
-    if (poll(count * c.k / 4 + 1)) return;
     const int64_t channel = b * t.mr;
     args.row_count = static_cast<int>(std::min<int64_t>(t.mr, c.channels - channel));
     for (int r = 0; r < t.mr; ++r) args.rows[r] = c.weights + channel * c.k + r;
     float* flat = in_place ? c.out + channel * c.out_channel + row0 * c.out_row : scratch;
     args.out_step = in_place ? c.out_channel : flat_step;
     for (int64_t q = 0; q < whole; q += t.nr) {
+      if (poll(4 * c.k)) return;
       args.cols = static_cast<int>(std::min<int64_t>(t.nr, whole - q));
       args.vec = c.x + begin + q;
       args.out = flat + q;
@@ -244,13 +244,13 @@ void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t p
   args.out_step = in_place ? c.out_image : panel_cols;
   Poll poll;
   for (int64_t p = panel0; p < panel1; ++p) {
-    if (poll((pixel1 - pixel0) * c.k)) return;
     const int64_t channel = p * panel_cols;
     const int64_t channels = std::min(panel_cols, c.channels - channel);
     args.vec = c.weights + channel * c.k;
     args.cols = static_cast<int>(in_place ? channels : round_up(channels, t.lanes));
     PixelWalk at(c, pixel0);
     for (int64_t pixel = pixel0; pixel < pixel1; pixel += t.mr) {
+      if (poll(4 * c.k)) return;
       const PixelWalk first = at;
       args.row_count = static_cast<int>(std::min<int64_t>(t.mr, pixel1 - pixel));
       int64_t to[kMaxTileRows];

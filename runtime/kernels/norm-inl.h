@@ -96,7 +96,8 @@ static void softmax_rows(const float* x, int64_t n, int64_t begin, int64_t end, 
 // scale = gamma / sqrt(var + eps), shift = fma(-mean, scale, beta)
 static void fold(const float* gamma, const float* beta, const float* mean, const float* var,
                  float epsilon, int64_t n, float* scale, float* shift) {
-  for (int64_t i = 0; i < n; ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < n && !poll(8); ++i) {
     F s = F(gamma[i]) / simd_math::sqrt(F(var[i]) + F(epsilon));
     scale[i] = hn::GetLane(s.v);
     shift[i] = hn::GetLane(simd_math::nfma(F(mean[i]), s, F(beta[i])).v);

@@ -105,6 +105,32 @@ TEST_P(DeadlineTimed, IsMet) {
   if (getenv("WICK_TEST_FULL") == nullptr) return;  // times: `make test-full PARTS=timing`
   meets(*GetParam(), cpu_sets(), 2, kWork);
 }
+// The same by the time that the CPU works for one thread: what a machine has to do besides does not
+// disturb it.
+uint64_t cpu_ns() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+TEST_P(DeadlineTimed, IsMetInCpuTime) {
+  if (getenv("WICK_TEST_FULL") == nullptr || exempt(GetParam()->op) != nullptr) return;
+  for (const auto& sets : {cpu_sets(), reference_sets()}) {
+    const bool hand = hand_case(GetParam()->op, 1).has_value();
+    LongCall call(*GetParam(), hand ? 5e8 : kWork, kBytes / 2);
+    Status s = call.prepare(sets, nullptr);
+    ASSERT_TRUE(s.ok()) << s.message();
+    Stop stop;
+    const uint64_t begin = cpu_ns();
+    stop.arm(begin + kAskedNs, nullptr, cpu_ns);
+    s = call.run(&stop);
+    const double late = ms(begin + kAskedNs, cpu_ns());
+    const std::string what =
+        fmt::format("CPU time: {} {} {}{}", find_op(GetParam()->op)->name, call.kernel(),
+                    call.shapes(), s.ok() ? ": the largest takes no longer" : "");
+    lines().push_back({what, late});
+    EXPECT_LE(late, kAllowedMs) << what;
+  }
+}
 TEST_P(DeadlineTimed, IsMetByReferenceRows) {
   if (getenv("WICK_TEST_FULL") == nullptr) return;
   meets(*GetParam(), reference_sets(), 1, kWork);
