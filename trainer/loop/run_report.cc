@@ -10,6 +10,7 @@
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
 #include "trainer/autograd/running_node.h"
+#include "trainer/checkpoint/json.h"
 #include "trainer/data/step_profile.h"
 #include "trainer/loop/answers.h"
 #include "trainer/loop/histogram.h"
@@ -30,8 +31,15 @@ constexpr int kProfiledFrom = 2, kProfiledTo = 7;  // steps of this process, fro
 
 OrderedJson parsed(const std::string& path) {
   std::string text;
-  if (!read_regular_file(path.c_str(), &text).ok()) return {};
-  return OrderedJson::parse(text, nullptr, false);
+  const Status read = read_regular_file(path.c_str(), &text);
+  if (read.code() == Code::kNotFound) return {};
+  check_status(read);
+  try {
+    check_json(text, path);
+  } catch (const JsonError&) {
+    return {};  // damaged: the run goes on without
+  }
+  return OrderedJson::parse(text);
 }
 
 // The epochs of an older file up to `last`; none of a damaged one.
