@@ -95,6 +95,7 @@ TEST_F(PowerCuts, AModelIsTheOldOneOrTheNewOne) {
   const Words convert = {"convert", at("m.onnx"), "-o", at("c.wick")};
   const Ended whole = with_cut(convert, 0, 0);
   ASSERT_EQ(whole.code, 0) << whole.err;
+  ASSERT_GT(whole.calls, 2);
   const std::string made = contents(at("c.wick")), old = "an older file";
   for (long n = 1; n <= whole.calls; ++n) {
     for (int seed = 0; seed < 4; ++seed) {

@@ -16,8 +16,9 @@ from tree import root_of_arguments, sources  # noqa: E402
 SOURCE = re.compile(r"\.(h|cc)$")
 COMMENT = re.compile(r"//.*")
 DOORS = [  # the rooms, what is not written there, the files that may
-    (("graph", "trainer", "quantize", "exporter", "tools"), re.compile(r"(?:\b[Jj]son|ordered_json)::(?:sax_)?parse\("),
-     {"trainer/checkpoint/json.cc"}, "JSON is read by read_json() of trainer/checkpoint/json.h"),
+    (("graph", "trainer", "quantize", "exporter", "tools"), re.compile(r"[Jj]son::(?:sax_)?parse\("),
+     # a tree that keeps the order of keys, of a text that check_json() took
+     {"trainer/checkpoint/json.cc", "trainer/loop/run_report.cc"}, "JSON is read by read_json() of trainer/checkpoint/json.h"),
     (("tools",), re.compile(r"\bfmt::print\(|\b(?:std::)?f?(?:printf|puts|putc)\(|\bstd::f?write\(|\bstd::cout\b|\bstd::cerr\s*<<"),
      # the bar's own controls of the terminal
      {"tools/lib/print.cc", "tools/wick/progress_bar.cc"}, "commands print by say() of tools/lib/print.h"),

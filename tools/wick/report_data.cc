@@ -106,7 +106,7 @@ class RunReader {
       return nullptr;
     }
     std::string bytes;
-    (void)read_regular_file(path.c_str(), &bytes);  // what was read of it is looked at
+    check_status(read_regular_file(path.c_str(), &bytes));  // it is there: that is no damage
     std::string why = "it is not a whole JSON document";
     try {
       json doc = read_json(bytes, why, {.bytes = kMaxFile});
@@ -156,7 +156,9 @@ class RunReader {
   json from_csv() {
     json out = json::array();
     std::string rows, line;
-    if (!read_regular_file((folder_ / "metrics.csv").c_str(), &rows).ok()) return out;
+    const Status read = read_regular_file((folder_ / "metrics.csv").c_str(), &rows);
+    if (read.code() == Code::kNotFound) return out;
+    check_status(read);
     std::istringstream in(rows);
     if (!std::getline(in, line)) return out;
     static constexpr const char* kKeys[] = {

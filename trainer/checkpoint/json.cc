@@ -80,7 +80,7 @@ class Check : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-Json read_json(std::string_view text, const std::string& file, const JsonLimits& limits) {
+void check_json(std::string_view text, const std::string& file, const JsonLimits& limits) {
   const auto fail = [&](const std::string& why) {
     throw JsonError(file + ": " + why, Code::kInvalidArgument);
   };
@@ -89,13 +89,12 @@ Json read_json(std::string_view text, const std::string& file, const JsonLimits&
   }
   Check check(limits);
   if (!Json::sax_parse(text, &check)) fail(check.problem);
-  try {
-    // A second pass: a parser with a callback looks through all earlier values at the end of each.
-    return Json::parse(text);
-  } catch (const Json::exception& e) {
-    fail(shortened(e.what()));
-  }
-  return {};  // fail() has thrown
+}
+
+// A second pass: a parser with a callback looks through all earlier values at the end of each.
+Json read_json(std::string_view text, const std::string& file, const JsonLimits& limits) {
+  check_json(text, file, limits);
+  return Json::parse(text);
 }
 
 std::string shortened(std::string_view text) {

@@ -25,6 +25,8 @@ struct JsonLimits {
   size_t depth = 64;                    // nlohmann's dump, copy and comparison recurse
 };
 
+// Whether read_json() takes the text, for who makes a tree of another kind of it. Throws JsonError.
+void check_json(std::string_view text, const std::string& file, const JsonLimits& limits = {});
 // The tree of a whole text, in which no key stands twice in one object. `file` is what messages
 // call it. Throws JsonError.
 nlohmann::json read_json(std::string_view text, const std::string& file,

@@ -31,12 +31,15 @@ constexpr int kProfiledFrom = 2, kProfiledTo = 7;  // steps of this process, fro
 
 OrderedJson parsed(const std::string& path) {
   std::string text;
-  if (!read_regular_file(path.c_str(), &text).ok()) return {};
+  const Status read = read_regular_file(path.c_str(), &text);
+  if (read.code() == Code::kNotFound) return {};
+  check_status(read);
   try {
-    return read_json(text, path);
+    check_json(text, path);
   } catch (const JsonError&) {
-    return {};
+    return {};  // damaged: the run goes on without
   }
+  return OrderedJson::parse(text);
 }
 
 // The epochs of an older file up to `last`; none of a damaged one.

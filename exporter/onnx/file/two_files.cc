@@ -20,7 +20,9 @@ class Aside {
  public:
   explicit Aside(std::string path) : path_(std::move(path)) {}
   ~Aside() {
-    if (!name_.empty()) rename(name_.c_str(), path_.c_str());
+    if (name_.empty() || rename(name_.c_str(), path_.c_str()) == 0) return;
+    // What broke the first rename may break this one; a second name is another way back.
+    if (link(name_.c_str(), path_.c_str()) == 0) unlink(name_.c_str());
   }
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
