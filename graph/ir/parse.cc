@@ -52,8 +52,9 @@ class Parser {
     --depth_;
     return outside;
   }
+  // Whatever the text has for a word, an error is short.
   [[noreturn]] void fail(const std::string& why) const {
-    throw Error("graph text, line " + std::to_string(line_) + ": " + why);
+    throw Error("graph text, line " + std::to_string(line_) + ": " + why.substr(0, kMostOfError));
   }
   void space() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -314,6 +315,7 @@ class Parser {
     fail(std::string(info.name) + " has no attribute " + name);
   }
 
+  static constexpr size_t kMostOfError = 200;
   static constexpr int kMaxDepth = 16;
   // A region knows all dimensions around it: so many in all.
   static constexpr uint64_t kVisits = 1 << 16, kVisitsOfByte = 8;

@@ -99,12 +99,13 @@ class CAllocator final : public Allocator {
   wick_allocator a_;
 };
 
-// A caller built against an older header has a shorter struct; the fields it lacks are zero.
+// A caller built against an older header has a shorter struct; the fields it lacks are zero. No
+// struct ever ended within a field: half a pointer would be one to anywhere.
 template <class T>
 Status read_options(const T* given, T* full) {
   *full = {};
   if (given != nullptr) {
-    if (given->size < sizeof(given->size)) {
+    if (given->size < sizeof(given->size) || given->size % alignof(T) != 0) {
       return error(Code::kInvalidArgument,
                    "options.size is %zu: set it to sizeof the struct, as WICK_INIT does",
                    given->size);

@@ -225,6 +225,10 @@ void Case::file(Span<const uint8_t> bytes) {
   g_running.file_bytes = bytes.size();
 }
 
+void Case::say(const std::string& line) const {
+  if (verbose) wick::fuzz::say((line + "\n").c_str());
+}
+
 void Case::count(int counter) { ++g_running.shared->counts[counter]; }
 
 void Case::fault(std::string_view what) {

@@ -29,6 +29,8 @@ class Case {
 
   // The file under test: what is kept when the case crashes. The bytes stay the caller's.
   void file(Span<const uint8_t> bytes);
+  // With --case: a line of what is done, also where the target has closed its output.
+  void say(const std::string& line) const;
   // Counts; `counter` is an index of Target::counters.
   void count(int counter);
   // A fault that is no crash: said with the case's number, and the run fails at its end.

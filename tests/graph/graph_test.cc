@@ -175,6 +175,11 @@ TEST(Graph, TextReadsBack) {
   EXPECT_TRUE(print(parse_graph(text), true) == text);
   EXPECT_THAT(error_of([&] { parse_graph(print(g)); }), HasSubstr("without its bytes"));
   EXPECT_THAT(error_of([&] { parse_graph("nonsense"); }), HasSubstr("line 1"));
+  // Found by tests/fuzz: an error is short, whatever the text has for a word.
+  const std::string long_word = "graph\n  input %0 \"x\" " + std::string(9000, 'f') + " [2]\n";
+  const std::string error = error_of([&] { parse_graph(long_word); });
+  EXPECT_FALSE(error.empty());
+  EXPECT_LT(error.size(), 400u);
 }
 
 TEST(Interpreter, RefusesWhatDoesNotFit) {

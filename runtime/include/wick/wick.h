@@ -21,7 +21,8 @@
  * Strings: returned ones are the library's and live as long as the program (names, labels,
  * metadata) or for ever (version, code and dtype names).
  * Structs: set `size` to sizeof the struct (WICK_INIT does) and the rest to zero or to your values;
- * a newer library takes an older, shorter struct. A size of 0 is WICK_INVALID_ARGUMENT.
+ * a newer library takes an older, shorter struct. A size of 0, or one that ends within a field, is
+ * WICK_INVALID_ARGUMENT.
  * Threads: a program may be used from any number of threads and sessions at once; a session by one
  * at a time. Whoever comes while a call is in a session gets WICK_INVALID_ARGUMENT and has touched
  * nothing: open a session for each thread, sessions of one program share its weights. Freeing is

@@ -134,5 +134,23 @@ TEST(CAbi, WeightsGuardAndDigest) {
   }
 }
 
+// Found by tests/fuzz: half of a pointer was taken for one.
+TEST(CAbi, SizesThatEndWithinAField) {
+  const std::string path = write_model();
+  wick_program* program = nullptr;
+  ASSERT_EQ(wick_program_load(path.c_str(), nullptr, &program), WICK_OK);
+  wick_session_options options = WICK_INIT(wick_session_options);
+  options.entry = "main";
+  wick_session* session = nullptr;
+  for (size_t cut = 1; cut < sizeof(void*); ++cut) {
+    options.size = offsetof(wick_session_options, entry) + cut;
+    const bool whole = options.size % alignof(wick_session_options) == 0;
+    const int code = wick_session_create(program, &options, &session);
+    EXPECT_EQ(code, whole ? WICK_OK : WICK_INVALID_ARGUMENT) << cut;
+    if (code == WICK_OK) wick_session_free(session);
+  }
+  wick_program_free(program);
+}
+
 }  // namespace
 }  // namespace wick
