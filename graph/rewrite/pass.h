@@ -82,9 +82,9 @@ struct OptimizeOptions {
   // Each the graph's inputs, in order: every pass is checked on them, by its class, and undone
   // where it breaks its promise (graph/rewrite/checked.h). Throws Error where the graph itself does
   // not run on them.
-  std::vector<std::vector<HostTensor>> samples;
+  std::vector<std::vector<HostTensor>> samples = {};
   double check_work = 1e18;  // steps (op_work) for all checks together
-  PassWatch watch;           // instead of the check on samples
+  PassWatch watch = {};      // instead of the check on samples
 };
 PassReport optimize(Graph& graph, const OptimizeOptions& options);
 // The passes that are given, checked on samples (`chains` says nothing here).

@@ -168,6 +168,19 @@ TEST(VerifyWritten, ConvertAndExportSayWhatTheyFound) {
   for (const auto& f : files) EXPECT_EQ(f.at("verified").at("verdict"), "equal") << f;
 }
 
+// The same from C++, where a sample that the graph refuses is the caller's mistake.
+TEST(VerifyWritten, CompilingTakesSamples) {
+  HostTensor x(DType::kF32, {2, 3});
+  ir::PassReport report;
+  const std::vector<uint8_t> plain = compile_program(small_graph());
+  EXPECT_EQ(compile_program(small_graph(), {}, {.samples = {{x}}, .report = &report}), plain);
+  EXPECT_FALSE(report.changed.empty());
+  EXPECT_TRUE(report.undone.empty());
+  EXPECT_EQ(report.unchecked, "");
+  EXPECT_ANY_THROW(
+      compile_program(small_graph(), {}, {.samples = {{HostTensor(DType::kF32, {2, 4})}}}));
+}
+
 // A model whose inputs nobody can make up is written all the same, and that it was not verified is
 // said, with the command that does it.
 TEST(VerifyWritten, WhatCannotBeRunIsSkippedAloud) {

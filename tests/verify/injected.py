@@ -2,7 +2,7 @@
 """Bugs that wick verify must find: the first of tests/sabotage, in the alphabet, that touch kernels, passes, the
 exporter or shaders. They were chosen for other tests, without knowing wick verify.
 
-usage: injected.py BUILD WORK [--count 40] [--seconds 90] [--corpus FOLDER...]
+usage: injected.py BUILD WORK [--count 40] [--seconds 120] [--oracle 25] [--corpus FOLDER...]
 
 Each is planted into a program of its own (planted.py), which verifies the models of the corpus (ONNX's node tests with
 their inputs, folders of *.onnx) until one differs that the build's own program finds equal. WORK keeps what is known by the
@@ -77,13 +77,15 @@ def look_at(args, patch, models, work):
         return {"result": "not planted", "why": planted.stderr.strip().splitlines()[-1][:200]}
     words = words_of(patch)
     order = sorted(models, key=lambda m: -sum(w in os.path.dirname(m[0]).lower().rsplit("/", 1)[-1] for w in words))
-    with open(patch, encoding="utf-8") as f:
-        reader = "diff --git a/exporter/" in f.read()
-    more = ["--against", "onnxruntime"] if reader else []
     own = os.path.join(args.build, "tools/wick/wick")
-    end, tried = time.monotonic() + args.seconds, 0
-    for model, inputs in order:
-        if time.monotonic() > end:
+    # All models first; then, beside ONNX Runtime, those that the patch speaks of: what the reader and the plain loops
+    # have wrong is the same on both of Wick's sides.
+    begin, tried = time.monotonic(), 0
+    trials = [(m, []) for m in order] + [(m, ["--against", "onnxruntime"]) for m in order[:args.oracle]]
+    for (model, inputs), more in trials:
+        if time.monotonic() > begin + args.seconds / 2 and not more:
+            continue
+        if time.monotonic() > begin + args.seconds:
             break
         tried += 1
         code, doc = verify(program, model, inputs, more)
@@ -110,8 +112,10 @@ def main():
     parser.add_argument("build")
     parser.add_argument("work")
     parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=90)
-    parser.add_argument("--corpus", nargs="*", default=["/usr/share/libonnx-testdata/data/node"])
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--oracle", type=int, default=25, help="models beside ONNX Runtime")
+    parser.add_argument("--corpus", nargs="*", default=["/usr/share/libonnx-testdata/data/node",
+                                                        os.path.join(ROOT, "tests/conformance/fuzz/cases")])
     args = parser.parse_args()
     args.build, work = os.path.abspath(args.build), os.path.abspath(args.work)
     os.makedirs(work, exist_ok=True)

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "runtime/include/wick/wick.h"
 #include "wick/error.h"
+#include "wick/wick.h"
 
 namespace wick::tool {
 namespace {
