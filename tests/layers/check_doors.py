@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Finds second doors: JSON that is parsed past trainer/checkpoint/json.h, whose limits then do not hold, and
-text that commands print past tools/lib/print.h, which escapes names and notices a stdout that takes no more.
+text that commands print past stdout and stderr, which escape names and notice what is not written (tools/wick/terminal.h).
 
 usage: check_doors.py [ROOT]      exit 0: nothing found; 1: one line per finding
 """
@@ -19,9 +19,10 @@ DOORS = [  # the rooms, what is not written there, the files that may
     (("graph", "trainer", "quantize", "exporter", "tools"), re.compile(r"[Jj]son::(?:sax_)?parse\("),
      # a tree that keeps the order of keys, of a text that check_json() took
      {"trainer/checkpoint/json.cc", "trainer/loop/run_report.cc"}, "JSON is read by read_json() of trainer/checkpoint/json.h"),
-    (("tools",), re.compile(r"\bfmt::print\(|\b(?:std::)?f?(?:printf|puts|putc)\(|\bstd::f?write\(|\bstd::cout\b|\bstd::cerr\s*<<"),
-     # the bar's own controls of the terminal
-     {"tools/lib/print.cc", "tools/wick/progress_bar.cc"}, "commands print by say() of tools/lib/print.h"),
+    (("tools",), re.compile(r"\bstd::cout\b|\bstd::cerr\b|\bplain_stderr\("),
+     # the steps of training, whose names are the program's own; a bar that moves the cursor
+     {"tools/wick/train.cc", "tools/wick/quantize.cc", "tools/wick/terminal.cc", "tools/wick/terminal.h"},
+     "commands print to stdout and stderr, which tools/wick/terminal.h guards"),
 ]
 
 

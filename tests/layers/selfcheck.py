@@ -73,8 +73,8 @@ PLANTED = [
 DOORS = [
     ("trainer/loop/bad.cc", '  Json state = Json::parse(text);\n'),
     ("tools/lib/bad.cc", '  auto doc = nlohmann::json::parse(text, nullptr, false);\n'),
-    ("tools/wick/bad.cc", '  fmt::print("{}\\n", name);\n'),
-    ("tools/wick/bad.cc", '  std::fputs(name, stdout);\n'),
+    ("tools/wick/bad.cc", '  std::cerr << name;\n'),
+    ("tools/wick/bad.cc", '  fmt::print(plain_stderr(), "{}", name);\n'),
     ("tools/lib/bad.h", '  std::cout << name;\n'),
 ]
 READS = [

@@ -6,9 +6,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/regular_file.h"
 #include "runtime/core/sha256.h"
 #include "tools/lib/arrays.h"
 #include "tools/lib/text.h"
+#include "trainer/checkpoint/json.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -43,12 +45,14 @@ std::string digest(const HostTensor& t) {
 }
 
 nlohmann::json read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return nlohmann::json::object();
+  std::error_code failed;
+  if (!fs::exists(path, failed)) return nlohmann::json::object();
+  std::string text;
+  check_status(read_regular_file(path.c_str(), &text));
   try {
-    return nlohmann::json::parse(file);
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(fmt::format("--baseline {}: {}; write it again with --update", path, e.what()));
+    return read_json(text, path);
+  } catch (const JsonError& e) {
+    throw Error(fmt::format("--baseline {}; write it again with --update", e.what()));
   }
 }
 
