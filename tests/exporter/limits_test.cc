@@ -222,7 +222,8 @@ TEST(Limits, WhatReadingComputesIsBounded) {
   const onnx::ModelProto model;
   const onnx::Functions functions(model);
   const std::string folder;
-  onnx::ModelCtx all{functions, folder, 18};
+  Ledger ledger({.work = 1e8});
+  onnx::ModelCtx all{functions, folder, ledger, 18};
   ir::Graph g;
   onnx::Scope scope(g, all);
   const onnx::NodeProto node;
