@@ -88,6 +88,7 @@ std::string compiled(const Bomb& b, std::vector<uint8_t>* program) {
   } catch (const Error& e) {
     error = e.what();
   }
+  EXPECT_LE(spent.work, 1e8);
   EXPECT_LE(spent.visits, (uint64_t{1} << 16) + 8 * b.bytes.size());
   EXPECT_LE(spent.bytes, (uint64_t{1} << 22) + 64 * b.bytes.size());
   return error;

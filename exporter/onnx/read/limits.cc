@@ -8,6 +8,7 @@
 #include <map>
 
 #include "exporter/onnx/read/subgraph.h"
+#include "runtime/ops/op_cost.h"
 #include "wick/error.h"
 
 namespace wick::onnx {
@@ -142,7 +143,8 @@ LedgerLimits limits_of(uint64_t file, const OnnxReadOptions& options) {
     return asked != 0 ? asked : kAnyFile.*what + kEachByte.*what * file;
   };
   return {.visits = of(options.max_visits, &LedgerLimits::visits),
-          .bytes = of(options.max_ram, &LedgerLimits::bytes)};
+          .bytes = of(options.max_ram, &LedgerLimits::bytes),
+          .work = kMostWorkAhead};
 }
 
 void check_limits(const ModelProto& model) {

@@ -231,11 +231,12 @@ std::optional<HostTensor> known_value(const Graph& g, ValueId id, int depth, int
 }  // namespace
 
 std::optional<HostTensor> ReadCtx::known(ValueId v) const {
+  Ledger& ledger = scope.model.ledger;
   int budget = 256;
-  const double most = std::min(kMaxKnownWork, scope.model.known_work);
+  const double most = std::min(kMaxKnownWork, ledger.limits().work - ledger.spent().work);
   double work_left = most;
   auto known = known_value(g, v, kMaxKnownDepth, &budget, &work_left);
-  scope.model.known_work -= most - work_left;
+  check_status(ledger.work(most - work_left));
   return known;
 }
 

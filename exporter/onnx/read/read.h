@@ -39,11 +39,10 @@ class Functions {
 struct ModelCtx {
   const Functions& functions;
   const std::string& folder;
-  Ledger& ledger;  // what the file may take
+  Ledger& ledger;  // what the file may take; its work is that of all questions of ReadCtx::known()
   int64_t opset = 1;
   int depth = 0;                                 // of subgraphs and functions
   std::vector<const FunctionProto*> calls = {};  // being read, the outermost first
-  double known_work = 1e8;                       // that all questions of ReadCtx::known() may take
 
   // A graph in another knows all of that one's sizes.
   Graph region(const Graph& around, const std::string& name) {
