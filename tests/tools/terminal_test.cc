@@ -38,10 +38,11 @@ TEST(Terminal, NamesAreShownAndDoNotAct) {
     const Ran r = shell(std::string("wick ") + command + " " + shell_word(evil_model()));
     expect_harmless(r.out);
     expect_harmless(r.err);
-    if (std::string(command).starts_with("inspect"))
+    if (std::string(command).starts_with("inspect")) {
       EXPECT_THAT(r.out,
                   AllOf(HasSubstr("x\\u001b[2J\\u202e"), HasSubstr("y\\u007f\\u009b\\u0007")))
           << command;
+    }
   }
   const nlohmann::json doc = parse_json(wick({"inspect", "--json", evil_model()}).out);
   EXPECT_EQ(doc.at("inputs").at(0).at("name"), "x\x1b[2J\u202e");
@@ -64,7 +65,7 @@ TEST(Terminal, ErrorsAndUsageDoNotActEither) {
 
 TEST(Terminal, AStdoutThatTakesNothingIsAFailure) {
   const std::string model = shell_word(evil_model());
-  for (const std::string command :
+  for (const std::string& command :
        {"inspect " + model, "inspect --json " + model, std::string("ops"), std::string("--help"),
         std::string("--version"), "bench --seconds 0.01 " + model}) {
     for (const char* out : {"> /dev/full", ">&-"}) {
