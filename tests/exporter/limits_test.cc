@@ -222,13 +222,8 @@ TEST(Limits, WhatReadingComputesIsBounded) {
   const onnx::ModelProto model;
   const onnx::Functions functions(model);
   const std::string folder;
-<<<<<<< HEAD
-  Ledger made;
-  onnx::ModelCtx all{functions, folder, made, 18};
-=======
   Ledger ledger({.work = 1e8});
   onnx::ModelCtx all{functions, folder, ledger, 18};
->>>>>>> ledger
   ir::Graph g;
   onnx::Scope scope(g, all);
   const onnx::NodeProto node;
