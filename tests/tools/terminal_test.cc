@@ -34,7 +34,7 @@ void expect_harmless(const std::string& text) {
 
 TEST(Terminal, NamesAreShownAndDoNotAct) {
   for (const char* command : {"inspect", "inspect --json", "run", "bench --seconds 0.01 --profile",
-                              "bench --seconds 0.01 --explain", "inspect --values"}) {
+                              "bench --seconds 0.01 --explain"}) {
     const Ran r = shell(std::string("wick ") + command + " " + shell_word(evil_model()));
     expect_harmless(r.out);
     expect_harmless(r.err);

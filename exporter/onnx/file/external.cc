@@ -58,7 +58,8 @@ void open_inside(const std::string& name, const std::string& folder, const std::
                                location));
     if (std::next(part) == relative.end()) {
       const Status s = file->open_in(at.fd, part->c_str());
-      if (!s.ok()) refuse(name, fmt::format("cannot open '{}': {}", location, s.message()));
+      const char* why = s.code() == Code::kNotFound ? "no such file" : s.message();
+      if (!s.ok()) refuse(name, fmt::format("cannot open '{}': {}", location, why));
       return;
     }
     const int next = openat(at.fd, part->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -65,6 +65,8 @@ struct Verified {
   std::string path;  // "": none
   ir::Graph root;    // unoptimised
   bool is_onnx = false, is_wick = false;
+  // The `.wick` does not have its own digests: there is no root, and nothing else is looked at.
+  bool damaged = false;
   // Where a trained module made the root: its outputs.
   std::function<std::vector<HostTensor>(Span<const HostTensor>)> trainer;
   std::vector<std::string> made_of_it;  // .wick and ONNX files that must answer as it does
