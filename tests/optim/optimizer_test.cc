@@ -146,7 +146,7 @@ TEST(Optimizer, StateThatDoesNotFitIsRefused) {
   const size_t steps = broken.settings.find("\"steps\":[1");
   ASSERT_NE(steps, std::string::npos);
   broken.settings.insert(steps + 9, "-");
-  says(adam, broken, "the state: step is -1, must be a whole number from 0");
+  says(adam, broken, "steps[0] is -1; it must be a whole number from 0");
   broken = state;
   const size_t at = broken.settings.find("\"beta1\":0.9");
   ASSERT_NE(at, std::string::npos);

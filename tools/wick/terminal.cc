@@ -52,28 +52,29 @@ class Guarded {
   int failure() const { return failure_; }
 
  private:
-  // No exception may leave it: the C library calls it.
+  // The C library calls it: no exception may leave it. What is not written is said at the end, not
+  // to who prints: an error in the middle of a message would be an exception of fmt's.
   ssize_t write(const char* text, size_t size) noexcept try {
     begun_.append(text, size);
     const size_t whole = begun_.size() - begun_at_end(begun_);
     const std::string out = printable(begun_.substr(0, whole));
     begun_.erase(0, whole);
-    return put(out) ? static_cast<ssize_t>(size) : 0;
+    put(out);
+    return static_cast<ssize_t>(size);
   } catch (const std::bad_alloc&) {
     failure_ = ENOMEM;
-    return 0;
+    return static_cast<ssize_t>(size);
   }
-  bool put(const std::string& out) {
+  void put(const std::string& out) {
     for (size_t at = 0; at < out.size();) {
       const ssize_t n = ::write(fd_, out.data() + at, out.size() - at);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
         if (failure_ == 0) failure_ = n < 0 ? errno : ENOSPC;
-        return false;
+        return;
       }
       at += static_cast<size_t>(n);
     }
-    return true;
   }
 
   int fd_ = -1, failure_ = 0;

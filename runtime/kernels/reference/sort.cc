@@ -95,6 +95,24 @@ Status plan_unique(const KernelQuery& q, KernelPlan* plan) {
   return {};
 }
 
+// Equal neighbours of the slices in order are one group; -0 and +0 are, so its first index is
+// looked for. How many groups there are; the run may have been ended.
+template <class T>
+int64_t group_slices(const Slices<T>& s, const int64_t* at, int64_t* first, int64_t* group,
+                     Poll& poll) {
+  int64_t groups = 0;
+  for (int64_t i = 0; i < s.count && !poll(); ++i) {
+    if (i == 0 || !s.same(at[i - 1], at[i])) {
+      first[groups] = at[i];
+      ++groups;
+    } else if (at[i] < first[groups - 1]) {
+      first[groups - 1] = at[i];
+    }
+    group[at[i]] = groups - 1;
+  }
+  return groups;
+}
+
 template <class T>
 Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void* attrs) {
@@ -115,18 +133,8 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   for (int64_t i = 0; i < n && !poll(); ++i) at[i] = i;
   merge_sort(at, room, n, poll, [&](int64_t i, int64_t j) { return s.before(i, j); });
   if (stopped()) return {};
-  // Equal neighbours are one group; -0 and +0 are, so its first index is looked for.
-  int64_t groups = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    if (poll()) return {};
-    if (i == 0 || !s.same(at[i - 1], at[i])) {
-      first[groups] = at[i];
-      ++groups;
-    } else if (at[i] < first[groups - 1]) {
-      first[groups - 1] = at[i];
-    }
-    group[at[i]] = groups - 1;
-  }
+  const int64_t groups = group_slices(s, at, first, group, poll);
+  if (stopped()) return {};
   // order[g]: which place group g has in the output
   int64_t* order = at;
   for (int64_t g = 0; g < groups && !poll(); ++g) at[g] = g;

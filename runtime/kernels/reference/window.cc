@@ -126,8 +126,7 @@ Status conv_transpose(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
   const int64_t plane = empty ? 0 : size[0] * size[1] * size[2],
                 window = empty ? 0 : kernel[0] * kernel[1] * kernel[2];
   const int64_t pixels = to[0] * to[1] * to[2];
-  // one after the other: three strides may have no product
-  const int64_t taps = window / stride[0] / stride[1] / stride[2];
+  const int64_t taps = window / stride[0] / stride[1] / stride[2];  // their product may not fit
   const int64_t cost = empty ? 1 : group_in * (taps + 1);
   const int64_t search = kernel[0] + kernel[1] + kernel[2];
   parallel_items(ctx.pool, y[0] * y[1] * pixels, cost, [&](int64_t begin, int64_t end) {

@@ -12,6 +12,7 @@ namespace {
 
 // Steps (op_work) of the interpreter's plain loops: about a second.
 constexpr double kQuickWork = 1e9;
+constexpr uint64_t kQuickHeld = uint64_t{1} << 26;  // bytes of values at one time
 // Weights that are copied, hashed and packed once more for a look: about as long.
 constexpr uint64_t kQuickBytes = uint64_t{256} << 20;
 
@@ -83,6 +84,7 @@ VerifyRow verify_file(const ir::Graph& graph, const std::string& path, const Che
   double left = kQuickWork;
   ir::InterpreterOptions budget;
   budget.work_left = &left;
+  budget.max_bytes = kQuickHeld;
   try {
     s = size_samples(runner.session(), file.program(), check.dims, {1})[0];
     row.sizes = s.sizes;
