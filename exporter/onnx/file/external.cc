@@ -63,7 +63,10 @@ void open_inside(const std::string& name, const std::string& folder, const std::
       return;
     }
     const int next = openat(at.fd, part->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (next < 0) refuse(name, fmt::format("cannot open '{}': {}", location, strerror(errno)));
+    if (next < 0) {
+      const char* why = errno == ENOENT ? "no such file" : strerror(errno);
+      refuse(name, fmt::format("cannot open '{}': {}", location, why));
+    }
     close(std::exchange(at.fd, next));
   }
 }
