@@ -9,8 +9,8 @@
 #include <sstream>
 #include <vector>
 
-#include "wick/error.h"
 #include "sign/include/wick/sign.h"
+#include "wick/error.h"
 
 namespace wick {
 namespace {

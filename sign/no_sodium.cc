@@ -1,6 +1,6 @@
 // In the place of minisign.cc where libsodium is not installed.
-#include "wick/error.h"
 #include "sign/include/wick/sign.h"
+#include "wick/error.h"
 
 namespace wick {
 namespace {

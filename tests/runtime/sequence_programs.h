@@ -10,9 +10,11 @@ inline const SequenceAttrs kF32Elements{static_cast<int64_t>(DType::kF32)};
 // sequence, position -> the element, the length, the sequence with the element behind it
 inline std::vector<uint8_t> walk() {
   ProgramBuilder b;
-  uint32_t s = b.packed("s", fbs::ValueKind::Sequence, DType::kF32), p = b.value("p", DType::kI64, {}),
+  uint32_t s = b.packed("s", fbs::ValueKind::Sequence, DType::kF32),
+           p = b.value("p", DType::kI64, {}),
            x = b.value("x", DType::kF32, {}, kNoIndex, kNoIndex, 0, true),
-           n = b.value("n", DType::kI64, {}), t = b.packed("t", fbs::ValueKind::Sequence, DType::kF32);
+           n = b.value("n", DType::kI64, {}),
+           t = b.packed("t", fbs::ValueKind::Sequence, DType::kF32);
   b.node(OpId::kSequenceAt, {s, p}, {x}, kF32Elements, "take");
   b.node(OpId::kSequenceLength, {s}, {n});
   b.node(OpId::kSequenceInsert, {s, x}, {t});

@@ -18,11 +18,11 @@ namespace wick {
 namespace {
 
 using fbs::ValueKind;
+using test::grow;
+using test::kF32Elements;
 using test::load;
 using test::maybe;
 using test::open;
-using test::grow;
-using test::kF32Elements;
 using test::ProgramBuilder;
 using test::walk;
 using ::testing::ElementsAre;

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "runtime/core/regular_file.h"
-#include "tools/lib/usage.h"
 #include "sign/include/wick/sign.h"
+#include "tools/lib/usage.h"
 
 namespace wick::tool {
 namespace {

@@ -27,8 +27,8 @@ class ImageModel : public nn::Module {
 };
 
 struct Trained {
-  std::string model;  // "lenet"
-  std::string data;   // "fashion-mnist"
+  std::string model;        // "lenet"
+  std::string data;         // "fashion-mnist"
   std::string run_sha256;   // of the weights, as `wick train` prints it
   std::string data_sha256;  // of the training images; "": the checkpoint does not say
   uint64_t seed = 0;
