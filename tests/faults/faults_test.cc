@@ -52,8 +52,8 @@ class Faults : public ::testing::Test {
   }
   static void TearDownTestSuite() { fs::remove_all(root()); }
   void SetUp() override {
-    fs::remove_all(at("work"));
-    fs::create_directories(at("work"));
+    fs::remove_all(at("made"));
+    fs::create_directories(at("made"));
   }
 
   static std::string& root() {
@@ -61,7 +61,7 @@ class Faults : public ::testing::Test {
     return folder;
   }
   static std::string at(const std::string& name) { return root() + "/" + name; }
-  static std::string work(const std::string& name = "") { return root() + "/work/" + name; }
+  static std::string work(const std::string& name = "") { return root() + "/made/" + name; }
   static void sound(const Words& words) {
     const Ended e = run_wick(words, {}, at("said"));
     ASSERT_EQ(e.code, 0) << words[0] << ": " << e.err << e.out;

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "runtime/core/sha256.h"
 #include "runtime/program/layout.h"
+#include "tests/program/program_builder.h"
 
 namespace wick::fuzz {
 
@@ -18,21 +18,7 @@ ProgramText::ProgramText(const std::vector<uint8_t>& file) {
 std::vector<uint8_t> ProgramText::file() const {
   flatbuffers::FlatBufferBuilder b;
   fbs::FinishProgramBuffer(b, fbs::Program::Pack(b, &table));
-  FileHeader h = {};
-  memcpy(h.magic, kFileMagic, sizeof(kFileMagic));
-  h.version = kFileVersion;
-  h.header_bytes = sizeof(FileHeader);
-  h.required_features = features;
-  h.table_offset = sizeof(FileHeader);
-  h.table_bytes = b.GetSize();
-  h.segments_offset = align_up(h.table_offset + h.table_bytes, kSegmentAlignment);
-  h.segments_bytes = segment.size();
-  h.file_bytes = h.segments_offset + h.segments_bytes;
-  std::vector<uint8_t> bytes(h.file_bytes);
-  memcpy(bytes.data(), &h, sizeof(h));
-  memcpy(bytes.data() + h.table_offset, b.GetBufferPointer(), h.table_bytes);
-  if (!segment.empty()) memcpy(bytes.data() + h.segments_offset, segment.data(), segment.size());
-  return bytes;
+  return test::file_of(b, {segment.data(), segment.size()}, features);
 }
 
 void append(ProgramText& to, const ProgramText& more) {
