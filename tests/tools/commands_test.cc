@@ -322,6 +322,10 @@ TEST(Inspect, ShowsPortsOpsAndProvenance) {
   EXPECT_EQ(j.at("labels").size(), 10u);
   EXPECT_EQ(j.at("growing"), false);
   EXPECT_EQ(j.at("provenance").at("weights_sha256").get<std::string>().size(), 64u);
+  const std::string digest = j.at("provenance").at("file_sha256");
+  EXPECT_EQ(digest.size(), 64u);
+  EXPECT_THAT(text.out, HasSubstr("file sha256 " + digest));
+  EXPECT_THAT(wick({"inspect", trained_run().onnx}).out, Not(HasSubstr("file sha256")));
   EXPECT_EQ(j.at("metadata").at("wick.model"), "mlp");
 }
 

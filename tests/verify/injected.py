@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Bugs that wick verify must find: the first of tests/sabotage, in the alphabet, that touch kernels, passes, the
-exporter or shaders. They were chosen for other tests, without knowing wick verify.
+"""Bugs that wick verify must find, locate and show in at most three nodes: tests/verify/injected/*.patch.
 
-usage: injected.py BUILD WORK [--count 40] [--seconds 120] [--oracle 25] [--corpus FOLDER...]
+usage: injected.py BUILD WORK [NAME...] [--seconds 240] [--models 40]
 
-Each is planted into a program of its own (planted.py), which verifies the models of the corpus (ONNX's node tests with
-their inputs, folders of *.onnx) until one differs that the build's own program finds equal. WORK keeps what is known by the
-patch's text: a run that was cut off goes on. A line a patch, then "N found, N missed, N not planted".
+Their author did not know how wick verify works. Each is planted into a program of its own (planted.py), which looks
+at models until one differs that the build's own program finds equal: what people write, as the export corpus
+(tests/export) holds it, the same in int8, and ONNX's node tests; those first that the patch speaks of. WORK keeps
+what is known by the patch's text: a run that was cut off goes on. A line a patch, then "N passed, N failed".
 """
 
 import argparse
@@ -20,127 +20,192 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-TOUCH = ("runtime/kernels/", "graph/passes/", "exporter/", "runtime/backend/vulkan/shaders/")
+NODES = "/usr/share/libonnx-testdata/data/node"
+# What is also quantized, and how.
+STATIC = ("Conv1d Conv2d Conv2d_depthwise Conv2d_padded Conv2d_strided Linear Linear_of_rank_4 MLP_block lenet mlp mobilenet "
+          "resnet8 residual squeeze_excite unet vit segmenter MultiheadAttention TransformerBlock tagger blocks_of_two").split()
+DYNAMIC = "Linear MLP_block gpt mlp transformer LSTM GRU TransformerBlock".split()
 
 
-def chosen(count):
-    """The rule."""
-    names = []
-    for path in sorted(glob.glob(os.path.join(ROOT, "tests/sabotage/*.patch"))):
-        with open(path, encoding="utf-8") as f:
-            files = re.findall(r"^diff --git a/(\S+)", f.read(), re.M)
-        if any(f.startswith(TOUCH) for f in files):
-            names.append(path)
-    return names[:count]
+class Model:
+    def __init__(self, name, path, inputs=()):
+        self.name, self.path, self.inputs = name, path, list(inputs)
+        with open(path, "rb") as f:
+            text = f.read(1 << 20)
+        # NodeProto.op_type is field 4, a string.
+        self.ops = {m.group(2).decode() for m in re.finditer(rb"\x22([\x02-\x20])([A-Z][A-Za-z0-9]+)", text)
+                    if len(m.group(2)) >= m.group(1)[0]}
+
+    def fits(self, words):
+        """How much of the patch's words is in the model's name and ops."""
+        own = {w.lower() for o in self.ops | {self.name} for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", o)}
+        own |= {o.lower() for o in self.ops}
+        return len(words & own) - 0.01 * len(self.ops)
 
 
-def corpus(folders):
-    models = []
-    for folder in folders:
-        for path in sorted(glob.glob(os.path.join(folder, "**/*.onnx"), recursive=True)):
-            inputs = sorted(glob.glob(os.path.join(os.path.dirname(path), "test_data_set_0/input_*.pb")),
-                            key=lambda p: int(re.search(r"_(\d+)\.pb", p).group(1)))
-            models.append((path, [w for p in inputs for w in ("--input", p)]))
-    return models
+def written(build, work):
+    """The corpus's models, written by its own test."""
+    folder, program = os.path.join(work, "corpus"), os.path.join(build, "tests/export/test_export")
+    if not os.path.isdir(folder) and os.path.exists(program):
+        subprocess.run([program, "--gtest_brief=1", "--gtest_filter=*Corpus*"], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, env={**os.environ, "WICK_CORPUS_FOLDER": folder + ".part"})
+        os.rename(folder + ".part", folder)
+    return {os.path.basename(os.path.dirname(p)): p for p in sorted(glob.glob(folder + "/*/model_0.onnx"))}
+
+
+def quantized(build, work, models):
+    out = []
+    for recipe, names in (("static", STATIC), ("dynamic", DYNAMIC)):
+        for name in names:
+            path = os.path.join(work, f"{name}_{recipe}.onnx")
+            if name in models and not os.path.exists(path):
+                subprocess.run([os.path.join(build, "tools/wick/wick"), "quantize", models[name], "--calib", "sample",
+                                "--recipe", recipe, "-o", path, "--quiet", "--seconds", "0.01"], check=False,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if os.path.exists(path):
+                out.append(Model(f"{name}_{recipe}", path))
+    return out
+
+
+def corpus(build, work):
+    models = written(build, work)
+    out = [Model(n, p) for n, p in models.items()] + quantized(build, work, models)
+    for path in sorted(glob.glob(NODES + "/**/*.onnx", recursive=True)):
+        folder = os.path.dirname(path)
+        inputs = sorted(glob.glob(folder + "/test_data_set_0/input_*.pb"),
+                        key=lambda p: int(re.search(r"_(\d+)\.pb", p).group(1)))
+        out.append(Model(os.path.basename(folder), path, [w for p in inputs for w in ("--input", p)]))
+    return out
 
 
 def words_of(patch):
-    """What the patch speaks of: models whose names have these words come first."""
+    """What the patch speaks of."""
     with open(patch, encoding="utf-8") as f:
         text = f.read()
-    head = os.path.basename(patch) + " " + " ".join(re.findall(r"^(?:Test|Breaks): (.*)", text, re.M))
+    head = " ".join(re.findall(r"^(?:Bug|Model): (.*)", text, re.M)) + " " + os.path.basename(patch)
     head += " " + " ".join(re.findall(r"^diff --git a/\S*/(\S+?)\.\w+ ", text, re.M))
-    return {w for w in re.findall(r"[a-z]{3,}", re.sub(r"([a-z])([A-Z])", r"\1 \2", head).lower())}
+    words = set(re.findall(r"[A-Za-z]{3,}", head.replace("_", " ")))
+    parts = {p for w in words for p in re.findall(r"[A-Z]?[a-z]+", w)}
+    return {w.lower() for w in words | parts} - {"the", "and", "for", "with", "that", "batch", "model", "models", "one", "two"}
 
 
-def verify(program, model, inputs, more, repro=None):
-    command = [program, "verify", model, *inputs, "--backend", "cpu,reference", "--json", *more]
-    if repro:
-        command += ["--repro", repro]
+def run(command, seconds=60):
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        return None, None
+        return None
+
+
+def verify(program, model, more):
+    """(exit code, the document)"""
+    done = run([program, "verify", model.path, *model.inputs, "--json", *more])
     try:
-        return done.returncode, json.loads(done.stdout)
+        return (done.returncode, json.loads(done.stdout)) if done else (None, None)
     except ValueError:
         return done.returncode, None
 
 
-def look_at(args, patch, models, work):
+def trials(touched, order, program, made, most):
+    """(model, arguments of wick verify), what is likely first."""
+    shaders = any("vulkan" in f for f in touched)
+    for m in order:
+        if shaders:
+            yield m, ["--backend", "vulkan", "--no-passes"]
+        else:
+            yield m, ["--backend", "cpu,reference"]
+        if any(f.startswith("exporter/") for f in touched):
+            for file in (made + ".wick", made + ".onnx"):
+                done = run([program, "convert", m.path, "-o", file, "--no-verify"])
+                if done and done.returncode == 0:
+                    yield m, [file, "--no-passes"]
+        if order.index(m) < most and not shaders:  # both of Wick's sides may have it wrong
+            yield m, ["--against", "onnxruntime", "--no-passes"]
+
+
+def nodes_of(row):
+    if not row.get("repro"):
+        return 0
+    with open(os.path.join(row["repro"], "README.md"), encoding="utf-8") as f:
+        count = re.search(r"The (?:(\d+) nodes show|node shows) it", f.read())
+    return int(count.group(1) or 1) if count else 0
+
+
+def look_at(args, patch, models):
     name = os.path.basename(patch)[:-len(".patch")]
-    program = os.path.join(work, name)
-    planted = subprocess.run([sys.executable, os.path.join(HERE, "planted.py"), args.build, patch, program],
-                             capture_output=True, text=True, check=False)
-    if planted.returncode:
-        return {"result": "not planted", "why": planted.stderr.strip().splitlines()[-1][:200]}
+    program = os.path.join(args.work, name)
+    planted = run([sys.executable, os.path.join(HERE, "planted.py"), args.build, patch, program], 1200)
+    if planted is None or planted.returncode:
+        return {"result": "not planted", "why": planted.stderr.strip()[-300:] if planted else "out of time"}
+    with open(patch, encoding="utf-8") as f:
+        touched = re.findall(r"^diff --git a/(\S+)", f.read(), re.M)
     words = words_of(patch)
-    order = sorted(models, key=lambda m: -sum(w in os.path.dirname(m[0]).lower().rsplit("/", 1)[-1] for w in words))
+    order = sorted(models, key=lambda m: -m.fits(words))
     own = os.path.join(args.build, "tools/wick/wick")
-    # All models first; then, beside ONNX Runtime, those that the patch speaks of: what the reader and the plain loops
-    # have wrong is the same on both of Wick's sides.
     begin, tried = time.monotonic(), 0
-    trials = [(m, []) for m in order] + [(m, ["--against", "onnxruntime"]) for m in order[:args.oracle]]
-    for (model, inputs), more in trials:
-        if time.monotonic() > begin + args.seconds / 2 and not more:
-            continue
+    row = {"result": "missed"}
+    for model, more in trials(touched, order, program, program, args.models):
         if time.monotonic() > begin + args.seconds:
             break
         tried += 1
-        code, doc = verify(program, model, inputs, more)
-        if code != 3 or verify(own, model, inputs, more)[0] != 0:
+        if verify(program, model, more)[0] != 3:
             continue
-        repro = os.path.join(work, name + ".repro")
-        code, doc = verify(program, model, inputs, more, repro)
+        if more[0].startswith(program):  # the file too is the bug's: the own program's file must be equal
+            run([own, "convert", model.path, "-o", own_file := program + ".own" + more[0][-5:], "--no-verify"])
+            if verify(own, model, [own_file, *more[1:]])[0] != 0:
+                continue
+        elif verify(own, model, more)[0] != 0:
+            continue
+        _, doc = verify(program, model, [*more, "--repro", program + ".repro"])
         first = next(r for r in doc["rows"] if r["verdict"] == "differs")
-        readme = ""
-        if first.get("repro"):
-            with open(os.path.join(first["repro"], "README.md"), encoding="utf-8") as f:
-                readme = f.read()
-        count = re.search(r"The (?:(\d+) nodes show|node shows) it", readme)
-        os.remove(program)
-        return {"result": "found", "model": os.path.basename(os.path.dirname(model)), "target": first["target"],
-                "node": first["first"]["node"] if first["first"] else first["why"],
-                "nodes": int(count.group(1) or 1) if count else 0}
-    os.remove(program)
-    return {"result": "missed", "tried": tried}
+        row = {"result": "found", "model": model.name, "target": first["target"],
+               "node": first["first"]["node"] if first["first"] else first["why"],
+               "op": first["first"]["op"] if first["first"] else "", "nodes": nodes_of(first)}
+        break
+    for path in glob.glob(program + "*"):
+        if not os.path.isdir(path) and not path.endswith(".json"):
+            os.remove(path)
+    return {**row, "tried": tried}
+
+
+def kept(args, patch, models):
+    with open(patch, "rb") as f:
+        state = hashlib.sha256(f.read()).hexdigest()[:16]
+    path = os.path.join(args.work, os.path.basename(patch) + "." + state + ".json")
+    if not os.path.exists(path):
+        row = look_at(args, patch, models)
+        with open(path + ".tmp", "w", encoding="utf-8") as f:
+            json.dump(row, f)
+        os.replace(path + ".tmp", path)
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("work")
-    parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=120)
-    parser.add_argument("--oracle", type=int, default=25, help="models beside ONNX Runtime")
-    parser.add_argument("--corpus", nargs="*", default=["/usr/share/libonnx-testdata/data/node",
-                                                        os.path.join(ROOT, "tests/conformance/fuzz/cases")])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--seconds", type=float, default=240, help="of one bug")
+    parser.add_argument("--models", type=int, default=40, help="beside ONNX Runtime")
     args = parser.parse_args()
-    args.build, work = os.path.abspath(args.build), os.path.abspath(args.work)
-    os.makedirs(work, exist_ok=True)
-    models = corpus(args.corpus)
+    args.build, args.work = os.path.abspath(args.build), os.path.abspath(args.work)
+    os.makedirs(args.work, exist_ok=True)
+    models = corpus(args.build, args.work)
     if not models:
-        print("skipped: no ONNX node tests (Debian: libonnx-testdata)")
+        print("1 skipped: neither the export corpus nor ONNX's node tests (Debian: libonnx-testdata)\n0 passed, 0 failed")
         return 0
-    counts = {"found": 0, "missed": 0, "not planted": 0}
-    for patch in chosen(args.count):
-        with open(patch, "rb") as f:
-            state = hashlib.sha256(f.read()).hexdigest()[:16]
-        kept = os.path.join(work, os.path.basename(patch) + "." + state + ".json")
-        if os.path.exists(kept):
-            with open(kept, encoding="utf-8") as f:
-                row = json.load(f)
-        else:
-            row = look_at(args, patch, models, work)
-            with open(kept + ".tmp", "w", encoding="utf-8") as f:
-                json.dump(row, f)
-            os.replace(kept + ".tmp", kept)
-        counts[row["result"]] += 1
+    passed, failed = 0, 0
+    for patch in sorted(glob.glob(os.path.join(HERE, "injected", "*.patch"))):
+        name = os.path.basename(patch)[:-len(".patch")]
+        if args.names and name not in args.names:
+            continue
+        row = kept(args, patch, models)
+        good = row["result"] == "found" and 1 <= row["nodes"] <= 3
+        passed, failed = passed + good, failed + (not good)
         told = " | ".join(f"{k} {v}" for k, v in row.items() if k != "result")
-        print(f"{row['result']:<12} {os.path.basename(patch):<48} {told}", flush=True)
-    print(", ".join(f"{v} {k}" for k, v in counts.items()))
-    return 0
+        print(f"{row['result']:<12} {name:<40} {told}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ Model Model::open_wick(const std::string& path) {
   std::vector<const CustomOp*> ops = registered_ops();
   LoadOptions options;
   options.custom_ops = ops;
+  options.guard = true;  // a file that is cut while the command runs is an error, not its end
   Result<Owned<Program>> loaded = Program::load(path.c_str(), options);
   check_status(loaded.status());  // it names the file
   m.program_ = std::move(loaded.value());

@@ -50,6 +50,9 @@ nlohmann::json provenance(const Model& model) {
   const ProvenanceDef& p = model.program().provenance();
   nlohmann::json doc = {{"numerics", numerics_text(p.numerics)},
                         {"weights_sha256", hex(p.weights_sha256)}};
+  // What the file itself says; `wick verify` compares it.
+  const Span<const uint8_t> digest = model.program().digest();
+  if (!model.graph() && !digest.empty()) doc["file_sha256"] = hex(digest);
   if (!model.graph()) {
     doc["wick_version"] = p.wick_version;
     doc["source"] = p.source;
@@ -177,6 +180,8 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   const nlohmann::json& origin = doc["provenance"];
   fmt::print("\n  {}numerics {}\n  weights sha256 {}\n", origin_text(origin),
              origin["numerics"].get<std::string>(), origin["weights_sha256"].get<std::string>());
+  if (origin.contains("file_sha256"))
+    fmt::print("  file sha256 {}\n", origin["file_sha256"].get<std::string>());
   for (const auto& [key, what] : kOrigins) {
     const char* value = p.find_metadata(key);
     if (value != nullptr) fmt::print("  {} {}\n", what, value);

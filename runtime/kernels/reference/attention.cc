@@ -49,15 +49,16 @@ struct Step {
   T* out;
 };
 
+// A state may be large: each walk over it asks row by row.
 template <class T, class C>
-void take(const Step<T>& s, const Sizes& n, C scale, C* state, C* line) {
-  for (int64_t i = 0; s.decay != nullptr && i < n.k; ++i) {
+void take(const Step<T>& s, const Sizes& n, C scale, C* state, C* line, Poll& poll) {
+  for (int64_t i = 0; s.decay != nullptr && i < n.k && !poll(n.v); ++i) {
     const C keep = exp_of(static_cast<C>(s.decay[s.decay_each ? i : 0]));
     for (int64_t j = 0; j < n.v; ++j) state[i * n.v + j] *= keep;
   }
   const auto read = [&](const T* by) {  // line = the state's rows weighted by `by`, from the first
     for (int64_t j = 0; j < n.v; ++j) line[j] = 0;
-    for (int64_t i = 0; i < n.k; ++i) {
+    for (int64_t i = 0; i < n.k && !poll(n.v); ++i) {
       const C weight = static_cast<C>(by[i]);
       for (int64_t j = 0; j < n.v; ++j) line[j] = std::fma(weight, state[i * n.v + j], line[j]);
     }
@@ -69,7 +70,7 @@ void take(const Step<T>& s, const Sizes& n, C scale, C* state, C* line) {
   } else {
     for (int64_t j = 0; j < n.v; ++j) line[j] = static_cast<C>(s.value[j]);
   }
-  for (int64_t i = 0; i < n.k; ++i) {
+  for (int64_t i = 0; i < n.k && !poll(n.v); ++i) {
     const C weight = static_cast<C>(s.key[i]);
     for (int64_t j = 0; j < n.v; ++j)
       state[i * n.v + j] = std::fma(weight, line[j], state[i * n.v + j]);
@@ -113,10 +114,11 @@ Status linear_attention(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
     for (int64_t item = begin; item < end; ++item) {
       const int64_t b = item / n.heads, h = item % n.heads, group = n.q_heads / n.heads;
       C* state = states + item * size;
-      for (int64_t i = 0; i < size; ++i)
-        state[i] = has(3) ? state_at<C>(in[3], item * size + i) : C(0);
-      for (int64_t t = 0; t < n.tokens; ++t) {
-        if (poll(size * (3 + group))) return;
+      in_pieces(poll, size, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i)
+          state[i] = has(3) ? state_at<C>(in[3], item * size + i) : C(0);
+      });
+      for (int64_t t = 0; t < n.tokens && !poll(); ++t) {
         const int64_t token = b * n.tokens + t, at = token * n.heads + h;
         Step<T> s = {in[0].as<T>() + (token * n.q_heads + h * group) * n.k,
                      in[1].as<T>() + at * n.k,
@@ -127,9 +129,11 @@ Status linear_attention(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
                      out[0].as<T>() + (token * n.q_heads + h * group) * n.v};
         if (has(4)) s.decay = in[4].as<T>() + (decay_each ? at * n.k : at);
         if (has(5)) s.beta = in[5].as<T>() + token * beta_heads + (beta_heads == 1 ? 0 : h);
-        take(s, n, scale, state, lines + item * n.v);
+        take(s, n, scale, state, lines + item * n.v, poll);
       }
-      for (int64_t i = 0; !inside && i < size; ++i) set_state(out[1], item * size + i, state[i]);
+      in_pieces(poll, inside ? 0 : size, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) set_state(out[1], item * size + i, state[i]);
+      });
     }
   });
   return {};

@@ -126,7 +126,7 @@ Status run_split(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   int64_t most = 0;
   Poll poll;
   StringRef piece;
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < n && !poll(); ++i) {
     int64_t count = 0;
     for (Pieces p(x[i], delimiter, maxsplit, poll); p.next(&piece);) ++count;
     out[1].as<int64_t>()[i] = count;
@@ -138,7 +138,7 @@ Status run_split(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   WICK_ASSIGN(size_t bytes, checked_bytes(shape, dtype_bits(DType::kString)));
   WICK_ASSIGN(void* room, string_room(ctx, bytes, alignof(StringRef)));
   auto* y = static_cast<StringRef*>(room);
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < n && !poll(); ++i) {
     Pieces p(x[i], delimiter, maxsplit, poll);
     for (int64_t k = 0; k < most && !poll(); ++k)
       y[i * most + k] = p.next(&piece) ? piece : StringRef();
