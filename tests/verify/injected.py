@@ -58,10 +58,16 @@ def quantized(build, work, models):
     for recipe, names in (("static", STATIC), ("dynamic", DYNAMIC)):
         for name in names:
             path = os.path.join(work, f"{name}_{recipe}.onnx")
-            if name in models and not os.path.exists(path):
-                subprocess.run([os.path.join(build, "tools/wick/wick"), "quantize", models[name], "--calib", "sample",
-                                "--recipe", recipe, "-o", path, "--quiet", "--seconds", "0.01"], check=False,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            dims = []
+            while name in models and not os.path.exists(path):
+                done = subprocess.run([os.path.join(build, "tools/wick/wick"), "quantize", models[name], "--calib",
+                                       "sample", "--recipe", recipe, "-o", path, "--quiet", "--seconds", "0.01", *dims],
+                                      check=False, capture_output=True, text=True)
+                free = re.search(r"needs a size for '(\w+)'", done.stderr)
+                if done.returncode and (not free or f"{free.group(1)}=16" in dims):
+                    print(f"not quantized: {name} {recipe}: {done.stderr.strip()[-200:]}")
+                    break
+                dims += ["--dim", f"{free.group(1)}=16"] if free else []
             if os.path.exists(path):
                 out.append(Model(f"{name}_{recipe}", path))
     return out
