@@ -15,6 +15,7 @@
 #include "runtime/program/guard.h"
 #include "runtime/program/release.h"
 #include "tests/runtime/programs.h"
+#include "tests/support/leave.h"
 #include "tests/support/temp_folder.h"
 
 namespace wick {
@@ -82,7 +83,7 @@ int end_of(const std::function<int()>& child) {
   if (pid == 0) {
     signal(SIGBUS, SIG_DFL);  // whatever a sanitizer has there
     alarm(60);
-    _exit(child());
+    test::leave(child());
   }
   int status = 0;
   EXPECT_EQ(waitpid(pid, &status, 0), pid);
@@ -239,9 +240,9 @@ int read_beyond_a_file() {
 
 int g_calls = 0;
 void with_info(int signal, siginfo_t* info, void* context) {
-  _exit(signal == SIGBUS && info->si_code > 0 && info->si_addr != nullptr && context != nullptr
-            ? 42
-            : 43);
+  const bool whole =
+      signal == SIGBUS && info->si_code > 0 && info->si_addr != nullptr && context != nullptr;
+  test::leave(whole ? 42 : 43);
 }
 void plain(int) { ++g_calls; }
 
