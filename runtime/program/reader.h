@@ -89,7 +89,7 @@ class ProgramReader {
   Status read_dims(const fbs::Value& v, ValueDef* def);
   Status read_source(const fbs::Value& v, ValueDef* def);
   Status read_quantization(const fbs::Quantization& q, ValueDef* def);
-  Status read_region(const fbs::Entry& entry, uint32_t index, int depth, EntryDef* def,
+  Status read_region(const fbs::Entry& entry, int64_t number, int depth, EntryDef* def,
                      Span<uint8_t> defined, Span<uint8_t> region_seen, Span<uint32_t> owner,
                      bool closed);
   Status list_regions(const fbs::Node& node, NodeDef* def);
