@@ -19,11 +19,14 @@ uint32_t count(const V* vector) {
 inline const char* text(const flatbuffers::String* s) { return s == nullptr ? "" : s->c_str(); }
 
 // The verifier checks where a vector's length lies, not that 8-byte elements behind it are aligned.
+inline Status check_aligned(const void* vector, uint32_t size) {
+  const auto first = reinterpret_cast<uintptr_t>(vector) + sizeof(flatbuffers::uoffset_t);
+  if (size == 0 || first % 8 == 0) return {};
+  return Status(Code::kInvalidProgram, "a list of 8-byte elements is not aligned");
+}
 template <class V>
 Status check_aligned(const V* vector) {
-  if (vector == nullptr || vector->size() == 0) return {};
-  if (reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0) return {};
-  return Status(Code::kInvalidProgram, "a list of 8-byte elements is not aligned");
+  return check_aligned(vector, count(vector));
 }
 
 // A file's bytes, wherever they are.

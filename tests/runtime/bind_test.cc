@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "runtime/core/packed_sequence.h"
+#include "runtime/kernels/kernel.h"
 #include "tests/runtime/control_programs.h"
 #include "tests/runtime/sequence_programs.h"
 #include "tests/runtime/small_cnn.h"
@@ -332,7 +333,63 @@ TEST(Bind, OperandsThatAreLeftAlone) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(out.as<float>()[i], want[i]);
 }
 
-// Every budget from nothing to enough: a Status, and nothing leaks.
+// Kernels that a session does not have are listed as far as there is room.
+TEST(Bind, KernelsThatAreNotThere) {
+  static const KernelSet none = {"none", {}};
+  static const KernelSet* const nothing[] = {&none};
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {1});
+  uint32_t y = x;
+  for (int i = 0; i < 30; ++i) {
+    const uint32_t next = p.value("", DType::kF32, {1});
+    p.node(OpId::kRelu, {y}, {next}, NoAttrs{},
+           ("a_node_with_a_name_" + std::to_string(i)).c_str());
+    y = next;
+  }
+  auto end = p.value("end", DType::kF32, {1});
+  p.node(OpId::kNeg, {y}, {end});
+  p.entry("main", {x}, {end});
+  auto l = load(p.finish());
+  SessionOptions options;
+  options.kernels = nothing;
+  const Status s = Session::create(*l.program, options).status();
+  EXPECT_EQ(s.code(), Code::kUnsupported);
+  EXPECT_THAT(s.message(), HasSubstr("31 steps have no kernel: Relu of float32 (node a_node"));
+  EXPECT_THAT(s.message(), ::testing::Not(HasSubstr("Neg")));
+}
+
+// Sizes computed from shapes and reals, behind `before` other steps.
+std::vector<uint8_t> sizes_of_sizes(int before) {
+  ProgramBuilder p;
+  p.symbol("n");
+  auto x = p.value("x", DType::kF32, {kSym, 1, 2, 2});
+  uint32_t h = x;
+  for (int i = 0; i < before; ++i) {
+    const uint32_t next = p.value("h", DType::kF32, {kSym, 1, 2, 2});
+    p.node(OpId::kRelu, {h}, {next});
+    h = next;
+  }
+  auto s = p.value("s", DType::kI64, {4}), n = p.value("n0", DType::kI64, {1});
+  auto zero = p.constant<int64_t>("zero", {1}, {0}), rest = p.constant<int64_t>("rest", {1}, {-1});
+  auto to = p.value("to", DType::kI64, {2});
+  auto scales = p.constant<float>("scales", {4}, {1, 1, 2, 2});
+  auto third = p.constant<int32_t>("third", {1}, {3});
+  auto one = p.constant<float>("one", {1}, {1});
+  auto size = p.value("size", DType::kI64, {1}), flat = unknown(p, "flat", DType::kF32),
+       big = unknown(p, "big", DType::kF32), tiled = unknown(p, "tiled", DType::kF32);
+  p.node(OpId::kShape, {h}, {s}, ShapeOpAttrs{});
+  p.node(OpId::kGather, {s, zero}, {n}, AxisAttrs{0});
+  p.node(OpId::kConcat, {n, rest}, {to}, AxisAttrs{0});
+  p.node(OpId::kReshape, {h, to}, {flat}, ReshapeAttrs{});
+  p.node(OpId::kResize, {h, kNoIndex, scales}, {big}, ResizeAttrs{}, "resize");
+  p.node(OpId::kCast, {third}, {size}, CastAttrs{static_cast<int64_t>(DType::kI64)});
+  p.node(OpId::kExpand, {one, size}, {tiled});
+  p.entry("main", {x}, {flat, big, tiled});
+  return p.finish();
+}
+
+// Every budget from nothing to enough: a Status, and nothing leaks. More steps before others let
+// each of what follows be the one that finds no room.
 TEST(Bind, EveryBudgetIsKept) {
   struct Form {
     std::vector<uint8_t> file;
@@ -342,7 +399,8 @@ TEST(Bind, EveryBudgetIsKept) {
   static int64_t trips = 3;
   static uint8_t go = 1;
   static StringRef words[2] = {{"you", 3}, {"world", 5}};
-  const Form forms[] = {
+  static std::vector<float> square(40, 1.0f);
+  std::vector<Form> forms = {
       {test::mlp(), {TensorView(x, DType::kF32, {2, 3})}},
       {test::small_cnn(), {TensorView(image, DType::kF32, {1, 4, 16, 16})}},
       {test::growing_loop(),
@@ -351,10 +409,16 @@ TEST(Bind, EveryBudgetIsKept) {
       {test::branches(), {TensorView(&go, DType::kBool, {1}), TensorView(x, DType::kF32, {4})}},
       {test::greeting(), {TensorView(words, DType::kString, {2})}},
   };
+  for (int before = 0; before < 24; ++before)
+    forms.push_back(
+        {sizes_of_sizes(before), {TensorView(square.data(), DType::kF32, {2, 1, 2, 2})}});
+  uint64_t enough = 0;
   for (const Form& form : forms) {
     auto l = load(form.file);
-    uint64_t most = 256;
-    for (;; most += most < 8192 ? 40 : 4000) {
+    // of the steps before others, what is far below the last budget is tried once
+    uint64_t most =
+        form.in.size() == 1 && form.in[0].rank() == 4 && enough > 6000 ? enough - 6000 : 256;
+    for (;; most += most < 30000 ? 24 : 4000) {
       test::CountingAllocator allocator;
       SessionOptions options;
       options.allocator = &allocator;
@@ -374,6 +438,7 @@ TEST(Bind, EveryBudgetIsKept) {
       ASSERT_EQ(s.code(), Code::kBudgetExceeded) << most << ": " << s.message();
     }
     EXPECT_GT(most, 1000u);
+    enough = most;
     const auto run = [&](Session& session) -> Status {
       std::vector<TensorView> out(session.output_count());
       return session.run(form.in, {out.data(), out.size()});

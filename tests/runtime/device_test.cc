@@ -131,20 +131,30 @@ std::vector<std::string> places(const Session& session) {
 }
 
 // a = relu(x); b = tanh(a); c = neg(b); y = exp(c), and b too.
-std::vector<uint8_t> chain_of_four() {
+// `before` clips of x come before it.
+std::vector<uint8_t> chain_of_four(int before = 0) {
   ProgramBuilder p;
   auto v = [&](const char* name) { return p.value(name, DType::kF32, {4}); };
-  auto x = v("x"), a = v("a"), b = v("b"), c = v("c"), y = v("y");
+  auto most = p.constant<float>("most", {}, {100});
+  const auto given = v("x");
+  uint32_t x = given;
+  for (int i = 0; i < before; ++i) {
+    const auto clipped = v("clipped");
+    p.node(OpId::kClip, {x, kNoIndex, most}, {clipped}, NoAttrs{}, "clip");
+    x = clipped;
+  }
+  auto a = v("a"), b = v("b"), c = v("c"), y = v("y");
   p.node(OpId::kRelu, {x}, {a}, NoAttrs{}, "relu");
   p.node(OpId::kTanh, {a}, {b}, NoAttrs{}, "tanh");
   p.node(OpId::kNeg, {b}, {c}, NoAttrs{}, "neg");
   p.node(OpId::kExp, {c}, {y}, NoAttrs{}, "exp");
-  p.entry("main", {x}, {y, b});
+  p.entry("main", {given}, {y, b});
   return p.finish();
 }
 
 struct Chain {
-  test::Loaded l = load(chain_of_four());
+  explicit Chain(int before = 0) : l(load(chain_of_four(before))) {}
+  test::Loaded l;
   float x[4] = {-1, 0, 1, 2};
   TensorView in = TensorView(x, DType::kF32, {4});
   TensorView out[2];
@@ -234,6 +244,14 @@ TEST(Device, TakesWhatPays) {
   options.kernels = nothing;
   session = open(*chain.l.program, options);
   EXPECT_THAT(places(*session), ElementsAre("relu:test", "tanh:test", "neg:test", "exp:test"));
+  device.ops.clear();
+  ProgramBuilder turned;
+  auto x = turned.value("x", DType::kF32, {4}), y = turned.value("y", DType::kF32, {2, 2});
+  auto to = turned.constant<int64_t>("to", {2}, {2, 2});
+  turned.node(OpId::kReshape, {x, to}, {y}, ReshapeAttrs{}, "turn");
+  turned.entry("main", {x}, {y});
+  auto view = load(turned.finish());
+  EXPECT_THAT(places(*open(*view.program, options)), ElementsAre("turn:test"));
   device.ops = {OpId::kTanh};
   const Status s = Session::create(*chain.l.program, options).status();
   EXPECT_EQ(s.code(), Code::kUnsupported);
@@ -414,43 +432,45 @@ TEST(Device, ItsScratchIsWithinTheBudget) {
 
 // Each allocation of a session with a device, and each budget.
 TEST(Device, MemoryThatIsNotThere) {
-  Chain chain;
-  const auto want = chain.want();
-  for (bool dear : {false, true}) {
-    for (int64_t n = 0;; ++n) {
-      TestDevice device;
-      device.ops = {OpId::kTanh, OpId::kExp};
-      device.cheap = !dear;
-      test::CountingAllocator allocator(n);
-      SessionOptions options = chain.options(device);
-      options.allocator = &allocator;
-      auto made = Session::create(*chain.l.program, options);
-      Status s = made.status();
-      if (made.ok()) {
-        s = chain.run(**made);
-        if (s.ok()) {
-          EXPECT_EQ(chain.values(), want);
+  for (int before = 0; before < 24; before += 5) {
+    Chain chain(before);
+    const auto want = chain.want();
+    for (bool dear : {false, true}) {
+      for (int64_t n = 0;; ++n) {
+        TestDevice device;
+        device.ops = {OpId::kTanh, OpId::kExp, OpId::kClip};
+        device.cheap = !dear;
+        test::CountingAllocator allocator(n);
+        SessionOptions options = chain.options(device);
+        options.allocator = &allocator;
+        auto made = Session::create(*chain.l.program, options);
+        Status s = made.status();
+        if (made.ok()) {
+          s = chain.run(**made);
+          if (s.ok()) {
+            EXPECT_EQ(chain.values(), want);
+          }
+          { Owned<Session> gone = std::move(*made); }
         }
-        { Owned<Session> gone = std::move(*made); }
+        EXPECT_EQ(allocator.alive, 0) << n;
+        EXPECT_EQ(device.alive, 0) << n;
+        if (allocator.calls <= n) break;  // it did not come to that one
+        EXPECT_TRUE(s.ok() || s.code() == Code::kOutOfMemory) << n << ": " << s.message();
       }
-      EXPECT_EQ(allocator.alive, 0) << n;
-      EXPECT_EQ(device.alive, 0) << n;
-      if (allocator.calls <= n) break;  // it did not come to that one
-      EXPECT_TRUE(s.ok() || s.code() == Code::kOutOfMemory) << n << ": " << s.message();
+      uint64_t most = 64;
+      for (;; most += 16) {
+        TestDevice device;
+        device.ops = {OpId::kTanh, OpId::kExp, OpId::kClip};
+        device.cheap = !dear;
+        SessionOptions options = chain.options(device);
+        options.max_ram = most;
+        const Status s = Session::create(*chain.l.program, options).status();
+        EXPECT_EQ(device.alive, 0);
+        if (s.ok()) break;
+        ASSERT_EQ(s.code(), Code::kBudgetExceeded) << s.message();
+      }
+      EXPECT_GT(most, 500u);
     }
-    uint64_t most = 64;
-    for (;; most += 16) {
-      TestDevice device;
-      device.ops = {OpId::kTanh, OpId::kExp};
-      device.cheap = !dear;
-      SessionOptions options = chain.options(device);
-      options.max_ram = most;
-      const Status s = Session::create(*chain.l.program, options).status();
-      EXPECT_EQ(device.alive, 0);
-      if (s.ok()) break;
-      ASSERT_EQ(s.code(), Code::kBudgetExceeded) << s.message();
-    }
-    EXPECT_GT(most, 500u);
   }
 }
 
