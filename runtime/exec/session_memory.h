@@ -13,7 +13,7 @@ class ArenaAllocator final : public Allocator {
   explicit ArenaAllocator(Arena& arena) : arena_(arena) {}
   void* allocate(size_t bytes, size_t align) override {
     auto p = arena_.allocate(bytes, align);
-    over_ = over_ || p.status().code() == Code::kBudgetExceeded;
+    if (p.status().code() == Code::kBudgetExceeded) over_ = true;
     return p.ok() ? *p : nullptr;
   }
   void deallocate(void*, size_t, size_t) override {}

@@ -417,7 +417,7 @@ TEST(Bind, EveryBudgetIsKept) {
     auto l = load(form.file);
     // of the steps before others, what is far below the last budget is tried once
     uint64_t most =
-        form.in.size() == 1 && form.in[0].rank() == 4 && enough > 6000 ? enough - 6000 : 256;
+        form.in.size() == 1 && form.in[0].rank() == 4 && enough > 9000 ? enough - 9000 : 256;
     for (;; most += most < 30000 ? 24 : 4000) {
       test::CountingAllocator allocator;
       SessionOptions options;

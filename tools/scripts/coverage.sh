@@ -55,8 +55,8 @@ for line in "${groups[@]}"; do
     -o "$build/coverage-$name.txt" 2>/dev/null)
   code=$?
   said=$(echo "$said" | grep -E '^(lines|branches):' | tr '\n' ' ')
-  if [ $code = 0 ]; then tell passed "$name: $said(${kind}s: at least $least %)"; else
-    tell failed "$name: $said(${kind}s: at least $least %)"
+  if [ $code = 0 ]; then tell passed "$name: $said(least by $kind: $least %)"; else
+    tell failed "$name: $said(least by $kind: $least %)"
   fi
 done
 if [ -n "$report" ]; then
