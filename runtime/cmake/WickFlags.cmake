@@ -9,7 +9,7 @@ option(WICK_WERROR "Warnings are errors" ON)
 option(WICK_CCACHE "Use ccache when it is installed" ON)
 option(WICK_MOLD "Link with mold when it is installed" ON)
 set(WICK_SANITIZE "" CACHE STRING "Value of -fsanitize=, e.g. address, undefined, thread (empty: none)")
-
+option(WICK_COVERAGE "Count the lines and branches of the runtime that run (gcov)" OFF)
 option(WICK_LIBFUZZER "Count edges for libFuzzer's fuzz_edges (tests/fuzz); needs clang" OFF)
 
 get_property(wick_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)

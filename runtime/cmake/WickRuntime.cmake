@@ -48,6 +48,9 @@ endfunction()
 # more than -O3's unrolling: LEVEL size for what runs once a load or bind, wide for the many instances of
 # one plain loop (still vectorized; half the code and half the compile time).
 function(wick_optimize level)
+  if(WICK_COVERAGE)
+    return()
+  endif()
   if(level STREQUAL "size")
     set(flags -Os)
   else()

@@ -105,14 +105,11 @@ Status Binder::infer_node(StagePlan& plan, const NodeDef& node, bool* live) {
     if (has) WICK_TRY(write_elements(plan, node.outputs[i], out[i]));
   }
   *live = !all_elements;
-  if (!all_elements && known && (sized_by_data || takes_work(node, given, made))) {
+  if (known && (sized_by_data || (!all_elements && takes_work(node, given, made)))) {
     *live = false;
     return evaluate(plan, node);
   }
-  for (uint32_t v : node.outputs) {  // what is not evaluated has its final shape
-    if (sized_by_data) WICK_TRY(values_.check_declared(v));
-  }
-  return {};
+  return {};  // what is not evaluated has its final shape
 }
 
 Status Binder::infer(const RegionDef& def, StagePlan& plan) {
@@ -154,6 +151,11 @@ Status Binder::plan(uint32_t region, uint32_t first, size_t first_step, StagePla
     return stopped() ? current_stop()->status() : Status();
   };
   Status s = attempt();
+  const bool over = memory_.temp_allocator.take_over(), plan_over = plan->allocator.take_over();
+  if (s.code() == Code::kOutOfMemory && (over || plan_over)) {
+    s = error(Code::kBudgetExceeded, "max_ram: a plan needs more than the %zu bytes allowed",
+              memory_.max_ram);
+  }
   memory_.temp.clear();
   changed_ = true;
   plan->bound = true;  // so that unbind() forgets what was computed

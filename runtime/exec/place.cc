@@ -124,7 +124,7 @@ Status Binder::crossing_values(const StagePlan& plan, size_t first, size_t count
   spec->values = values_.planned;
   spec->steps = plan.steps.subspan(first, count);
   Span<uint32_t> lists[2];  // counted first
-  for (int round = 0; round < 2; ++round) {
+  for (int round = 0;; ++round) {
     size_t ins = 0, outs = 0;
     const uint32_t seen = ++reach.stamp;
     for (const PlanStep& step : spec->steps) {

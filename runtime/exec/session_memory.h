@@ -13,12 +13,17 @@ class ArenaAllocator final : public Allocator {
   explicit ArenaAllocator(Arena& arena) : arena_(arena) {}
   void* allocate(size_t bytes, size_t align) override {
     auto p = arena_.allocate(bytes, align);
+    if (p.status().code() == Code::kBudgetExceeded) over_ = true;
     return p.ok() ? *p : nullptr;
   }
   void deallocate(void*, size_t, size_t) override {}
+  // Whether it refused since this was asked, and that for the arena's limit: who got nothing took
+  // it for memory that is not there.
+  bool take_over() { return std::exchange(over_, false); }
 
  private:
   Arena& arena_;
+  bool over_ = false;
 };
 
 // Counts what it hands out: max_ram is about these bytes, used or only kept to be used again.

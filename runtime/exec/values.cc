@@ -108,8 +108,8 @@ Status SessionValues::check_dtype(uint32_t value, DType dtype) const {
 Status SessionValues::check_declared(uint32_t value) const {
   const ValueDef& def = entry.values[value];
   const PlanValue& v = planned[value];
-  bool fits = def.dtype == v.dtype &&
-              (def.unranked || def.dims.size() == static_cast<size_t>(v.shape.rank()));
+  bool fits =  // of its dtype: check_dtype
+      def.unranked || def.dims.size() == static_cast<size_t>(v.shape.rank());
   for (size_t d = 0; fits && !def.unranked && d < def.dims.size(); ++d) {
     const DimDef& dim = def.dims[d];
     int64_t extent = v.shape[static_cast<int>(d)];

@@ -81,8 +81,8 @@ Status ProgramReader::read_dims(const fbs::Value& v, ValueDef* def) {
 Status ProgramReader::read_source(const fbs::Value& v, ValueDef* def) {
   def->constant = v.constant();
   def->state = v.state();
-  auto same_as = [&](DType dtype, const Shape& shape) {
-    bool same = def->kind == ValueKind::kTensor && !def->unranked && def->dtype == dtype &&
+  auto same_as = [&](DType dtype, const Shape& shape) {  // a tensor: read_type
+    bool same = !def->unranked && def->dtype == dtype &&
                 def->dims.size() == static_cast<size_t>(shape.rank());
     for (int d = 0; same && d < shape.rank(); ++d) {
       const DimDef& dim = def->dims[static_cast<size_t>(d)];
@@ -149,7 +149,7 @@ Status ProgramReader::read_attrs(const fbs::Node& node, const OpInfo& info, void
       return error(Code::kInvalidProgram, "attribute %s has kind %d, not %d", field->name,
                    static_cast<int>(a.kind()), static_cast<int>(field->kind));
     }
-    switch (field->kind) {
+    switch (field->kind) {  // of this build's own tables, not the file's: GCOVR_EXCL_BR_LINE
       case AttrKind::kInt: attr_int(*field, attrs) = a.i(); break;
       case AttrKind::kFloat: attr_float(*field, attrs) = a.f(); break;
       case AttrKind::kInts:
@@ -286,11 +286,12 @@ Status ProgramReader::check_control(const EntryDef& entry, const NodeDef& node) 
 
 // Bodies of control flow are read where their node stands. Those of If and Loop see constants and
 // what is defined in them; a custom op's also what was defined before the node.
-Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int depth, EntryDef* def,
+Status ProgramReader::read_region(const fbs::Entry& entry, int64_t number, int depth, EntryDef* def,
                                   Span<uint8_t> defined, Span<uint8_t> region_seen,
                                   Span<uint32_t> owner, bool closed) {
-  if (index >= count(entry.regions()))
-    return error(Code::kInvalidProgram, "there is no region %u", index);
+  if (number < 0 || number >= count(entry.regions()))
+    return error(Code::kInvalidProgram, "there is no region %lld", static_cast<long long>(number));
+  const auto index = static_cast<uint32_t>(number);
   if (region_seen[index] != 0)
     return error(Code::kInvalidProgram, "region %u is used twice", index);
   if (depth > kMaxRegionDepth)
@@ -339,12 +340,8 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
         const fbs::Attr& attr = *node.attrs()->Get(a);
         if (attr.kind() != fbs::AttrKind::Region) continue;
         WICK_TRY(need_feature(kFeatureRegions, "nested regions"));
-        if (attr.i() < 0 || attr.i() >= count(entry.regions())) {
-          return error(Code::kInvalidProgram, "there is no region %lld",
-                       static_cast<long long>(attr.i()));
-        }
-        WICK_TRY(read_region(entry, static_cast<uint32_t>(attr.i()), depth + 1, def, defined,
-                             region_seen, owner, control));
+        WICK_TRY(
+            read_region(entry, attr.i(), depth + 1, def, defined, region_seen, owner, control));
       }
       for (size_t i = 0; i < to.outputs.size(); ++i) WICK_TRY(define(to.outputs[i], "output", i));
       if (control) WICK_TRY(check_control(*def, to));

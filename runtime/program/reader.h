@@ -19,11 +19,14 @@ uint32_t count(const V* vector) {
 inline const char* text(const flatbuffers::String* s) { return s == nullptr ? "" : s->c_str(); }
 
 // The verifier checks where a vector's length lies, not that 8-byte elements behind it are aligned.
+inline Status check_aligned(const void* vector, uint32_t size) {
+  const auto first = reinterpret_cast<uintptr_t>(vector) + sizeof(flatbuffers::uoffset_t);
+  if (size == 0 || first % 8 == 0) return {};
+  return Status(Code::kInvalidProgram, "a list of 8-byte elements is not aligned");
+}
 template <class V>
 Status check_aligned(const V* vector) {
-  if (vector == nullptr || vector->size() == 0) return {};
-  if (reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0) return {};
-  return Status(Code::kInvalidProgram, "a list of 8-byte elements is not aligned");
+  return check_aligned(vector, count(vector));
 }
 
 // A file's bytes, wherever they are.
@@ -89,7 +92,7 @@ class ProgramReader {
   Status read_dims(const fbs::Value& v, ValueDef* def);
   Status read_source(const fbs::Value& v, ValueDef* def);
   Status read_quantization(const fbs::Quantization& q, ValueDef* def);
-  Status read_region(const fbs::Entry& entry, uint32_t index, int depth, EntryDef* def,
+  Status read_region(const fbs::Entry& entry, int64_t number, int depth, EntryDef* def,
                      Span<uint8_t> defined, Span<uint8_t> region_seen, Span<uint32_t> owner,
                      bool closed);
   Status list_regions(const fbs::Node& node, NodeDef* def);

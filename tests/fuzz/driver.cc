@@ -13,6 +13,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "tests/support/leave.h"
+
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*)());
 
 namespace wick::fuzz {
@@ -178,7 +180,7 @@ void resume(const Options& options) {
   }
   alarm(0);
   fflush(nullptr);
-  _exit(0);
+  test::leave(0);
 }
 
 int print(double seconds) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "runtime/program/guard.h"
 #include "runtime/program/release.h"
 #include "tests/runtime/programs.h"
+#include "tests/support/leave.h"
 #include "tests/support/temp_folder.h"
 
 namespace wick {
@@ -82,7 +84,7 @@ int end_of(const std::function<int()>& child) {
   if (pid == 0) {
     signal(SIGBUS, SIG_DFL);  // whatever a sanitizer has there
     alarm(60);
-    _exit(child());
+    test::leave(child());
   }
   int status = 0;
   EXPECT_EQ(waitpid(pid, &status, 0), pid);
@@ -114,6 +116,101 @@ TEST(Files, AreMappedOnlyWhereTheyAreLarge) {
   EXPECT_EQ(mapped(many, WeightsIn::kAuto), file.is_local());
   EXPECT_FALSE(mapped(many, WeightsIn::kCopy));
   EXPECT_TRUE(mapped(many, WeightsIn::kMap));
+}
+
+TEST(Files, WhatIsMappedEndsWithTheFile) {
+  const TempFile f(kFew);
+  auto program = Program::load(f.path.c_str(), with(WeightsIn::kMap));
+  ASSERT_TRUE(program.ok());
+  const auto& w = (*program)->constants()[0].view;
+  const auto* begin = w.as<char>();
+  const size_t bytes = w.nbytes();
+  EXPECT_TRUE(is_mapped(**program, begin, bytes)) << "the weights are the file's end";
+  EXPECT_FALSE(is_mapped(**program, begin, bytes + 1));
+  EXPECT_TRUE(is_mapped(**program, begin + bytes, 0));
+  EXPECT_FALSE(is_mapped(**program, begin + bytes + 1, 0));
+  release_pages(**program, begin, 64);  // less than a page: nothing to let go
+  EXPECT_EQ(w.as<float>()[0], 1.0f);
+}
+
+TEST(Files, SizesThatNobodyReads) {
+  const TempFile f(kFew), empty(0, "wick_file_test_empty.wick");
+  LoadOptions options;
+  options.max_file = 1000;
+  Status s = Program::load(f.path.c_str(), options).status();
+  EXPECT_EQ(s.code(), Code::kBudgetExceeded);
+  EXPECT_THAT(s.message(), HasSubstr("bytes, max_file is 1000"));
+  ASSERT_EQ(truncate(empty.path.c_str(), 0), 0);
+  EXPECT_THAT(Program::load(empty.path.c_str()).status().message(), HasSubstr("is empty"));
+  EXPECT_STREQ(Program::load(static_cast<const char*>(nullptr)).status().message(), "path is null");
+  // A table of more than flatbuffers can have, in a file without blocks.
+  FileHeader h;
+  ASSERT_TRUE(std::ifstream(f.path, std::ios::binary).read(reinterpret_cast<char*>(&h), sizeof(h)));
+  h.file_bytes = h.segments_offset = uint64_t{3} << 30;
+  h.segments_bytes = 0;
+  h.table_bytes = h.file_bytes - h.table_offset;
+  std::ofstream(empty.path, std::ios::binary).write(reinterpret_cast<const char*>(&h), sizeof(h));
+  if (truncate(empty.path.c_str(), static_cast<off_t>(h.file_bytes)) != 0) return;  // no room
+  s = Program::load(empty.path.c_str()).status();
+  EXPECT_EQ(s.code(), Code::kInvalidProgram);
+  EXPECT_THAT(s.message(), HasSubstr("the header's place of the table is not sound"));
+}
+
+// Files of the kernel's say that they have a page and have less.
+TEST(Files, AHeadThatIsNotThere) {
+  const char* path = "/sys/devices/system/cpu/online";
+  RegularFile file;
+  if (!file.open(path).ok() || file.size() == 0) return;  // a system that has none of them
+  const Status s = Program::load(path).status();
+  EXPECT_EQ(s.code(), Code::kIo);
+  EXPECT_THAT(s.message(), HasSubstr("it became shorter while it was read"));
+}
+
+// Changes a file's size when the load asks for memory the n-th time: of the program, of the table,
+// of what stands behind the table.
+struct Meanwhile final : Allocator {
+  std::string path;
+  int at = 0;
+  off_t bytes = 0;
+  void* allocate(size_t n, size_t align) override {
+    if (at-- == 0) {
+      EXPECT_EQ(truncate(path.c_str(), bytes), 0);
+    }
+    return default_allocator().allocate(n, align);
+  }
+  void deallocate(void* p, size_t n, size_t align) override {
+    default_allocator().deallocate(p, n, align);
+  }
+};
+
+TEST(Files, SizesThatChangeMeanwhile) {
+  auto text = [](int at, off_t bytes, WeightsIn weights) {
+    const TempFile f(kFew);
+    Meanwhile allocator;
+    allocator.path = f.path;
+    allocator.at = at;
+    allocator.bytes = bytes;
+    LoadOptions options = with(weights);
+    options.allocator = &allocator;
+    const Status s = Program::load(f.path.c_str(), options).status();
+    EXPECT_EQ(s.code(), Code::kIo);
+    return std::string(s.message());
+  };
+  EXPECT_THAT(text(1, 128, WeightsIn::kCopy), HasSubstr("it became shorter while it was read"));
+  EXPECT_THAT(text(2, 1024, WeightsIn::kCopy), HasSubstr("it became shorter while it was read"));
+  EXPECT_THAT(text(1, 1 << 20, WeightsIn::kMap), HasSubstr("it was written while it was read"));
+}
+
+TEST(Files, MappingsThatAreRefused) {
+  EXPECT_EQ(end_of([] {
+              const TempFile f(kMany);
+              const rlimit none{1 << 20, 1 << 20};  // of addresses: what is there stays
+              if (setrlimit(RLIMIT_AS, &none) != 0) return 1;
+              const Status s = Program::load(f.path.c_str(), with(WeightsIn::kMap)).status();
+              if (s.code() != Code::kIo) return 2;
+              return strstr(s.message(), "cannot map it") != nullptr ? 0 : 3;
+            }),
+            0);
 }
 
 TEST(Files, StorageOfOthersIsNotLocal) {
@@ -239,9 +336,9 @@ int read_beyond_a_file() {
 
 int g_calls = 0;
 void with_info(int signal, siginfo_t* info, void* context) {
-  _exit(signal == SIGBUS && info->si_code > 0 && info->si_addr != nullptr && context != nullptr
-            ? 42
-            : 43);
+  const bool whole =
+      signal == SIGBUS && info->si_code > 0 && info->si_addr != nullptr && context != nullptr;
+  test::leave(whole ? 42 : 43);
 }
 void plain(int) { ++g_calls; }
 
@@ -289,6 +386,78 @@ TEST(Guard, FaultsOfOthersAreTheHosts) {
                 raised),
             kDiedOfBus)
       << "once, then the default";
+}
+
+// What the guard does with a signal, called as the kernel would call it, so that the process goes
+// on: without a handler of the host's the next one ends it.
+TEST(Guard, WithoutAHandlerTheNextSignalEnds) {
+  for (void (*host)(int) : {SIG_DFL, SIG_IGN}) {
+    for (bool fault : {true, false}) {
+      const int ended = end_with([host](struct sigaction& a) { a.sa_handler = host; },
+                                 [fault] {
+                                   sigset_t bus, pending;
+                                   sigemptyset(&bus);
+                                   sigaddset(&bus, SIGBUS);
+                                   sigprocmask(SIG_BLOCK, &bus, nullptr);
+                                   struct sigaction guard = {}, after = {};
+                                   sigaction(SIGBUS, nullptr, &guard);
+                                   siginfo_t info = {};
+                                   info.si_signo = SIGBUS;
+                                   info.si_code = fault ? int{BUS_ADRERR} : int{SI_USER};
+                                   guard.sa_sigaction(SIGBUS, &info, nullptr);
+                                   sigaction(SIGBUS, nullptr, &after);
+                                   sigpending(&pending);
+                                   return (after.sa_handler == SIG_DFL ? 10 : 20) +
+                                          (sigismember(&pending, SIGBUS) == 1 ? 1 : 0);
+                                 });
+      // a fault comes again by itself; what somebody sent is sent once more, or was ignored
+      EXPECT_EQ(ended, fault ? 10 : host == SIG_DFL ? 11 : 20);
+    }
+  }
+}
+
+int g_within = 0, g_deepest = 0;
+void sends_another(int) {
+  ++g_within;
+  g_deepest = std::max(g_deepest, g_within);
+  if (++g_calls == 1) raise(SIGBUS);
+  --g_within;
+}
+
+TEST(Guard, TheHostsFlagsAreKept) {
+  for (int flags : {0, static_cast<int>(SA_NODEFER), static_cast<int>(SA_RESETHAND)}) {
+    const int ended = end_with(
+        [flags](struct sigaction& a) {
+          a.sa_handler = flags == static_cast<int>(SA_RESETHAND) ? plain : sends_another;
+          a.sa_flags = flags;
+        },
+        [] {
+          raise(SIGBUS);
+          return 10 * g_calls + g_deepest;
+        });
+    // one within the other only where the host asked for it
+    EXPECT_EQ(ended, flags == 0 ? 21 : flags == static_cast<int>(SA_NODEFER) ? 22 : 10);
+  }
+}
+
+// A page of zeros that the kernel refuses: the fault is the host's.
+TEST(Guard, APageThatCannotBeMended) {
+  EXPECT_EQ(end_with(
+                [](struct sigaction& a) {
+                  a.sa_sigaction = with_info;
+                  a.sa_flags = SA_SIGINFO;
+                },
+                [] {
+                  const TempFile f(kFew, "wick_file_test_cut.wick");
+                  auto program = Program::load(f.path.c_str(), with(WeightsIn::kMap, true));
+                  f.cut();
+                  const rlimit none{1 << 20, 1 << 20};
+                  if (!program.ok() || setrlimit(RLIMIT_AS, &none) != 0) return 3;
+                  const TensorView& w = (*program)->constants()[0].view;
+                  const volatile float* last = w.as<float>() + w.numel() - 1;
+                  return *last == 0 ? 4 : 5;
+                }),
+            42);
 }
 
 // A host's handler that came later, and the guard again on top of it.

@@ -95,6 +95,11 @@ class ProgramBuilder {
     values_.push_back(v.Finish());
     return static_cast<uint32_t>(values_.size() - 1);
   }
+  // What the rest cannot say.
+  uint32_t add_value(flatbuffers::Offset<fbs::Value> v) {
+    values_.push_back(v);
+    return static_cast<uint32_t>(values_.size() - 1);
+  }
   // A sequence or an optional.
   uint32_t packed(const char* name, fbs::ValueKind kind, DType element, bool unranked = true) {
     auto name_offset = b_.CreateString(name);
@@ -185,8 +190,9 @@ class ProgramBuilder {
     region(in, out);
     end_entry(name);
   }
-  void custom_op(const char* domain, const char* name) {
-    custom_.push_back(fbs::CreateCustomOp(b_, b_.CreateString(domain), b_.CreateString(name)));
+  void custom_op(const char* domain, const char* name, uint32_t version = 1) {
+    custom_.push_back(
+        fbs::CreateCustomOp(b_, b_.CreateString(domain), b_.CreateString(name), version));
   }
   void label(const char* text) { labels_.push_back(b_.CreateString(text)); }
   void metadata(const char* key, const char* text) {

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/runtime/programs.h"
+
 namespace wick {
 namespace {
 
@@ -109,6 +111,43 @@ TEST(MemoryPlan, GapsThatStayCostNothing) {
   EXPECT_LT(large, small * 60 + 0.02);
 }
 
+// Sums that no address space has, and memory for the plan itself that is not there.
+TEST(MemoryPlan, SizesThatDoNotAddUp) {
+  for (size_t n : {size_t{4}, size_t{5000}}) {  // by size, by time
+    std::vector<BufferRequest> r(n, BufferRequest{64, 0, 1});
+    std::vector<size_t> at(n);
+    size_t total = 0;
+    for (size_t i = 0; i < 3; ++i) r[i].bytes = SIZE_MAX / 4 - 64;
+    const Status s = plan_memory(r, at, &total, default_allocator());
+    EXPECT_EQ(s.code(), Code::kBudgetExceeded) << n;
+    EXPECT_STREQ(s.message(), "the planned memory exceeds the address space");
+    r[1].bytes = 64, r[2].bytes = SIZE_MAX / 4 + 1;
+    EXPECT_EQ(plan_memory(r, at, &total, default_allocator()).code(), Code::kBudgetExceeded);
+  }
+}
+
+TEST(MemoryPlan, MemoryThatIsNotThere) {
+  for (size_t n : {size_t{20}, size_t{6000}}) {
+    std::vector<BufferRequest> r;
+    std::mt19937 random(3);
+    for (size_t i = 0; i < n; ++i) {
+      const auto first = static_cast<int32_t>(random() % n);
+      r.push_back({1 + random() % 5000, first, first + static_cast<int32_t>(random() % 60)});
+    }
+    std::vector<size_t> at(n);
+    size_t total = 0;
+    int64_t fails = 0;
+    for (;; ++fails) {
+      test::CountingAllocator allocator(fails);
+      const Status s = plan_memory(r, at, &total, allocator);
+      EXPECT_EQ(allocator.alive, 0);
+      if (s.ok()) break;
+      ASSERT_EQ(s.code(), Code::kOutOfMemory);
+    }
+    EXPECT_GT(fails, n == 20 ? 2 : 20);
+  }
+}
+
 TEST(MemoryPlan, TheVerifierFindsAPlantedOverlap) {
   std::vector<BufferRequest> r = {{256, 0, 2}, {256, 2, 3}, {256, 3, 4}};
   std::vector<size_t> good = {0, 256, 0};
@@ -118,6 +157,8 @@ TEST(MemoryPlan, TheVerifierFindsAPlantedOverlap) {
                "memory plan: buffers 0 and 1 live at once and overlap");
   std::vector<size_t> beyond = {0, 256, 320};
   EXPECT_EQ(verify_memory(r, beyond, 512).code(), Code::kInternal);
+  std::vector<size_t> behind = {0, 256, 1024};
+  EXPECT_EQ(verify_memory(r, behind, 512).code(), Code::kInternal);
   std::vector<size_t> crooked = {0, 288, 0};
   EXPECT_EQ(verify_memory(r, crooked, 1024).code(), Code::kInternal);
 }

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz faults milestones images quantized export soak kills timing aarch64 bits32 sabotage injected)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz faults milestones images quantized export soak kills timing aarch64 bits32 coverage sabotage injected)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -86,6 +86,8 @@ run_part() {
       # Hostile programs, files and calls (tests/fuzz): ten minutes each, from where the last run stopped.
       tools/scripts/test.sh -- -L '^fuzz$' && [ $graphs = 0 ]
       ;;
+    # Which lines and branches of the runtime the tests reach, against a bound for each group of files.
+    coverage) tools/scripts/coverage.sh ;;
     sabotage) tools/scripts/sabotage.sh ;;
     # Each patch that was looked at is kept: cut off, it goes on with the next one.
     injected)

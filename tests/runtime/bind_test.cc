@@ -1,0 +1,451 @@
+// What a session says of calls, values and plans that do not fit, each by itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "runtime/core/packed_sequence.h"
+#include "runtime/kernels/kernel.h"
+#include "tests/runtime/control_programs.h"
+#include "tests/runtime/sequence_programs.h"
+#include "tests/runtime/small_cnn.h"
+#include "tests/runtime/string_programs.h"
+#include "tests/support/temp_folder.h"
+
+namespace wick {
+namespace {
+
+using fbs::ValueKind;
+using test::kSym;
+using test::load;
+using test::open;
+using test::ProgramBuilder;
+using ::testing::HasSubstr;
+
+uint32_t unknown(ProgramBuilder& p, const char* name, DType dtype) {
+  return p.value(name, dtype, {}, kNoIndex, kNoIndex, 0, true);
+}
+
+TEST(Bind, CountsOfWhatIsGiven) {
+  auto l = load(test::mlp());
+  auto session = open(*l.program);
+  float x[6] = {};
+  const TensorView one(x, DType::kF32, {2, 3});
+  const TensorView two[] = {one, one};
+  TensorView out[3];
+  EXPECT_STREQ(session->run(two, {out, 2}).message(), "2 inputs given, the program takes 1: x");
+  EXPECT_STREQ(session->run(Span<const TensorView>(&one, 1), out).message(),
+               "3 outputs given, the program has 2: y, r");
+  const Shape shapes[] = {{2, 3}, {2, 3}};
+  EXPECT_STREQ(session->bind(shapes).message(), "2 inputs given, the program takes 1");
+  const Shape huge{INT64_MAX, INT64_MAX};
+  EXPECT_THAT(session->bind(Span<const Shape>(&huge, 1)).message(), HasSubstr("input x: "));
+  const TensorView wide(x, DType::kF32, huge);
+  EXPECT_THAT(session->run(Span<const TensorView>(&wide, 1), {out, 2}).message(),
+              HasSubstr("input x: "));
+  for (int64_t batch : {0, 65}) {
+    const Shape shape{batch, 3};
+    EXPECT_THAT(session->bind(Span<const Shape>(&shape, 1)).message(),
+                HasSubstr("allowed are 1 to 64"));
+  }
+}
+
+// Names of ports that find no room in the message are left out.
+TEST(Bind, LongNames) {
+  ProgramBuilder p;
+  std::vector<uint32_t> in;
+  for (char c : {'a', 'b', 'c'})
+    in.push_back(p.value(std::string(300, c).c_str(), DType::kF32, {}));
+  p.entry("main", in, {});
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  const Status s = session->run(Span<const TensorView>{}, Span<TensorView>{});
+  EXPECT_THAT(s.message(), HasSubstr("0 inputs given, the program takes 3"));
+  EXPECT_THAT(s.message(), ::testing::Not(HasSubstr("ccc")));
+}
+
+TEST(Bind, InputsThatNobodyCanRead) {
+  auto l = load(test::mlp());
+  auto session = open(*l.program);
+  alignas(8) char bytes[40] = {};
+  const TensorView crooked(bytes + 1, DType::kF32, {2, 3});
+  TensorView out[2];
+  EXPECT_THAT(session->run(Span<const TensorView>(&crooked, 1), out).message(),
+              HasSubstr("must be contiguous and aligned"));
+  auto texts = load(test::greeting());
+  session = open(*texts.program);
+  for (StringRef s : {StringRef{nullptr, 3}, StringRef{"x", SIZE_MAX}}) {
+    const TensorView in(&s, DType::kString, {1});
+    EXPECT_STREQ(session->run(Span<const TensorView>(&in, 1), {out, 1}).message(),
+                 "input x: string 0 has no bytes");
+  }
+}
+
+TEST(Bind, OutputsOfAnotherForm) {
+  auto l = load(test::mlp());
+  auto session = open(*l.program);
+  float x[6] = {}, y[8];
+  const TensorView in(x, DType::kF32, {2, 3});
+  TensorView out[2] = {TensorView(), TensorView(y, DType::kF32, {2, 2}, {4, 2})};
+  EXPECT_THAT(
+      session->run(Span<const TensorView>(&in, 1), out).message(),
+      HasSubstr("output r has shape [2,2], the buffer given [2,2] (it must be contiguous)"));
+}
+
+TEST(Bind, ASymbolIsOneSize) {
+  ProgramBuilder p;
+  p.symbol("n");
+  auto x = p.value("x", DType::kF32, {kSym}), y = p.value("y", DType::kF32, {kSym});
+  p.entry("main", {x, y}, {x, y});
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  const Shape good[] = {{3}, {3}}, bad[] = {{3}, {4}};
+  EXPECT_TRUE(session->bind(good).ok());
+  EXPECT_THAT(session->bind(bad).message(), HasSubstr("input y: n is 4 here and 3 in another"));
+}
+
+// Sequences of strings, and optionals that say something else than they hold.
+TEST(Bind, PackedValuesThatAreNotSound) {
+  alignas(8) char place[256];
+  auto packed = [&](DType dtype, bool present, std::vector<TensorView> elements, DType kind) {
+    PackedSize size(static_cast<int64_t>(elements.size()));
+    for (const TensorView& v : elements) EXPECT_TRUE(size.add(dtype, v.shape).ok());
+    PackedWriter w(place, *size.bytes(), dtype, static_cast<int64_t>(elements.size()), present);
+    for (const TensorView& v : elements) w.add(v);
+    return TensorView(place, kind, {*size.bytes()});
+  };
+  auto text = [&](ValueKind kind, DType element, const TensorView& v) {
+    ProgramBuilder p;
+    auto o = p.packed("o", kind, element);
+    p.entry("main", {o}, {o});
+    auto l = load(p.finish(kFeatureNonTensor));
+    auto session = open(*l.program);
+    TensorView out;
+    return std::string(
+        session->run(Span<const TensorView>(&v, 1), Span<TensorView>(&out, 1)).message());
+  };
+  float f = 1;
+  const TensorView one(&f, DType::kF32, {});
+  EXPECT_EQ(
+      text(ValueKind::Optional, DType::kF32, packed(DType::kF32, true, {one}, DType::kOptional)),
+      "");
+  EXPECT_EQ(
+      text(ValueKind::Optional, DType::kF32, packed(DType::kF32, false, {}, DType::kOptional)), "");
+  EXPECT_THAT(text(ValueKind::Optional, DType::kF32,
+                   packed(DType::kF32, true, {one, one}, DType::kOptional)),
+              HasSubstr("an optional tensor holds one element or none"));
+  EXPECT_THAT(
+      text(ValueKind::Optional, DType::kF32, packed(DType::kF32, true, {}, DType::kOptional)),
+      HasSubstr("an optional tensor holds one element or none"));
+  EXPECT_THAT(
+      text(ValueKind::Sequence, DType::kF32, packed(DType::kF32, false, {}, DType::kSequence)),
+      HasSubstr("a sequence cannot be absent"));
+  EXPECT_THAT(
+      text(ValueKind::Sequence, DType::kF64, packed(DType::kF32, true, {}, DType::kSequence)),
+      HasSubstr("its elements are float32, the program takes float64"));
+  TensorView square = packed(DType::kF32, true, {}, DType::kSequence);
+  square = TensorView(place, DType::kSequence, {1, square.shape[0]});
+  EXPECT_THAT(text(ValueKind::Sequence, DType::kF32, square),
+              HasSubstr("a packed value has the shape [bytes]"));
+  StringRef good = {"ab", 2};
+  const TensorView words(&good, DType::kString, {1});
+  EXPECT_EQ(text(ValueKind::Sequence, DType::kString,
+                 packed(DType::kString, true, {words}, DType::kSequence)),
+            "");
+}
+
+// More inputs than a call keeps without asking for memory.
+TEST(Bind, ManyInputs) {
+  ProgramBuilder p;
+  p.symbol("n");
+  std::vector<uint32_t> in;
+  for (int i = 0; i < 20; ++i)
+    in.push_back(p.value(("x" + std::to_string(i)).c_str(), DType::kF32, {kSym}));
+  auto y = unknown(p, "y", DType::kF32);
+  p.node(OpId::kConcat, in, {y}, AxisAttrs{0});
+  p.entry("main", in, {y});
+  float x[3] = {1, 2, 3};
+  const auto run = [&](Session& session) -> Status {
+    for (int64_t n : {2, 3}) {
+      std::vector<TensorView> views(20, TensorView(x, DType::kF32, {n}));
+      TensorView out;
+      WICK_TRY(session.run(views, Span<TensorView>(&out, 1)));
+      EXPECT_EQ(out.shape, (Shape{20 * n}));
+    }
+    return {};
+  };
+  EXPECT_GT(test::with_each_allocation_failing(p.finish(), 1, run), 8);
+}
+
+// An entry point of nothing.
+TEST(Bind, NothingAtAll) {
+  ProgramBuilder p;
+  p.entry("main", {}, {});
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  EXPECT_TRUE(session->run(Span<const TensorView>{}, Span<TensorView>{}).ok());
+}
+
+// Small constants of a mapped file are copied, empty ones too.
+TEST(Bind, SmallConstantsOfAMappedFile) {
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {2}), y = p.value("y", DType::kF32, {2}),
+       w = p.constant<float>("w", {2}, {1, 2}), none = p.constant<float>("none", {0}, {}),
+       z = p.value("z", DType::kF32, {2});
+  p.node(OpId::kAdd, {w, x}, {y}, NoAttrs{}, "add");
+  p.node(OpId::kConcat, {y, none}, {z}, AxisAttrs{0}, "join");
+  p.entry("main", {x}, {z, w, none});
+  const auto file = p.finish();
+  const std::string path = test::temp_folder() + "wick_bind_test.wick";
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
+  LoadOptions options;
+  options.weights = WeightsIn::kMap;
+  auto program = Program::load(path.c_str(), options);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  auto session = open(**program);
+  float data[2] = {10, 20};
+  const TensorView in(data, DType::kF32, {2});
+  TensorView out[3];
+  ASSERT_TRUE(session->run(Span<const TensorView>(&in, 1), out).ok());
+  EXPECT_EQ(out[0].as<float>()[1], 22);
+  EXPECT_NE(out[1].data, (*program)->constants()[0].view.data);
+  EXPECT_EQ(out[1].as<float>()[1], 2);
+  remove(path.c_str());
+}
+
+// Weights that somebody lends, and cannot when they are needed: by what runs, what a plan
+// evaluates, what is handed out.
+class Lender final : public LentBytes {
+ public:
+  bool filled() const override { return fills > 0; }
+  Status fill() override {
+    ++fills;
+    return broken ? Status(Code::kIo, "the lender is gone") : Status();
+  }
+  Status read(void*) override { return fill(); }
+  int fills = 0;
+  bool broken = false;
+};
+
+TEST(Bind, LentWeightsAreFilledForWhoReadsThem) {
+  enum Reader { kNobody, kLarge, kSmall, kOutput, kApart };
+  for (Reader reader : {kNobody, kLarge, kSmall, kOutput, kApart}) {
+    for (bool broken : {false, true}) {
+      const int64_t n = reader == kSmall ? 4 : 40000;
+      ProgramBuilder p;
+      auto x = p.value("x", DType::kF32, {1});
+      auto w = p.constant<float>("w", {n}, std::vector<float>(static_cast<size_t>(n), 1));
+      std::vector<uint32_t> outs = {x};
+      auto y = unknown(p, "y", reader == kApart ? DType::kI64 : DType::kF32);
+      if (reader == kLarge || reader == kSmall) p.node(OpId::kAdd, {w, x}, {y}, NoAttrs{}, "add");
+      if (reader == kApart) p.node(OpId::kNonZero, {w}, {y}, NoAttrs{}, "places");
+      if (reader == kOutput)
+        outs.push_back(w);
+      else if (reader != kNobody)
+        outs.push_back(y);
+      p.entry("main", {x}, outs);
+      const auto file = p.finish(kFeatureLent);
+      auto bytes = test::aligned_copy(file);
+      const std::vector<float> ones(static_cast<size_t>(n), 1);
+      auto place = test::aligned_copy(
+          {reinterpret_cast<const uint8_t*>(ones.data()), ones.size() * sizeof(float)});
+      Lender lender;
+      const LentSegment lent[] = {{{place.get(), ones.size() * sizeof(float)}, &lender}};
+      LoadOptions options;
+      options.lent = lent;
+      auto program = Program::load(Span<const uint8_t>(bytes.get(), file.size()), options);
+      ASSERT_TRUE(program.ok()) << program.status().message();
+      EXPECT_EQ(lender.fills, 0);
+      lender.broken = broken;
+      auto session = Session::create(**program);
+      if (reader == kNobody) {
+        EXPECT_TRUE(session.ok());
+        EXPECT_EQ(lender.fills, 0);
+        continue;
+      }
+      EXPECT_EQ(session.ok(), !broken) << reader;
+      EXPECT_GT(lender.fills, 0);
+      if (broken) {
+        EXPECT_STREQ(session.status().message(), "constant w: the lender is gone");
+      }
+    }
+  }
+}
+
+// What a plan computes: sizes from reals, integers of half a byte, and a view of a constant that is
+// too large to be copied ahead.
+TEST(Bind, ValuesThatPlansRead) {
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {1, 1, 2, 2}), big = unknown(p, "big", DType::kF32);
+  auto scales = p.constant<float>("scales", {4}, {1, 1, 2, 2});
+  p.node(OpId::kResize, {x, kNoIndex, scales}, {big}, ResizeAttrs{}, "resize");
+  auto half = p.value("half", DType::kU4, {3},
+                      p.constant_only("half", {3}, std::vector<uint8_t>{0x21, 3}, 0, DType::kU4));
+  auto whole = unknown(p, "whole", DType::kI32);
+  p.node(OpId::kCast, {half}, {whole}, CastAttrs{static_cast<int64_t>(DType::kI32)}, "cast");
+  auto w = p.constant<float>("w", {40000}, std::vector<float>(40000, 3));
+  auto to = p.constant<int64_t>("to", {2}, {200, 200});
+  auto turned = unknown(p, "turned", DType::kF32), sum = unknown(p, "sum", DType::kF32);
+  p.node(OpId::kReshape, {w, to}, {turned}, ReshapeAttrs{}, "turn");
+  auto row = p.constant<float>("row", {40000}, std::vector<float>(40000, 1));
+  auto y = p.value("y", DType::kF32, {40000});
+  p.node(OpId::kAdd, {row, y}, {sum}, NoAttrs{}, "sum");
+  p.entry("main", {x, y}, {big, whole, turned, sum});
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  float data[4] = {1, 2, 3, 4};
+  std::vector<float> many(40000, 5);
+  const TensorView in[] = {TensorView(data, DType::kF32, {1, 1, 2, 2}),
+                           TensorView(many.data(), DType::kF32, {40000})};
+  TensorView out[4];
+  const Status s = session->run(in, out);
+  ASSERT_TRUE(s.ok()) << s.message();
+  EXPECT_EQ(out[0].shape, (Shape{1, 1, 4, 4}));
+  EXPECT_EQ(out[1].as<int32_t>()[2], 3);
+  EXPECT_EQ(out[2].shape, (Shape{200, 200}));
+  EXPECT_EQ(out[2].as<float>()[39999], 3);
+  EXPECT_EQ(out[3].as<float>()[39999], 6);
+}
+
+// In place: not where an operand is larger, of another dtype, a constant or read twice.
+TEST(Bind, OperandsThatAreLeftAlone) {
+  ProgramBuilder p;
+  auto v = [&](const char* name, std::vector<int64_t> dims) {
+    return p.value(name, DType::kF32, dims);
+  };
+  auto x = v("x", {1, 2}), r = v("r", {1, 2}), wide = v("wide", {2, 2}), c = v("c", {2, 2}),
+       y = v("y", {2, 2});
+  auto m = p.constant<float>("m", {2, 1}, {1, 2}), most = p.constant<float>("most", {}, {3});
+  p.node(OpId::kRelu, {x}, {r}, NoAttrs{}, "relu");
+  p.node(OpId::kAdd, {r, m}, {wide}, NoAttrs{}, "spread");
+  p.node(OpId::kClip, {wide, kNoIndex, most}, {c}, NoAttrs{}, "clip");
+  p.node(OpId::kMul, {c, c}, {y}, NoAttrs{}, "square");
+  p.entry("main", {x}, {y});
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  float data[2] = {-1, 4};
+  const TensorView in(data, DType::kF32, {1, 2});
+  TensorView out;
+  const Status s = session->run(Span<const TensorView>(&in, 1), Span<TensorView>(&out, 1));
+  ASSERT_TRUE(s.ok()) << s.message();
+  const float want[] = {1, 9, 4, 9};
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(out.as<float>()[i], want[i]);
+}
+
+// Kernels that a session does not have are listed as far as there is room.
+TEST(Bind, KernelsThatAreNotThere) {
+  static const KernelSet none = {"none", {}};
+  static const KernelSet* const nothing[] = {&none};
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {1});
+  uint32_t y = x;
+  for (int i = 0; i < 30; ++i) {
+    const uint32_t next = p.value("", DType::kF32, {1});
+    p.node(OpId::kRelu, {y}, {next}, NoAttrs{},
+           ("a_node_with_a_name_" + std::to_string(i)).c_str());
+    y = next;
+  }
+  auto end = p.value("end", DType::kF32, {1});
+  p.node(OpId::kNeg, {y}, {end});
+  p.entry("main", {x}, {end});
+  auto l = load(p.finish());
+  SessionOptions options;
+  options.kernels = nothing;
+  const Status s = Session::create(*l.program, options).status();
+  EXPECT_EQ(s.code(), Code::kUnsupported);
+  EXPECT_THAT(s.message(), HasSubstr("31 steps have no kernel: Relu of float32 (node a_node"));
+  EXPECT_THAT(s.message(), ::testing::Not(HasSubstr("Neg")));
+}
+
+// Sizes computed from shapes and reals, behind `before` other steps.
+std::vector<uint8_t> sizes_of_sizes(int before) {
+  ProgramBuilder p;
+  p.symbol("n");
+  auto x = p.value("x", DType::kF32, {kSym, 1, 2, 2});
+  uint32_t h = x;
+  for (int i = 0; i < before; ++i) {
+    const uint32_t next = p.value("h", DType::kF32, {kSym, 1, 2, 2});
+    p.node(OpId::kRelu, {h}, {next});
+    h = next;
+  }
+  auto s = p.value("s", DType::kI64, {4}), n = p.value("n0", DType::kI64, {1});
+  auto zero = p.constant<int64_t>("zero", {1}, {0}), rest = p.constant<int64_t>("rest", {1}, {-1});
+  auto to = p.value("to", DType::kI64, {2});
+  auto scales = p.constant<float>("scales", {4}, {1, 1, 2, 2});
+  auto third = p.constant<int32_t>("third", {1}, {3});
+  auto one = p.constant<float>("one", {1}, {1});
+  auto size = p.value("size", DType::kI64, {1}), flat = unknown(p, "flat", DType::kF32),
+       big = unknown(p, "big", DType::kF32), tiled = unknown(p, "tiled", DType::kF32);
+  p.node(OpId::kShape, {h}, {s}, ShapeOpAttrs{});
+  p.node(OpId::kGather, {s, zero}, {n}, AxisAttrs{0});
+  p.node(OpId::kConcat, {n, rest}, {to}, AxisAttrs{0});
+  p.node(OpId::kReshape, {h, to}, {flat}, ReshapeAttrs{});
+  p.node(OpId::kResize, {h, kNoIndex, scales}, {big}, ResizeAttrs{}, "resize");
+  p.node(OpId::kCast, {third}, {size}, CastAttrs{static_cast<int64_t>(DType::kI64)});
+  p.node(OpId::kExpand, {one, size}, {tiled});
+  p.entry("main", {x}, {flat, big, tiled});
+  return p.finish();
+}
+
+// Every budget from nothing to enough: a Status, and nothing leaks. More steps before others let
+// each of what follows be the one that finds no room.
+TEST(Bind, EveryBudgetIsKept) {
+  struct Form {
+    std::vector<uint8_t> file;
+    std::vector<TensorView> in;
+  };
+  static float x[64 * 3], image[4 * 16 * 16], row[2] = {1, 2}, more[2] = {3, 4};
+  static int64_t trips = 3;
+  static uint8_t go = 1;
+  static StringRef words[2] = {{"you", 3}, {"world", 5}};
+  static std::vector<float> square(40, 1.0f);
+  std::vector<Form> forms = {
+      {test::mlp(), {TensorView(x, DType::kF32, {2, 3})}},
+      {test::small_cnn(), {TensorView(image, DType::kF32, {1, 4, 16, 16})}},
+      {test::growing_loop(),
+       {TensorView(&trips, DType::kI64, {}), TensorView(&go, DType::kBool, {}),
+        TensorView(row, DType::kF32, {1, 2}), TensorView(more, DType::kF32, {1, 2})}},
+      {test::branches(), {TensorView(&go, DType::kBool, {1}), TensorView(x, DType::kF32, {4})}},
+      {test::greeting(), {TensorView(words, DType::kString, {2})}},
+  };
+  for (int before = 0; before < 24; ++before)
+    forms.push_back(
+        {sizes_of_sizes(before), {TensorView(square.data(), DType::kF32, {2, 1, 2, 2})}});
+  uint64_t enough = 0;
+  for (const Form& form : forms) {
+    auto l = load(form.file);
+    // of the steps before others, what is far below the last budget is tried once
+    uint64_t most =
+        form.in.size() == 1 && form.in[0].rank() == 4 && enough > 9000 ? enough - 9000 : 256;
+    for (;; most += most < 30000 ? 24 : 4000) {
+      test::CountingAllocator allocator;
+      SessionOptions options;
+      options.allocator = &allocator;
+      options.threads = 1;
+      options.max_ram = most;
+      Status s;
+      {
+        auto session = Session::create(*l.program, options);
+        s = session.status();
+        if (session.ok()) {
+          std::vector<TensorView> out((*session)->output_count());
+          s = (*session)->run(form.in, {out.data(), out.size()});
+        }
+      }
+      EXPECT_EQ(allocator.alive, 0);
+      if (s.ok()) break;
+      ASSERT_EQ(s.code(), Code::kBudgetExceeded) << most << ": " << s.message();
+    }
+    EXPECT_GT(most, 1000u);
+    enough = most;
+    const auto run = [&](Session& session) -> Status {
+      std::vector<TensorView> out(session.output_count());
+      return session.run(form.in, {out.data(), out.size()});
+    };
+    EXPECT_GT(test::with_each_allocation_failing(form.file, 1, run), 4);
+  }
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,16 @@
+// How a child that a test forked ends: at once, without destructors and exit handlers, which are
+// its parent's. What it covered is counted (docs/testing.md).
+#pragma once
+
+#include <unistd.h>
+
+extern "C" __attribute__((weak)) void __gcov_dump();  // linked where coverage is counted
+
+namespace wick::test {
+
+[[noreturn]] inline void leave(int code) {
+  if (__gcov_dump != nullptr) __gcov_dump();
+  _exit(code);
+}
+
+}  // namespace wick::test
