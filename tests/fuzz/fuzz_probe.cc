@@ -1,6 +1,7 @@
 // A target of the driver's own test: each case has another fault. It says where it works.
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -16,7 +17,7 @@ namespace {
 enum { kEmpty };
 
 void spin() {
-  static volatile int kept;
+  std::atomic<int> kept{0};
   for (;;) kept = 1;
 }
 
