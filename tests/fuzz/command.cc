@@ -6,22 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/fuzz/scratch.h"
 #include "tools/wick/command.h"
 
 namespace wick::fuzz {
-namespace {
-
-std::string& folder() {
-  static std::string path;
-  return path;
-}
-
-}  // namespace
 
 void begin_commands() {
-  char path[] = "/tmp/wick-fuzz-XXXXXX";
-  if (mkdtemp(path) == nullptr || chdir(path) != 0) _exit(3);
-  folder() = path;
+  if (chdir(scratch().c_str()) != 0) _exit(3);
   const int nothing = open("/dev/null", O_RDWR);
   for (int fd : {0, 1, 2}) dup2(nothing, fd);
 }
@@ -37,7 +28,7 @@ int run_command(const std::vector<std::string>& words) {
 }
 
 void write_file(const std::string& name, Span<const uint8_t> bytes) {
-  FILE* f = fopen((folder() + "/" + name).c_str(), "wb");
+  FILE* f = fopen((scratch() + "/" + name).c_str(), "wb");
   if (f == nullptr) _exit(3);
   fwrite(bytes.data(), 1, bytes.size(), f);
   fclose(f);

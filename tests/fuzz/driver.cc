@@ -4,14 +4,21 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+
+#include "tests/fuzz/scratch.h"
 
 #include "tests/support/leave.h"
 
@@ -20,14 +27,17 @@ extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*)())
 namespace wick::fuzz {
 namespace {
 
-constexpr int kMostFaults = 20;  // then the run stops
-constexpr uint64_t kStateEvery = 4096;
+constexpr int kMostFaults = 20;       // then the run stops
+constexpr double kStateEvery = 20;    // seconds
+constexpr unsigned kWallFactor = 10;  // of Target::seconds: other processes may have the machine
 
 // What a parent reads of its child, also when that has died.
 struct Shared {
   uint64_t seed, next, done;  // `next`: the case that runs now, or the first that did not
   uint64_t counts[kCounters];
   uint64_t faults;
+  uint64_t slowest;  // the case that took the longest
+  double slowest_seconds;
 };
 
 struct Running {
@@ -85,7 +95,9 @@ void tell(const char* what) {
 void on_signal(int signal) {
   char what[64];
   snprintf(what, sizeof(what), "signal %d (%s)", signal,
-           signal == SIGALRM ? "too slow" : "it crashed");
+           signal == SIGPROF   ? "too slow"
+           : signal == SIGALRM ? "it waits for ever"
+                               : "it crashed");
   tell(what);
   struct sigaction plain = {};
   plain.sa_handler = SIG_DFL;
@@ -104,6 +116,7 @@ void catch_signals() {
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_ONSTACK | SA_NODEFER;
+  sigaction(SIGPROF, &action, nullptr);
   sigaction(SIGALRM, &action, nullptr);
   // A sanitizer's own report says more.
   if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(on_death);
@@ -111,10 +124,27 @@ void catch_signals() {
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
 }
 
-double now() {
+double now(clockid_t clock = CLOCK_MONOTONIC) {
   timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Of this process, and of the children that have ended.
+double cpu_seconds(int whose) {
+  rusage used = {};
+  getrusage(whose, &used);
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+// Time is what the case itself has taken, on all its threads: a loaded machine makes no fault. Far
+// behind that limit is one of the clock on the wall, for what sleeps. 0: none.
+void watch(unsigned seconds) {
+  itimerval timer = {};
+  timer.it_value.tv_sec = seconds;
+  setitimer(ITIMER_PROF, &timer, nullptr);
+  alarm(kWallFactor * seconds);
 }
 
 void run_case(uint64_t number, bool verbose) {
@@ -122,11 +152,16 @@ void run_case(uint64_t number, bool verbose) {
   shared.next = number;
   g_running.file = nullptr;
   g_running.told = false;
-  alarm(g_running.target->seconds);
+  watch(g_running.target->seconds);
+  const double start = now(CLOCK_PROCESS_CPUTIME_ID);
   Case c(shared.seed, number);
   c.verbose = verbose;
   g_running.target->run(c);
   ++shared.done;
+  const double took = now(CLOCK_PROCESS_CPUTIME_ID) - start;
+  if (took < shared.slowest_seconds) return;
+  shared.slowest_seconds = took;
+  shared.slowest = number;
 }
 
 void save(const Options& options) {
@@ -162,36 +197,45 @@ void resume(const Options& options) {
 // The child: cases from shared.next on, until the parent's end.
 [[noreturn]] void child(const Options& options, uint64_t end, double until) {
   catch_signals();
+#ifdef __linux__
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would count what goes on
+#endif
   if (!kAsan) {
     const rlimit room{uint64_t{6} << 30, uint64_t{6} << 30};  // a bomb ends this child alone
     setrlimit(RLIMIT_AS, &room);
   }
   if (g_running.target->begin != nullptr) g_running.target->begin();
   Shared& shared = *g_running.shared;
+  double saved = now();
   for (uint64_t n = shared.next; n < end; ++n) {
     run_case(n, false);
-    if ((n & 15) == 0 && until != 0 && now() > until) {
-      shared.next = n + 1;
-      break;
-    }
-    if (n % kStateEvery == 0) save(options);
     shared.next = n + 1;
+    if ((n & 15) == 0) {
+      const double at = now();
+      if (until != 0 && at > until) break;
+      if (at > saved + kStateEvery) {
+        save(options);
+        saved = at;
+      }
+    }
     if (shared.faults >= kMostFaults) break;
   }
-  alarm(0);
+  watch(0);
   fflush(nullptr);
   test::leave(0);
 }
 
-int print(double seconds) {
+int print(double seconds, double cpu) {
   const Shared& s = *g_running.shared;
   printf("COUNT: %s: %llu executions", g_running.target->name,
          static_cast<unsigned long long>(s.done));
   for (size_t i = 0; i < g_running.target->counters.size(); ++i)
     printf(", %llu %s", static_cast<unsigned long long>(s.counts[i]),
            g_running.target->counters[i]);
-  printf("; %llu faults; %.0f s, next case %llu\n", static_cast<unsigned long long>(s.faults),
-         seconds, static_cast<unsigned long long>(s.next));
+  printf("; %llu faults; %.0f s, %.2f of CPU, next case %llu, the slowest %llu: %.2f s\n",
+         static_cast<unsigned long long>(s.faults), seconds, cpu,
+         static_cast<unsigned long long>(s.next), static_cast<unsigned long long>(s.slowest),
+         s.slowest_seconds);
   return s.faults == 0 ? 0 : 1;
 }
 
@@ -210,9 +254,9 @@ bool parse(int argc, char** argv, Options* options) {
     } else if (name == "--minutes") {
       options->minutes = atof(value);
     } else if (name == "--state") {
-      options->state = value;
+      options->state = std::filesystem::absolute(value);  // a target may work elsewhere
     } else if (name == "--keep") {
-      options->keep = value;
+      options->keep = std::filesystem::absolute(value);
     } else {
       return false;
     }
@@ -248,7 +292,7 @@ int fuzz_main(int argc, char** argv, const Target& target) {
     return 2;
   }
   if (options.keep.empty() && getenv("WICK_FUZZ_KEEP") != nullptr)
-    options.keep = getenv("WICK_FUZZ_KEEP");
+    options.keep = std::filesystem::absolute(getenv("WICK_FUZZ_KEEP"));
   if (!options.keep.empty()) {
     mkdir(options.keep.c_str(), 0755);
     snprintf(g_running.keep, sizeof(g_running.keep), "%s", options.keep.c_str());
@@ -260,14 +304,15 @@ int fuzz_main(int argc, char** argv, const Target& target) {
   g_running.target = &target;
   g_running.shared = &shared;
   g_running.out = dup(2);
+  (void)scratch();  // all children work there
   shared.seed = options.seed;
   if (options.one) {
     setvbuf(stdout, nullptr, _IOLBF, 0);
     catch_signals();
     if (target.begin != nullptr) target.begin();
     run_case(options.only, true);
-    alarm(0);
-    return print(0);
+    watch(0);
+    return print(0, cpu_seconds(RUSAGE_SELF));
   }
   resume(options);
   const uint64_t first = shared.next;
@@ -289,9 +334,11 @@ int fuzz_main(int argc, char** argv, const Target& target) {
            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     ++shared.faults;
     ++shared.next;
+    empty_scratch();
+    save(options);
   }
   save(options);
-  return print(now() - start);
+  return print(now() - start, cpu_seconds(RUSAGE_CHILDREN));
 }
 
 }  // namespace wick::fuzz

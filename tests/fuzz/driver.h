@@ -41,7 +41,9 @@ struct Target {
   const char* name;
   std::vector<const char*> counters;  // at most kCounters: what case.count() counts
   void (*run)(Case&);
-  unsigned seconds = 20;  // a case that takes longer is a fault: SIGALRM
+  // Of CPU time, on all threads of the process: a case that takes more is a fault (SIGPROF), and
+  // one that has not ended after ten times as long on the wall (SIGALRM).
+  unsigned seconds = 20;
   // Called once in each child, before its first case; may be null.
   void (*begin)() = nullptr;
 };

@@ -1,6 +1,5 @@
 #include "tests/fuzz/formats.h"
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include "exporter/onnx/onnx.h"
 #include "graph/ir/graph.h"
 #include "runtime/program/program.h"
+#include "tests/fuzz/scratch.h"
 #include "tests/program/attack_wick.h"
 #include "tests/support/where.h"
 #include "tools/lib/arrays.h"
@@ -31,15 +31,6 @@ namespace wick::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string& folder() {
-  static const std::string made = [] {
-    char path[] = "/tmp/wick-files-XXXXXX";
-    if (mkdtemp(path) == nullptr) _exit(3);
-    return std::string(path);
-  }();
-  return made;
-}
 
 std::string contents(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -66,7 +57,7 @@ Span<const uint8_t> as_bytes(const std::string& s) {
 }
 
 std::string zipped(const std::string& s) {
-  const std::string path = folder() + "/zipped";
+  const std::string path = scratch() + "/zipped";
   const gzFile f = gzopen(path.c_str(), "wb");
   gzwrite(f, s.data(), static_cast<unsigned>(s.size()));
   gzclose(f);
@@ -165,7 +156,7 @@ void read_graph(const std::string& bytes) {
 void read_run(const std::string& bytes) {
   // One file stands for the three that a run's folder holds.
   static const std::string run = [] {
-    const std::string path = folder() + "/run";
+    const std::string path = scratch() + "/run";
     fs::create_directory(path);
     return path;
   }();
@@ -197,7 +188,7 @@ std::vector<std::string> with(std::vector<std::string> words, std::vector<std::s
 }  // namespace
 
 std::string file_of(const std::string& name, const std::string& bytes) {
-  const std::string path = folder() + "/" + name;
+  const std::string path = scratch() + "/" + name;
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }

@@ -8,6 +8,7 @@
 #include "tests/fuzz/driver.h"
 #include "tests/fuzz/formats.h"
 #include "tests/fuzz/program_seeds.h"
+#include "tests/fuzz/scratch.h"
 
 namespace wick::fuzz {
 namespace {
@@ -135,7 +136,6 @@ void files(Case& c) {
   const std::vector<uint8_t> file = p.file();
   write_file("model.wick", file);
   c.file(file);
-  if (!c.dice.one_in(4)) return;  // the others stay those of the case before
   for (const char* name : {"onnx", "npy", "strings", "run", "wick"}) {
     for (const Format& f : formats()) {
       if (std::string_view(f.name) != name) continue;
@@ -160,6 +160,7 @@ void files(Case& c) {
 }
 
 void run(Case& c) {
+  empty_scratch();
   files(c);
   Dice& dice = c.dice;
   const Spec& spec = dice.of(specs());
