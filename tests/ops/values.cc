@@ -131,7 +131,8 @@ void Value::set(int64_t i, double v) {
     case DType::kSequence:
     case DType::kOptional:
     case DType::kOptionalSequence:
-    case DType::kU8: static_cast<uint8_t*>(p)[i] = static_cast<uint8_t>(v); break;
+    // -1 is every bit
+    case DType::kU8: static_cast<uint8_t*>(p)[i] = static_cast<uint8_t>(static_cast<int>(v)); break;
     case DType::kBool: static_cast<uint8_t*>(p)[i] = v > 0; break;
     case DType::kF16: static_cast<Half*>(p)[i] = Half(static_cast<float>(v)); break;
     case DType::kBF16: static_cast<BFloat16*>(p)[i] = BFloat16(static_cast<float>(v)); break;

@@ -4,8 +4,9 @@
 usage: injected.py BUILD WORK [NAME...] [--seconds 240] [--models 40]
 
 Their author did not know how wick verify works. Each is planted into a program of its own (planted.py), which looks
-at models until one differs that the build's own program finds equal: what people write, as the export corpus
-(tests/export) holds it, the same in int8, and ONNX's node tests; those first that the patch speaks of. WORK keeps
+at models until one differs that the build's own program finds equal: one that has what the bug is about (models.py),
+what people write, as the export corpus (tests/export) holds it, the same in int8, and ONNX's node tests; those
+first that the patch speaks of. WORK keeps
 what is known by the patch's text: a run that was cut off goes on. A line a patch, then "N passed, N failed".
 """
 
@@ -73,6 +74,19 @@ def quantized(build, work, models):
     return out
 
 
+def own_models(work):
+    """{patch: its model}, or nothing without NumPy."""
+    folder = os.path.join(work, "models")
+    subprocess.run([sys.executable, os.path.join(HERE, "models.py"), folder], check=False)
+    out = {}
+    for path in glob.glob(folder + "/*.onnx"):
+        stem = path[:-len(".onnx")]
+        arrays = sorted(glob.glob(stem + ".inputs/*.npy"))
+        out[os.path.basename(stem)] = Model("its own", path, [
+            w for a in arrays for w in ("--input", os.path.basename(a)[:-len(".npy")] + "=" + a)])
+    return out
+
+
 def corpus(build, work):
     models = written(build, work)
     out = [Model(n, p) for n, p in models.items()] + quantized(build, work, models)
@@ -136,7 +150,7 @@ def nodes_of(row):
     return int(count.group(1) or 1) if count else 0
 
 
-def look_at(args, patch, models):
+def look_at(args, patch, own_model, models):
     name = os.path.basename(patch)[:-len(".patch")]
     program = os.path.join(args.work, name)
     planted = run([sys.executable, os.path.join(HERE, "planted.py"), args.build, patch, program], 1200)
@@ -145,7 +159,7 @@ def look_at(args, patch, models):
     with open(patch, encoding="utf-8") as f:
         touched = re.findall(r"^diff --git a/(\S+)", f.read(), re.M)
     words = words_of(patch)
-    order = sorted(models, key=lambda m: -m.fits(words))
+    order = ([own_model] if own_model else []) + sorted(models, key=lambda m: -m.fits(words))
     own = os.path.join(args.build, "tools/wick/wick")
     begin, tried = time.monotonic(), 0
     row = {"result": "missed"}
@@ -173,12 +187,15 @@ def look_at(args, patch, models):
     return {**row, "tried": tried}
 
 
-def kept(args, patch, models):
-    with open(patch, "rb") as f:
-        state = hashlib.sha256(f.read()).hexdigest()[:16]
+def kept(args, patch, own_model, models):
+    state = hashlib.sha256()
+    for file in [patch] + ([own_model.path] if own_model else []):
+        with open(file, "rb") as f:
+            state.update(f.read())
+    state = state.hexdigest()[:16]
     path = os.path.join(args.work, os.path.basename(patch) + "." + state + ".json")
     if not os.path.exists(path):
-        row = look_at(args, patch, models)
+        row = look_at(args, patch, own_model, models)
         with open(path + ".tmp", "w", encoding="utf-8") as f:
             json.dump(row, f)
         os.replace(path + ".tmp", path)
@@ -200,12 +217,13 @@ def main():
     if not models:
         print("1 skipped: neither the export corpus nor ONNX's node tests (Debian: libonnx-testdata)\n0 passed, 0 failed")
         return 0
+    own = own_models(args.work)
     passed, failed = 0, 0
     for patch in sorted(glob.glob(os.path.join(HERE, "injected", "*.patch"))):
         name = os.path.basename(patch)[:-len(".patch")]
         if args.names and name not in args.names:
             continue
-        row = kept(args, patch, models)
+        row = kept(args, patch, own.get(name), models)
         good = row["result"] == "found" and 1 <= row["nodes"] <= 3
         passed, failed = passed + good, failed + (not good)
         told = " | ".join(f"{k} {v}" for k, v in row.items() if k != "result")

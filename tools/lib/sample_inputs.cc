@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <limits>
 
+#include "runtime/core/half.h"
 #include "tools/lib/model.h"
 #include "tools/lib/usage.h"
 #include "wick/error.h"
@@ -107,12 +110,66 @@ class Sizes {
   std::vector<std::optional<int64_t>> values_;
 };
 
+class Numbers {
+ public:
+  explicit Numbers(SampleValues values) : values_(values) {}
+
+  // Nothing for types that have no numbers of their own.
+  void fill(HostTensor* t) {
+    switch (t->dtype()) {
+      case DType::kF32: return floats<float>(t);
+      case DType::kF64: return floats<double>(t);
+      case DType::kF16: return floats<Half>(t);
+      case DType::kBF16: return floats<BFloat16>(t);
+      case DType::kU8: return integers<uint8_t>(t, 256);
+      case DType::kI8: return integers<int8_t>(t, 4);
+      case DType::kI16: return integers<int16_t>(t, 4);
+      case DType::kU16: return integers<uint16_t>(t, 4);
+      case DType::kI32: return integers<int32_t>(t, 4);
+      case DType::kU32: return integers<uint32_t>(t, 4);
+      case DType::kI64: return integers<int64_t>(t, 4);
+      case DType::kU64: return integers<uint64_t>(t, 4);
+      case DType::kBool: return integers<uint8_t>(t, 2);
+      default:
+        for (int64_t k = 0; k < t->numel(); ++k) next();
+    }
+  }
+
+ private:
+  float next() {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<float>(state_ >> 40) * 0x1p-24f;
+  }
+  float real() {
+    const float u = next();
+    if (values_ == SampleValues::kTies) return std::round(u * 12 - 6) / 2;
+    if (values_ == SampleValues::kSpecials && u < 1.0F / 16) {
+      constexpr float kInf = std::numeric_limits<float>::infinity();
+      constexpr float kOf[] = {std::numeric_limits<float>::quiet_NaN(), kInf, -kInf, 0x1p-130f};
+      return kOf[static_cast<int>(u * 64)];
+    }
+    return u * 2 - 1;
+  }
+  template <class T>
+  void floats(HostTensor* t) {
+    for (int64_t k = 0; k < t->numel(); ++k) t->as<T>()[k] = static_cast<T>(real());
+  }
+  template <class T>
+  void integers(HostTensor* t, float count) {
+    for (int64_t k = 0; k < t->numel(); ++k)
+      t->as<T>()[k] = static_cast<T>(static_cast<int>(next() * count));
+  }
+
+  SampleValues values_;
+  uint64_t state_ = 1;
+};
+
 }  // namespace
 
 Sample sample_inputs(const Session& session, const Program& program, const SampleSizes& sizes) {
   Sizes chosen(session, program, sizes);
   Sample sample;
-  uint64_t state = 1;
+  Numbers numbers(sizes.values);
   for (size_t i = 0; i < session.input_count(); ++i) {
     PortInfo port = session.input(i);
     if (is_container(port.dtype))
@@ -126,13 +183,7 @@ Sample sample_inputs(const Session& session, const Program& program, const Sampl
       for (int64_t k = 0; k < t.numel(); ++k) strings.push_back(std::to_string(k % 10));
       t = HostTensor::strings(t.shape(), strings);
     }
-    for (int64_t k = 0; k < t.numel(); ++k) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      auto u = static_cast<float>(state >> 40) * 0x1p-24f;
-      if (port.dtype == DType::kF32) t.as<float>()[k] = u * 2 - 1;
-      if (port.dtype == DType::kU8) t.as<uint8_t>()[k] = static_cast<uint8_t>(u * 256);
-      if (port.dtype == DType::kI64) t.as<int64_t>()[k] = static_cast<int64_t>(u * 4);
-    }
+    numbers.fill(&t);
     if (i == 0 && t.shape().rank() > 0) sample.batch = t.shape()[0];
     sample.inputs.push_back(std::move(t));
   }

@@ -11,10 +11,17 @@
 
 namespace wick::tool {
 
+enum class SampleValues : uint8_t {
+  kUniform,   // floats in [-1, 1), uint8 of all values, other integers 0 to 3, which indices may be
+  kTies,      // floats that are multiples of 1/2 in [-3, 3], -0 among them: equal ones, and halves
+  kSpecials,  // floats of which one in 16 is a NaN, an infinity or a subnormal number
+};
+
 struct SampleSizes {
   std::optional<int64_t> batch = {};    // nothing: `usual_batch` where the model has a choice
   int64_t usual_batch = 1;              // brought into the range that the model allows
   std::vector<std::string> named = {};  // "NAME=N", of any symbol
+  SampleValues values = SampleValues::kUniform;
 };
 
 struct Sample {

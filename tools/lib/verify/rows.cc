@@ -12,6 +12,15 @@
 namespace wick::tool {
 namespace {
 
+constexpr int64_t kMiddle = 3, kLarge = 16;  // sizes, see size_samples()
+
+bool takes_floats(const Session& session) {
+  for (size_t i = 0; i < session.input_count(); ++i) {
+    if (is_float(session.input(i).dtype)) return true;
+  }
+  return false;
+}
+
 std::string type_of(const HostTensor& t) {
   return fmt::format("{} {}", dtype_name(t.dtype()), to_text(t.shape()).text);
 }
@@ -68,7 +77,7 @@ std::string FirstDifference::text() const {
 
 std::vector<VerifySample> size_samples(const Session& session, const Program& program,
                                        const std::vector<std::string>& dims,
-                                       const std::vector<int64_t>& sizes) {
+                                       const std::vector<int64_t>& sizes, bool edges) {
   std::vector<int32_t> open;
   const auto is_named = [&](const char* name) {
     return std::any_of(dims.begin(), dims.end(), [&](const std::string& d) {
@@ -84,20 +93,36 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
   }
   std::vector<VerifySample> samples;
   std::set<std::string> seen;
+  std::vector<std::string> middle;  // the sizes of the edges
   for (int64_t size : sizes) {
     std::vector<std::string> named = dims;
     std::string label;
     for (int32_t s : open) {
       const SymbolDef& symbol = program.symbols()[static_cast<size_t>(s)];
-      named.push_back(fmt::format("{}={}", symbol.name, std::clamp(size, symbol.min, symbol.max)));
+      const int64_t n = size > kLarge && open.size() > 1 && s == open[0] ? 2 : size;
+      named.push_back(fmt::format("{}={}", symbol.name, std::clamp(n, symbol.min, symbol.max)));
     }
+    if (size == kMiddle || middle.empty()) middle = named;
     for (const std::string& n : named) label += (label.empty() ? "" : " ") + n;
     if (label.empty()) label = "fixed sizes";
     if (!seen.insert(label).second) continue;
     samples.push_back(
         {label,
          sample_inputs(session, program, {.batch = std::nullopt, .named = named}).inputs,
-         {}});
+         {},
+         size > kLarge && sizes.size() > 1});
+  }
+  if (!edges || !takes_floats(session)) return samples;
+  for (const auto& [values, what] : {std::pair(SampleValues::kTies, "ties"),
+                                     std::pair(SampleValues::kSpecials, "NaN and infinities")}) {
+    std::string label;
+    for (const std::string& n : middle) label += (label.empty() ? "" : " ") + n;
+    samples.push_back(
+        {fmt::format("{}{}{}", label, label.empty() ? "" : ", ", what),
+         sample_inputs(session, program, {.batch = std::nullopt, .named = middle, .values = values})
+             .inputs,
+         {},
+         true});
   }
   return samples;
 }

@@ -10,13 +10,16 @@ struct VerifySample {
   std::string sizes;  // "batch=3"
   std::vector<HostTensor> inputs;
   ir::GivenValues truth;
+  bool extra = false;  // large, or with values at the edges: left out where that takes too long
 };
 
 // A sample for each of `sizes` of every free dim that `dims` does not name, brought into its
-// bounds; sizes that come out equal once.
+// bounds; sizes that come out equal once. Of a size over 16 the first of several free dims, mostly
+// the batch, has 2. With `edges` a model of floats has two
+// samples more, whose values are at the edges (SampleValues).
 std::vector<VerifySample> size_samples(const Session& session, const Program& program,
                                        const std::vector<std::string>& dims,
-                                       const std::vector<int64_t>& sizes);
+                                       const std::vector<int64_t>& sizes, bool edges = false);
 
 // Values that a file has no names for go by those of the graph, where that has the same nodes in
 // the same order.

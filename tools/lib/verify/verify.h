@@ -44,13 +44,16 @@ struct VerifyReport {
 };
 
 struct VerifyOptions {
-  std::vector<std::string> backends = {"cpu"};  // cpu, reference, vulkan
-  std::vector<int> threads = {1, 0};            // of cpu; 0: all
-  std::string device;                           // of vulkan
-  std::vector<std::string> dims;                // "NAME=N": the others take several sizes
-  std::vector<int64_t> sizes = {0, 1, 3, 7};    // of each free dim, within its bounds
-  std::vector<std::string> files;               // "[name=]array.npy": the only inputs then
-  bool passes = true;                           // each one by itself
+  std::vector<std::string> backends = {"cpu"};    // cpu, reference, vulkan
+  std::vector<int> threads = {1, 0};              // of cpu; 0: all
+  std::string device;                             // of vulkan
+  std::vector<std::string> dims;                  // "NAME=N": the others take several sizes
+  std::vector<int64_t> sizes = {0, 1, 3, 7, 33};  // of each free dim, within its bounds
+  bool edges = true;                              // values at the edges, too (SampleValues)
+  double extra_work =
+      2e9;  // steps of the largest size and of the edges over which they are skipped
+  std::vector<std::string> files;  // "[name=]array.npy": the only inputs then
+  bool passes = true;              // each one by itself
   bool lower_qdq = true;
   bool onnxruntime = false;
   double tolerance = 1e-5;  // of ONNX Runtime's floats, over the largest
