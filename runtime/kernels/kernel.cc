@@ -4,6 +4,15 @@
 
 namespace wick {
 
+Status check_kernel_rows(const KernelRows& rows, const char* op) {
+  for (size_t i = 0; i < rows.size; ++i) {
+    const KernelRow& row = rows.data[i];
+    if (row.name != nullptr && row.match != nullptr && row.run != nullptr) continue;
+    return error(Code::kInvalidArgument, "%s: kernel %zu needs a name, a match and a run", op, i);
+  }
+  return {};
+}
+
 Status complete(KernelQuery* query, ShapeArgs* args) {
   if (query->args != nullptr || query->custom != nullptr || !has_shape_args(query->op)) return {};
   query->args = args;

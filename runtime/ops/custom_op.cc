@@ -25,6 +25,18 @@ bool reserved_domain(const char* domain) {
   return strcmp(domain, "onnx") == 0 || strncmp(domain, "ai.onnx", 7) == 0;
 }
 
+// A field that can be read and written within a struct of `size` bytes.
+bool sound(const AttrField& f, size_t size) {
+  size_t words = 1;
+  if (f.kind == AttrKind::kInts) {
+    words = size_t{1} + f.capacity;
+  } else if (f.kind != AttrKind::kInt && f.kind != AttrKind::kFloat) {
+    return false;
+  }
+  return f.name != nullptr && f.offset % sizeof(int64_t) == 0 &&
+         f.offset + words * sizeof(int64_t) <= size;
+}
+
 }  // namespace
 
 CustomOpName custom_op_name(const char* domain, const char* name) {
@@ -70,6 +82,14 @@ Status check_custom_op(const CustomOp& op) {
         full.text, static_cast<int>(kMaxAttrBytes));
   }
   for (size_t i = 0; i < op.attrs->fields.size(); ++i) {
+    const AttrField* f = op.attrs->fields.data();
+    if (f == nullptr || !sound(f[i], op.attrs->size)) {
+      return error(
+          Code::kInvalidArgument,
+          "%s: attribute field %zu has no name, or does not lie within its struct: make it "
+          "by WICK_FIELD",
+          full.text, i);
+    }
     for (size_t k = 0; k < i; ++k) {
       if (op.attrs->fields[i].id != op.attrs->fields[k].id) continue;
       return error(Code::kInvalidArgument, "%s: attributes %.40s and %.40s have one id, %d",
@@ -79,7 +99,7 @@ Status check_custom_op(const CustomOp& op) {
   }
   if (op.kernels.data == nullptr || op.kernels.size == 0)
     return error(Code::kInvalidArgument, "%s: it has no kernel", full.text);
-  return {};
+  return check_kernel_rows(op.kernels, full.text);
 }
 
 Status check_custom_ops(Span<const CustomOp* const> ops) {

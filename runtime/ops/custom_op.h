@@ -117,6 +117,9 @@ Status check_custom_op(const CustomOp& op);
 // Each by itself, and no two of one name.
 Status check_custom_ops(Span<const CustomOp* const> ops);
 
+// What check_custom_op() asks of rows, of which ops know nothing; lives with the kernels.
+Status check_kernel_rows(const KernelRows& rows, const char* op);
+
 // What a row of ops.def would say of it, under that id and full name.
 OpInfo info_of(const CustomOp& op, OpId id, const char* name);
 

@@ -280,7 +280,26 @@ TEST_F(CustomOpTest, RegistrationChecksTheOp) {
   op.kernels = {};
   EXPECT_NE(error_of([&] { register_op(op); }).find("test::Other: it has no kernel"),
             std::string::npos);
+  KernelRow row = *test::kTwice.kernels.data;
+  row.match = nullptr;
+  op.kernels.data = &row;
+  op.kernels.size = 1;
+  EXPECT_NE(error_of([&] { register_op(op); }).find("kernel 0 needs a name, a match and a run"),
+            std::string::npos);
   op.kernels = test::kTwice.kernels;
+  AttrField field = {"power", 1, AttrKind::kInt, 0, 0};
+  AttrType type = {"Power", 8, Span<const AttrField>(&field, 1), [](void*) {}};
+  op.attrs = &type;
+  for (const AttrField& odd :
+       {AttrField{"power", 1, AttrKind::kInt, 8, 0}, AttrField{"power", 1, AttrKind::kInt, 4, 0},
+        AttrField{"powers", 1, AttrKind::kInts, 0, 1},
+        AttrField{"power", 1, static_cast<AttrKind>(4), 0, 0},
+        AttrField{nullptr, 1, AttrKind::kFloat, 0, 0}}) {
+    field = odd;
+    EXPECT_NE(error_of([&] { register_op(op); }).find("attribute field 0 has no name, or does not"),
+              std::string::npos);
+  }
+  op.attrs = test::kTwice.attrs;
   op.outputs = 9;
   EXPECT_NE(error_of([&] { register_op(op); }).find("has 9 outputs; 1 to 8 are possible"),
             std::string::npos);

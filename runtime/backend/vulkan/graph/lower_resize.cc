@@ -1,5 +1,5 @@
-// Resize: the CPU's tables of weighted neighbours, made once, weights as floats, what weighs
-// nothing left out.
+// Resize: the CPU's tables of weighted neighbours, made once, weights as floats. What weighs nothing
+// stays: 0 times NaN is NaN.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/core/arena.h"
 #include "runtime/kernels/resize_table.h"
@@ -16,17 +16,10 @@ bool crops(const ResizeAttrs& a) {
 
 // Where the axis's words begin: how many words a row has, then for every output a row of: how many
 // neighbours, and of each its place and its weight.
-Result<uint32_t> add_axis(const ResizeAxis& axis, bool nearest, Array<uint32_t>& table,
-                          int64_t* most) {
-  *most = 1;
-  auto weighs = [&](const Neighbour& n) { return nearest || static_cast<float>(n.weight) != 0; };
+Result<uint32_t> add_axis(const ResizeAxis& axis, Array<uint32_t>& table, int64_t* most) {
+  *most = axis.taps;
   auto row_of = [&](int64_t o) { return axis.table + o * axis.taps; };
-  for (int64_t o = 0; o < axis.out; ++o) {
-    int64_t count = 0;
-    for (int64_t i = 0; i < axis.taps; ++i) count += weighs(row_of(o)[i]) ? 1 : 0;
-    if (count > *most) *most = count;
-  }
-  const auto row_words = static_cast<size_t>(1 + 2 * *most);
+  const auto row_words = static_cast<size_t>(1 + 2 * axis.taps);
   const size_t begin = table.size();
   if (begin + 1 + static_cast<size_t>(axis.out) * row_words > kMaxTables / sizeof(uint32_t))
     return unsupported("tables of neighbours too large for a shader");
@@ -40,7 +33,6 @@ Result<uint32_t> add_axis(const ResizeAxis& axis, bool nearest, Array<uint32_t>&
     }
     for (int64_t i = 0; i < axis.taps; ++i) {
       const Neighbour& n = row_of(o)[i];
-      if (!weighs(n)) continue;
       to[1 + 2 * to[0]] = static_cast<uint32_t>(n.at);
       to[2 + 2 * to[0]] = std::bit_cast<uint32_t>(static_cast<float>(n.weight));
       ++to[0];
@@ -87,7 +79,7 @@ static Status lower_resize(const OpCall& call, Lowered& out) {
     steps[rank] = static_cast<uint32_t>(job.steps[d]);
     if (job.changes[d]) {
       int64_t most = 1;
-      WICK_ASSIGN(tables[rank], add_axis(job.axes[axis++], nearest, out.table, &most));
+      WICK_ASSIGN(tables[rank], add_axis(job.axes[axis++], out.table, &most));
       taps *= most;
       if (taps > kMaxTaps) return unsupported("too many neighbours for one invocation");
     }
