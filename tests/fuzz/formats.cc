@@ -12,6 +12,7 @@
 #include "exporter/onnx/onnx.h"
 #include "graph/ir/graph.h"
 #include "runtime/program/program.h"
+#include "tests/fuzz/run_formats.h"
 #include "tests/fuzz/scratch.h"
 #include "tests/program/attack_wick.h"
 #include "tests/support/where.h"
@@ -180,6 +181,10 @@ std::string text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), 
 const std::vector<std::string> kJson = {"{",       "}",       "[",       "]",   "\"",    ":",
                                         ",",       "null",    "true",    "-1",  "1e999", "[[",
                                         "{\"a\":", "\\u0000", "\\ud800", "\xFF"};
+std::vector<Format> joined(std::vector<Format> list, const std::vector<Format>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
+}
 std::vector<std::string> with(std::vector<std::string> words, std::vector<std::string> more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
@@ -194,116 +199,121 @@ std::string file_of(const std::string& name, const std::string& bytes) {
 }
 
 Span<const Format> formats() {
-  static const std::vector<Format> all = {
-      {"image",
-       [] {
-         return all_in("/tests/data/goldens", {".png", ".jpg"});
-       },
-       {"IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "\xFF\xD8", "\xFF\xC0", "\xFF\xC2",
-        "\xFF\xDA", "\xFF\xC4", "\xFF\xDB", "\xFF\xD9"},
-       [](const std::string& b) { (void)data::decode_image(as_bytes(b), "x"); }},
-      {"npy",
-       npys,
-       {"'descr'", "'<f8'", "'|b1'", "'<U4'", "'O'", "fortran_order", "True", "(", ",)", "1, 1, ",
-        "'shape'", "{", "}"},
-       [](const std::string& b) { (void)data::parse_npy(as_bytes(b), "x"); }},
-      {"npz",
-       [] { return all_in("/tests/data/goldens", {".npz"}); },
-       {"PK\3\4", "PK\1\2", "PK\5\6", "a.npy", "../a.npy"},
-       [](const std::string& b) { (void)data::read_npz(file_of("a.npz", b)); }},
-      {"csv",
-       [] {
-         return std::vector<std::string>{"a,b,c\n1,2.5,x\n3,nan,\"y, z\"\n",
-                                         "\xEF\xBB\xBF"
-                                         "t;f\ntrue,false\nTrue,NA\n",
-                                         "n\n9223372036854775807\n-1\n"};
-       },
-       {"\"", "\"\"", "\r\n", ",", "\n", "NA", "1e400", "true", "\xFF", "\xEF\xBB\xBF"},
-       read_csv},
-      {"tar",
-       [] {
-         const std::string plain = tar_entry("a/0001.cls", "3") + tar_entry("a/0001.txt", "text") +
-                                   tar_entry("a/0002.cls", "-7") + std::string(1024, '\0');
-         return std::vector<std::string>{plain, zipped(plain)};
-       },
-       {"ustar", "00000000017", "77777777777", "../", "a/0001.cls", "\x80"},
-       read_tar},
-      {"idx",
-       [] {
-         const std::string plain = std::string("\0\0\x08\x03\0\0\0\2\0\0\0\2\0\0\0\2", 16) +
-                                   std::string("\1\2\3\4\5\6\7\7", 8);
-         const std::string labels = std::string("\0\0\x0D\x01\0\0\0\2", 8) + std::string(8, '\1');
-         return std::vector<std::string>{plain, labels, zipped(plain)};
-       },
-       {std::string("\0\0\x08\x01", 4), std::string("\0\0\x0E\x02", 4), "\xFF\xFF\xFF\xFF"},
-       [](const std::string& b) { (void)data::read_idx(file_of("a.idx", b)); }},
-      {"cifar",
-       [] { return std::vector<std::string>{std::string(3073, '\3')}; },
-       {},
-       [](const std::string& b) {
-         (void)data::read_cifar({file_of("a.bin", b)}, data::Cifar::k10)->size();
-       }},
-      {"safetensors",
-       [] {
-         return std::vector<std::string>{
-             safetensors(R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},)"
-                         R"("b":{"dtype":"I64","shape":[],"data_offsets":[16,24]},)"
-                         R"("__metadata__":{"epoch":"3"}})",
-                         24),
-             safetensors(R"({"h":{"dtype":"BF16","shape":[0,7],"data_offsets":[0,0]}})", 0)};
-       },
-       with(kJson, {"\"dtype\"", "\"F8_E4M3\"", "\"BOOL\"", "\"shape\"", "\"data_offsets\"",
-                    "__metadata__", "[0,0]"}),
-       [](const std::string& b) { (void)load_safetensors(file_of("a.safetensors", b)); }},
-      {"tokenizer",
-       [] {
-         return std::vector<std::string>{
-             R"({"type":"bpe","version":1,"merges":[[97,98],[256,99],[257,257]]})"};
-       },
-       with(kJson, {"\"merges\"", "\"type\"", "[256,256],", "\"bpe\""}),
-       [](const std::string& b) {
-         const text::BPETokenizer t = text::BPETokenizer::from_json(b);
-         (void)t.decode(t.encode("abcabc \xFF abc"));
-       }},
-      {"graph",
-       graphs,
-       {"input",    "const",    "output", "%0", "%1", "float32", "int64",  "[",
-        "]",        "(",        ")",      "=",  "If", "Loop",    "MatMul", "2147483648",
-        "sequence", "unranked", "\"",     "{",  "}",  "axis=",   "->"},
-       read_graph},
-      {"onnx",
-       [] { return all_in("/tests/fuzz/corpus/onnx", {".onnx"}); },
-       {"\x0A", "\x12", "\x22", "Relu", "MatMul", "If", "Loop", "\xFF\xFF\xFF\xFF\x7F", "\x08\x07"},
-       [](const std::string& b) {
-         std::vector<std::string> warnings;
-         OnnxReadOptions options;
-         options.warnings = &warnings;
-         (void)import_onnx_bytes(as_bytes(b), "", options);
-       }},
-      {"tensor_pb",
-       [] { return all_in("/tests/fuzz/corpus/tensor_pb", {".pb"}); },
-       {"\x08", "\x10", "\x4A", "\x22", "\xFF\xFF\xFF\xFF\x7F"},
-       [](const std::string& b) { (void)read_onnx_data(b, DType::kF32, DType::kF32, "x"); }},
-      {"strings",
-       [] {
-         return std::vector<std::string>{R"(["a",["b"]])", R"([["a","b"],["c","d"]])",
-                                         R"({"shape":[2,1],"strings":["a","b"]})"};
-       },
-       with(kJson, {"\"shape\"", "\"strings\"", "[\"a\"],"}), read_strings},
-      {"run",
-       [] {
-         return std::vector<std::string>{
-             R"({"model":"mlp","data":"images","epochs":2,"batch":64,"lr":0.1,"seed":1,)"
-             R"("classes":["a","b"],"confusion":[[1,2],[3,4]],"accuracy":0.5,)"
-             R"("history":[{"epoch":1,"train_loss":0.5,"val_loss":0.25,"val_accuracy":0.75}]})"};
-       },
-       with(kJson, {"\"history\"", "\"confusion\"", "\"classes\"", "\"epoch\"", "[[", "]]"}),
-       read_run},
-      {"wick",
-       [] { return std::vector<std::string>{text_of(test::every_feature())}; },
-       {"WICKPRG\n", "main", std::string("\0\0\0\0", 4)},
-       read_wick},
-  };
+  static const std::vector<Format> all = joined(
+      {
+          {"image",
+           [] {
+             return all_in("/tests/data/goldens", {".png", ".jpg"});
+           },
+           {"IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "\xFF\xD8", "\xFF\xC0", "\xFF\xC2",
+            "\xFF\xDA", "\xFF\xC4", "\xFF\xDB", "\xFF\xD9"},
+           [](const std::string& b) { (void)data::decode_image(as_bytes(b), "x"); }},
+          {"npy",
+           npys,
+           {"'descr'", "'<f8'", "'|b1'", "'<U4'", "'O'", "fortran_order", "True", "(", ",)",
+            "1, 1, ", "'shape'", "{", "}"},
+           [](const std::string& b) { (void)data::parse_npy(as_bytes(b), "x"); }},
+          {"npz",
+           [] { return all_in("/tests/data/goldens", {".npz"}); },
+           {"PK\3\4", "PK\1\2", "PK\5\6", "a.npy", "../a.npy"},
+           [](const std::string& b) { (void)data::read_npz(file_of("a.npz", b)); }},
+          {"csv",
+           [] {
+             return std::vector<std::string>{"a,b,c\n1,2.5,x\n3,nan,\"y, z\"\n",
+                                             "\xEF\xBB\xBF"
+                                             "t;f\ntrue,false\nTrue,NA\n",
+                                             "n\n9223372036854775807\n-1\n"};
+           },
+           {"\"", "\"\"", "\r\n", ",", "\n", "NA", "1e400", "true", "\xFF", "\xEF\xBB\xBF"},
+           read_csv},
+          {"tar",
+           [] {
+             const std::string plain = tar_entry("a/0001.cls", "3") +
+                                       tar_entry("a/0001.txt", "text") +
+                                       tar_entry("a/0002.cls", "-7") + std::string(1024, '\0');
+             return std::vector<std::string>{plain, zipped(plain)};
+           },
+           {"ustar", "00000000017", "77777777777", "../", "a/0001.cls", "\x80"},
+           read_tar},
+          {"idx",
+           [] {
+             const std::string plain = std::string("\0\0\x08\x03\0\0\0\2\0\0\0\2\0\0\0\2", 16) +
+                                       std::string("\1\2\3\4\5\6\7\7", 8);
+             const std::string labels =
+                 std::string("\0\0\x0D\x01\0\0\0\2", 8) + std::string(8, '\1');
+             return std::vector<std::string>{plain, labels, zipped(plain)};
+           },
+           {std::string("\0\0\x08\x01", 4), std::string("\0\0\x0E\x02", 4), "\xFF\xFF\xFF\xFF"},
+           [](const std::string& b) { (void)data::read_idx(file_of("a.idx", b)); }},
+          {"cifar",
+           [] { return std::vector<std::string>{std::string(3073, '\3')}; },
+           {},
+           [](const std::string& b) {
+             (void)data::read_cifar({file_of("a.bin", b)}, data::Cifar::k10)->size();
+           }},
+          {"safetensors",
+           [] {
+             return std::vector<std::string>{
+                 safetensors(R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},)"
+                             R"("b":{"dtype":"I64","shape":[],"data_offsets":[16,24]},)"
+                             R"("__metadata__":{"epoch":"3"}})",
+                             24),
+                 safetensors(R"({"h":{"dtype":"BF16","shape":[0,7],"data_offsets":[0,0]}})", 0)};
+           },
+           with(kJson, {"\"dtype\"", "\"F8_E4M3\"", "\"BOOL\"", "\"shape\"", "\"data_offsets\"",
+                        "__metadata__", "[0,0]"}),
+           [](const std::string& b) { (void)load_safetensors(file_of("a.safetensors", b)); }},
+          {"tokenizer",
+           [] {
+             return std::vector<std::string>{
+                 R"({"type":"bpe","version":1,"merges":[[97,98],[256,99],[257,257]]})"};
+           },
+           with(kJson, {"\"merges\"", "\"type\"", "[256,256],", "\"bpe\""}),
+           [](const std::string& b) {
+             const text::BPETokenizer t = text::BPETokenizer::from_json(b);
+             (void)t.decode(t.encode("abcabc \xFF abc"));
+           }},
+          {"graph",
+           graphs,
+           {"input",    "const",    "output", "%0", "%1", "float32", "int64",  "[",
+            "]",        "(",        ")",      "=",  "If", "Loop",    "MatMul", "2147483648",
+            "sequence", "unranked", "\"",     "{",  "}",  "axis=",   "->"},
+           read_graph},
+          {"onnx",
+           [] { return all_in("/tests/fuzz/corpus/onnx", {".onnx"}); },
+           {"\x0A", "\x12", "\x22", "Relu", "MatMul", "If", "Loop", "\xFF\xFF\xFF\xFF\x7F",
+            "\x08\x07"},
+           [](const std::string& b) {
+             std::vector<std::string> warnings;
+             OnnxReadOptions options;
+             options.warnings = &warnings;
+             (void)import_onnx_bytes(as_bytes(b), "", options);
+           }},
+          {"tensor_pb",
+           [] { return all_in("/tests/fuzz/corpus/tensor_pb", {".pb"}); },
+           {"\x08", "\x10", "\x4A", "\x22", "\xFF\xFF\xFF\xFF\x7F"},
+           [](const std::string& b) { (void)read_onnx_data(b, DType::kF32, DType::kF32, "x"); }},
+          {"strings",
+           [] {
+             return std::vector<std::string>{R"(["a",["b"]])", R"([["a","b"],["c","d"]])",
+                                             R"({"shape":[2,1],"strings":["a","b"]})"};
+           },
+           with(kJson, {"\"shape\"", "\"strings\"", "[\"a\"],"}), read_strings},
+          {"run",
+           [] {
+             return std::vector<std::string>{
+                 R"({"model":"mlp","data":"images","epochs":2,"batch":64,"lr":0.1,"seed":1,)"
+                 R"("classes":["a","b"],"confusion":[[1,2],[3,4]],"accuracy":0.5,)"
+                 R"("history":[{"epoch":1,"train_loss":0.5,"val_loss":0.25,"val_accuracy":0.75}]})"};
+           },
+           with(kJson, {"\"history\"", "\"confusion\"", "\"classes\"", "\"epoch\"", "[[", "]]"}),
+           read_run},
+          {"wick",
+           [] { return std::vector<std::string>{text_of(test::every_feature())}; },
+           {"WICKPRG\n", "main", std::string("\0\0\0\0", 4)},
+           read_wick},
+      },
+      run_formats());
   return all;
 }
 

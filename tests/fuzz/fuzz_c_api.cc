@@ -1,9 +1,13 @@
 // Random sequences of calls of wick.h over a few programs and sessions: right and wrong ones, nulls
 // beside counts, sizes of structs, values out of range, sometimes from two threads at once.
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <thread>
 
+#include "tests/fuzz/odd_op.h"
 #include "tests/fuzz/op_case.h"
 #include "tests/fuzz/program_seeds.h"
 #include "tests/fuzz/run_program.h"
@@ -32,6 +36,7 @@ class Calls {
   ~Calls() {
     for (Open& o : open_) wick_session_free(o.session);
     for (wick_program* p : programs_) wick_program_free(p);
+    for (wick_ops* o : ops_) wick_ops_free(o);
   }
   void call();
   void two_threads();
@@ -57,6 +62,7 @@ class Calls {
   }
 
   void load();
+  void ops();
   void create();
   void look();
   void run();
@@ -69,7 +75,31 @@ class Calls {
   Fed fed_;
   std::vector<wick_program*> programs_;
   std::vector<Open> open_;
+  std::deque<OddOps> odd_;
+  std::vector<wick_ops*> ops_;
 };
+
+// What a library says of its ops; the file is one, and is given other words each time.
+void Calls::ops() {
+  using Give = void (*)(const OpLibraryInfo*);
+  static const auto give = [] {
+    void* library = dlopen(WICK_FUZZ_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    return library == nullptr ? nullptr : reinterpret_cast<Give>(dlsym(library, "wick_fuzz_give"));
+  }();
+  if (give == nullptr) return c_.fault("there is no library of ops");
+  const char* const paths[] = {"", "/dev/null", "/", "nowhere/ops.so"};
+  const char* path = !dice_.one_in(20) ? WICK_FUZZ_LIBRARY
+                     : dice_.one_in(5) ? nullptr
+                                       : dice_.of(paths);
+  give(dice_.one_in(40) ? nullptr : &odd_.emplace_back(dice_).info());
+  wick_ops* made = nullptr;
+  const int code = wick_ops_load(path, dice_.one_in(40) ? nullptr : &made);
+  said(code);
+  if ((code == WICK_OK) != (made != nullptr)) c_.fault("a library beside an error, or none");
+  (void)wick_ops_count(made);
+  (void)wick_ops_name(made, index());
+  if (made != nullptr) ops_.push_back(made);
+}
 
 void Calls::load() {
   ProgramText p = draw_program(dice_);
@@ -85,6 +115,10 @@ void Calls::load() {
   if (dice_.one_in(30)) o.allocator.deallocate = nullptr;
   if (dice_.one_in(20)) o.size = dice_.below(sizeof(o) + 20);
   if (dice_.one_in(30)) o.ops_count = 1 + dice_.below(size_t{3});
+  if (!ops_.empty() && dice_.one_in(2)) {
+    o.ops = ops_.data();
+    o.ops_count = 1 + dice_.below(ops_.size());
+  }
   o.verify_digests = dice_.one_in(6);
   wick_program* made = nullptr;
   const bool nothing = dice_.one_in(40);
@@ -272,7 +306,7 @@ void Calls::call() {
     case 0: return load();
     case 1:
     case 2: return programs_.empty() ? load() : create();
-    case 3: return look();
+    case 3: return dice_.one_in(3) ? ops() : look();
     case 4: return pack();
     case 5:
       if (open_.empty() || !dice_.one_in(3)) return look();

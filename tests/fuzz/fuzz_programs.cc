@@ -1,9 +1,11 @@
 // Whole programs, changed where their meaning lies: loaded, opened, bound, run twice at other
 // sizes; by the reference's kernels and the others with the same bits.
 #include <cstdio>
+#include <optional>
 
 #include "runtime/kernels/kernel.h"
 #include "tests/fuzz/feed.h"
+#include "tests/fuzz/odd_op.h"
 #include "tests/fuzz/program_seeds.h"
 #include "tests/ops/values.h"
 
@@ -35,6 +37,8 @@ void run(Case& c) {
   with.threads = c.dice.one_in(200) ? 2 : 1;
   with.own_outputs = c.dice.one_in(4);
   with.timeout_ns = 30'000'000;
+  std::optional<OddOps> odd;
+  if (c.dice.one_in(16)) with.custom_ops = odd.emplace(c.dice).ops();
   std::vector<Kept> simd(2);  // by run; empty where it was an error, a deadline say
   const auto one = [&](const std::function<void(Span<const TensorView>, int)>& ran) {
     Dice dice(seed);

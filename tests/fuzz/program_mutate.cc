@@ -340,6 +340,34 @@ void quantization(Changed& c) {
   v->quantization->axis = c.dice.below(6) - 2;
   v->quantization->block = static_cast<uint32_t>(c.dice.below(5));
 }
+// What a file calls users' own ops, and how many of them it names.
+void custom_ops(Changed& c) {
+  auto& list = c.p.table.custom_ops;
+  if (list.empty() || c.dice.one_in(3)) {
+    auto op = std::make_unique<fbs::CustomOpT>();
+    op->domain = c.dice.one_in(4) ? "" : "my";
+    op->name = c.dice.one_in(2) ? "Loop" : "Other";
+    list.push_back(std::move(op));
+  } else {
+    fbs::CustomOpT& op = *c.dice.of(list);
+    const char* const names[] = {"my", "Loop", "Other", "", "a::b", "\x1B[31m", "%s"};
+    if (c.dice.one_in(3)) op.domain = c.dice.of(names);
+    if (c.dice.one_in(3)) op.name = c.dice.of(names);
+    op.version = c.dice.one_in(2) ? static_cast<uint32_t>(c.dice.below(4)) : UINT32_MAX;
+    if (c.dice.one_in(30)) op.name.assign(4000, 'x');
+  }
+  fbs::NodeT* n = c.node();
+  if (n == nullptr || c.dice.one_in(3)) return;
+  n->op = static_cast<uint16_t>(0x8000 + c.dice.below(list.size() + c.dice.one_in(20)));
+  if (c.dice.one_in(2)) n->attrs.clear();
+  if (c.e.regions.size() > 1 && c.dice.one_in(2)) {
+    auto a = std::make_unique<fbs::AttrT>();
+    a->field = static_cast<uint16_t>(c.dice.below(4));
+    a->kind = fbs::AttrKind::Region;
+    a->i = static_cast<int64_t>(c.dice.below(c.e.regions.size()));
+    n->attrs.push_back(std::move(a));
+  }
+}
 void features(Changed& c) {
   if (c.dice.one_in(6)) c.p.features ^= uint64_t{1} << c.dice.below(8);
 }
@@ -355,7 +383,7 @@ void mutate(ProgramText& p, Dice& dice) {
       dims,           unranked,      unranked,     all_unranked, which_constant, constant_bytes,
       constant_bytes, constant_type, packed_form,  packed_form,  buffer,         region_ports,
       across_regions, region_of,     symbol,       state,        quantization,   features,
-      growing};
+      growing,        custom_ops};
   if (p.table.entries.empty()) return;
   // A file may declare more than it uses.
   p.features |= kKnownFeatures & ~uint64_t{kFeatureLent};

@@ -3,25 +3,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/kernels/kernel.h"
-#include "runtime/ops/custom_op.h"
+#include "tests/fuzz/odd_op.h"
 
 namespace wick::fuzz {
-namespace {
-
-// my::Loop, which a file may give regions: y = x.
-constexpr KernelRow kCopyRows[] = {
-    {"fuzz.copy", kContiguous, [](const KernelQuery& q) { return q.in[0].dtype != DType::kNone; },
-     nullptr, nullptr,
-     [](const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) -> Status {
-       if (in[0].nbytes() != 0) memcpy(out[0].data, in[0].data, in[0].nbytes());
-       return {};
-     }}};
-constexpr CustomOp kLoop = {
-    .domain = "my", .name = "Loop", .min_inputs = 1, .max_inputs = 4, .kernels = kCopyRows};
-constexpr const CustomOp* kCustomOps[] = {&kLoop};
-
-}  // namespace
 
 void Fed::clear() {
   for (const Block& b : blocks_) allocator_.deallocate(b.p, b.bytes, b.align);
@@ -86,7 +70,8 @@ void run_program(Case& c, GuardAllocator& allocator, Span<const uint8_t> file, c
   LoadOptions load;
   load.allocator = &allocator;
   load.max_ram = 16 << 20;
-  load.custom_ops = kCustomOps;
+  static constexpr const CustomOp* kSound[] = {&kLoopOp};
+  load.custom_ops = with.custom_ops.empty() ? kSound : with.custom_ops;
   auto program = Program::load(Span<const uint8_t>(copy, file.size()), load);
   if (!program.ok()) {
     if (c.verbose) printf("load: %s\n", program.status().message());

@@ -45,6 +45,7 @@ struct RunWith {
   bool own_outputs = false;  // the caller's memory instead of the session's
   Span<const KernelSet* const> kernels;
   Backend* backend = nullptr;
+  Span<const CustomOp* const> custom_ops;  // none: kLoopOp
 };
 
 // Counts each Stage that it came to, as that counter of the case. `feed` gives input i of run k;
