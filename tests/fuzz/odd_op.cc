@@ -142,7 +142,7 @@ void OddOps::change_attrs(CustomOp& op, Dice& dice) {
     op.attrs = nullptr;
     return;
   }
-  if (op.attrs == nullptr) return;
+  if (op.attrs == nullptr || op.attrs->fields.data() == nullptr) return;
   AttrType& type = types_.emplace_back(*op.attrs);
   auto& list = fields_.emplace_back(type.fields.begin(), type.fields.end());
   op.attrs = &type;

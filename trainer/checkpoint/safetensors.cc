@@ -74,7 +74,8 @@ class Reader {
     });
     uint64_t at = 0;
     for (const Entry& e : entries) {
-      if (e.begin != at) fail("tensor '" + e.name + "' overlaps another or leaves a gap");
+      if (e.begin != at)
+        fail("tensor '" + shortened(e.name) + "' overlaps another or leaves a gap");
       at = e.end;
     }
     if (at != size_ - 8 - length) {
@@ -87,7 +88,7 @@ class Reader {
       if (e.dtype == DType::kBool) {
         auto* bytes = static_cast<uint8_t*>(t.raw().data);
         for (uint64_t i = 0; i < e.end - e.begin; ++i) {
-          if (bytes[i] > 1) fail("tensor '" + e.name + "' holds a byte that is no bool");
+          if (bytes[i] > 1) fail("tensor '" + shortened(e.name) + "' holds a byte that is no bool");
         }
       }
       out.tensors.emplace_back(e.name, t);
@@ -117,7 +118,7 @@ class Reader {
       if (name == kMetadata) {
         if (!value.is_object()) fail("metadata is not an object");
         for (const auto& [key, entry] : value.items()) {
-          if (!entry.is_string()) fail("metadata '" + key + "' is not a string");
+          if (!entry.is_string()) fail("metadata '" + shortened(key) + "' is not a string");
           metadata[key] = entry.get<std::string>();
         }
         continue;
@@ -134,30 +135,32 @@ class Reader {
         !value.contains("data_offsets") || !value["dtype"].is_string() ||
         !value["shape"].is_array() || !value["data_offsets"].is_array() ||
         value["data_offsets"].size() != 2) {
-      fail("tensor '" + name + "' needs dtype, shape and data_offsets");
+      fail("tensor '" + shortened(name) + "' needs dtype, shape and data_offsets");
     }
     auto dtype = value["dtype"].get<std::string>();
     for (const TypeName& t : kTypes) {
       if (dtype == t.text) e.dtype = t.dtype;
     }
-    if (e.dtype == DType::kNone) fail("tensor '" + name + "' has the unsupported dtype " + dtype);
+    if (e.dtype == DType::kNone)
+      fail("tensor '" + shortened(name) + "' has the unsupported dtype " + shortened(dtype));
     if (value["shape"].size() > static_cast<size_t>(kMaxRank))
-      fail("tensor '" + name + "' has too many dimensions");
+      fail("tensor '" + shortened(name) + "' has too many dimensions");
     for (const Json& d : value["shape"]) {
       if (!d.is_number_unsigned() || d.get<uint64_t>() > INT64_MAX) {
-        fail("tensor '" + name + "' has a dimension that is no size");
+        fail("tensor '" + shortened(name) + "' has a dimension that is no size");
       }
       e.shape.push_back(d.get<int64_t>());
     }
     for (const Json& o : value["data_offsets"]) {
-      if (!o.is_number_unsigned()) fail("tensor '" + name + "' has an offset that is no size");
+      if (!o.is_number_unsigned())
+        fail("tensor '" + shortened(name) + "' has an offset that is no size");
     }
     e.begin = value["data_offsets"][0].get<uint64_t>();
     e.end = value["data_offsets"][1].get<uint64_t>();
     Result<size_t> bytes = checked_bytes(e.shape, dtype_bits(e.dtype));
     if (!bytes.ok() || e.end < e.begin || e.end > size_ || e.end - e.begin != *bytes) {
-      fail("tensor '" + name + "' " + dtype + to_text(e.shape).text + " does not fit its offsets " +
-           std::to_string(e.begin) + ".." + std::to_string(e.end));
+      fail("tensor '" + shortened(name) + "' " + shortened(dtype) + to_text(e.shape).text +
+           " does not fit its offsets " + std::to_string(e.begin) + ".." + std::to_string(e.end));
     }
     return e;
   }
@@ -174,8 +177,9 @@ const char* type_text(const std::string& name, DType dtype) {
   for (const TypeName& t : kTypes) {
     if (t.dtype == dtype) return t.text;
   }
-  throw Error("[safetensors] tensor '" + name + "': the format has no " + dtype_name(dtype),
-              Code::kTypeMismatch);
+  throw Error(
+      "[safetensors] tensor '" + shortened(name) + "': the format has no " + dtype_name(dtype),
+      Code::kTypeMismatch);
 }
 
 }  // namespace
