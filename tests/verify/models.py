@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Models that the injected bugs show in, one for each of tests/verify/injected, as users have them: a few layers before the
-construct and behind it.
+"""Models that the injected bugs show in, one for each of tests/verify/injected, as users have them: a few layers before
+the construct and behind it.
 
   models.py FOLDER     FOLDER/NN_name.onnx, and FOLDER/NN_name.inputs/INPUT.npy where not any input would do
 
@@ -136,9 +136,11 @@ def uint8_weights(m):
 
 @of(12)
 def downsample(m):
-    """Half the height and width by the nearest pixel, as torch's interpolate is not but Resize is by default."""
+    """Up by 2 and back by the nearest pixel as Resize takes it by default: always half way between two."""
     x = m.op("Relu", m.conv(m.input("image", IMAGE), 3, 8))
-    x = m.op("Resize", x, None, np.float32([1, 1, 0.5, 0.5]), mode="nearest", coordinate_transformation_mode="half_pixel")
+    x = m.op("Resize", x, None, np.float32([1, 1, 2, 2]), mode="linear")
+    x = m.op("Relu", m.conv(x, 8, 8))
+    x = m.op("Resize", x, None, np.float32([1, 1, 0.5, 0.5]), mode="nearest")
     return m.op("Sigmoid", m.conv(m.op("Relu", m.conv(x, 8, 8)), 8, 1, 1))
 
 
@@ -171,9 +173,15 @@ def more_and_less(m):
 
 @of(16)
 def red_last(m):
-    """A picture with its colours in the other order, as OpenCV has them."""
+    """A picture with its colours in the other order, as OpenCV has them, from bytes or fractions. The branches take the
+    step from outside, where it is known only once constants are folded: else it would be an attribute."""
     x = m.op("Div", m.input("image", IMAGE), np.float32([0.25, 0.5, 1]).reshape(1, 3, 1, 1))
-    x = m.op("Slice", x, m.ints(-1), m.ints(np.iinfo(np.int64).min), m.ints(1), m.ints(-1))
+    lists = [*(m.const(m.ints(v)) for v in (-1, np.iinfo(np.int64).min, 1)), m.op("Cast", np.float32([-1]), to=7)]
+    lists = " ".join(lists)
+    large = m.op("Greater", m.op("ReduceMax", x, keepdims=0), np.float32(1))
+    turned = n("Slice", f"{x} {lists}", "turned")
+    bytes_ = G([turned, n("Mul", "turned part", "t")], outs="t", inits={"part": np.float32(1 / 255)})
+    x = m.op("If", large, then_branch=bytes_, else_branch=G([n("Slice", f"{x} {lists}", "e")], outs="e"))
     return m.classify(m.op("Relu", m.conv(x, 3, 8)), 8)
 
 
@@ -206,11 +214,220 @@ def masked_weights(m):
 
 @of(20)
 def bytes_padded(m):
-    """A uint8 network that pads by a node of its own, around a zero point of 128 or less."""
+    """A uint8 network that pads by a node of its own, around a zero point of 102."""
     x = m.qdq(m.input("image", IMAGE), -1.2, 1.8)
-    x = m.op("Pad", x, m.ints(0, 0, 1, 1, 0, 0, 1, 1), mode="constant")
+    x = m.op("Pad", x, m.ints(0, 0, 2, 2, 0, 0, 2, 2), mode="constant")
     x = m.qdq(m.byte_conv(x, 3 / 255, 3, 8, pads=[0] * 4), -2, 2)
     return m.classify(m.qdq(m.op("Relu", m.byte_conv(x, 4 / 255, 8, 8)), 0, 2), 8)
+
+
+@of(21)
+def two_zero_points(m):
+    """Two branches of one scale whose zero points differ, side by side and the larger of both."""
+    x = m.qdq(m.input("image", IMAGE), -2, 2)
+    scale, zeros = np.float32(3 / 255), np.uint8([64, 191])
+    a, b = (m.qdq_at(m.byte_conv(x, 4 / 255, 3, 8), scale, zero) for zero in zeros)
+    x = m.qdq(m.byte_conv(m.qdq(m.op("Concat", a, b, axis=1), -2.25, 2.25), 4.5 / 255, 16, 8), -2, 2)
+    y = m.qdq(m.byte_conv(m.qdq(m.op("Max", a, b), -0.75, 2.25), 3 / 255, 8, 8), -2, 2)
+    return m.classify(x, 8), m.classify(y, 8, 4)
+
+
+@of(22)
+def dynamic(m):
+    """An MLP whose inputs are quantized while it runs; weights of uint8 around 117 and around one number a column."""
+    x = m.layer_norm(m.input("words", ["batch", "time", 16]), 16)
+    for size, to, zero in ((16, 32, np.uint8(117)), (32, 8, np.linspace(90, 160, 8).astype(np.uint8))):
+        w = m.weight(size, to, fan=size)
+        scale = np.float32(np.abs(w).max() / 90)
+        q, x_scale, x_zero = m.op("DynamicQuantizeLinear", x, outs=3)
+        total = m.op("MatMulInteger", q, np.round(w / scale + zero).astype(np.uint8), x_zero, zero)
+        x = m.op("Mul", m.op("Cast", total, to=1), m.op("Mul", x_scale, scale))
+        x = m.op("Relu", m.op("Add", x, m.vector(to)))
+    return x
+
+
+def loop(m, trips, start, body, outs):
+    """`start` are the first values and their dims; the body's are called as its inputs are: in_0, in_1, ..."""
+    ins = [info("trip", 7, []), info("go", 9, []), *(info(f"in_{i}", 1, dims) for i, (_, dims) in enumerate(start))]
+    body = G([n("Identity", "go", "still"), *body[0]], ins, body[1], body[2])
+    return m.op("Loop", np.int64(trips), np.bool_(True), *(v for v, _ in start), outs=outs, body=body)
+
+
+@of(23)
+def two_experts(m):
+    """Two that refine the same state, alike but for their weights of 4 KB."""
+    x, sums = m.gemm(m.input("x", ["batch", 8]), 8, 32), []
+    for _ in range(2):
+        body = [n("MatMul", "in_0 w", "p"), n("Tanh", "p", "next")], "still next", {"w": m.weight(32, 32)}
+        sums.append(loop(m, 3, [(x, ["batch", 32])], body, 1))
+    return m.gemm(m.op("Concat", *sums, axis=1), 64, 5)
+
+
+@of(24)
+def recurrence(m):
+    """A sequence by its last two states: the new one, and the one that it takes the place of."""
+    x = m.input("x", ["batch", 8])
+    start = [(v, ["batch", 16]) for v in (m.gemm(x, 8, 16), m.op("Tanh", m.gemm(x, 8, 16)))]
+    nodes = [n("MatMul", "in_0 w", "p"), n("Add", "p in_1", "s"), n("Tanh", "s", "next"), n("Identity", "in_0", "last")]
+    a, b = loop(m, 5, start, (nodes, "still next last", {"w": m.weight(16, 16)}), 2)
+    return m.gemm(m.op("Concat", a, b, axis=1), 32, 4)
+
+
+@of(25)
+def gated(m):
+    """A gate and what it gates, both of one projection: the gate's activation is computed first."""
+    h = m.gemm(m.input("x", ["batch", 12]), 12, 32)
+    gate = m.op("Sigmoid", h)
+    y = m.gemm(h, 32, 16)
+    y = m.op("Mul", m.gemm(gate, 32, 16), y)
+    total = m.op("CumSum", y, np.int64(1))
+    return m.gemm(m.op("Concat", m.op("Softmax", y, axis=-1), total, axis=1), 32, 4)
+
+
+@of(26)
+def conditioned(m):
+    """A text of any length, and a style that always has the same size."""
+    x = m.linear(m.input("words", ["batch", "time", 8]), 8, 16)
+    style = m.gemm(m.input("style", [1, 4]), 4, 16)
+    return m.linear(m.op("Relu", m.op("Add", m.layer_norm(x, 16), style)), 16, 3)
+
+
+@of(27)
+def nearest(m):
+    """The three prototypes that lie nearest, and sums of what comes before each (a lower triangle)."""
+    x = m.gemm(m.input("x", ["batch", 8]), 8, 6)
+    away = m.op("Sub", m.op("Unsqueeze", x, m.ints(1)), m.weight(12, 6, fan=2))
+    away = m.op("ReduceSum", m.op("Mul", away, away), m.ints(-1), keepdims=0)
+    best, which = m.op("TopK", away, m.ints(3), axis=-1, largest=0, outs=2)
+    y = m.op("Gather", m.weight(12, 8), which, axis=0)
+    y = m.op("MatMul", m.op("Trilu", m.op("MatMul", y, m.op("Transpose", y, perm=[0, 2, 1])), upper=0), y)
+    return m.linear(y, 8, 4), best, which
+
+
+@of(28)
+def rays(m):
+    """Colours along a ray, each seen through what lies before it; and what is still to come."""
+    x = m.input("samples", ["batch", "time", 6])
+    density = m.op("Softplus", m.linear(m.op("Relu", m.linear(x, 6, 16)), 16, 1))
+    before = m.op("CumSum", density, np.int64(1), exclusive=1)
+    light = m.op("Mul", m.op("Exp", m.op("Neg", before)), density)
+    y = m.op("Mul", m.op("Sigmoid", m.linear(x, 6, 3)), light)
+    return m.op("ReduceSum", y, m.ints(1), keepdims=0), m.op("CumSum", y, np.int64(1), reverse=1)
+
+
+@of(29, opset=18)
+def pool_by_group(m):
+    """A graph's 32 nodes: the largest and least feature of each of 8 groups."""
+    x = m.gemm(m.input("x", ["batch", 10]), 10, 32)
+    groups = m.op("Expand", m.rng.integers(0, 8, (1, 32)), m.op("Shape", x))
+    size = m.op("Concat", m.op("Shape", x, start=0, end=1), m.ints(8), axis=0)
+    each = [
+        m.op("ScatterElements", m.op("Expand", np.float32([[start]]), size), groups, x, axis=1, reduction=how)
+        for start, how in ((-4, "max"), (4, "min"))
+    ]
+    return m.gemm(m.op("Tanh", m.op("Concat", *each, axis=1)), 16, 3)
+
+
+@of(30)
+def other_activations(m):
+    """An LSTM and a GRU whose gates are as usual and whose values go through Relu and Softsign."""
+    x = m.linear(m.input("words", ["time", "batch", 6]), 6, 8)
+    x = recurrent(m, "LSTM", x, 8, 12, 1, activations=["Sigmoid", "Softsign", "Tanh"])
+    return m.linear(recurrent(m, "GRU", x, 12, 8, 1, activations=["Sigmoid", "Relu"]), 8, 4)
+
+
+@of(31)
+def bias_by_channel(m):
+    """An int8 network with biases whose channels' scales are far apart."""
+    x = m.qdq(m.input("image", IMAGE), -2, 2, np.int8)
+    x = m.qdq(m.op("Relu", m.byte_conv(x, 4 / 255, 3, 8, spread=True)), 0, 3, np.int8)
+    return m.classify(m.qdq(m.byte_conv(x, 3 / 255, 8, 8, spread=True), -2, 2, np.int8), 8)
+
+
+@of(32)
+def largest_with_nan(m):
+    """A text's largest features, where a word in the middle is not a number."""
+    data = m.rng.standard_normal((4, 9, 8))
+    data[[0, 1, 3], [0, 4, 7], [2, 5, 1]] = np.nan
+    x = m.linear(m.input("words", ["batch", "time", 8], data=data), 8, 16)
+    return m.op("Tanh", m.gemm(m.op("ReduceMax", x, axes=[1], keepdims=0), 16, 3))
+
+
+@of(33)
+def inception(m):
+    """A block with an average as one of its branches, which counts the padding."""
+    x = m.op("Relu", m.conv(m.input("image", IMAGE), 3, 12))
+    y = m.op("AveragePool", x, kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)
+    x = m.op("Concat", m.conv(x, 12, 8), m.conv(y, 12, 8, 1), axis=1)
+    return m.classify(m.op("Relu", x), 16)
+
+
+@of(34)
+def bert(m):
+    """A layer of a BERT over 70 words, some of them hidden by what is added to their scores."""
+    x = m.input("words", ["batch", "time", 32], data=m.rng.standard_normal((2, 70, 32)))
+    seen = m.input("mask", ["batch", "time"], np.int64, m.rng.random((2, 70)) < 0.6)
+    hidden = m.op("Sub", np.float32(1), m.op("Cast", m.op("Unsqueeze", seen, m.ints(1, 2)), to=1))
+    hidden = m.op("Mul", hidden, np.float32(-1e4))
+    x = m.attention(m.linear(x, 32, 32), 2, 16, lambda s: m.op("Add", s, hidden))
+    return m.linear(x, 32, 5)
+
+
+@of(35)
+def linear_attention(m):
+    """Products of queries and keys without a softmax: a triangle of them for each head."""
+    x = m.layer_norm(m.input("words", ["batch", "time", 32]), 32)
+    x = m.attention(x, 2, 16, lambda s: m.op("Trilu", s, upper=0), behind=False)
+    return m.linear(m.op("Relu", m.linear(x, 32, 16)), 16, 5)
+
+
+@of(36)
+def dense_block(m):
+    """A block of a DenseNet, and features side by side."""
+    x = m.op("Relu", m.conv(m.input("image", IMAGE), 3, 8))
+    x = m.op("Concat", x, m.op("Relu", m.conv(x, 8, 8)), axis=1)
+    x = m.op("Flatten", m.op("GlobalAveragePool", x))
+    x = m.op("Concat", m.gemm(x, 16, 8), m.op("Tanh", m.gemm(x, 16, 8)), axis=-1)
+    return m.gemm(x, 16, 10)
+
+
+@of(37)
+def tensorflow(m):
+    """Padding as TensorFlow has it: windows of 2 and 4 by steps of 2 over a picture of any size."""
+    x = m.op("Relu", m.conv(m.input("image", IMAGE), 3, 8))
+    x = m.op("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2], auto_pad="SAME_UPPER")
+    w = {"kernel_shape": [4, 4], "strides": [2, 2]}
+    x = m.op("Relu", m.op("Conv", x, m.weight(16, 8, 4, 4), m.vector(16), auto_pad="SAME_UPPER", **w))
+    return m.op("Sigmoid", m.op("Conv", x, m.weight(4, 16, 4, 4), m.vector(4), auto_pad="SAME_LOWER", **w))
+
+
+@of(38, opset=11)
+def old_softmax(m):
+    """Attention over all places of a map at once, as before opset 13: softmax from axis 1 on."""
+    x = m.op("Relu", m.conv(m.input("image", IMAGE), 3, 8))
+    share = m.op("Softmax", m.conv(x, 8, 1, 1))
+    y = m.op("ReduceSum", m.op("Mul", x, share), axes=[2, 3], keepdims=0)
+    return m.op("LogSoftmax", m.gemm(y, 8, 10))
+
+
+@of(39)
+def half_a_bias(m):
+    """Linear layers whose biases count in part."""
+    x = m.op("Relu", m.gemm(m.input("x", ["batch", 10]), 10, 16, beta=0.5))
+    x = m.op("Relu", m.gemm(x, 16, 16))
+    return m.op("Softmax", m.gemm(x, 16, 4, beta=2.0), axis=-1)
+
+
+@of(40, opset=11)
+def detector(m):
+    """The second half of a detector: pieces of a map, each of one size."""
+    x = m.input("image", IMAGE, data=m.rng.standard_normal((2, 3, 24, 32)))
+    corner, size = m.rng.uniform(0, 12, (5, 2)), m.rng.uniform(4, 12, (5, 2))
+    boxes = m.input("boxes", ["rois", 4], data=np.concatenate([corner, corner + size], 1))
+    image = m.input("image_of_box", ["rois"], np.int64, [0, 0, 1, 1, 0])
+    x = m.op("Relu", m.conv(x, 3, 8, strides=[2, 2]))
+    x = m.op("RoiAlign", x, boxes, image, output_height=4, output_width=4, sampling_ratio=2, spatial_scale=0.5)
+    return m.gemm(m.op("Relu", m.gemm(m.op("Flatten", x), 128, 16)), 16, 4)
 
 
 def main():

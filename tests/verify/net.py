@@ -130,9 +130,11 @@ class Net:
         q = (q + zeros.reshape(shape).astype(np.float32)).astype(zeros.dtype)
         return self.op("DequantizeLinear", q, scale, zeros, axis=axis), scale
 
-    def byte_conv(self, x, x_scale, size, to, kernel=3, zeros=None, **attrs):
-        """A convolution of what qdq() made, with the bias as a quantizer writes it: int32 in the scales' products."""
-        w, scale = self.byte_weight(self.weight(to, size, kernel, kernel), 0, zeros)
+    def byte_conv(self, x, x_scale, size, to, kernel=3, spread=False, **attrs):
+        """A convolution of what qdq() made, with the bias as a quantizer writes it: int32 in the scales' products.
+        spread: channels whose weights lie far apart."""
+        w = self.weight(to, size, kernel, kernel) * (np.geomspace(0.2, 2, to)[:, None, None, None] if spread else 1)
+        w, scale = self.byte_weight(w.astype(np.float32))
         unit = (np.float32(x_scale) * scale).astype(np.float32)
         bias = np.round(self.vector(to) / unit).astype(np.int32)
         b = self.op("DequantizeLinear", bias, unit, np.zeros(to, np.int32), axis=0)
