@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <tuple>
 
 #include "exporter/onnx/onnx.h"
 #include "runtime/core/regular_file.h"
@@ -131,11 +132,13 @@ Model Model::from_graph(const ir::Graph& graph, bool optimize) {
   return m;
 }
 
-Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device, bool all_it_can) {
-  static std::map<std::pair<std::string, bool>, std::weak_ptr<VulkanBackend>> open;
-  std::weak_ptr<VulkanBackend>& one = open[{device, all_it_can}];
+Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device, bool all_it_can,
+                                                   bool unchecked) {
+  static std::map<std::tuple<std::string, bool, bool>, std::weak_ptr<VulkanBackend>> open;
+  std::weak_ptr<VulkanBackend>& one = open[{device, all_it_can, unchecked}];
   if (auto held = one.lock()) return held;
   VulkanOptions options;
+  options.check_kernels = !unchecked;
   if (all_it_can) options.offload = VulkanOptions::Offload::kAllItCan;
   if (!device.empty()) options.device = device.c_str();
   auto made = VulkanBackend::create(default_allocator(), options);
@@ -160,7 +163,7 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
   o.max_ram = within_memory(o.max_ram);
   if (options.reference) o.kernels = kReference;
   if (options.backend == "vulkan") {
-    auto opened = open_vulkan(options.device, options.all_it_can);
+    auto opened = open_vulkan(options.device, options.all_it_can, options.unchecked);
     if (!opened.ok() && options.or_cpu && opened.status().code() != Code::kNotFound) {
       fmt::print(stderr, "wick: vulkan: {}; all of it runs on the CPU\n",
                  opened.status().message());

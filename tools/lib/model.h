@@ -76,6 +76,8 @@ struct RunnerOptions {
   bool or_cpu = false;
   // The device gets every step that it can run, what that costs or not (VulkanOptions::Offload).
   bool all_it_can = false;
+  // Kernels that the device gets wrong run, too, rather than on the CPU: for who looks for them.
+  bool unchecked = false;
 };
 
 // A session with its backend. Throws when the backend is asked for and not there.

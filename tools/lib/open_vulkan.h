@@ -10,6 +10,6 @@ namespace wick::tool {
 
 // Opened anew, or the one of that name that somebody holds. `all_it_can`: RunnerOptions'.
 Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device,
-                                                   bool all_it_can = false);
+                                                   bool all_it_can = false, bool unchecked = false);
 
 }  // namespace wick::tool

@@ -47,10 +47,13 @@ void validate_submission_schema(const std::string& submission) {
   valijson::ValidationResults results;
   const valijson::adapters::NlohmannJsonAdapter target(doc);
   if (validator.validate(schema(), target, &results)) return;
+  constexpr size_t kMost = 2000;  // bytes of a message; both parts quote the document
   std::string text;
   valijson::ValidationResults::Error e;
-  while (results.popError(e))
-    text += (text.empty() ? "" : "; ") + place(e.context) + ": " + e.description;
+  while (text.size() < kMost && results.popError(e)) {
+    text +=
+        (text.empty() ? "" : "; ") + shortened(place(e.context)) + ": " + shortened(e.description);
+  }
   throw_error("validate_submission_schema", text);
 }
 

@@ -94,23 +94,27 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
   std::vector<VerifySample> samples;
   std::set<std::string> seen;
   std::vector<std::string> middle;  // the sizes of the edges
-  for (int64_t size : sizes) {
+  const auto add = [&](int64_t size, int64_t first) {
     std::vector<std::string> named = dims;
     std::string label;
     for (int32_t s : open) {
       const SymbolDef& symbol = program.symbols()[static_cast<size_t>(s)];
-      const int64_t n = size > kLarge && open.size() > 1 && s == open[0] ? 2 : size;
+      const int64_t n = s == open[0] ? first : size;
       named.push_back(fmt::format("{}={}", symbol.name, std::clamp(n, symbol.min, symbol.max)));
     }
     if (size == kMiddle || middle.empty()) middle = named;
     for (const std::string& n : named) label += (label.empty() ? "" : " ") + n;
     if (label.empty()) label = "fixed sizes";
-    if (!seen.insert(label).second) continue;
+    if (!seen.insert(label).second) return;
     samples.push_back(
         {label,
          sample_inputs(session, program, {.batch = std::nullopt, .named = named}).inputs,
          {},
          size > kLarge && sizes.size() > 1});
+  };
+  for (int64_t size : sizes) {
+    if (size > kLarge && open.size() > 1) add(size, 2);
+    add(size, size);
   }
   if (!edges || !takes_floats(session)) return samples;
   for (const auto& [values, what] : {std::pair(SampleValues::kTies, "ties"),
@@ -122,7 +126,8 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
          sample_inputs(session, program, {.batch = std::nullopt, .named = middle, .values = values})
              .inputs,
          {},
-         true});
+         true,
+         values == SampleValues::kSpecials});
   }
   return samples;
 }

@@ -11,11 +11,12 @@ struct VerifySample {
   std::vector<HostTensor> inputs;
   ir::GivenValues truth;
   bool extra = false;  // large, or with values at the edges: left out where that takes too long
+  bool not_finite = false;  // NaN and infinities among them
 };
 
 // A sample for each of `sizes` of every free dim that `dims` does not name, brought into its
-// bounds; sizes that come out equal once. Of a size over 16 the first of several free dims, mostly
-// the batch, has 2. With `edges` a model of floats has two
+// bounds; sizes that come out equal once. A size over 16 comes twice where several dims are free:
+// first with 2 for the first of them, mostly the batch. With `edges` a model of floats has two
 // samples more, whose values are at the edges (SampleValues).
 std::vector<VerifySample> size_samples(const Session& session, const Program& program,
                                        const std::vector<std::string>& dims,
