@@ -161,7 +161,7 @@ def resolve(root, path, include):
     while folder and not os.path.isfile(os.path.join(root, folder, "CMakeLists.txt")):
         folder = os.path.dirname(folder)
     listing = os.path.join(root, folder, "CMakeLists.txt")
-    if "/" not in include and os.path.isfile(listing):
+    if "." in include and "/" not in include and os.path.isfile(listing):
         with open(listing, encoding="utf-8") as f:
             text = f.read()
         if include in text or include.replace(".pb.h", ".proto") in text:

@@ -1,5 +1,5 @@
-// Resize: the CPU's tables of weighted neighbours, made once, weights as floats. What weighs nothing
-// stays: 0 times NaN is NaN.
+// Resize: the CPU's tables of weighted neighbours, made once, weights as floats. What weighs
+// nothing stays: 0 times NaN is NaN.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/core/arena.h"
 #include "runtime/kernels/resize_table.h"
