@@ -40,11 +40,21 @@ struct Scalar {
     requires std::is_arithmetic_v<T>
   Scalar(T v)  // NOLINT: implicit by design
       : value(static_cast<double>(v)),
-        int_value(static_cast<int64_t>(v)),
+        int_value(whole(v)),
         integral(std::is_integral_v<T>),
         boolean(std::is_same_v<T, bool>) {}
   Scalar(Dim d) : Scalar(d.peek()) {}      // NOLINT: implicit by design
   Scalar(SizeArg n) : Scalar(n.number) {}  // NOLINT
+
+ private:
+  // As PyTorch casts: what no int64 holds is the least one. C++ leaves that undefined.
+  template <class T>
+  static int64_t whole(T v) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!(v >= T(-0x1p63) && v < T(0x1p63))) return INT64_MIN;
+    }
+    return static_cast<int64_t>(v);
+  }
 };
 
 using OptScalar = std::optional<Scalar>;
