@@ -47,6 +47,12 @@ bool takes(const ir::Graph& g, Span<const HostTensor> inputs) {
   return true;
 }
 
+bool dequantizes(const ir::Graph& g) {
+  return std::any_of(g.nodes().begin(), g.nodes().end(), [](const ir::Node& n) {
+    return !n.removed() && n.op == OpId::kDequantizeLinear;
+  });
+}
+
 class Verifier {
  public:
   Verifier(const Verified& model, const VerifyOptions& options,
@@ -60,6 +66,7 @@ class Verifier {
     make_samples();
     for (const VerifySample& s : samples_) {
       if (model_.trainer) trainer(s);
+      if (model_.unlowered && !s.not_finite) lowering(s);
       ir::Graph last = o_.passes ? passes(s) : root_;
       if (!o_.passes) {
         ir::optimize(last);
@@ -153,6 +160,13 @@ class Verifier {
           fmt::format("{}: the interpreter runs none of the sizes tried (--dim NAME=N and "
                       "--input choose others): {}",
                       model_.name, last_error));
+  }
+
+  // The file's own nodes, from one value that both have to the next: bytes are a step off at most.
+  void lowering(const VerifySample& s) {
+    VerifyRow r = row("integer ops", "within a step", &s);
+    compare(*model_.unlowered, s.inputs, s.truth, Promise::kReassociates, &r, Side::kMadeIsTruth);
+    add(std::move(r));
   }
 
   void trainer(const VerifySample& s) {
@@ -473,6 +487,10 @@ Verified open_verified(const std::string& path, const VerifyOptions& options) {
     v.root = program_graph(model.program());
   } else {
     v.root = import_onnx(path, {.lower_qdq = options.lower_qdq});
+    if (options.lower_qdq) {
+      ir::Graph plain = import_onnx(path, {.lower_qdq = false});
+      if (dequantizes(plain)) v.unlowered = std::move(plain);
+    }
   }
   return v;
 }

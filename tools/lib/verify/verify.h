@@ -68,6 +68,8 @@ struct Verified {
   std::string path;  // "": none
   ir::Graph root;    // unoptimised
   bool is_onnx = false, is_wick = false;
+  // Of a quantized ONNX file that was read as integer ops: as it lies there.
+  std::optional<ir::Graph> unlowered;
   // The `.wick` does not have its own digests: there is no root, and nothing else is looked at.
   bool damaged = false;
   // Where a trained module made the root: its outputs.
