@@ -125,6 +125,11 @@ def verify(program, model, more):
         return done.returncode, None
 
 
+def convert(program, model, file):
+    form = ["--quantized", "qdq"] if file.endswith(".qdq.onnx") else []
+    return [program, "convert", model.path, "-o", file, "--no-verify", *form]
+
+
 def trials(touched, order, program, made, most):
     """(model, arguments of wick verify), what is likely first."""
     shaders = any("vulkan" in f for f in touched)
@@ -134,8 +139,8 @@ def trials(touched, order, program, made, most):
         else:
             yield m, ["--backend", "cpu,reference"]
         if any(f.startswith("exporter/") for f in touched):
-            for file in (made + ".wick", made + ".onnx"):
-                done = run([program, "convert", m.path, "-o", file, "--no-verify"])
+            for file in (made + ".wick", made + ".onnx", made + ".qdq.onnx"):
+                done = run(convert(program, m, file))
                 if done and done.returncode == 0:
                     yield m, [file, "--no-passes"]
         if order.index(m) < most and not shaders:  # both of Wick's sides may have it wrong
@@ -170,7 +175,7 @@ def look_at(args, patch, own_model, models):
         if verify(program, model, more)[0] != 3:
             continue
         if more[0].startswith(program):  # the file too is the bug's: the own program's file must be equal
-            run([own, "convert", model.path, "-o", own_file := program + ".own" + more[0][-5:], "--no-verify"])
+            run(convert(own, model, own_file := program + ".own" + more[0][len(program):]))
             if verify(own, model, [own_file, *more[1:]])[0] != 0:
                 continue
         elif verify(own, model, more)[0] != 0:
