@@ -29,14 +29,14 @@
 #include "wick/error.h"
 
 namespace wick::fuzz {
-namespace {
-
-namespace fs = std::filesystem;
-
-std::string contents(const fs::path& path) {
+std::string contents(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
+
+namespace {
+
+namespace fs = std::filesystem;
 
 // Files of tests/fuzz/corpus/NAME, and of other tests' folders.
 std::vector<std::string> all_in(const std::string& where, const std::vector<std::string>& endings) {

@@ -1,6 +1,7 @@
 // Every file that Wick reads and that a stranger may have written, beside .wick itself.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct Format {
 };
 
 Span<const Format> formats();
+
+// All bytes of a file; none where there is no such file.
+std::string contents(const std::filesystem::path& path);
 
 // Where readers that take a path find the bytes.
 std::string file_of(const std::string& name, const std::string& bytes);

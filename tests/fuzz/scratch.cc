@@ -29,9 +29,12 @@ namespace fs = std::filesystem;
 }
 
 std::string make() {
-  char path[] = "/tmp/wick-fuzz-XXXXXX";
+  std::error_code none;
+  fs::path folder = fs::temp_directory_path(none);  // TMPDIR's
+  if (none) folder = "/tmp";
+  std::string path = (folder / "wick-fuzz-XXXXXX").string();
   int ends[2];
-  if (mkdtemp(path) == nullptr || pipe(ends) != 0) _exit(3);
+  if (mkdtemp(path.data()) == nullptr || pipe(ends) != 0) _exit(3);
   const pid_t pid = fork();
   if (pid < 0) _exit(3);
   if (pid == 0) {

@@ -71,6 +71,18 @@ TEST(Verify, TheFirstNodeOfAnotherModelIsNamedWithItsElement) {
                     ContainsRegex("tests=\"[0-9]+\" failures=\"6\"")));
 }
 
+TEST(Verify, SeveralSizesValuesAtTheEdgesAndOneSession) {
+  const std::string path = scratch() + "/verify_edges.onnx";
+  export_onnx(small_graph(), path);
+  const Ran r = wick({"verify", path, "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  const auto equal = rows(parse_json(r.out), "equal");
+  for (const char* sizes : {"[batch=1]", "[batch=3]", "[batch=7]", "[batch=33]", "[batch=3, ties]",
+                            "[batch=3, NaN and infinities]"})
+    EXPECT_THAT(equal, Contains("cpu threads=all " + std::string(sizes)));
+  EXPECT_THAT(equal, Contains("cpu threads=all, one session []"));
+}
+
 TEST(Verify, DigestsOfAFileAreChecked) {
   const std::string path = scratch() + "/digest.wick";
   std::string bytes = read_file(trained_run().wick);

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -54,6 +56,31 @@ TEST(ToolsLibrary, TheFirstNodeThatDiffersIsNamed) {
   EXPECT_GT(d.max_abs, 0);
   EXPECT_THAT(tool::first_difference(values_a, values_b, 0), StartsWith("FusedLinear fc ("));
   EXPECT_EQ(tool::first_difference(values_a, values_a, 0), "");
+}
+
+TEST(ToolsLibrary, SamplesOfEveryTypeHaveNumbers) {
+  for (DType dtype :
+       {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kI16, DType::kI32,
+        DType::kI64, DType::kU8, DType::kU16, DType::kU32, DType::kU64, DType::kBool}) {
+    ir::Graph g;
+    g.add_output("y", g.emit(OpId::kIdentity, {g.add_input("x", dtype, {64})}, "same"));
+    const tool::Model model = tool::Model::from_graph(g, false);
+    tool::Runner runner(model, {});
+    for (auto values :
+         {tool::SampleValues::kUniform, tool::SampleValues::kTies, tool::SampleValues::kSpecials}) {
+      const HostTensor x =
+          tool::sample_inputs(runner.session(), model.program(), {.values = values}).inputs[0];
+      double least = 0, most = 0;
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        least = std::min(least, element_as_double(x, i));
+        most = std::max(most, element_as_double(x, i));
+        if (values == tool::SampleValues::kTies && is_float(dtype)) {
+          EXPECT_EQ(std::round(element_as_double(x, i) * 2), element_as_double(x, i) * 2);
+        }
+      }
+      EXPECT_GT(most, least) << dtype_name(dtype);
+    }
+  }
 }
 
 TEST(ToolsLibrary, EveryNodeHasItsTime) {
