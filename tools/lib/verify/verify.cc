@@ -79,6 +79,7 @@ class Verifier {
       if (o_.onnxruntime && !s.not_finite) onnxruntime(s);
       if (!o_.old_library.empty()) old_library(s);
     }
+    if (o_.onnxruntime) fail_where_all_were_refused();
     if (samples_.size() > 1) one_session();
     for (const std::string& path : model_.made_of_it) {
       if (is_wick_file(path) && !digests(path)) continue;
@@ -402,6 +403,21 @@ class Verifier {
       if (r.first && !o_.repro.empty())
         repro_of_onnxruntime(model_.path, s.inputs, o_.tolerance, o_.repro, &r);
     }
+    add(std::move(r));
+  }
+
+  // It was asked for: where it looked at no sample, nobody has verified it.
+  void fail_where_all_were_refused() {
+    const VerifyRow* refused = nullptr;
+    for (const VerifyRow& r : report_.rows) {
+      if (r.target != "onnxruntime") continue;
+      if (r.verdict != Verdict::kSkipped) return;
+      refused = &r;
+    }
+    VerifyRow r = row("onnxruntime", "none");
+    r.verdict = Verdict::kFailed;
+    r.why = refused != nullptr ? "it took none of the samples: " + refused->why
+                               : "no sample of finite numbers was left";
     add(std::move(r));
   }
 
