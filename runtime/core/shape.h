@@ -56,11 +56,17 @@ class BasicShape {
 using Shape = BasicShape<int64_t>;
 using Strides = BasicShape<int64_t>;  // in elements
 
+// A caller's own view may have any dims until it is checked.
+constexpr int64_t saturated_product(int64_t a, int64_t b) {
+  int64_t r = 0;
+  return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
+}
+
 // 1 for rank 0. Dims are >= 0 and the product was checked to fit (checked_bytes) where the shape
 // was made.
 constexpr int64_t numel(const Shape& s) {
   int64_t n = 1;
-  for (int64_t d : s) n *= d;
+  for (int64_t d : s) n = saturated_product(n, d);
   return n;
 }
 
@@ -70,7 +76,7 @@ constexpr Strides contiguous_strides(const Shape& s) {
   int64_t step = 1;
   for (int i = s.rank() - 1; i >= 0; --i) {
     st[i] = step;
-    step *= s[i] > 0 ? s[i] : 1;
+    step = saturated_product(step, s[i] > 0 ? s[i] : 1);
   }
   return st;
 }

@@ -34,8 +34,8 @@ float every_sample(const Call& c, int64_t row, int64_t column) {
   const float bin_width = width / static_cast<float>(a.output_width);
   int64_t rows = a.sampling_ratio, columns = a.sampling_ratio;
   if (rows == 0) {
-    rows = std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin_height)));
-    columns = std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin_width)));
+    rows = bin_height > 0 ? static_cast<int64_t>(std::ceil(bin_height)) : 0;
+    columns = bin_width > 0 ? static_cast<int64_t>(std::ceil(bin_width)) : 0;
   }
   float result = 0;
   for (int64_t i = 0; i < rows; ++i) {

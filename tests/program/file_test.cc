@@ -22,7 +22,7 @@
 namespace wick {
 namespace {
 
-#ifdef WICK_TEST_EMULATED
+#if defined(WICK_TEST_EMULATED) || defined(__SANITIZE_ADDRESS__)
 constexpr bool kEmulated = true;
 #else
 constexpr bool kEmulated = false;
@@ -208,7 +208,9 @@ TEST(Files, SizesThatChangeMeanwhile) {
 }
 
 TEST(Files, MappingsThatAreRefused) {
-  if (kEmulated) GTEST_SKIP() << "limits of addresses and signals that wait are the emulator's";
+  if (kEmulated)
+    GTEST_SKIP()
+        << "limits of addresses and signals that wait are the emulator's or the sanitizer's";
   EXPECT_EQ(end_of([] {
               const TempFile f(kMany);
               const rlimit none{1 << 20, 1 << 20};  // of addresses: what is there stays
@@ -398,7 +400,9 @@ TEST(Guard, FaultsOfOthersAreTheHosts) {
 // What the guard does with a signal, called as the kernel would call it, so that the process goes
 // on: without a handler of the host's the next one ends it.
 TEST(Guard, WithoutAHandlerTheNextSignalEnds) {
-  if (kEmulated) GTEST_SKIP() << "limits of addresses and signals that wait are the emulator's";
+  if (kEmulated)
+    GTEST_SKIP()
+        << "limits of addresses and signals that wait are the emulator's or the sanitizer's";
   for (void (*host)(int) : {SIG_DFL, SIG_IGN}) {
     for (bool fault : {true, false}) {
       const int ended = end_with([host](struct sigaction& a) { a.sa_handler = host; },
@@ -450,7 +454,9 @@ TEST(Guard, TheHostsFlagsAreKept) {
 
 // A page of zeros that the kernel refuses: the fault is the host's.
 TEST(Guard, APageThatCannotBeMended) {
-  if (kEmulated) GTEST_SKIP() << "limits of addresses and signals that wait are the emulator's";
+  if (kEmulated)
+    GTEST_SKIP()
+        << "limits of addresses and signals that wait are the emulator's or the sanitizer's";
   EXPECT_EQ(end_with(
                 [](struct sigaction& a) {
                   a.sa_sigaction = with_info;
