@@ -119,26 +119,34 @@ void Value::set_small(int64_t i, double v) {
   throw std::invalid_argument("no such value");
 }
 
+// As the machine converts: what no int64 has becomes its least, where C++ leaves it open.
+static int64_t whole(double v) {
+  return v >= -0x1p63 && v < 0x1p63 ? static_cast<int64_t>(v) : INT64_MIN;
+}
+static uint64_t natural(double v) {
+  return v >= 0x1p63 && v < 0x1p64 ? static_cast<uint64_t>(v) : static_cast<uint64_t>(whole(v));
+}
+
 void Value::set(int64_t i, double v) {
   void* p = view_.data;
   switch (view_.dtype) {
     case DType::kF32: static_cast<float*>(p)[i] = static_cast<float>(v); break;
     case DType::kF64: static_cast<double*>(p)[i] = v; break;
-    case DType::kI64: static_cast<int64_t*>(p)[i] = static_cast<int64_t>(v); break;
-    case DType::kI32: static_cast<int32_t*>(p)[i] = static_cast<int32_t>(v); break;
-    case DType::kI16: static_cast<int16_t*>(p)[i] = static_cast<int16_t>(v); break;
-    case DType::kI8: static_cast<int8_t*>(p)[i] = static_cast<int8_t>(v); break;
+    case DType::kI64: static_cast<int64_t*>(p)[i] = whole(v); break;
+    case DType::kI32: static_cast<int32_t*>(p)[i] = static_cast<int32_t>(whole(v)); break;
+    case DType::kI16: static_cast<int16_t*>(p)[i] = static_cast<int16_t>(whole(v)); break;
+    case DType::kI8: static_cast<int8_t*>(p)[i] = static_cast<int8_t>(whole(v)); break;
     case DType::kSequence:
     case DType::kOptional:
     case DType::kOptionalSequence:
     // -1 is every bit
-    case DType::kU8: static_cast<uint8_t*>(p)[i] = static_cast<uint8_t>(static_cast<int>(v)); break;
+    case DType::kU8: static_cast<uint8_t*>(p)[i] = static_cast<uint8_t>(whole(v)); break;
     case DType::kBool: static_cast<uint8_t*>(p)[i] = v > 0; break;
     case DType::kF16: static_cast<Half*>(p)[i] = Half(static_cast<float>(v)); break;
     case DType::kBF16: static_cast<BFloat16*>(p)[i] = BFloat16(static_cast<float>(v)); break;
-    case DType::kU16: static_cast<uint16_t*>(p)[i] = static_cast<uint16_t>(v); break;
-    case DType::kU32: static_cast<uint32_t*>(p)[i] = static_cast<uint32_t>(v); break;
-    case DType::kU64: static_cast<uint64_t*>(p)[i] = static_cast<uint64_t>(v); break;
+    case DType::kU16: static_cast<uint16_t*>(p)[i] = static_cast<uint16_t>(whole(v)); break;
+    case DType::kU32: static_cast<uint32_t*>(p)[i] = static_cast<uint32_t>(whole(v)); break;
+    case DType::kU64: static_cast<uint64_t*>(p)[i] = natural(v); break;
     default: set_small(i, v); break;
   }
 }

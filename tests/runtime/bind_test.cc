@@ -106,7 +106,7 @@ TEST(Bind, ASymbolIsOneSize) {
 
 // Sequences of strings, and optionals that say something else than they hold.
 TEST(Bind, PackedValuesThatAreNotSound) {
-  alignas(8) char place[256];
+  alignas(8) char place[1024];
   auto packed = [&](DType dtype, bool present, std::vector<TensorView> elements, DType kind) {
     PackedSize size(static_cast<int64_t>(elements.size()));
     for (const TensorView& v : elements) EXPECT_TRUE(size.add(dtype, v.shape).ok());
