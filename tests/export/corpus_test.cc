@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -164,6 +165,37 @@ TEST(ConvTransposeCapture, IsOneNodeWithItsBias) {
         EXPECT_EQ(n.inputs.size(), 3u);
       }
       EXPECT_EQ(nodes, 1);
+    }
+  }
+}
+
+// A size of 0 is an empty dimension in a new shape, not ONNX's "copy": with ranges in the .wick
+// file, which a session holds, and without them in an ONNX file.
+TEST(ReshapeCapture, SizesOfZeroAreEmpty) {
+  const std::vector<Program> all = form_programs();
+  const auto fold = std::find_if(all.begin(), all.end(),
+                                 [](const Program& p) { return p.name == "fold_and_unfold"; });
+  ASSERT_NE(fold, all.end());
+  const int64_t sizes[][3] = {{0, 2, 8}, {2, 0, 8}, {0, 0, 8}, {2, 3, 8}};
+  for (int64_t least : {0, 1}) {
+    const ir::Graph graph = capture_call(
+        *fold->module, {{"x", randn({2, 3, 8}), {{0, "batch", least}, {1, "time", least}}}},
+        fold->call);
+    for (int64_t opset : {13, 17}) {
+      const std::vector<uint8_t> onnx = onnx_bytes(graph, QuantizedForm::kOperators, opset);
+      if (opset == 13 && least == 1)
+        continue;  // which has no word for it, and no size to say it of
+      const std::vector<uint8_t> file =
+          compile_program(import_onnx_bytes({onnx.data(), onnx.size()}));
+      auto loaded = wick::Program::load(Span<const uint8_t>(file));
+      ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+      auto session = Session::create(**loaded);
+      ASSERT_TRUE(session.ok()) << session.status().message();
+      for (const auto& size : sizes) {
+        const HostTensor x = host_copy(randn({size[0], size[1], size[2]}));
+        const std::vector<HostTensor> y = run_session(**session, {x});
+        EXPECT_EQ(y.at(0).shape(), x.shape()) << "opset " << opset << ", least " << least;
+      }
     }
   }
 }

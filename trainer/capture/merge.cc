@@ -468,6 +468,15 @@ class Merge {
     return true;
   }
 
+  // A shape says allowzero where one of its sizes is 0: what is true of one run is of all.
+  static bool takes_zeros(const AttrField& f, const std::vector<const AnyAttrs*>& attrs,
+                          Call* call) {
+    if (call->op != OpId::kReshape || std::string_view(f.name) != "allowzero") return false;
+    for (const AnyAttrs* a : attrs)
+      if (a->as<ReshapeAttrs>().allowzero != 0) call->attrs = *a;
+    return true;
+  }
+
   void step(size_t i) {
     const ir::Node& x = *steps_[0].nodes[i];
     if (!x.regions.empty()) return control(x, i);
@@ -486,7 +495,8 @@ class Merge {
       size_t other = 0;
       for (size_t r = 1; r < runs_.size() && other == 0; ++r)
         other = field_text(f, *attrs[r]) == was ? 0 : r;
-      if (other == 0 || varied_field(f, attrs, solver_, &call)) continue;
+      if (other == 0 || varied_field(f, attrs, solver_, &call) || takes_zeros(f, attrs, &call))
+        continue;
       fail(other, fmt::format("{}: {} is baked in, it was {} and {} {}", where(x), f.name, was,
                               field_text(f, *attrs[other]), both(other)));
     }

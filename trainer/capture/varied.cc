@@ -83,6 +83,13 @@ std::optional<DimList> shape_of_numbers(const std::vector<SymDim>& shape, bool c
   return dims;
 }
 
+// A size that is 0 in a run is an empty dimension then, not ONNX's "copy"; beside a -1, or a 0 that
+// does copy, ONNX cannot say so.
+bool takes_zeros(const std::vector<SymDim>& shape) {
+  return std::none_of(shape.begin(), shape.end(),
+                      [](const SymDim& d) { return d.known() && d.constant() <= 0; });
+}
+
 // A bound of a slice counted from the end, or "to the end".
 std::optional<int64_t> from_the_end(const SymDim& bound, const SymDim& extent, bool end) {
   if (bound.known()) return bound.constant();
@@ -550,7 +557,9 @@ ir::NodeId add_call(const Call& call, int outputs, const std::string& name, Size
     const size_t slot = input_of(call.op, field);
     if (inputs.size() <= slot) inputs.resize(slot + 1, ir::kNoValue);
     inputs[slot] = sizes.list(list);
-    if (call.op == OpId::kReshape) attrs = AnyAttrs::of(ReshapeAttrs{{}, copies ? 0 : 1});
+    if (call.op == OpId::kReshape) {
+      attrs = AnyAttrs::of(ReshapeAttrs{{}, !copies || takes_zeros(list) ? 1 : 0});
+    }
     if (call.op == OpId::kExpand) attrs = AnyAttrs::of(ShapeAttrs{});
   }
   return g.add_node(call.op, attrs, std::move(inputs), outputs, name);

@@ -283,6 +283,15 @@ void find_shuffles(FormFinder& f) {
   }
 }
 
+// Whether some size within its bounds makes a 0 of the shape: else "allowzero" says nothing, which
+// opset 14 began.
+static bool may_hold_zero(const WriteCtx& c, const ReshapeAttrs& a) {
+  const auto is_zero = [](const SymDim& d) { return d.min() <= 0 && d.max() >= 0; };
+  if (!c.has(1)) return std::any_of(a.shape.span().begin(), a.shape.span().end(), is_zero);
+  const Value& shape = c.g.value(c.node.inputs[1]);
+  return !shape.has_elements || std::any_of(shape.elements.begin(), shape.elements.end(), is_zero);
+}
+
 WICK_READ(DepthToSpace, read_depth_to_space);
 WICK_READ(SpaceToDepth, read_space_to_depth);
 
@@ -290,7 +299,9 @@ WICK_ONNX_ROW(Reshape, [](WriteCtx& c) {
   const auto& a = c.as<ReshapeAttrs>();
   NodeProto& n =
       c.add("Reshape", {c.in(0), c.has(1) ? c.in(1) : c.ints(a.shape.span())}, {c.out(0)});
-  if (a.allowzero != 0) set_int(n, "allowzero", 1);
+  if (a.allowzero == 0 || (c.opset() < 14 && !may_hold_zero(c, a))) return;
+  c.need(14);
+  set_int(n, "allowzero", 1);
 });
 WICK_ONNX_ROW(Flatten,
               [](WriteCtx& c) { set_int(c.same("Flatten"), "axis", c.as<AxisAttrs>().axis); });

@@ -1,5 +1,6 @@
 // ONNX has no scatter by slices and no strides: both are a Gather by constant numbers, or, where a
 // size is not known, a Concat.
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -96,7 +97,11 @@ int64_t elements(WriteCtx& c, Span<const int64_t> sizes) {
 std::string reshaped(WriteCtx& c, const std::string& x, Span<const int64_t> shape,
                      std::string out = {}) {
   if (out.empty()) out = c.fresh();
-  set_int(c.add("Reshape", {x, c.ints(shape)}, {out}), "allowzero", shape.size() > 1 ? 1 : 0);
+  NodeProto& n = c.add("Reshape", {x, c.ints(shape)}, {out});
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
+    c.need(14);
+    set_int(n, "allowzero", 1);
+  }
   return out;
 }
 
