@@ -307,9 +307,9 @@ bool lying_attribute(HostileCase& c, Dice& dice) {
     }
     case 2: a->set_ref_attr_name("nowhere"); break;
     default: {
-      AttributeProto* other = some_attribute(c, dice);
+      const AttributeProto* other = some_attribute(c, dice);  // of a node that may have none
       std::string name = a->name();
-      AttributeProto copy = *other;
+      const AttributeProto copy = other != nullptr ? *other : *a;
       *a = copy;
       a->set_name(name);
     }
