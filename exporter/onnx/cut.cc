@@ -46,7 +46,31 @@ ModelProto read_model(const std::string& path) {
   return model;
 }
 
+std::string random_op(const GraphProto& g) {
+  static const std::set<std::string> kDraw = {"RandomNormal",  "RandomNormalLike",
+                                              "RandomUniform", "RandomUniformLike",
+                                              "Bernoulli",     "Multinomial"};
+  for (const NodeProto& n : g.node()) {
+    const bool trains = n.op_type() == "Dropout" && n.input_size() > 2 && !n.input(2).empty();
+    if (trains || kDraw.count(n.op_type()) != 0) return n.op_type();
+    for (const auto& a : n.attribute()) {
+      if (std::string inside = a.has_g() ? random_op(a.g()) : ""; !inside.empty()) return inside;
+    }
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string onnx_random_op(const std::string& path) {
+  const ModelProto model = read_model(path);
+  for (const auto& f : model.functions()) {
+    GraphProto body;
+    *body.mutable_node() = f.node();
+    if (std::string inside = random_op(body); !inside.empty()) return inside;
+  }
+  return random_op(model.graph());
+}
 
 OnnxCut cut_onnx(const std::string& path, const std::string& out, const std::string& value,
                  size_t nodes, const std::map<std::string, HostTensor>& values) {

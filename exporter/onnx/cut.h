@@ -21,4 +21,8 @@ struct OnnxCut {
 OnnxCut cut_onnx(const std::string& path, const std::string& out, const std::string& value,
                  size_t nodes, const std::map<std::string, HostTensor>& values);
 
+// The first operator of the file whose numbers every runtime draws for itself ("RandomNormal"); "":
+// none does.
+std::string onnx_random_op(const std::string& path);
+
 }  // namespace wick

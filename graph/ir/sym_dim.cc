@@ -323,7 +323,9 @@ class DimParser {
   }
 
  private:
-  [[noreturn]] void fail() const { throw Error("cannot read the dimension \"" + text_ + "\""); }
+  [[noreturn]] void fail() const {
+    throw Error("cannot read the dimension \"" + text_.substr(0, 200) + "\"");
+  }
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void expect(char c) {
     if (peek() != c) fail();

@@ -27,7 +27,9 @@ Status ProgramReader::read(const FileBytes& bytes) {
   check_segments_ = options_.verify_digests || bytes.check;
   if (check_segments_ && p_.has_digest_) {
     WICK_TRY(check_file_digest(bytes));
-    check_segments_ = false;  // their bytes are the file's
+    // Their bytes are the file's. Who asks also hears of a digest of the weights alone that is
+    // another file's.
+    check_segments_ = options_.verify_digests;
   }
   WICK_TRY(read_table(bytes.table));
   if (header_.segments_bytes != 0)

@@ -11,7 +11,7 @@ OpInput values_for(Dice& dice, DType dtype, const Shape& shape) {
   one.shape = shape;
   const bool hostile = dice.one_in(4);
   for (int k = 1 + dice.below(9); k > 0; --k) {
-    one.values.push_back(dtype == DType::kBool ? dice.below(hostile ? 256 : 2)
+    one.values.push_back(dtype == DType::kBool ? dice.below(dice.one_in(64) ? 256 : 2)
                          : !hostile            ? dice.below(7) - 2
                          : is_float(dtype)     ? hostile_real(dice)
                                                : static_cast<double>(hostile_int(dice)));

@@ -118,7 +118,7 @@ void hostile_values(OpCase& c, Dice& dice) {
   const bool all = dice.one_in(4);
   const double value = is_container(in->dtype)     ? dice.below(256)
                        : is_float(in->dtype)       ? hostile_real(dice)
-                       : in->dtype == DType::kBool ? dice.below(256)
+                       : in->dtype == DType::kBool ? dice.below(dice.one_in(8) ? 256 : 2)
                                                    : static_cast<double>(hostile_int(dice));
   for (int k = 1 + dice.below(3); k > 0; --k) dice.of(in->values) = value;
   if (all) std::fill(in->values.begin(), in->values.end(), value);

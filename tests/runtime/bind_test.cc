@@ -81,6 +81,26 @@ TEST(Bind, InputsThatNobodyCanRead) {
   }
 }
 
+// Kernels read a bool as C++ does: 3 and 5 are as true as 1, but Xor found them to differ, and a
+// device's Not made 2 of 3.
+TEST(Bind, BoolsAreZeroOrOne) {
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kBool, {3}), y = p.value("y", DType::kBool, {3});
+  p.node(OpId::kNot, {x}, {y});
+  p.entry("main", {x}, {y});
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  uint8_t mask[] = {1, 0, 255};
+  const TensorView in(mask, DType::kBool, {3});
+  TensorView out;
+  EXPECT_STREQ(session->run(Span<const TensorView>(&in, 1), {&out, 1}).message(),
+               "input x: byte 2 of its bools is 255, not 0 or 1");
+  mask[2] = 1;
+  ASSERT_TRUE(session->run(Span<const TensorView>(&in, 1), {&out, 1}).ok());
+  EXPECT_EQ(out.as<uint8_t>()[1], 1);
+  EXPECT_EQ(out.as<uint8_t>()[2], 0);
+}
+
 TEST(Bind, OutputsOfAnotherForm) {
   auto l = load(test::mlp());
   auto session = open(*l.program);

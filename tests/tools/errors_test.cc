@@ -202,7 +202,7 @@ TEST(Onnx, EveryUnknownOperatorIsListed) {
       "  Frobnicate 'd': ONNX's default domain has no operator of this name; `wick ops --onnx` "
       "lists "
       "those that there are\n"
-      "Replace them before exporting, or cut the model where they begin; `wick ops` lists what "
+      "  Replace them before exporting, or cut the model where they begin; `wick ops` lists what "
       "there "
       "is.\n";
   EXPECT_EQ(failure({"run", path, "-i", "x.npy"}), said);

@@ -71,6 +71,78 @@ TEST(Verify, TheFirstNodeOfAnotherModelIsNamedWithItsElement) {
                     ContainsRegex("tests=\"[0-9]+\" failures=\"6\"")));
 }
 
+// Its names are others, its outputs are others, it takes none of the samples, its class promises
+// nothing: each was equal.
+TEST(Verify, AnotherModelIsNoFileOfIt) {
+  const std::string a = scratch() + "/made_a.onnx";
+  export_onnx(small_graph(), a);
+  const auto differs = [&](const ir::Graph& g, NumericsClass numerics, const std::string& why) {
+    const std::string b = scratch() + "/made_b.wick";
+    ProgramInfo info;
+    info.numerics = numerics;
+    write_program(g, b, info);
+    const Ran r = wick({"verify", a, b, "--json"});
+    EXPECT_EQ(r.code, 3) << why << r.err;
+    EXPECT_THAT(r.out, HasSubstr(why));
+  };
+  ir::Graph renamed = small_graph(0.25f);
+  for (size_t i = 0; i < renamed.node_count(); ++i) {
+    for (ir::ValueId v : renamed.node(static_cast<ir::NodeId>(i)).outputs)
+      renamed.value(v).name.clear();
+  }
+  differs(renamed, NumericsClass::kExact, "should be");
+  differs(small_graph(-40), NumericsClass::kApproximates, "is another model's");
+  ir::Graph more = small_graph();
+  more.add_output("middle", more.node(ir::NodeId(1)).outputs[0]);
+  differs(more, NumericsClass::kExact, "its outputs are y, middle, the model's y");
+  const std::string near = scratch() + "/made_near.wick";
+  ProgramInfo info;
+  info.numerics = NumericsClass::kApproximates;
+  write_program(small_graph(0.01f), near, info);
+  const Ran close = wick({"verify", a, near, "--json"});
+  EXPECT_EQ(close.code, 0) << close.err;
+  EXPECT_EQ(parse_json(close.out).at("verdict"), "close");
+  EXPECT_THAT(rows(parse_json(close.out), "close"), Contains("made_near.wick, outputs []"));
+  const Ran strict = wick({"verify", a, near, "--class", "reassociates"});
+  EXPECT_EQ(strict.code, 3);
+  EXPECT_THAT(strict.out, HasSubstr("its class is approximates, a looser one than was asked for"));
+  // The batch is 5 and nothing else.
+  ir::Graph fixed;
+  const ir::ValueId x = fixed.add_input("x", DType::kF32, {SymDim(5), SymDim(3)});
+  fixed.add_output("y", fixed.emit(OpId::kRelu, {x}, "y"));
+  const std::string five = scratch() + "/made_five.onnx";
+  export_onnx(fixed, five);
+  const Ran none = wick({"verify", a, five});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("takes none of the samples"));
+}
+
+TEST(Verify, PagesSayWhatFailedAndFormsTakeNoneOfThem) {
+  const std::string page = scratch() + "/old.xml", bad = scratch() + "/bad.onnx";
+  write_file(page, "an older page");
+  write_file(bad, "no model");
+  EXPECT_EQ(wick({"verify", bad, "--junit", page}).code, 1);
+  EXPECT_THAT(read_file(page), AllOf(HasSubstr("errors=\"1\""), HasSubstr("bad.onnx")));
+  EXPECT_EQ(wick({"verify", trained_run().wick, "--outputs", "--junit", page}).code, 2);
+  EXPECT_EQ(wick({"verify", trained_run().wick, "--limit", "3"}).code, 2);
+}
+
+TEST(Verify, NamesAreNoLinesOfOurs) {
+  ir::Graph g = small_graph();
+  g.value(g.node(ir::NodeId(1)).outputs[0]).name = "h\n::error::forged";
+  const std::string path = scratch() + "/lines.onnx", made = scratch() + "/lines_b.onnx";
+  export_onnx(g, path);
+  ir::Graph other = small_graph(0, OpId::kAbs);
+  other.value(other.node(ir::NodeId(1)).outputs[0]).name = "h\n::error::forged";
+  export_onnx(other, made);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"verify", path, made}, {"inspect", path, "--values"}}) {
+    const Ran r = wick(words);
+    EXPECT_THAT(r.out + r.err, HasSubstr("h\\n::error"));
+    EXPECT_THAT(r.out + r.err, Not(HasSubstr("\n::error"))) << words[0];
+  }
+}
+
 TEST(Verify, SeveralSizesValuesAtTheEdgesAndOneSession) {
   const std::string path = scratch() + "/verify_edges.onnx";
   export_onnx(small_graph(), path);

@@ -152,7 +152,14 @@ class Numbers {
   }
   template <class T>
   void floats(HostTensor* t) {
-    for (int64_t k = 0; k < t->numel(); ++k) t->as<T>()[k] = static_cast<T>(real());
+    const int64_t n = t->numel();
+    for (int64_t k = 0; k < n; ++k) t->as<T>()[k] = static_cast<T>(real());
+    if (values_ != SampleValues::kSpecials) return;
+    // Of few elements none may have come. The last ones, so that rows before them stay finite.
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    constexpr float kOf[] = {std::numeric_limits<float>::quiet_NaN(), kInf, -kInf};
+    for (int64_t k = 0; k < std::min<int64_t>(n, 3); ++k)
+      t->as<T>()[n - 1 - k] = static_cast<T>(kOf[k]);
   }
   template <class T>
   void integers(HostTensor* t, float count) {

@@ -20,6 +20,13 @@ std::string shell_quote(const std::string& text) {
   return q + "'";
 }
 
+std::string one_line(const std::string& text) {
+  std::string out;
+  for (char c : text)
+    out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : std::string(1, c);
+  return out;
+}
+
 void write_text(const std::string& path, const std::string& text) {
   check_status(write_file_atomically(path.c_str(), text.data(), text.size()));
 }

@@ -8,6 +8,7 @@
 #include "graph/ir/infer.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/model.h"
+#include "tools/lib/text.h"
 #include "tools/wick/command.h"
 #include "tools/wick/inspect_page.h"
 #include "tools/wick/page_data.h"
@@ -78,7 +79,7 @@ void print_values(const InspectCommand& c) {
       if (value.name.empty()) continue;
       const std::string op = is_custom(n.op) ? "custom" : op_info(n.op)->name;
       doc.push_back({{"name", value.name}, {"op", op}, {"type", ir::type_text(value)}});
-      if (!c.json) fmt::print("{}  {}  {}\n", value.name, op, ir::type_text(value));
+      if (!c.json) fmt::print("{}  {}  {}\n", one_line(value.name), op, ir::type_text(value));
     }
   }
   if (c.json) print_json(doc);
@@ -152,9 +153,19 @@ constexpr std::pair<const char*, const char*> kOrigins[] = {
     {"wick.data_sha256", "training data sha256"},
     {"wick.passes", "passes "}};
 
+// With every text on one line.
+nlohmann::json lines_of(nlohmann::json doc) {
+  for (nlohmann::json& part : doc)
+    part = part.is_string()       ? nlohmann::json(one_line(part.get<std::string>()))
+           : part.is_structured() ? lines_of(std::move(part))
+                                  : part;
+  return doc;
+}
+
 // What --json gives, as lines.
 void print_model(const InspectCommand& c, const Model& model, const ir::LowerReport& lowered,
-                 const nlohmann::json& doc, const Counts& steps) {
+                 const nlohmann::json& whole, const Counts& steps) {
+  const nlohmann::json doc = lines_of(whole);
   const Program& p = model.program();
   fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
              p.weight_bytes(), doc["constant_elements"].get<uint64_t>(),
@@ -172,11 +183,11 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   for (const auto& [op, n] : steps) fmt::print(" {} x{}", op, n);
   print_origins(doc["nodes"]);
   for (const CustomOpDef& op : p.custom_ops()) {
-    fmt::print("\n  custom  {} version {}{}", custom_op_name(op.domain, op.name).text, op.version,
-               op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");
+    fmt::print("\n  custom  {} version {}{}", one_line(custom_op_name(op.domain, op.name).text),
+               op.version, op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");
   }
   for (const ir::StayedFloat& s : lowered.stayed)
-    fmt::print("\n  float   {} '{}': {}", s.op, s.name, s.reason);
+    fmt::print("\n  float   {} '{}': {}", s.op, one_line(s.name), s.reason);
   const nlohmann::json& origin = doc["provenance"];
   fmt::print("\n  {}numerics {}\n  weights sha256 {}\n", origin_text(origin),
              origin["numerics"].get<std::string>(), origin["weights_sha256"].get<std::string>());
@@ -184,13 +195,13 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
     fmt::print("  file sha256 {}\n", origin["file_sha256"].get<std::string>());
   for (const auto& [key, what] : kOrigins) {
     const char* value = p.find_metadata(key);
-    if (value != nullptr) fmt::print("  {} {}\n", what, value);
+    if (value != nullptr) fmt::print("  {} {}\n", what, one_line(value));
   }
   if (p.entries()[0].growing)
     fmt::print("  growing: some sizes depend on data without a bound, runs may allocate\n");
   if (p.labels().empty()) return;
   fmt::print("  labels  ");
-  for (const char* label : p.labels()) fmt::print("{}; ", label);
+  for (const char* label : p.labels()) fmt::print("{}; ", one_line(label));
   fmt::print("\n");
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -46,6 +47,8 @@ int main(int argc, char** argv) {
   void* frame = nullptr;
   (void)backtrace(&frame, 1);
   open_standard_streams();
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // a file over the shell's limit is an error of write(), which cleans up
   guard_output();
   const int code = run_wick(argc, argv);
   return end_output() ? code : std::max(code, kFailed);

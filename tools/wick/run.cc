@@ -91,7 +91,7 @@ void run(const RunCommand& c) {
          {"label", top_label(model.program(), outputs[i])}});
     if (file.empty()) document.back()["values"] = preview_json(outputs[i]);
     if (!c.json) {
-      fmt::print("{} {}{}{}{}\n", name, dtype_name(outputs[i].dtype()),
+      fmt::print("{} {}{}{}{}\n", one_line(name), dtype_name(outputs[i].dtype()),
                  to_text(outputs[i].shape()).text, file.empty() ? "" : " -> " + file,
                  top_label(model.program(), outputs[i]).empty()
                      ? ""

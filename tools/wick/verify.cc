@@ -55,6 +55,23 @@ VerifyReport verify_all(const VerifyCommand& c) {
                       [&](const VerifyRow& row) { fmt::print(lines, "{}\n", line_of(row)); });
 }
 
+// What another form has no use for is a mistake, not left out in silence.
+void refuse_unused(const VerifyCommand& c) {
+  const bool other = c.test_set || c.outputs;
+  const auto refuse = [](bool given, const char* option, const char* why) {
+    if (given) wrong_usage(option, why);
+  };
+  const char* plain = "is not for --outputs and --test-set";
+  refuse(other && !c.junit.empty(), "--junit", plain);
+  refuse(other && !c.html.empty(), "--html", plain);
+  refuse(other && !c.baseline.empty(), "--baseline", plain);
+  refuse(other && !c.options.repro.empty(), "--repro", plain);
+  refuse(other && !c.options.old_library.empty(), "--old", plain);
+  refuse(!c.test_set && c.limit != 0, "--limit", "is for --test-set");
+  refuse(!c.test_set && !c.data.empty(), "--test-data", "is for --test-set");
+  refuse(!c.test_set && !c.out.empty(), "--out", "is for --test-set");
+}
+
 void forms(const VerifyCommand& c) {
   if (c.test_set) {
     if (c.models.size() != 1 || !is_run(c.models[0]))
@@ -70,21 +87,45 @@ void forms(const VerifyCommand& c) {
            c.options.lower_qdq, false, false});
 }
 
+// The pages that were asked for. Written also where nothing could be verified: one of an earlier
+// day would pass for this day's.
+void write_pages(const VerifyCommand& c, const VerifyReport& report,
+                 const nlohmann::json& document) {
+  if (!c.junit.empty()) write_text(c.junit, junit_of(report));
+  if (!c.html.empty()) write_text(c.html, verify_page(document));
+}
+
+VerifyReport verified_or_pages(const VerifyCommand& c) {
+  try {
+    return verify_all(c);
+  } catch (const std::exception& e) {
+    VerifyReport failed;
+    VerifyRow r;
+    r.model = c.models[0];
+    r.target = "verify";
+    r.verdict = Verdict::kFailed;
+    r.why = e.what();
+    failed.rows.push_back(r);
+    write_pages(c, failed, json_of(failed, c.models));
+    throw;
+  }
+}
+
 void verify(VerifyCommand& c) {
+  refuse_unused(c);
   if (c.test_set || c.outputs) return forms(c);
   if (c.update && c.baseline.empty()) wrong_usage("--update", "needs --baseline");
   c.options.onnxruntime = c.against == "onnxruntime";
   c.options.passes = !c.no_passes;
   if (c.batch) c.options.sizes = {*c.batch};
-  VerifyReport report = verify_all(c);
+  VerifyReport report = verified_or_pages(c);
   const size_t shown = report.rows.size();
   if (!c.baseline.empty()) apply_baseline(c.baseline, c.update, &report);
   std::FILE* lines = c.json ? stderr : stdout;
   for (size_t i = shown; i < report.rows.size(); ++i)
     fmt::print(lines, "{}\n", line_of(report.rows[i]));
   const nlohmann::json document = json_of(report, c.models);
-  if (!c.junit.empty()) write_text(c.junit, junit_of(report));
-  if (!c.html.empty()) write_text(c.html, verify_page(document));
+  write_pages(c, report, document);
   if (c.json) print_json(document);
   fmt::print(lines, "{}\n", document.at("verdict").get<std::string>());
   if (report.any(Verdict::kDiffers)) throw Differs{};
@@ -115,6 +156,16 @@ void add_verify(CommandLine& app) {
   command.add_option("--batch", c->batch, "one size for all that are free").at_least(0);
   command.add_option("--input,--data", c->options.files,
                      "[name=]array.npy, one an input, instead of pseudo-random ones");
+  command
+      .add_option_function<std::string>(
+          "--class",
+          [c](const std::string& name) {
+            c->options.loosest = name == "exact"          ? NumericsClass::kExact
+                                 : name == "reassociates" ? NumericsClass::kReassociates
+                                                          : NumericsClass::kApproximates;
+          },
+          "the loosest class that a further model may state (default: approximates)")
+      .one_of({"exact", "reassociates", "approximates"});
   command.add_flag("--no-passes", c->no_passes, "do not look at each pass by itself");
   command
       .add_option("--against", c->against, "onnxruntime: every tensor of the ONNX file beside it")

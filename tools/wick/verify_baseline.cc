@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -106,6 +107,16 @@ struct Golden {
       now.verdict = VerifyRow::Verdict::kDiffers;
       now.first = f;
       break;
+    }
+    for (const auto& [name, golden] : known->items()) {
+      const bool there = std::any_of(r.outputs.begin(), r.outputs.end(),
+                                     [&](const auto& o) { return o.first == name; });
+      if (there || now.first) continue;
+      now.verdict = VerifyRow::Verdict::kDiffers;
+      now.first = FirstDifference{};
+      now.first->node = "output";
+      now.first->value = name;
+      now.first->why = "the baseline has it, the model no longer";
     }
     return now;
   }

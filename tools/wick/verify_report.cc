@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/lib/text.h"
+
 namespace wick::tool {
 namespace {
 
@@ -49,6 +51,7 @@ nlohmann::json json_of(const VerifyReport& report, const std::vector<std::string
   }
   const char* verdict = report.any(Verdict::kDiffers)  ? "differs"
                         : report.any(Verdict::kFailed) ? "failed"
+                        : report.any(Verdict::kClose)  ? "close"
                                                        : "equal";
   return {{"wick", WICK_VERSION}, {"models", models}, {"verdict", verdict}, {"rows", rows}};
 }
@@ -61,6 +64,7 @@ std::string junit_of(const VerifyReport& report) {
         fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(r.model), xml(name_of(r)));
     const std::string text = r.first ? r.first->text() : r.why;
     switch (r.verdict) {
+      case Verdict::kClose:
       case Verdict::kEqual: cases += "/>\n"; continue;
       case Verdict::kSkipped:
         ++skipped;
@@ -92,7 +96,8 @@ std::string line_of(const VerifyRow& row) {
     line += fmt::format("{} values", row.values);
   if (row.first) line += row.first->text();
   if (!row.why.empty()) line += row.why;
-  if (!row.repro.empty()) line += fmt::format("\n        shown by {}", row.repro);
+  line = one_line(line);
+  if (!row.repro.empty()) line += "\n        shown by " + one_line(row.repro);
   return line;
 }
 

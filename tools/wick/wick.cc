@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -22,6 +23,22 @@ std::string without_source_line(std::string text) {
   bool source = file.ends_with(".cc") || file.ends_with(".h");
   if (source && line.find_first_not_of("0123456789") == std::string::npos) text.resize(open);
   return text;
+}
+
+// The lines behind a message's first: what a name of a file holds looks like no line of ours, and
+// is no command to a CI that reads them ("::error::", "##[error]").
+std::string indented(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    out += text[at];
+    if (text[at] != '\n') continue;
+    const size_t word = std::min(text.find_first_not_of(" \t\r", at + 1), text.size());
+    if (text.compare(word, 2, "::") == 0 || text.compare(word, 3, "##[") == 0)
+      out += "  | ";
+    else if (word == at + 1)
+      out += "  ";
+  }
+  return out;
 }
 
 }  // namespace
@@ -65,7 +82,8 @@ int run_wick(int argc, char** argv) {
     (void)!write(STDERR_FILENO, text, strlen(text));
     return kFailed;
   } catch (const std::exception& failed) {
-    fmt::print(stderr, "wick: {}\n", without_source_line(failed.what()));
+    const std::string text = indented(without_source_line(failed.what()));
+    fmt::print(stderr, "wick: {}\n", text);
     return kFailed;
   }
 }

@@ -83,7 +83,7 @@ enum {
   WICK_INT32 = 6,
   WICK_INT64 = 7,
   WICK_STRING = 8, /* elements are wick_string */
-  WICK_BOOL = 9,
+  WICK_BOOL = 9,   /* a byte, 0 or 1: an input of other bytes is WICK_INVALID_ARGUMENT */
   WICK_FLOAT16 = 10,
   WICK_FLOAT64 = 11,
   WICK_BFLOAT16 = 16,

@@ -31,6 +31,9 @@ Status run_conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
 Status run_bit_cast(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                     const void*) {
   copy_strided(in[0], TensorView(out[0].data, in[0].dtype, in[0].shape));
+  // A bool has no other bits than 0 and 1: whatever reads one counts on it.
+  for (int64_t i = 0, n = out[0].dtype == DType::kBool ? out[0].numel() : 0; i < n; ++i)
+    out[0].as<uint8_t>()[i] = out[0].as<uint8_t>()[i] != 0 ? 1 : 0;
   return {};
 }
 

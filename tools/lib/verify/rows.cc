@@ -54,6 +54,7 @@ const char* verdict_name(VerifyRow::Verdict verdict) {
   switch (verdict) {
     case VerifyRow::Verdict::kEqual: return "equal";
     case VerifyRow::Verdict::kDiffers: return "differs";
+    case VerifyRow::Verdict::kClose: return "close";
     case VerifyRow::Verdict::kSkipped: return "skipped";
     case VerifyRow::Verdict::kFailed: return "failed";
   }

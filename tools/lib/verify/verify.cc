@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "exporter/onnx/cut.h"
 #include "exporter/onnx/onnx.h"
 #include "graph/rewrite/checked.h"
 #include "runtime/registry/registry.h"
@@ -15,6 +16,7 @@
 #include "tools/lib/oracle.h"
 #include "tools/lib/program_graph.h"
 #include "tools/lib/verify/cut_graph.h"
+#include "tools/lib/verify/made_file.h"
 #include "tools/lib/verify/old_library.h"
 #include "tools/lib/verify/onnxruntime.h"
 #include "tools/lib/verify/repro.h"
@@ -29,7 +31,7 @@ using ir::GivenValues;
 using ir::Promise;
 using Verdict = VerifyRow::Verdict;
 
-constexpr size_t kReproNodes = 8;  // fused patterns have that many; the fewest are taken
+constexpr size_t kMostReproNodes = 8;  // fused patterns have that many; the fewest are taken
 
 Promise promise_of(NumericsClass c) { return ir::promise_of(static_cast<ir::Numerics>(c)); }
 
@@ -45,6 +47,12 @@ bool takes(const ir::Graph& g, Span<const HostTensor> inputs) {
     }
   }
   return true;
+}
+
+// Time, memory or a caller's limit ran out: nothing is known of the numbers.
+bool ran_out(const Error& e) {
+  return e.code() == Code::kBudgetExceeded || e.code() == Code::kOutOfMemory ||
+         e.code() == Code::kDeadline || e.code() == Code::kCancelled;
 }
 
 bool dequantizes(const ir::Graph& g) {
@@ -82,8 +90,7 @@ class Verifier {
     if (o_.onnxruntime) fail_where_all_were_refused();
     if (samples_.size() > 1) one_session();
     for (const std::string& path : model_.made_of_it) {
-      if (is_wick_file(path) && !digests(path)) continue;
-      for (const VerifySample& s : samples_) made_of_it(path, s);
+      if (!is_wick_file(path) || digests(path)) made_of_it(path);
     }
     return std::move(report_);
   }
@@ -116,12 +123,16 @@ class Verifier {
     LoadOptions load;
     load.custom_ops = ops;
     load.verify_digests = true;
-    const auto loaded = Program::load(path.c_str(), load);
+    auto loaded = Program::load(path.c_str(), load);
     if (!loaded.ok()) {
       r.verdict = Verdict::kDiffers;
       r.why = loaded.status().message();
     }
     const bool sound = loaded.ok();
+    if (sound && (*loaded)->digest().empty()) {
+      r.verdict = Verdict::kSkipped;
+      r.why = "the file has no digest of its own: it was written by an older version";
+    }
     add(std::move(r));
     return sound;
   }
@@ -156,11 +167,15 @@ class Verifier {
       }
       samples_.push_back(std::move(s));
     }
-    if (samples_.empty())
-      throw Error(
-          fmt::format("{}: the interpreter runs none of the sizes tried (--dim NAME=N and "
-                      "--input choose others): {}",
-                      model_.name, last_error));
+    const bool nothing = std::none_of(samples_.begin(), samples_.end(), [&](const VerifySample& s) {
+      return std::any_of(root_.outputs().begin(), root_.outputs().end(),
+                         [&](const ir::GraphOutput& o) { return s.truth.at(o.name).numel() > 0; });
+    });
+    if (samples_.empty() || (nothing && !last_error.empty()))
+      throw Error(fmt::format(
+          "{}: the interpreter runs none of the sizes tried{} (--dim NAME=N and "
+          "--input choose others): {}",
+          model_.name, samples_.empty() ? "" : " but those without an element", last_error));
   }
 
   // The file's own nodes, from one value that both have to the next: bytes are a step off at most.
@@ -204,7 +219,11 @@ class Verifier {
         compare(now, s.inputs, before, promise, &r, Side::kGivenIsTruth);
         if (!r.first) before = ir::named_values(now, s.inputs, interpreter());
       } catch (const Error& e) {
-        r.verdict = Verdict::kDiffers;
+        r.verdict = ran_out(e) ? Verdict::kFailed : Verdict::kDiffers;
+        if (ran_out(e)) {
+          r.why = e.what();
+          return std::nullopt;
+        }
         r.first = FirstDifference{};
         r.first->why = fmt::format("the graph no longer runs: {}", e.what());
       }
@@ -270,7 +289,8 @@ class Verifier {
       for (const VerifySample& s : samples_) order.push_back(&s);
       for (auto s = samples_.rbegin(); s != samples_.rend(); ++s) order.push_back(&*s);
       for (const VerifySample* s : order) {
-        if (fresh.count(s->sizes) != 0 && !row.first) again(&runner, *s, *fresh[s->sizes], &row);
+        if (fresh.count(s->sizes) != 0 && row.verdict == Verdict::kEqual)
+          again(&runner, *s, *fresh[s->sizes], &row);
       }
       add(std::move(row));
     }
@@ -280,8 +300,10 @@ class Verifier {
     try {
       out = runner->run(s.inputs);
     } catch (const Error& e) {
-      row->verdict = Verdict::kDiffers;
+      row->verdict = ran_out(e) ? Verdict::kFailed : Verdict::kDiffers;
       row->sizes = s.sizes;
+      row->why = ran_out(e) ? e.what() : "";
+      if (ran_out(e)) return;
       row->first = FirstDifference{};
       row->first->why = fmt::format("behind runs at other sizes it does not run: {}", e.what());
       return;
@@ -347,30 +369,52 @@ class Verifier {
     add(std::move(r));
   }
 
-  void made_of_it(const std::string& path, const VerifySample& s) {
-    const std::string name = std::filesystem::path(path).filename().string();
-    const bool wick = is_wick_file(path);
-    ir::Graph g;
-    NumericsClass numerics = NumericsClass::kExact;
-    if (wick) {
-      const Model model = Model::open(path);
-      numerics = model.program().provenance().numerics;
-      g = program_graph(model.program());
-    } else {
-      g = import_onnx(path, {.lower_qdq = o_.lower_qdq});
-    }
-    VerifyRow r = row(name, ir::numerics_name(static_cast<ir::Numerics>(numerics)), &s);
-    if (g.inputs().size() != s.inputs.size())
-      throw Error(fmt::format("{} takes {} inputs, {} takes {}", model_.name, s.inputs.size(), path,
-                              g.inputs().size()));
-    if (!takes(g, s.inputs)) {
-      r.verdict = Verdict::kSkipped;
-      r.why = "the file takes no inputs of these types and sizes";
+  void made_of_it(const std::string& path) {
+    MadeFile f = open_made(path, o_.lower_qdq);
+    if (f.graph.inputs().size() != root_.inputs().size())
+      throw Error(fmt::format("{} takes {} inputs, {} takes {}", model_.name, root_.inputs().size(),
+                              path, f.graph.inputs().size()));
+    const std::string numerics = ir::numerics_name(static_cast<ir::Numerics>(f.numerics));
+    const std::string wrong =
+        f.numerics > o_.loosest
+            ? fmt::format("its class is {}, a looser one than was asked for", numerics)
+            : other_outputs(root_, f.graph);
+    if (!wrong.empty()) {
+      VerifyRow r = row(f.name, numerics);
+      r.verdict = Verdict::kDiffers;
+      r.first = FirstDifference{};
+      r.first->why = wrong;
       return add(std::move(r));
     }
+    OutputSpread spread;
+    bool ran = false;
+    for (const VerifySample& s : samples_) {
+      VerifyRow r = row(f.name, numerics, &s);
+      if (!takes(f.graph, s.inputs)) {
+        r.verdict = Verdict::kSkipped;
+        r.why = "the file takes no inputs of these types and sizes";
+        add(std::move(r));
+        continue;
+      }
+      ran = true;
+      made_of_it(f, path, s, std::move(r), &spread);
+    }
+    VerifyRow r = row(f.name + ", outputs", numerics);
+    if (!ran) {
+      r.verdict = Verdict::kFailed;
+      r.why = fmt::format("{} takes none of the samples: --input gives others", path);
+      add(std::move(r));
+    } else if (f.numerics != NumericsClass::kExact) {
+      spread.judge(&r);
+      add(std::move(r));
+    }
+  }
+  void made_of_it(const MadeFile& f, const std::string& path, const VerifySample& s, VerifyRow r,
+                  OutputSpread* spread) {
+    ir::Graph g = f.graph;
     const GivenValues* truth = &s.truth;
     GivenValues behind;
-    if (wick) {
+    if (f.wick) {
       take_names(&g, optimized_);
       behind = ir::named_values(optimized_, s.inputs, interpreter());
       behind.insert(s.truth.begin(), s.truth.end());
@@ -378,11 +422,34 @@ class Verifier {
     } else {
       take_names(&g, root_);
     }
-    ir::name_values(g, "%" + name + ".");
-    compare(g, s.inputs, *truth, promise_of(numerics), &r, Side::kGivenIsTruth);
+    ir::name_values(g, "%" + f.name + ".");
+    const Promise promise = promise_of(f.numerics);
+    compare(g, s.inputs, *truth, promise, &r, Side::kGivenIsTruth);
+    // By their places, whatever the values between are called.
+    const GivenValues made = ir::named_values(g, s.inputs, interpreter());
+    for (size_t i = 0; i < g.outputs().size(); ++i) {
+      const HostTensor &want = s.truth.at(root_.outputs()[i].name),
+                       &got = made.at(g.outputs()[i].name);
+      if (f.numerics != NumericsClass::kExact) {
+        if (!s.not_finite) spread->add(g.outputs()[i].name, want, got);
+        continue;
+      }
+      ++r.values;
+      const ir::Apart d = ir::apart(want, got, Promise::kBits, 0);
+      if (d.differs && !r.first) set_first(&r, g, g.outputs()[i].value, want, got, d, 0);
+    }
+    if (r.first && !r.first->value.empty()) {
+      make_repro(&r, g, s.inputs, *truth, "", [&](const CutGraph& cut) {
+        ir::Graph part = cut.graph;
+        ir::name_values(part, "%");
+        VerifyRow found;
+        compare(part, cut.inputs, *truth, promise, &found, Side::kGivenIsTruth);
+        return found.first.has_value();
+      });
+    }
     add(std::move(r));
-    sessions(g, s, name);
-    if (wick) file_session(path, g, s, name + ", the file");
+    sessions(g, s, f.name);
+    if (f.wick) file_session(path, g, s, f.name + ", the file");
   }
 
   void onnxruntime(const VerifySample& s) {
@@ -393,6 +460,9 @@ class Verifier {
     } else if (auto missing = onnxruntime_missing()) {
       r.verdict = Verdict::kFailed;
       r.why = *missing;
+    } else if (const std::string draws = onnx_random_op(model_.path); !draws.empty()) {
+      r.verdict = Verdict::kSkipped;
+      r.why = draws + "'s numbers are each runtime's own";
     } else {
       try {
         compare_with_onnxruntime(model_.path, s.inputs, o_.tolerance, &r);
@@ -469,7 +539,7 @@ class Verifier {
       return;
     }
     for (size_t i = 0; i < inputs.size(); ++i) values[g.value(g.inputs()[i]).name] = inputs[i];
-    const CutGraph cut = smallest_cut(g, r->first->value, values, kReproNodes, differs);
+    const CutGraph cut = smallest_cut(g, r->first->value, values, kMostReproNodes, differs);
     r->repro = write_repro(o_.repro, *r, cut, more);
   }
 

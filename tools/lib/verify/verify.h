@@ -27,11 +27,12 @@ struct FirstDifference {
 };
 
 struct VerifyRow {
-  enum class Verdict { kEqual, kDiffers, kSkipped, kFailed };
+  // kClose: outputs of a file whose class promises no bits, apart by less than they vary.
+  enum class Verdict { kEqual, kClose, kDiffers, kSkipped, kFailed };
   std::string model, target, numerics, sizes;
   Verdict verdict = Verdict::kEqual;
   int64_t values = 0;  // compared
-  std::string why;     // of kSkipped and kFailed
+  std::string why;     // of kClose, kSkipped and kFailed
   std::optional<FirstDifference> first;
   std::string repro;                                        // the folder that shows it
   std::vector<std::pair<std::string, HostTensor>> outputs;  // of a session, by name
@@ -44,12 +45,13 @@ struct VerifyReport {
 };
 
 struct VerifyOptions {
-  std::vector<std::string> backends = {"cpu"};    // cpu, reference, vulkan
-  std::vector<int> threads = {1, 0};              // of cpu; 0: all
-  std::string device;                             // of vulkan
-  std::vector<std::string> dims;                  // "NAME=N": the others take several sizes
-  std::vector<int64_t> sizes = {0, 1, 3, 7, 33};  // of each free dim, within its bounds
-  bool edges = true;                              // values at the edges, too (SampleValues)
+  std::vector<std::string> backends = {"cpu"};           // cpu, reference, vulkan
+  std::vector<int> threads = {1, 0};                     // of cpu; 0: all
+  std::string device;                                    // of vulkan
+  std::vector<std::string> dims;                         // "NAME=N": the others take several sizes
+  NumericsClass loosest = NumericsClass::kApproximates;  // that a file made of the model may state
+  std::vector<int64_t> sizes = {0, 1, 3, 7, 33};         // of each free dim, within its bounds
+  bool edges = true;                                     // values at the edges, too (SampleValues)
   double extra_work =
       2e9;  // steps of the largest size and of the edges over which they are skipped
   std::vector<std::string> files;  // "[name=]array.npy": the only inputs then

@@ -304,6 +304,12 @@ Status lower_view(const OpCall&, Lowered& out) {
   return {};
 }
 
+Status lower_bit_cast(const OpCall& call, Lowered& out) {
+  if (call.out[0].dtype == DType::kBool && call.in[0].dtype != DType::kBool)
+    return Status(Code::kUnsupported, "bytes become bools on the CPU");
+  return lower_view(call, out);
+}
+
 // A copy near the beginning of a tensor that no binding sees whole has a window, too.
 template <Status (*kCopy)(const OpCall&, Lowered&)>
 Status in_windows(const OpCall& call, Lowered& out) {
@@ -331,7 +337,7 @@ WICK_VULKAN(Reshape, moves(lower_view));
 WICK_VULKAN(Flatten, moves(lower_view));
 WICK_VULKAN(Squeeze, moves(lower_view));
 WICK_VULKAN(Unsqueeze, moves(lower_view));
-WICK_VULKAN(BitCast, moves(lower_view));
+WICK_VULKAN(BitCast, moves(lower_bit_cast));
 WICK_VULKAN(Transpose, moves(in_windows<lower_transpose>));
 WICK_VULKAN(Expand, moves(in_windows<lower_expand>));
 WICK_VULKAN(Concat, moves(in_windows<lower_concat>, kEmptyInputs));

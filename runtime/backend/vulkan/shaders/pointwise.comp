@@ -65,10 +65,11 @@ uvec2 apply(uvec2 p, uvec2 q, uint chosen) {
     case WICK_POINT_LESS_EQUAL: truth = less_of(p, q, kIn) || equal_of(p, q, kIn); break;
     case WICK_POINT_GREATER: truth = less_of(q, p, kIn); break;
     case WICK_POINT_GREATER_EQUAL: truth = less_of(q, p, kIn) || equal_of(p, q, kIn); break;
-    case WICK_POINT_AND: return p & q;
-    case WICK_POINT_OR: return p | q;
-    case WICK_POINT_XOR: return p ^ q;
-    case WICK_POINT_NOT: return uvec2(p.x ^ 1u, 0);
+    // Of a caller's bool every byte but 0 is true.
+    case WICK_POINT_AND: truth = p.x != 0 && q.x != 0; break;
+    case WICK_POINT_OR: truth = (p.x | q.x) != 0; break;
+    case WICK_POINT_XOR: truth = (p.x != 0) != (q.x != 0); break;
+    case WICK_POINT_NOT: truth = p.x == 0; break;
     case WICK_POINT_WHERE: return chosen != 0 ? p : q;
     case WICK_POINT_IS_NAN: truth = is_nan_of(p, kIn); break;
     case WICK_POINT_IS_INF: truth = is_infinite(p); break;

@@ -1,0 +1,126 @@
+#include "tools/lib/verify/made_file.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "exporter/onnx/onnx.h"
+#include "tools/lib/difference.h"
+#include "tools/lib/program_graph.h"
+
+namespace wick::tool {
+namespace {
+
+constexpr double kFar =
+    0.75;  // another model's are apart by 1 and more, but for those that hardly vary
+
+std::vector<std::string> output_names(const ir::Graph& g) {
+  std::vector<std::string> names;
+  for (const ir::GraphOutput& o : g.outputs()) names.push_back(o.name);
+  return names;
+}
+std::string list(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& n : names) text += (text.empty() ? "" : ", ") + n;
+  return text;
+}
+
+}  // namespace
+
+MadeFile open_made(const std::string& path, bool lower_qdq) {
+  MadeFile f;
+  f.name = std::filesystem::path(path).filename().string();
+  f.wick = is_wick_file(path);
+  if (f.wick) {
+    const Model model = Model::open(path);
+    f.numerics = model.program().provenance().numerics;
+    f.graph = program_graph(model.program());
+  } else {
+    f.graph = import_onnx(path, {.lower_qdq = lower_qdq});
+  }
+  return f;
+}
+
+std::string other_outputs(const ir::Graph& model, const ir::Graph& file) {
+  std::vector<std::string> want = output_names(model), got = output_names(file);
+  const std::string why = fmt::format("its outputs are {}, the model's {}", list(got), list(want));
+  if (want.size() != got.size()) return why;
+  if (want == got) return "";
+  std::sort(want.begin(), want.end());
+  std::sort(got.begin(), got.end());
+  return want == got ? why + ", in another order" : "";
+}
+
+void OutputSpread::add(const std::string& output, const HostTensor& want, const HostTensor& got) {
+  Of& o = outputs_[output];
+  o.floats = is_float(want.dtype());
+  if (want.dtype() != got.dtype() || !(want.shape() == got.shape())) {
+    o.comparable = false;
+    return;
+  }
+  for (int64_t i = 0; i < want.numel(); ++i) {
+    ++o.n;
+    if (want.dtype() == DType::kString) {
+      o.differ += want.string_at(i) == got.string_at(i) ? 0 : 1;
+      continue;
+    }
+    const double a = element_as_double(want, i), b = element_as_double(got, i);
+    const bool same = a == b || (std::isnan(a) && std::isnan(b));
+    o.differ += same ? 0 : 1;
+    if (!std::isfinite(a)) {
+      o.apart += same ? 0 : std::numeric_limits<double>::infinity();
+      continue;
+    }
+    o.sum += a;
+    o.squares += a * a;
+    o.apart += same ? 0 : (a - b) * (a - b);
+  }
+}
+
+double OutputSpread::Of::measure() const {
+  if (!comparable) return std::numeric_limits<double>::infinity();
+  if (differ == 0) return 0;
+  if (!floats) return 2 * differ / n;
+  if (std::isnan(apart)) return std::numeric_limits<double>::infinity();
+  constexpr double kFew = 8;  // elements, of which a mean says nothing
+  const double around = squares - sum * sum / n;
+  const double spread = n < kFew || around <= 1e-12 * squares ? squares : around;
+  return spread > 0 ? std::sqrt(apart / spread) : std::numeric_limits<double>::infinity();
+}
+
+void OutputSpread::judge(VerifyRow* row) const {
+  std::string worst;
+  double most = -1;
+  for (const auto& [name, o] : outputs_) {
+    if (o.n == 0 && o.comparable) continue;
+    ++row->values;
+    if (o.measure() <= most) continue;
+    most = o.measure();
+    worst = name;
+  }
+  if (row->values == 0) {
+    row->verdict = VerifyRow::Verdict::kFailed;
+    row->why = "no sample of finite numbers was left to compare outputs on";
+  } else if (most == 0) {
+    row->verdict = VerifyRow::Verdict::kEqual;
+  } else if (most < kFar) {
+    row->verdict = VerifyRow::Verdict::kClose;
+    const Of& o = outputs_.at(worst);
+    row->why = o.floats
+                   ? fmt::format("output '{}' is apart by {:.3g} of its spread", worst, most)
+                   : fmt::format("{} of {} elements of output '{}' differ", o.differ, o.n, worst);
+  } else {
+    row->verdict = VerifyRow::Verdict::kDiffers;
+    row->first = FirstDifference{};
+    row->first->why = fmt::format(
+        "output '{}' is another model's: apart by {:.3g} of its spread over all samples, where a "
+        "class "
+        "without a bound still stays below {}",
+        worst, most, kFar);
+  }
+}
+
+}  // namespace wick::tool

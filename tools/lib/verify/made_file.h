@@ -1,0 +1,42 @@
+// A file that was made of the model: what it is, and how far its outputs are from the model's.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tools/lib/verify/verify.h"
+
+namespace wick::tool {
+
+struct MadeFile {
+  std::string name;  // as rows call it
+  bool wick = false;
+  ir::Graph graph;
+  NumericsClass numerics = NumericsClass::kExact;  // as the file states it
+};
+MadeFile open_made(const std::string& path, bool lower_qdq);
+
+// Why the file's outputs cannot be the model's: another number, or the same names in another order.
+// "": they can.
+std::string other_outputs(const ir::Graph& model, const ir::Graph& file);
+
+// What a class that promises no bits is held to, as the class is the file's own word: over all
+// samples, each output of floats is apart from the model's by less than 3/4 of what that varies
+// around its mean, and 5/8 of all other elements are the same. A quantized model is far within it,
+// another model is not.
+class OutputSpread {
+ public:
+  void add(const std::string& output, const HostTensor& want, const HostTensor& got);
+  // kEqual, kClose with the figures, or kDiffers.
+  void judge(VerifyRow* row) const;
+
+ private:
+  struct Of {
+    bool floats = true, comparable = true;
+    double n = 0, sum = 0, squares = 0, apart = 0, differ = 0;
+    double measure() const;  // 0: equal; over 1: too far
+  };
+  std::map<std::string, Of> outputs_;
+};
+
+}  // namespace wick::tool
