@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "runtime/core/status.h"
+#include "runtime/platform/fault_guard.h"
 
 namespace wick {
 
@@ -16,7 +17,7 @@ namespace wick {
 // this one, or calls this again afterwards; not both, which would hand on in a circle.
 Status install_guard();
 
-constexpr int kMostGuarded = 256;  // mappings at one time
+using platform::kMostGuarded;
 
 // From now on a fault within these bytes sets *lost. Returns the place for unguard().
 Result<int> guard_mapping(const void* begin, size_t bytes, std::atomic<bool>* lost);
