@@ -14,7 +14,7 @@ constinit WICK_THREAD_LOCAL Stop* t_stop = nullptr;
 uint64_t now_ns() { return platform::clock_ns(); }
 
 Status Stop::status() const {
-  switch (why_.load(std::memory_order_relaxed)) {
+  switch (static_cast<Code>(why_.load(std::memory_order_relaxed))) {
     case Code::kOk: return {};
     case Code::kCancelled: return Status(Code::kCancelled, "the run was cancelled");
     default: return Status(Code::kDeadline, "the deadline passed");

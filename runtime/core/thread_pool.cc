@@ -51,7 +51,7 @@ struct ThreadPool::Impl {
   intptr_t tasks = 0;
   Stop* caller_stop = nullptr;
 
-  alignas(64) std::atomic<bool> busy{false};
+  alignas(64) std::atomic<uint32_t> busy{0};
   std::atomic<bool> stop{false};
   std::atomic<int> sleepers{0};
   std::atomic<bool> caller_sleeps{false};
@@ -192,7 +192,7 @@ void ThreadPool::run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> 
   // A nested call finds the pool busy with the job it is part of, and so runs inline as well.
   // Nor are more tasks handed out than a worker can count.
   constexpr int64_t kMostTasks = INTPTR_MAX - kMaxThreads;
-  if (impl_ == nullptr || tasks <= 1 || tasks > kMostTasks || impl_->busy.exchange(true))
+  if (impl_ == nullptr || tasks <= 1 || tasks > kMostTasks || impl_->busy.exchange(1) != 0)
     return run_inline(tasks, f);
   impl_->job = &f;
   impl_->caller_stop = current_stop();
@@ -203,7 +203,7 @@ void ThreadPool::run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> 
   impl_->work(0);
   impl_->open.store(false);
   impl_->wait_until_done();
-  impl_->busy.store(false);
+  impl_->busy.store(0);
 }
 
 void run_inline(int64_t tasks, FunctionRef<void(int64_t task, int worker)> f) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/platform/system.h"
 
@@ -14,7 +15,7 @@ constexpr int kMostGuarded = 256;  // mappings at one time
 int install_fault_guard();
 // From now on a fault within these bytes sets *lost, and zeros are read there. Installs the guard
 // where nobody has. *place: for unguard(); -1 where all places are taken.
-int guard_pages(const void* begin, size_t bytes, std::atomic<bool>* lost, int* place);
+int guard_pages(const void* begin, size_t bytes, std::atomic<uint32_t>* lost, int* place);
 void unguard(int place);  // -1 is fine
 
 }  // namespace wick::platform

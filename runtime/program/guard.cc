@@ -14,7 +14,7 @@ Status installed(int cause) {
 
 Status install_guard() { return installed(platform::install_fault_guard()); }
 
-Result<int> guard_mapping(const void* begin, size_t bytes, std::atomic<bool>* lost) {
+Result<int> guard_mapping(const void* begin, size_t bytes, std::atomic<uint32_t>* lost) {
   int place = -1;
   WICK_TRY(installed(platform::guard_pages(begin, bytes, lost, &place)));
   if (place >= 0) return place;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/core/status.h"
 #include "runtime/platform/fault_guard.h"
@@ -20,7 +21,7 @@ Status install_guard();
 using platform::kMostGuarded;
 
 // From now on a fault within these bytes sets *lost. Returns the place for unguard().
-Result<int> guard_mapping(const void* begin, size_t bytes, std::atomic<bool>* lost);
+Result<int> guard_mapping(const void* begin, size_t bytes, std::atomic<uint32_t>* lost);
 // Before they are unmapped; -1 is fine.
 void unguard(int place);
 

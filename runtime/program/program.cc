@@ -51,7 +51,7 @@ Program::~Program() {
 }
 
 Status Program::intact() const {
-  if (!lost_.load(std::memory_order_acquire)) return {};
+  if (lost_.load(std::memory_order_acquire) == 0) return {};
   return Status(Code::kIo,
                 "the model's file became shorter, or its storage failed, while it was mapped: load "
                 "it again, and replace such a file by renaming a new one over it");

@@ -5,7 +5,8 @@
 namespace wick::platform {
 
 int install_fault_guard() { return ENOSYS; }
-int guard_pages(const void* /*begin*/, size_t /*bytes*/, std::atomic<bool>* /*lost*/, int* place) {
+int guard_pages(const void* /*begin*/, size_t /*bytes*/, std::atomic<uint32_t>* /*lost*/,
+                int* place) {
   *place = -1;
   return ENOSYS;
 }

@@ -14,14 +14,15 @@ namespace {
 
 // What the handler reads: atomics that need no lock, in memory that always is.
 struct Guarded {
-  std::atomic<bool> taken{false};
+  std::atomic<uint32_t> taken{0};
   // Odd while the rest is written. A handler that finds it so, or changed, looks at the next place:
   // the mapping that it looks for belongs to a program that lives, whose place does not change.
   std::atomic<uint32_t> version{0};
   std::atomic<uintptr_t> begin{0}, end{0};
-  std::atomic<std::atomic<bool>*> lost{nullptr};
+  std::atomic<std::atomic<uint32_t>*> lost{nullptr};
 };
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<uintptr_t>::is_always_lock_free,
+static_assert(std::atomic<uint32_t>::is_always_lock_free &&
+                  std::atomic<uintptr_t>::is_always_lock_free,
               "a signal handler cannot wait for a lock");
 
 Guarded g_guarded[kMostGuarded];
@@ -36,7 +37,7 @@ Earlier g_earlier;
 constinit GlobalMutex g_installing;
 bool g_installed = false;  // once; a host's later handler may hand on to this one
 
-void write(Guarded& g, uintptr_t begin, uintptr_t end, std::atomic<bool>* lost) {
+void write(Guarded& g, uintptr_t begin, uintptr_t end, std::atomic<uint32_t>* lost) {
   g.version.fetch_add(1);
   g.begin.store(begin);
   g.end.store(end);
@@ -50,7 +51,7 @@ bool mend(uintptr_t at) {
   for (Guarded& g : g_guarded) {
     const uint32_t version = g.version.load();
     const uintptr_t begin = g.begin.load(), end = g.end.load();
-    std::atomic<bool>* lost = g.lost.load();
+    std::atomic<uint32_t>* lost = g.lost.load();
     if (version % 2 != 0 || g.version.load() != version || at < begin || at >= end) continue;
     void* place = reinterpret_cast<void*>(at / page * page);  // NOLINT: a fault has an address only
     if (mmap(place, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != place)
@@ -128,7 +129,7 @@ int install_fault_guard() {
   return cause;
 }
 
-int guard_pages(const void* begin, size_t bytes, std::atomic<bool>* lost, int* place) {
+int guard_pages(const void* begin, size_t bytes, std::atomic<uint32_t>* lost, int* place) {
   *place = -1;
   g_installing.lock();
   const bool installed = g_installed;
