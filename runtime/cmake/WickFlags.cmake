@@ -1,19 +1,28 @@
 # Options of the runtime and the compile flags of the whole tree. Lives in runtime/ so that the folder
-# builds alone; the top-level project includes it too.
+# builds alone; the top-level project includes it too. Where Wick is a part of somebody's project, how that is
+# built (warnings that stop it, launchers, linkers, the build type) is not Wick's to say.
 include_guard(GLOBAL)
+include(${CMAKE_CURRENT_LIST_DIR}/WickPlatform.cmake)
 
+if(PROJECT_IS_TOP_LEVEL AND WICK_PLATFORM STREQUAL "posix")
+  set(wick_shared ON)
+else()
+  set(wick_shared OFF)
+endif()
 option(WICK_VULKAN "Build the Vulkan backend (needs vulkan headers, glslc and spirv-tools)" ON)
 option(WICK_RE2 "Run RegexFullMatch with RE2, where libre2-dev is installed" ON)
-option(WICK_BUILD_SHARED "Also build the shared runtime library" ON)
-option(WICK_WERROR "Warnings are errors" ON)
-option(WICK_CCACHE "Use ccache when it is installed" ON)
-option(WICK_MOLD "Link with mold when it is installed" ON)
+option(WICK_SCALAR_ONLY "Highway's scalar target alone: no vector instructions beyond the compiler's own" OFF)
+option(WICK_BUILD_SHARED "Also build the shared runtime library" ${wick_shared})
+option(WICK_PIC "Static libraries that may become a part of shared ones" ${wick_shared})
+option(WICK_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
+option(WICK_CCACHE "Use ccache when it is installed" ${PROJECT_IS_TOP_LEVEL})
+option(WICK_MOLD "Link with mold when it is installed" ${PROJECT_IS_TOP_LEVEL})
 set(WICK_SANITIZE "" CACHE STRING "Value of -fsanitize=, e.g. address, undefined, thread (empty: none)")
 option(WICK_COVERAGE "Count the lines and branches of the runtime that run (gcov)" OFF)
 option(WICK_LIBFUZZER "Count edges for libFuzzer's fuzz_edges (tests/fuzz); needs clang" OFF)
 
 get_property(wick_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
-if(NOT wick_multi_config AND NOT CMAKE_BUILD_TYPE)
+if(PROJECT_IS_TOP_LEVEL AND NOT wick_multi_config AND NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
@@ -26,7 +35,13 @@ if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-set(wick_link_flags -Wl,--gc-sections)
+# What nothing calls is left out: so does the linker of WebAssembly by itself.
+set(wick_link_flags)
+if(APPLE)
+  list(APPEND wick_link_flags -Wl,-dead_strip)
+elseif(NOT WICK_PLATFORM STREQUAL "wasm")
+  list(APPEND wick_link_flags -Wl,--gc-sections)
+endif()
 if(WICK_MOLD AND NOT CMAKE_CROSSCOMPILING)
   find_program(WICK_MOLD_PROGRAM mold)
   mark_as_advanced(WICK_MOLD_PROGRAM)
@@ -38,6 +53,10 @@ endif()
 # The flags every target of the tree is built with. -ffp-contract=off is part of the numeric contract:
 # the compiler must not fuse what the source does not.
 set(wick_compile_flags -Wall -Wextra -ffp-contract=off -ffunction-sections -fdata-sections)
+# Without a system uint32_t is a long, of an int's width: "%u" is right there and would be warned of.
+if(WICK_PLATFORM STREQUAL "none")
+  list(APPEND wick_compile_flags -Wno-format)
+endif()
 if(WICK_WERROR)
   list(APPEND wick_compile_flags -Werror)
 endif()
@@ -67,6 +86,9 @@ function(wick_flags target)
     C_STANDARD 11
     C_VISIBILITY_PRESET hidden
     CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON
-    POSITION_INDEPENDENT_CODE ON)
+    VISIBILITY_INLINES_HIDDEN ON)
+  # The shared library is made of the static one's objects.
+  if(WICK_PIC OR WICK_BUILD_SHARED)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
 endfunction()

@@ -32,7 +32,9 @@ function(wick_runtime_target target)
     set(disabled "(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)")
   endif()
   target_compile_definitions(${target} PUBLIC
-    $<BUILD_INTERFACE:HWY_DISABLED_TARGETS=${disabled}>)
+    $<BUILD_INTERFACE:HWY_DISABLED_TARGETS=${disabled}>
+    $<$<BOOL:${WICK_SCALAR_ONLY}>:$<BUILD_INTERFACE:HWY_COMPILE_ONLY_SCALAR>>)
+  target_compile_definitions(${target} PUBLIC ${wick_platform_definitions})
   target_include_directories(${target}
     PUBLIC
       $<BUILD_INTERFACE:${WICK_ROOT_DIR}>

@@ -1,24 +1,20 @@
 #include "runtime/core/file_lock.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+
+#include "runtime/core/file_error.h"
 
 namespace wick {
 namespace {
 
-constinit thread_local FileLock* g_held = nullptr;
+constinit WICK_THREAD_LOCAL FileLock* g_held = nullptr;
 
 Status held_by_another(int fd, const char* lock, const char* what) {
   char pid[16] = "";
-  const ssize_t n = pread(fd, pid, sizeof pid - 1, 0);
-  pid[n > 0 ? n : 0] = '\0';
+  size_t n = 0;
+  if (platform::read_at(fd, 0, pid, sizeof pid - 1, &n) == 0) pid[n] = '\0';
   const long number = strtol(pid, nullptr, 10);
   char who[40] = "another process";
   if (number > 0) snprintf(who, sizeof who, "process %ld", number);
@@ -35,43 +31,46 @@ FileLock::~FileLock() {
   while (*at != nullptr && *at != this) at = &(*at)->outer_;
   if (*at != nullptr) *at = outer_;
   unfinished_.done();
-  unlink(path_);  // before it is let go: nobody waits for a file that has no name any more
-  close(fd_);
+  // Before it is let go: nobody waits for a file that has no name any more.
+  platform::remove_file(path_);
+  platform::close_file(fd_);
 }
 
 Status FileLock::take(const char* lock, const char* what) {
   const int n = snprintf(path_, kMaxPath, "%s", lock);
   if (n < 0 || static_cast<size_t>(n) >= kMaxPath)
-    return error(Code::kIo, "cannot lock %.300s: %s", what, strerror(ENAMETOOLONG));
+    return error(Code::kIo, "cannot lock %.300s: %s", what, file_words(ENAMETOOLONG));
   // Between its opening and its locking the holder may have removed it: then it guards nothing.
   for (int tries = 0; tries < 100; ++tries) {
-    const int fd = open(path_, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    struct stat st, now;
-    if (fd < 0) return error(Code::kIo, "cannot lock %.300s: %s", what, strerror(errno));
-    if (fstat(fd, &st) != 0) st = {};
+    int fd = -1;
+    const int cause = platform::open_lock_file(path_, &fd);
+    if (cause != 0) return error(file_code(), "cannot lock %.300s: %s", what, file_words(cause));
+    platform::FileInfo file, now;
+    if (platform::file_info(fd, &file) != 0) file = {};
     for (const FileLock* held = g_held; held != nullptr; held = held->outer_) {
-      if (held->device_ == st.st_dev && held->inode_ == st.st_ino) {
-        close(fd);
+      if (held->device_ == file.device && held->inode_ == file.inode) {
+        platform::close_file(fd);
         return {};
       }
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (platform::try_lock(fd) == platform::Lock::kHeld) {
       const Status busy = held_by_another(fd, path_, what);
-      close(fd);
+      platform::close_file(fd);
       return busy;
     }
-    if (stat(path_, &now) != 0 || now.st_ino != st.st_ino || now.st_dev != st.st_dev) {
-      close(fd);
+    if (platform::file_info(platform::kNoFolder, path_, true, &now) != 0 ||
+        now.inode != file.inode || now.device != file.device) {
+      platform::close_file(fd);
       continue;
     }
     char pid[24];
-    const int length = snprintf(pid, sizeof pid, "%ld\n", static_cast<long>(getpid()));
+    const int length = snprintf(pid, sizeof pid, "%ld\n", platform::process_id());
     // Its number is told where it can be written: the lock holds without.
-    if (ftruncate(fd, 0) == 0) (void)!pwrite(fd, pid, static_cast<size_t>(length), 0);
+    platform::replace_content(fd, pid, static_cast<size_t>(length));
     fd_ = fd;
     unfinished_.begin(path_);
-    device_ = st.st_dev;
-    inode_ = st.st_ino;
+    device_ = file.device;
+    inode_ = file.inode;
     outer_ = g_held;
     g_held = this;
     return {};

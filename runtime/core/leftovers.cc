@@ -1,16 +1,8 @@
 #include "runtime/core/leftovers.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <climits>
-#include <csignal>
-#include <cstdint>
 #include <cstring>
+
+#include "runtime/platform/files.h"
 
 namespace wick {
 namespace {
@@ -24,14 +16,6 @@ long digits(const char* at, const char* end) {
     n = n * 10 + (*at - '0');
   }
   return n;
-}
-
-// A process of another machine has a number that means nothing here; its lock does.
-void remove_unheld(int folder, const char* entry) {
-  const int fd = openat(folder, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return;
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) unlinkat(folder, entry, 0);
-  close(fd);
 }
 
 }  // namespace
@@ -55,24 +39,14 @@ bool left_behind(const char* entry, const char* name, const char* kind) {
     return false;
   const long pid = digits(dots[1] + 1, dots[2]);
   if (pid <= 0 || digits(dots[2] + 1, end) < 0) return false;
-  return kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+  return platform::process_ended(pid);
 }
 
 void remove_leftovers(const char* path, const char* name) {
-  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  // By hand: opendir() allocates.
-  alignas(dirent64) char entries[8192];
-  for (;;) {
-    const long bytes = syscall(SYS_getdents64, folder, entries, sizeof entries);
-    if (bytes <= 0) break;
-    for (long at = 0; at < bytes;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
-      if (left_behind(entry->d_name, name, "tmp")) remove_unheld(folder, entry->d_name);
-      at += entry->d_reclen;
-    }
-  }
-  close(folder);
+  auto goes = [](void* of, const char* entry) {
+    return left_behind(entry, static_cast<const char*>(of), "tmp");
+  };
+  platform::remove_from_folder(path, goes, const_cast<char*>(name));
 }
 
 }  // namespace wick

@@ -1,12 +1,13 @@
 #include "runtime/core/sha256.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
 #include <bit>
 #include <cstring>
+
+#include "runtime/platform/cpu.h"
 
 namespace wick {
 namespace {
@@ -24,12 +25,6 @@ constexpr uint32_t kRound[64] = {
 
 #if defined(__x86_64__)
 #define WICK_SHA_INSTRUCTIONS __attribute__((target("sha,sse4.1")))
-
-bool has_sha_instructions() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_SSE4_1) == 0) return false;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_SHA) != 0;
-}
 
 // The instructions keep the eight numbers as (A, B, E, F) and (C, D, G, H), highest first.
 WICK_SHA_INSTRUCTIONS void block_by_instructions(uint32_t* h, const uint8_t* p) {
@@ -68,7 +63,7 @@ WICK_SHA_INSTRUCTIONS void block_by_instructions(uint32_t* h, const uint8_t* p) 
 
 void Sha256::block(const uint8_t* p) {
 #if defined(WICK_SHA_INSTRUCTIONS)
-  static const bool has = has_sha_instructions();
+  static const bool has = platform::cpu_has_sha();
   if (has && !plain_) return block_by_instructions(h_, p);
 #endif
   uint32_t w[64];

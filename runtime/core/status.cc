@@ -3,13 +3,15 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/platform/system.h"
+
 namespace wick {
 namespace {
 
 constexpr size_t kMessageBytes = 512;
 // Aligned like what follows in memory: mold begins the pages to protect at the thread-local bytes,
 // and a program whose text ended 8 bytes before a page did not start.
-alignas(16) thread_local char g_message[kMessageBytes];
+alignas(16) WICK_THREAD_LOCAL char g_message[kMessageBytes];
 
 void format_into(char* buffer, const char* format, va_list args) {
   int n = vsnprintf(buffer, kMessageBytes, format, args);

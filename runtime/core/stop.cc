@@ -1,24 +1,20 @@
 #include "runtime/core/stop.h"
 
-#include <time.h>
-
 #include <cstring>
+
+#include "runtime/platform/clock.h"
 
 namespace wick {
 namespace {
 
-constinit thread_local Stop* t_stop = nullptr;
+constinit WICK_THREAD_LOCAL Stop* t_stop = nullptr;
 
 }  // namespace
 
-uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
-}
+uint64_t now_ns() { return platform::clock_ns(); }
 
 Status Stop::status() const {
-  switch (why_.load(std::memory_order_relaxed)) {
+  switch (static_cast<Code>(why_.load(std::memory_order_relaxed))) {
     case Code::kOk: return {};
     case Code::kCancelled: return Status(Code::kCancelled, "the run was cancelled");
     default: return Status(Code::kDeadline, "the deadline passed");

@@ -20,14 +20,15 @@ uint64_t now_ns();
 // Ends the runs that were given it (RunOptions::cancel). From any thread, or a signal handler.
 class CancelFlag {
  public:
-  void request() { asked_.store(true, std::memory_order_relaxed); }
+  void request() { asked_.store(1, std::memory_order_relaxed); }
   // For the next run; while one is under way it may or may not end.
-  void clear() { asked_.store(false, std::memory_order_relaxed); }
-  bool requested() const { return asked_.load(std::memory_order_relaxed); }
+  void clear() { asked_.store(0, std::memory_order_relaxed); }
+  bool requested() const { return asked_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  std::atomic<bool> asked_{false};
-  static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may request()");
+  // A word: compilers for RISC-V have no instructions to exchange bytes.
+  std::atomic<uint32_t> asked_{0};
+  static_assert(std::atomic<uint32_t>::is_always_lock_free, "a signal handler may request()");
 };
 
 // Of one run. It is armed while nobody works for it; then any number of threads ask.
@@ -38,7 +39,7 @@ class Stop {
     deadline_ns_ = deadline_ns;
     cancel_ = cancel;
     clock_ = clock;
-    why_.store(Code::kOk, std::memory_order_relaxed);
+    why_.store(0, std::memory_order_relaxed);
   }
   // False: nothing can end the run.
   bool armed() const { return deadline_ns_ != 0 || cancel_ != nullptr; }
@@ -56,21 +57,21 @@ class Stop {
     return at > deadline_ns_ && set(Code::kDeadline);
   }
   // Somebody was told so.
-  bool is_set() const { return why_.load(std::memory_order_relaxed) != Code::kOk; }
+  bool is_set() const { return why_.load(std::memory_order_relaxed) != 0; }
   // Ok while it is not set.
   Status status() const;
 
  private:
   bool set(Code why) {
-    Code none = Code::kOk;
-    why_.compare_exchange_strong(none, why, std::memory_order_relaxed);
+    uint32_t none = 0;
+    why_.compare_exchange_strong(none, static_cast<uint32_t>(why), std::memory_order_relaxed);
     return true;
   }
 
   uint64_t deadline_ns_ = 0;
   const CancelFlag* cancel_ = nullptr;
   uint64_t (*clock_)() = now_ns;
-  std::atomic<Code> why_{Code::kOk};
+  std::atomic<uint32_t> why_{0};  // a Code; 0: kOk
 };
 
 // Of the run that the calling thread works for; null: nothing ends it.

@@ -1,8 +1,8 @@
 #include "runtime/core/unfinished.h"
 
-#include <unistd.h>
-
 #include <atomic>
+
+#include "runtime/platform/files.h"
 
 namespace wick {
 namespace {
@@ -27,7 +27,7 @@ void Unfinished::done() {
 
 void remove_unfinished() {
   for (std::atomic<const char*>& path : g_paths) {
-    if (const char* p = path.load(); p != nullptr) unlink(p);
+    if (const char* p = path.load(); p != nullptr) platform::remove_file(p);
   }
 }
 

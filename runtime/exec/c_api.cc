@@ -9,13 +9,14 @@
 #include "runtime/exec/session.h"
 #include "runtime/ops/custom_op.h"
 #include "runtime/ops/op_library.h"
+#include "runtime/platform/system.h"
 #include "runtime/program/guard.h"
 #include "wick/wick.h"
 
 namespace wick::c_api {
 namespace {
 
-thread_local char t_error[512];
+WICK_THREAD_LOCAL char t_error[512];
 
 }  // namespace
 

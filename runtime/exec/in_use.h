@@ -1,5 +1,5 @@
 // Who is in a session: it serves one caller at a time, and a second one is told so before it has
-// touched anything. One exchange of one byte a call; nobody waits.
+// touched anything. One exchange of one word a call; nobody waits.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace wick {
 
 class InUse {
  public:
-  enum State : uint8_t {
+  enum State : uint32_t {
     kFree,
     kCall,     // a call is in it
     kStarted,  // between start() and finish() no call is in it, but it is one run's
@@ -18,7 +18,7 @@ class InUse {
 
  private:
   friend class Turn;
-  std::atomic<uint8_t> state_{kFree};
+  std::atomic<uint32_t> state_{kFree};
 };
 
 // A call's turn, from when it was given to the end of the scope.
@@ -49,7 +49,7 @@ class Turn {
 
  private:
   Status enter(InUse::State from) {
-    uint8_t found = from;
+    uint32_t found = from;
     has_ = state_.compare_exchange_strong(found, InUse::kCall, std::memory_order_acquire,
                                           std::memory_order_relaxed);
     after_ = from;
@@ -67,8 +67,8 @@ class Turn {
     return Status(Code::kInvalidArgument, "no run was started");
   }
 
-  std::atomic<uint8_t>& state_;
-  uint8_t after_ = InUse::kFree;
+  std::atomic<uint32_t>& state_;
+  uint32_t after_ = InUse::kFree;
   bool has_ = false;
 };
 

@@ -1,7 +1,5 @@
 #include "runtime/exec/session.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -9,16 +7,10 @@
 #include "runtime/core/string_ref.h"
 #include "runtime/exec/ports.h"
 #include "runtime/exec/session_impl.h"
+#include "runtime/platform/threads.h"
 
 namespace wick {
 namespace {
-
-int usable_cpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  int n = CPU_COUNT(&set);
-  return n < 1 ? 1 : n;
-}
 
 // Every custom op that the entry needs and nobody gave, in one message.
 Status check_custom_given(const Program& program, const EntryDef& entry) {
@@ -96,7 +88,7 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     WICK_TRY(impl->machine.sets.push_back(set));
   }
   impl->machine.cpu = CpuBackend(impl->machine.sets);
-  impl->machine.threads = options.threads == 0 ? usable_cpus() : options.threads;
+  impl->machine.threads = options.threads == 0 ? platform::usable_cpus() : options.threads;
   WICK_ASSIGN(impl->machine.pool, ThreadPool::create(allocator, impl->machine.threads));
 
   // Bound right away where every size is known.

@@ -7,13 +7,11 @@
 #include "runtime/core/byte_count.h"
 #include "runtime/core/int_math.h"
 #include "runtime/kernels/simd.h"
+#include "runtime/platform/cpu.h"
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
 #define WICK_AMX 1
-#include <cpuid.h>
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace wick {
@@ -23,17 +21,6 @@ constexpr int64_t kTile = 16;                 // rows, or columns, of a tile
 constexpr int64_t kStep = 32;                 // k of a tile
 constexpr int64_t kElements = kTile * kStep;  // of an operand's tile: 1 KiB
 constexpr int64_t kBlock = 2 * kTile;         // rows and columns of a block of four tiles
-
-#ifdef WICK_AMX
-bool detect_tiles() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  const bool bf16 = (d >> 22 & 1) != 0, tile = (d >> 24 & 1) != 0;
-  if (!bf16 || !tile) return false;
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-#endif
 
 #ifdef WICK_AMX
 // to[c][r] = from[r][c] of 8 x 8 elements, lines so many elements apart; SSE2, which all x86-64
@@ -205,7 +192,7 @@ void block(const BFloat16*, const BFloat16*, int64_t, float*) {}
 
 bool bf16_tiles() {
 #ifdef WICK_AMX
-  static const bool there = detect_tiles();
+  static const bool there = platform::cpu_gives_bf16_tiles();
   return there && (simd_targets() & (HWY_AVX3 | HWY_AVX3_DL)) != 0;
 #else
   return false;

@@ -3,13 +3,11 @@
 #include "hwy/targets.h"
 #include "runtime/kernels/byte_tiles.h"
 #include "runtime/kernels/simd.h"
+#include "runtime/platform/cpu.h"
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
 #define WICK_AMX 1
-#include <cpuid.h>
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace wick {
@@ -17,15 +15,6 @@ namespace {
 
 #ifdef WICK_AMX
 #define WICK_TILES __attribute__((target("amx-tile,amx-int8")))
-
-bool detect() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  const bool tile = (d >> 24 & 1) != 0, int8 = (d >> 25 & 1) != 0;
-  if (!int8 || !tile) return false;
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
 
 struct TileConfig {
   uint8_t palette = 1, start = 0, reserved[14] = {};
@@ -156,7 +145,7 @@ void block(const ByteAmxBlock& t) {
 
 bool byte_amx() {
 #ifdef WICK_AMX
-  static const bool there = detect();
+  static const bool there = platform::cpu_gives_byte_tiles();
   return there && byte_instructions_allowed() && (simd_targets() & HWY_AVX3_DL) != 0;
 #else
   return false;

@@ -2,25 +2,13 @@
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
-#if defined(__linux__)
-#include <sys/auxv.h>
-#endif
+
+#include "runtime/platform/cpu.h"
 
 namespace wick {
 namespace {
 
 #define WICK_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
-
-bool detect() {
-#if defined(__linux__)
-  constexpr unsigned long kHasDot = 1ul << 20;  // HWCAP_ASIMDDP
-  return (getauxval(AT_HWCAP) & kHasDot) != 0;
-#elif defined(__APPLE__)
-  return true;
-#else
-  return false;
-#endif
-}
 
 int8x16_t load(const uint32_t* words) { return vreinterpretq_s8_u32(vld1q_u32(words)); }
 
@@ -56,7 +44,7 @@ WICK_DOT void tile(const ByteTile& t) {
 }  // namespace
 
 bool has_dot() {
-  static const bool there = detect();
+  static const bool there = platform::cpu_has_dot();
   return there && byte_instructions_allowed();
 }
 
@@ -85,18 +73,14 @@ void dot_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool, uint32_t
 
 }  // namespace wick
 #elif defined(WICK_AVX_VNNI)
-#include <cpuid.h>
 #include <immintrin.h>
+
+#include "runtime/platform/cpu.h"
 
 namespace wick {
 namespace {
 
 #define WICK_DOT __attribute__((target("avx2,avxvnni")))
-
-bool detect() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
-}
 
 WICK_DOT inline __m256i load(const uint32_t* words) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
@@ -142,7 +126,7 @@ void tile_of(const ByteTile& t) {
 }  // namespace
 
 bool has_dot() {
-  static const bool there = detect();
+  static const bool there = platform::cpu_has_avx_vnni();
   return there && byte_instructions_allowed();
 }
 

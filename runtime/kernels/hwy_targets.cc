@@ -11,9 +11,22 @@
 namespace hwy {
 namespace {
 
+constinit ChosenTarget g_chosen;
+
+}  // namespace
+
+ChosenTarget& GetChosenTarget() { return g_chosen; }
+
+#if (HWY_TARGETS & (HWY_TARGETS - 1)) == 0
+// One is compiled in: nothing to choose, and no atomics of 64 bits, which small machines lack.
+int64_t SupportedTargets() { return HWY_STATIC_TARGET; }
+void DisableTargets(int64_t /*disabled_targets*/) {}
+void SetSupportedTargetsForTest(int64_t /*targets*/) {}
+#else
+namespace {
+
 constinit std::atomic<int64_t> g_disabled{0};
 constinit std::atomic<int64_t> g_forced{0};
-constinit ChosenTarget g_chosen;
 
 int64_t detect_targets() {
   int64_t targets = HWY_STATIC_TARGET;
@@ -70,8 +83,7 @@ void SetSupportedTargetsForTest(int64_t targets) {
   g_forced.store(targets);
   choose(SupportedTargets());
 }
-
-ChosenTarget& GetChosenTarget() { return g_chosen; }
+#endif
 
 void Abort(const char* file, int line, const char* format, ...) {
   va_list args;

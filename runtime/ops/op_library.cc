@@ -1,11 +1,10 @@
 #include "runtime/ops/op_library.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
 
 #include "runtime/core/regular_file.h"
 #include "runtime/ops/custom_op.h"
+#include "runtime/platform/library.h"
 
 namespace wick {
 namespace {
@@ -39,20 +38,25 @@ Status check_info(const char* path, const OpLibraryInfo* info) {
 Result<Owned<OpLibrary>> OpLibrary::open(const char* path, Allocator* given) {
   if (path == nullptr || path[0] == '\0')
     return Status(Code::kInvalidArgument, "the op library's path is empty");
+  if (!platform::kHasLibraries) {
+    return error(Code::kUnsupported,
+                 "this build opens no libraries: link %.200s, and give its ops by their address",
+                 path);
+  }
   if (strchr(path, '/') != nullptr) {
-    RegularFile file;  // dlopen() itself would wait for what a pipe gives
+    RegularFile file;  // opening it as a library would wait for what a pipe gives
     Status there = file.open(path);
     if (there.code() == Code::kNotFound)
       return error(Code::kNotFound, "%.300s: there is no such library", path);
     if (!there.ok()) return annotate(there, "cannot load the op library: %.300s: ", path);
   }
   // Now: an op that lacks a symbol is found here and not in the middle of a run.
-  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* handle = platform::open_library(path);
   if (handle == nullptr) {
-    const char* why = dlerror();
+    const char* why = platform::library_error();
     return error(Code::kIo, "cannot load the op library: %.400s", why == nullptr ? path : why);
   }
-  auto entry = reinterpret_cast<OpLibraryEntry>(dlsym(handle, kOpLibraryEntry));
+  auto entry = reinterpret_cast<OpLibraryEntry>(platform::find_symbol(handle, kOpLibraryEntry));
   Status s = entry == nullptr ? error(Code::kUnsupported,
                                       "%.200s is no library of Wick ops: it has no %s(), which "
                                       "WICK_EXPORT_OPS(...) defines",
@@ -64,7 +68,7 @@ Result<Owned<OpLibrary>> OpLibrary::open(const char* path, Allocator* given) {
   void* memory = s.ok() ? allocator.allocate(sizeof(OpLibrary), alignof(OpLibrary)) : nullptr;
   if (s.ok() && memory == nullptr) s = Status(Code::kOutOfMemory, "cannot allocate an op library");
   if (!s.ok()) {
-    dlclose(handle);
+    platform::close_library(handle);
     return s;
   }
   auto* library = new (memory) OpLibrary(allocator, handle);
@@ -75,7 +79,7 @@ Result<Owned<OpLibrary>> OpLibrary::open(const char* path, Allocator* given) {
 
 void OpLibrary::destroy(OpLibrary* library) {
   if (library == nullptr) return;
-  if (library->handle_ != nullptr) dlclose(library->handle_);
+  if (library->handle_ != nullptr) platform::close_library(library->handle_);
   Allocator& allocator = library->allocator_;
   library->~OpLibrary();
   allocator.deallocate(library, sizeof(OpLibrary), alignof(OpLibrary));

@@ -1,156 +1,28 @@
 #include "runtime/program/guard.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
+#include "runtime/core/file_error.h"
 
 namespace wick {
 namespace {
 
-// What the handler reads: atomics that need no lock, in memory that always is.
-struct Guarded {
-  std::atomic<bool> taken{false};
-  // Odd while the rest is written. A handler that finds it so, or changed, looks at the next place:
-  // the mapping that it looks for belongs to a program that lives, whose place does not change.
-  std::atomic<uint32_t> version{0};
-  std::atomic<uintptr_t> begin{0}, end{0};
-  std::atomic<std::atomic<bool>*> lost{nullptr};
-};
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<uintptr_t>::is_always_lock_free,
-              "a signal handler cannot wait for a lock");
-
-Guarded g_guarded[kMostGuarded];
-std::atomic<uintptr_t> g_page{0};
-
-// The host's handler, kept in two places, as one is read while the other is written.
-struct Earlier {
-  struct sigaction actions[2];
-  std::atomic<int> current{0};
-};
-Earlier g_earlier;
-pthread_mutex_t g_installing = PTHREAD_MUTEX_INITIALIZER;
-bool g_installed = false;  // once; a host's later handler may hand on to this one
-
-void write(Guarded& g, uintptr_t begin, uintptr_t end, std::atomic<bool>* lost) {
-  g.version.fetch_add(1);
-  g.begin.store(begin);
-  g.end.store(end);
-  g.lost.store(lost);
-  g.version.fetch_add(1);
-}
-
-// Zeros where the page cannot be read; false: it is of no guarded mapping.
-bool mend(uintptr_t at) {
-  const uintptr_t page = g_page.load();
-  for (Guarded& g : g_guarded) {
-    const uint32_t version = g.version.load();
-    const uintptr_t begin = g.begin.load(), end = g.end.load();
-    std::atomic<bool>* lost = g.lost.load();
-    if (version % 2 != 0 || g.version.load() != version || at < begin || at >= end) continue;
-    void* place = reinterpret_cast<void*>(at / page * page);  // NOLINT: a fault has an address only
-    if (mmap(place, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != place)
-      return false;
-    lost->store(true);
-    return true;
-  }
-  return false;
-}
-
-// As the kernel would have called the host's handler.
-void hand_on(int signal, siginfo_t* info, void* context) {
-  struct sigaction& earlier = g_earlier.actions[g_earlier.current.load()];
-  const bool with_info = (earlier.sa_flags & SA_SIGINFO) != 0;
-  const bool by_fault = info->si_code > 0;  // else somebody sent it
-  const auto handler = earlier.sa_handler;
-  if (!with_info && handler == SIG_IGN && !by_fault) return;
-  if (!with_info && (handler == SIG_DFL || handler == SIG_IGN)) {
-    // A fault comes again as soon as this returns, and ends the process where it happened; ignored
-    // ones do, too.
-    struct sigaction end = {};
-    end.sa_handler = SIG_DFL;
-    sigaction(signal, &end, nullptr);
-    if (!by_fault) raise(signal);
-    return;
-  }
-  sigset_t before, also = earlier.sa_mask;
-  if ((earlier.sa_flags & SA_NODEFER) == 0) sigaddset(&also, signal);
-  pthread_sigmask(SIG_BLOCK, &also, &before);
-  if ((earlier.sa_flags & SA_NODEFER) != 0) {
-    sigset_t one;
-    sigemptyset(&one);
-    sigaddset(&one, signal);
-    pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
-  }
-  const auto with = earlier.sa_sigaction;
-  if ((earlier.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
-    earlier.sa_handler = SIG_DFL;
-    earlier.sa_flags = 0;
-  }
-  with_info ? with(signal, info, context) : handler(signal);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-void on_bus_error(int signal, siginfo_t* info, void* context) {
-  const int saved = errno;
-  if (info->si_code <= 0 || !mend(reinterpret_cast<uintptr_t>(info->si_addr)))
-    hand_on(signal, info, context);
-  errno = saved;
-}
-
-Status install() {
-  g_page.store(static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)));
-  struct sigaction present = {};
-  if (sigaction(SIGBUS, nullptr, &present) == 0 && (present.sa_flags & SA_SIGINFO) != 0 &&
-      present.sa_sigaction == on_bus_error)
-    return {};
-  struct sigaction ours = {};
-  ours.sa_sigaction = on_bus_error;
-  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigemptyset(&ours.sa_mask);
-  // Kept before the handler is there that reads it.
-  const int other = 1 - g_earlier.current.load();
-  g_earlier.actions[other] = present;
-  g_earlier.current.store(other);
-  if (sigaction(SIGBUS, &ours, nullptr) == 0) return {};
-  return error(Code::kIo, "cannot install the guard of mapped files: %s", strerror(errno));
+Status installed(int cause) {
+  if (cause == 0) return {};
+  return error(file_code(), "cannot install the guard of mapped files: %s", file_words(cause));
 }
 
 }  // namespace
 
-Status install_guard() {
-  pthread_mutex_lock(&g_installing);
-  Status s = install();
-  g_installed = g_installed || s.ok();
-  pthread_mutex_unlock(&g_installing);
-  return s;
-}
+Status install_guard() { return installed(platform::install_fault_guard()); }
 
-Result<int> guard_mapping(const void* begin, size_t bytes, std::atomic<bool>* lost) {
-  pthread_mutex_lock(&g_installing);
-  const bool installed = g_installed;
-  pthread_mutex_unlock(&g_installing);
-  if (!installed) WICK_TRY(install_guard());
-  const auto at = reinterpret_cast<uintptr_t>(begin);
-  for (int i = 0; i < kMostGuarded; ++i) {
-    Guarded& g = g_guarded[i];
-    if (g.taken.exchange(true)) continue;
-    write(g, at, at + bytes, lost);
-    return i;
-  }
+Result<int> guard_mapping(const void* begin, size_t bytes, std::atomic<uint32_t>* lost) {
+  int place = -1;
+  WICK_TRY(installed(platform::guard_pages(begin, bytes, lost, &place)));
+  if (place >= 0) return place;
   return error(Code::kBudgetExceeded,
                "%d mapped files are guarded already: load this one with WeightsIn::kCopy",
                kMostGuarded);
 }
 
-void unguard(int place) {
-  if (place < 0) return;
-  write(g_guarded[place], 0, 0, nullptr);
-  g_guarded[place].taken.store(false);
-}
+void unguard(int place) { platform::unguard(place); }
 
 }  // namespace wick

@@ -6,8 +6,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/core/status.h"
+#include "runtime/platform/fault_guard.h"
 
 namespace wick {
 
@@ -16,10 +18,10 @@ namespace wick {
 // this one, or calls this again afterwards; not both, which would hand on in a circle.
 Status install_guard();
 
-constexpr int kMostGuarded = 256;  // mappings at one time
+using platform::kMostGuarded;
 
 // From now on a fault within these bytes sets *lost. Returns the place for unguard().
-Result<int> guard_mapping(const void* begin, size_t bytes, std::atomic<bool>* lost);
+Result<int> guard_mapping(const void* begin, size_t bytes, std::atomic<uint32_t>* lost);
 // Before they are unmapped; -1 is fine.
 void unguard(int place);
 

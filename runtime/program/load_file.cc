@@ -1,10 +1,9 @@
 // A program from a file: what is copied, what is mapped.
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cerrno>
 
+#include "runtime/core/file_error.h"
 #include "runtime/core/regular_file.h"
+#include "runtime/platform/memory.h"
 #include "runtime/program/guard.h"
 #include "runtime/program/reader.h"
 
@@ -98,8 +97,9 @@ Status ProgramFile::copy_rest(size_t size) {
 
 Status ProgramFile::map_rest() {
   const auto size = static_cast<size_t>(file_.size());
-  void* p = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_.fd(), 0);
-  if (p == MAP_FAILED) return error(Code::kIo, "cannot map it: %s", strerror(errno));
+  const void* p = nullptr;
+  const int cause = platform::map_file(file_.fd(), size, &p);
+  if (cause != 0) return error(file_code(), "cannot map it: %s", file_words(cause));
   p_.mapped_ = {static_cast<const uint8_t*>(p), size};
   bytes_.rest = p_.mapped_.data() + bytes_.rest_at;
   if (!options_.guard) return {};

@@ -1,10 +1,8 @@
 #include "runtime/program/program.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "runtime/platform/memory.h"
 #include "runtime/program/guard.h"
 #include "runtime/program/reader.h"
 #include "runtime/program/release.h"
@@ -47,13 +45,13 @@ Result<Owned<Program>> Program::load(Span<const uint8_t> bytes, const LoadOption
 
 Program::~Program() {
   unguard(guard_);
-  if (!mapped_.empty()) munmap(const_cast<uint8_t*>(mapped_.data()), mapped_.size());
+  if (!mapped_.empty()) platform::unmap(mapped_.data(), mapped_.size());
   if (!copied_.empty())
     allocator_->deallocate(const_cast<uint8_t*>(copied_.data()), copied_.size(), kSegmentAlignment);
 }
 
 Status Program::intact() const {
-  if (!lost_.load(std::memory_order_acquire)) return {};
+  if (lost_.load(std::memory_order_acquire) == 0) return {};
   return Status(Code::kIo,
                 "the model's file became shorter, or its storage failed, while it was mapped: load "
                 "it again, and replace such a file by renaming a new one over it");
@@ -68,13 +66,7 @@ bool is_mapped(const Program& program, const void* data, size_t bytes) {
 }
 
 void release_pages(const Program& program, const void* data, size_t bytes) {
-  if (!is_mapped(program, data, bytes)) return;
-  const auto first = reinterpret_cast<uintptr_t>(data);
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t from = (first + page - 1) / page * page, to = (first + bytes) / page * page;
-  if (to <= from) return;
-  auto* begin = static_cast<char*>(const_cast<void*>(data)) + (from - first);
-  (void)madvise(begin, to - from, MADV_DONTNEED);
+  if (is_mapped(program, data, bytes)) platform::release_pages(data, bytes);
 }
 
 void Program::destroy(Program* program) {

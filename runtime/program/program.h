@@ -215,7 +215,7 @@ class Program {
   uint8_t digest_[32] = {};
   bool has_digest_ = false;
   int guard_ = -1;                 // place in the guard's list
-  std::atomic<bool> lost_{false};  // set by the guard
+  std::atomic<uint32_t> lost_{0};  // set by the guard
 
   Span<const EntryDef> entries_;
   Span<const SymbolDef> symbols_;

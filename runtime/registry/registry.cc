@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <cstring>
-#include <mutex>
 
 #include "runtime/ops/op_library.h"
+#include "runtime/platform/threads.h"
 
 namespace wick {
 namespace {
@@ -21,7 +21,7 @@ struct Entry {
 // goes away.
 constinit std::atomic<const Entry*> g_entries[kMaxOps] = {};
 constinit std::atomic<size_t> g_count = 0;
-constinit std::mutex g_mutex;
+constinit platform::GlobalMutex g_mutex;
 
 const Entry* entry_of(OpId id) {
   if (!is_custom(id)) return nullptr;
@@ -43,7 +43,7 @@ const Entry* find_entry(Match match) {
 
 OpId register_op(const CustomOp& op, const std::source_location& where) {
   check_status("register_op", check_custom_op(op), where);
-  std::lock_guard lock(g_mutex);
+  const platform::MutexLock lock(g_mutex);
   const Entry* same = find_entry([&](const Entry& e) {
     return e.op == &op ||
            (strcmp(e.op->domain, op.domain) == 0 && strcmp(e.op->name, op.name) == 0);

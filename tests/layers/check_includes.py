@@ -11,6 +11,7 @@ import re
 import sys
 
 # What each room may include, besides itself. Longest prefix wins; a room listed here sees only these.
+PLATFORM = "runtime/platform"  # the operating system: for the runtime alone
 CORE, OPS, KERNELS = "runtime/core", "runtime/ops", "runtime/kernels"
 PROGRAM, PLAN, BACKEND, EXEC = "runtime/program", "runtime/plan", "runtime/backend", "runtime/exec"
 PUBLIC = "runtime/include"  # wick/runtime.h, wick/wick.h
@@ -20,18 +21,19 @@ EAGER = "runtime/backend/vulkan/eager"  # Vulkan memory and calls: the trainer's
 BASE = [CORE, OPS, KERNELS, ERROR, REGISTRY]
 EVERYTHING = ["*"]
 SEES = {
-    CORE: [],
-    OPS: [CORE],
-    KERNELS: [CORE, OPS],
-    PROGRAM: [CORE, OPS],
+    PLATFORM: [],
+    CORE: [PLATFORM],
+    OPS: [CORE, PLATFORM],
+    KERNELS: [CORE, OPS, PLATFORM],
+    PROGRAM: [CORE, OPS, PLATFORM],
     PLAN: [CORE, OPS],
     BACKEND: [CORE, OPS, KERNELS, PROGRAM, PLAN],
     "runtime/backend/cpu": [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND],
-    "runtime/backend/vulkan": [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, EAGER],
-    EAGER: [CORE, OPS, KERNELS, BACKEND, "runtime/backend/vulkan"],
-    EXEC: [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, "runtime/backend/cpu", PUBLIC],
+    "runtime/backend/vulkan": [PLATFORM, CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, EAGER],
+    EAGER: [PLATFORM, CORE, OPS, KERNELS, BACKEND, "runtime/backend/vulkan"],
+    EXEC: [PLATFORM, CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, "runtime/backend/cpu", PUBLIC],
     "runtime/select": [CORE, OPS, KERNELS, PROGRAM, BACKEND, EXEC, PUBLIC],  # a program for the machine that builds
-    REGISTRY: [CORE, OPS, ERROR],
+    REGISTRY: [PLATFORM, CORE, OPS, ERROR],
     PUBLIC: [CORE, OPS, KERNELS, EXEC, BACKEND, PROGRAM, PLAN],
     ERROR: [CORE],
     "graph": BASE,

@@ -15,7 +15,10 @@ import check_onnx_tables  # noqa: E402
 import check_shape_reads  # noqa: E402
 
 CLEAN = {
+    "runtime/platform/posix/files.cc": "#include <unistd.h>\n",
+    "runtime/platform/files.h": "#include <cstdint>\n",
     "runtime/core/status.h": "#include <cstdint>\n",
+    "runtime/core/status.cc": '#include "runtime/platform/files.h"\n',
     "runtime/ops/rules.h": '#include "runtime/core/status.h"\n',
     "runtime/kernels/gemm.h": '#include <hwy/highway.h>\n#include "runtime/ops/rules.h"\n',
     "runtime/program/program.fbs": "",
@@ -40,6 +43,7 @@ CLEAN = {
 
 PLANTED = [
     ("runtime/core/bad.h", '#include "runtime/ops/rules.h"\n', "upward include"),
+    ("runtime/platform/bad.h", '#include "runtime/core/status.h"\n', "upward include"),
     ("runtime/ops/bad.h", '#include "runtime/kernels/gemm.h"\n', "upward include"),
     ("runtime/kernels/bad.h", '#include "runtime/exec/session.h"\n', "upward include"),
     ("runtime/plan/bad.h", '  #  include "runtime/backend/backend.h"\n', "upward include"),
@@ -76,6 +80,10 @@ DOORS = [
     ("tools/wick/bad.cc", '  std::cerr << name;\n'),
     ("tools/wick/bad.cc", '  fmt::print(plain_stderr(), "{}", name);\n'),
     ("tools/lib/bad.h", '  std::cout << name;\n'),
+    ("runtime/core/bad.cc", "#include <sys/stat.h>\n"),
+    ("runtime/registry/bad.cc", "#include <mutex>\n"),
+    ("runtime/backend/vulkan/bad.cc", "#include <windows.h>\n"),
+    ("runtime/exec/bad.cc", "constinit thread_local int depth = 0;\n"),
 ]
 READS = [
     ("runtime/kernels/bad.cc", "  int64_t axis = *in[1].as<int64_t>();\n"),

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <numbers>
 #include <type_traits>
 
 #include "runtime/kernels/elementwise.h"
@@ -141,8 +142,8 @@ struct GeluOp {
     return p.a != 0 ? scalar_math::gelu_tanh(F(v)).v : scalar_math::gelu(F(v)).v;
   }
   static double f(double v, const Params& p) {
-    if (p.a == 0) return 0.5 * v * std::erfc(-v * M_SQRT1_2);
-    double u = std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v);
+    if (p.a == 0) return 0.5 * v * std::erfc(-v * (std::numbers::sqrt2 / 2));
+    double u = std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v);
     return v / (1 + std::exp(-2 * u));
   }
 };

@@ -5,12 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <sys/stat.h>
-
 #include "runtime/backend/vulkan/shaders/shaders.h"
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
 #include "runtime/core/sha256.h"
+#include "runtime/platform/files.h"
 
 namespace wick::vulkan {
 namespace {
@@ -28,10 +27,10 @@ void make_folder(char* path) {  // and the one above it
   char* slash = strrchr(path, '/');
   if (slash != nullptr && slash != path) {
     *slash = '\0';
-    mkdir(path, 0755);
+    platform::make_folder(path);
     *slash = '/';
   }
-  mkdir(path, 0755);
+  platform::make_folder(path);
 }
 
 void digest_of(Span<const uint8_t> bytes, uint8_t* digest) {

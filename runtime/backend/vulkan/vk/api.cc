@@ -2,53 +2,39 @@
 
 #include <cstring>
 
-#if defined(_WIN32)
-#include <windows.h>
-#else
-#include <dlfcn.h>
-#endif
+#include "runtime/platform/library.h"
 
 namespace wick::vulkan {
 namespace {
 
 #if defined(_WIN32)
 constexpr const char* kLoaderNames[] = {"vulkan-1.dll"};
-void* open_library(const char* name) { return reinterpret_cast<void*>(LoadLibraryA(name)); }
-void* find_symbol(void* library, const char* name) {
-  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
-}
-void close_library(void* library) { FreeLibrary(static_cast<HMODULE>(library)); }
-#else
-#if defined(__APPLE__)
+#elif defined(__APPLE__)
 constexpr const char* kLoaderNames[] = {"libvulkan.1.dylib", "libMoltenVK.dylib"};
 #else
 constexpr const char* kLoaderNames[] = {"libvulkan.so.1", "libvulkan.so"};
-#endif
-void* open_library(const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
-void* find_symbol(void* library, const char* name) { return dlsym(library, name); }
-void close_library(void* library) { dlclose(library); }
 #endif
 
 }  // namespace
 
 Library::~Library() {
-  if (handle_ != nullptr) close_library(handle_);
+  if (handle_ != nullptr) platform::close_library(handle_);
 }
 
 Status Library::open(const char* name, Api& api) {
   if (name != nullptr) {
-    handle_ = open_library(name);
+    handle_ = platform::open_library(name);
   } else {
     for (const char* candidate : kLoaderNames) {
-      handle_ = open_library(candidate);
+      handle_ = platform::open_library(candidate);
       if (handle_ != nullptr) break;
     }
   }
   if (handle_ == nullptr) {
     return error(Code::kDevice, "no Vulkan loader (%s)", name != nullptr ? name : kLoaderNames[0]);
   }
-  api.GetInstanceProcAddr =
-      reinterpret_cast<PFN_vkGetInstanceProcAddr>(find_symbol(handle_, "vkGetInstanceProcAddr"));
+  api.GetInstanceProcAddr = reinterpret_cast<PFN_vkGetInstanceProcAddr>(
+      platform::find_symbol(handle_, "vkGetInstanceProcAddr"));
   if (api.GetInstanceProcAddr == nullptr) {
     return Status(Code::kDevice, "the Vulkan loader lacks vkGetInstanceProcAddr");
   }

@@ -1,0 +1,10 @@
+#include "runtime/platform/clock.h"
+
+// The program's own takes its place.
+extern "C" __attribute__((weak)) uint64_t wick_clock_ns(void) { return 0; }
+
+namespace wick::platform {
+
+uint64_t clock_ns() { return wick_clock_ns(); }
+
+}  // namespace wick::platform

@@ -1,0 +1,22 @@
+// The C library's memory; a program that has none gives Wick an Allocator of its own.
+#include "runtime/platform/memory.h"
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace wick::platform {
+
+void* allocate(size_t bytes, size_t align) {
+  if (align < sizeof(void*)) align = sizeof(void*);
+  const size_t rounded = (bytes + align - 1) / align * align;
+  if (rounded < bytes) return nullptr;
+  return aligned_alloc(align, rounded == 0 ? align : rounded);
+}
+
+void deallocate(void* p) { free(p); }
+
+int map_file(int /*fd*/, size_t /*bytes*/, const void** /*at*/) { return ENOSYS; }
+void unmap(const void* /*at*/, size_t /*bytes*/) {}
+void release_pages(const void* /*data*/, size_t /*bytes*/) {}
+
+}  // namespace wick::platform

@@ -1,0 +1,108 @@
+// Before any header: where off_t has 32 bits, stat() fails for files over 2 GiB and large inodes.
+#define _FILE_OFFSET_BITS 64
+
+#include "runtime/platform/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace wick::platform {
+namespace {
+
+int info_of(const struct stat& st, FileInfo* info) {
+  const mode_t mode = st.st_mode;
+  info->kind = S_ISREG(mode)    ? FileKind::kRegular
+               : S_ISDIR(mode)  ? FileKind::kFolder
+               : S_ISLNK(mode)  ? FileKind::kLink
+               : S_ISFIFO(mode) ? FileKind::kPipe
+               : S_ISSOCK(mode) ? FileKind::kSocket
+                                : FileKind::kDevice;
+  info->size = static_cast<uint64_t>(st.st_size);
+  info->device = static_cast<uint64_t>(st.st_dev);
+  info->inode = static_cast<uint64_t>(st.st_ino);
+  return 0;
+}
+
+int opened(int result, int* fd) {
+  if (result < 0) return errno;
+  *fd = result;
+  return 0;
+}
+
+constexpr int folder_of(int folder) { return folder == kNoFolder ? AT_FDCWD : folder; }
+
+}  // namespace
+
+int file_info(int folder, const char* name, bool follow, FileInfo* info) {
+  struct stat st;
+  if (fstatat(folder_of(folder), name, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) != 0) return errno;
+  return info_of(st, info);
+}
+
+int file_info(int fd, FileInfo* info) {
+  struct stat st;
+  return fstat(fd, &st) != 0 ? errno : info_of(st, info);
+}
+
+int open_to_read(int folder, const char* name, bool follow, int* fd) {
+  return opened(openat(folder_of(folder), name,
+                       O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW)),
+                fd);
+}
+
+int open_new(const char* path, int* fd) {
+  return opened(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644), fd);
+}
+
+int open_lock_file(const char* path, int* fd) {
+  return opened(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644), fd);
+}
+
+void close_file(int fd) { close(fd); }
+
+int read_at(int fd, uint64_t offset, void* to, size_t bytes, size_t* done) {
+  ssize_t n;
+  do {
+    n = pread(fd, to, bytes, static_cast<off_t>(offset));
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) return errno;
+  *done = static_cast<size_t>(n);
+  return 0;
+}
+
+int write_some(int fd, const void* from, size_t bytes, size_t* done) {
+  constexpr size_t kMost = size_t{1} << 30;  // some systems refuse more in one call
+  ssize_t n;
+  do {
+    n = write(fd, from, bytes < kMost ? bytes : kMost);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) return errno;
+  *done = static_cast<size_t>(n);
+  return 0;
+}
+
+void replace_content(int fd, const char* text, size_t bytes) {
+  if (ftruncate(fd, 0) == 0) (void)!pwrite(fd, text, bytes, 0);
+}
+
+int flush_file(int fd) { return fsync(fd) == 0 ? 0 : errno; }
+
+// Some file systems refuse to sync a folder (EINVAL), and a folder that may be written need not be
+// readable (EACCES): the file is complete either way.
+int flush_folder(const char* path) {
+  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return errno == EACCES ? 0 : errno;
+  const int cause = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+  close(fd);
+  return cause;
+}
+
+int rename_file(const char* from, const char* to) { return rename(from, to) == 0 ? 0 : errno; }
+void remove_file(const char* path) { unlink(path); }
+void make_folder(const char* path) { mkdir(path, 0755); }
+
+}  // namespace wick::platform

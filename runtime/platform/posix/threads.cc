@@ -1,0 +1,60 @@
+#include "runtime/platform/threads.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+namespace wick::platform {
+
+void GlobalMutex::lock() { pthread_mutex_lock(&native_); }
+void GlobalMutex::unlock() { pthread_mutex_unlock(&native_); }
+Mutex::~Mutex() { pthread_mutex_destroy(&native_); }
+
+Condition::~Condition() { pthread_cond_destroy(&native_); }
+void Condition::wait(GlobalMutex& mutex) { pthread_cond_wait(&native_, &mutex.native_); }
+void Condition::wake_one() { pthread_cond_signal(&native_); }
+void Condition::wake_all() { pthread_cond_broadcast(&native_); }
+
+struct Thread::Entry {
+  static void* main(void* thread) {
+    auto* self = static_cast<Thread*>(thread);
+    self->run_(self->argument_);
+    return nullptr;
+  }
+};
+
+bool Thread::start(void (*run)(void*), void* argument, size_t stack_bytes) {
+  run_ = run;
+  argument_ = argument;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  // Signals belong to the program's own threads, but for the fault of who reads a mapped file
+  // (runtime/program/guard.h): a thread that blocks it is killed.
+  sigset_t all, saved;
+  sigfillset(&all);
+  sigdelset(&all, SIGBUS);
+  pthread_sigmask(SIG_SETMASK, &all, &saved);
+  const bool started = pthread_create(&native_, &attributes, Entry::main, this) == 0;
+  pthread_sigmask(SIG_SETMASK, &saved, nullptr);
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+void Thread::join() { pthread_join(native_, nullptr); }
+
+int online_cpus() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); }
+
+int usable_cpus() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  const int n = CPU_COUNT(&set);
+#else
+  const int n = online_cpus();
+#endif
+  return n < 1 ? 1 : n;
+}
+
+}  // namespace wick::platform
