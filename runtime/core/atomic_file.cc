@@ -45,6 +45,11 @@ Status AtomicFile::fail(const char* what, int cause) {
 
 Status AtomicFile::open(const char* path) {
   path_ = path;
+  // The rename would put a file in the place of a device, for whoever may: /dev/null, /dev/stdout.
+  platform::FileInfo there;
+  if (platform::file_info(platform::kNoFolder, path, true, &there) == 0 &&
+      there.kind != platform::FileKind::kRegular && there.kind != platform::FileKind::kFolder)
+    return error(Code::kIo, "cannot write %s: it is a device or a pipe, not a regular file", path);
   unsigned serial = g_serial.fetch_add(1, std::memory_order_relaxed);
   int n = snprintf(temporary_, kMaxPath, "%s.tmp.%ld.%u", path, platform::process_id(), serial);
   if (n < 0 || static_cast<size_t>(n) >= kMaxPath) {

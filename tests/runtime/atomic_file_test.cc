@@ -52,6 +52,21 @@ TEST_F(AtomicFiles, ReplacesTheWholeFile) {
   EXPECT_EQ(files(), 1);
 }
 
+// A rename would put a file in the place of /dev/null, for whoever may.
+TEST_F(AtomicFiles, APipeStaysWhatItIs) {
+  const std::string pipe = folder_ + "/pipe", link = folder_ + "/link";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ASSERT_EQ(symlink(pipe.c_str(), link.c_str()), 0);
+  for (const std::string& name : {pipe, link}) {
+    const Status s = write_file_atomically(name.c_str(), "x", 1);
+    EXPECT_EQ(s.code(), Code::kIo);
+    EXPECT_THAT(s.message(), HasSubstr("it is a device or a pipe, not a regular file"));
+  }
+  struct stat st;
+  ASSERT_EQ(lstat(pipe.c_str(), &st), 0);
+  EXPECT_TRUE(S_ISFIFO(st.st_mode));
+}
+
 TEST_F(AtomicFiles, WithoutCommitNothingHappened) {
   ASSERT_TRUE(save("old").ok());
   {
