@@ -39,6 +39,9 @@ HEAD = """// The runtime of Wick @VERSION@ with the kernels of: @OPS@. Written b
 #if defined(__FAST_MATH__)
 #error "compile wick.cc without -ffast-math: its answers would be other numbers"
 #endif
+#ifndef NDEBUG // as the library that ships: what it asserts needs sources that it does not
+#define NDEBUG
+#endif
 #define FLATBUFFERS_MAX_ALIGNMENT 64
 #define HWY_WANT_AVX3_DL
 #if defined(__aarch64__)
@@ -77,7 +80,7 @@ def needed_sources(build, selected):
     objects = sorted(folder.rglob("*.cc.o"))
     if not objects:
         sys.exit(f"{build}: the runtime is not built there: cmake --build {build} --target wick_runtime wick_select_ops")
-    defines, undefined, weak = {}, {}, {}
+    defines, undefined = {}, {}
     with tempfile.TemporaryDirectory() as scratch:
         own = pathlib.Path(scratch) / "selected.o"
         run("g++", "-std=c++20", "-c", selected, "-o", own, f"-I{ROOT}", f"-I{ROOT / 'runtime/include'}")
@@ -87,7 +90,7 @@ def needed_sources(build, selected):
                 kind, name = line.split()[-2:]
                 if kind == "U":
                     undefined[each].add(name)
-                elif kind.isupper() and kind not in "WVu":
+                elif kind.isupper() or kind == "u": # weak ones too: explicit instantiations
                     defines.setdefault(name, each)
     header = (ROOT / "runtime/include/wick/wick.h").read_text()
     wanted = set(re.findall(r"\b(wick_[a-z0-9_]+)\(", header))
@@ -107,7 +110,7 @@ DECLARED = re.compile(
     r"^(?:(?:struct|class|union|enum(?: class)?)\s+(?:alignas\([^)]*\)\s+)?(\w+)\s*(?:final\b[^;{]*)?[:{]"  # a type
     r"|using\s+(\w+)\s*="
     r"|(?!using|namespace|return|typedef|struct\s+\w+;|#|//|template|friend|extern|WICK_|HWY_)"
-    r"(?:[\w:<>,*&\s\[\]]|\([^()]*\)(?=\s*[\w(*]))*?[\s*&](\w+)\s*(?:\(|=|\{|;|\[))")
+    r"(?:[\w:<>,*&\s\[\]]|\([^()]*\)(?=\s*[\w(*]))*?[\s*&](?!const\b|operator\b)(\w+)\s*(?:\(|=|\{|;|\[))")
 
 
 def blank_comments(text):
