@@ -110,78 +110,56 @@ DECLARED = re.compile(
     r"^(?:(?:struct|class|union|enum(?: class)?)\s+(?:alignas\([^)]*\)\s+)?(\w+)\s*(?:final\b[^;{]*)?[:{]"  # a type
     r"|using\s+(\w+)\s*="
     r"|(?!using|namespace|return|typedef|struct\s+\w+;|#|//|template|friend|extern|WICK_|HWY_)"
-    r"(?:[\w:<>,*&\s\[\]]|\([^()]*\)(?=\s*[\w(*]))*?[\s*&](?!const\b|operator\b)(\w+)\s*(?:\(|=|\{|;|\[))")
+    r"(?:[\w:<>,*&\s\[\]]|\([^()]*\)(?=\s*[\w(*]))*?[\s*&](?!const\b|operator\b|void\b)(\w+)\s*(?:\(|=|\{|;|\[))")
 
 
-def blank_comments(text):
-    return re.sub(r'//[^\n]*|"(?:\\.|[^"\\\n])*"', lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+def blank(text):
+    """The text with spaces for its comments and literals."""
+    literal = r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'(?=[^\w])"""
+    return re.sub(literal, lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
 
 
-def local_names(text):
-    """Names that `text` declares in nameless name spaces, or in those of a vector target."""
-    names, spaces = set(), []
-    lines = blank_comments(text).split("\n")
+def declarations(text):
+    """(name, whether it is local) of what `text` declares in name spaces: local to the file, or to a vector target."""
+    spaces, depth = [], 0
+    lines = blank(text).split("\n")
     for i, line in enumerate(lines):
-        opened = re.match(r"namespace(?:\s+(\w+))?(?:::\w+)*\s*\{", line)
+        opened = re.match(r"namespace(?:\s+([\w:]+))?\s*\{", line)
         if opened:
-            if line.rstrip().endswith("}"):
-                continue
-            spaces.append(opened.group(1) or "")
-        elif line.startswith("}") and spaces and re.fullmatch(r"\}\s*", line):
-            # the end of a name space has a comment in the text, that of a function or type has none
-            if re.match(r"\}\s*//\s*namespace", text.split("\n")[i]):
-                spaces.pop()
+            spaces.append((opened.group(1) or "", depth))
         elif re.match(r"\w", line):
-            hidden = "" in spaces or "HWY_NAMESPACE" in spaces
-            static = line.startswith("static ")
-            joined = line if re.search(r"[({=;]", line) else line + " " + (lines[i + 1] if i + 1 < len(lines) else "")
-            declared = DECLARED.match(joined)
-            if declared and (hidden or static):
-                names.add(next(g for g in declared.groups() if g))
-                for more in re.findall(r",\s*\*?(\w+) =", joined) if joined.startswith("constexpr") else []:
-                    names.add(more)
-    return names
-
-
-def all_names(text):
-    """Names that `text` declares in the first column, in any name space."""
-    found = set()
-    lines = blank_comments(text).split("\n")
-    for i, line in enumerate(lines):
-        if re.match(r"\w", line):
             joined = line if re.search(r"[({=;]", line) else line + " " + (lines[i + 1] if i + 1 < len(lines) else "")
             declared = DECLARED.match(joined)
             if declared:
-                found.add(next(g for g in declared.groups() if g))
-    return found
+                local = any(name in ("", "HWY_NAMESPACE") for name, _ in spaces) or line.startswith("static ")
+                yield next(g for g in declared.groups() if g), local
+                if joined.startswith("constexpr"):
+                    yield from ((more, local) for more in re.findall(r",\s*\*?(\w+) =", joined))
+        depth += line.count("{") - line.count("}")
+        while spaces and depth <= spaces[-1][1]:
+            spaces.pop()
 
 
 def rename(text, names, suffix):
-    if not names:
-        return text
-    # Not a member of another's type, and not within another's name space.
-    pattern = re.compile(r"(?<![\w.])(?<!->)(?<!::)(" + "|".join(sorted(map(re.escape, names))) + r")\b")
-    out, members = [], set()
-    lines = text.split("\n")
+    """The names with a suffix, but not where they are members: behind a dot, or within the type that has such a member."""
+
+    def put(line, some):
+        if not some or line.lstrip().startswith("#include"):
+            return line
+        pattern = re.compile(r"(?<![\w.])(?<!->)(?<!::)(" + "|".join(sorted(some)) + r")\b")
+        parts = re.split(r'("(?:\\.|[^"\\\n])*"|//.*)', line)
+        return "".join(p if i % 2 else pattern.sub(r"\1" + suffix, p) for i, p in enumerate(parts))
+
+    out, members, lines = [], set(), text.split("\n")
     for i, line in enumerate(lines):
-        if line.lstrip().startswith("#include"):
-            out.append(line)
-            continue
-        # What a type calls its own is the type's.
         if re.match(r"(struct|class|union)\s[^;]*$", line):
-            inner = "\n".join(lines[i + 1:i + 1 + next((k for k, l in enumerate(lines[i + 1:]) if l.startswith("}")), 0)])
-            members = {n for n in names if re.search(r"^  [\w:<>,*& \[\]()]*[ *&]" + n + r"\s*[;=({,\[]", inner, re.M)}
+            rest = lines[i + 1:]
+            inner = "\n".join(rest[:next((k for k, each in enumerate(rest) if each.startswith("}")), 0)])
+            member = r"^  [\w:<>,*& \[\]()]*[ *&]%s\s*[;=({,\[]"
+            members = {n for n in names if re.search(member % n, inner, re.M)}
         elif line.startswith("}"):
             members = set()
-        if members:
-            kept = names - members
-            pattern = re.compile(r"(?<![\w.])(?<!->)(?<!::)(" + "|".join(sorted(kept)) + r")\b") if kept else None
-            code = re.split(r'("(?:\\.|[^"\\\n])*"|//.*)', line)
-            out.append("".join(p if i % 2 or not pattern else pattern.sub(r"\1" + suffix, p) for i, p in enumerate(code)))
-            pattern = re.compile(r"(?<![\w.])(?<!->)(?<!::)(" + "|".join(sorted(names)) + r")\b")
-            continue
-        code = re.split(r'("(?:\\.|[^"\\\n])*"|//.*)', line)
-        out.append("".join(p if i % 2 else pattern.sub(r"\1" + suffix, p) for i, p in enumerate(code)))
+        out.append(put(line, names - members))
     return "\n".join(out)
 
 
@@ -260,10 +238,10 @@ def main():
     # A name of one source that any other file declares as well.
     declared_by = {}
     for source, text in texts.items():
-        for name in all_names(text) | local_names(text):
+        for name, _ in declarations(text):
             declared_by.setdefault(name, set()).add(source)
     inl = {tree.find(n) for t in texts.values() for n in INCLUDE.findall(t) if n.endswith("-inl.h")}
-    shared = all_names("\n".join(headers) + "\n".join(i.read_text() for i in inl))
+    shared = {name for t in [*headers, *(i.read_text() for i in inl)] for name, _ in declarations(t)}
     macros = {}
     for source, text in texts.items():
         for name in set(re.findall(r"^#define (\w+)", text, re.M)):
@@ -272,7 +250,7 @@ def main():
     parts = []
     for number, source in enumerate(sources):
         text = texts[source]
-        names = {n for n in local_names(text) if len(declared_by[n]) > 1 or n in shared}
+        names = {n for n, local in declarations(text) if local and (len(declared_by[n]) > 1 or n in shared)}
         simd = "hwy/foreach_target.h" in text
         text = re.sub(r"^#(undef|define) (HWY_TARGET_INCLUDE|HWY_WANT_AVX3_DL).*\n", "", text, flags=re.M)
         text = writer.body(source, rename(text, names, f"_{number}"))
