@@ -6,8 +6,7 @@ include(CMakePackageConfigHelpers)
 set(wick_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/wick)
 set(wick_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Wick)
 
-# wick_install(COMPONENT ROOMS folder... TARGETS target...): exported as Wick::<name without wick_>.
-# Files of `targets` must be there when `component` ("" for what has none) is installed: see wick_check_install.
+# Files of `targets` must be there when `component` is installed: cmake/CheckInstall.cmake.in.
 function(wick_must_be_built component)
   foreach(target IN LISTS ARGN)
     get_target_property(type ${target} TYPE)
@@ -19,6 +18,7 @@ function(wick_must_be_built component)
   endforeach()
 endfunction()
 
+# wick_install(COMPONENT ROOMS folder... TARGETS target...): exported as Wick::<name without wick_>.
 function(wick_install component)
   cmake_parse_arguments(arg "" "" "ROOMS;TARGETS" ${ARGN})
   foreach(target IN LISTS arg_TARGETS)
@@ -60,19 +60,26 @@ wick_install(runtime ROOMS runtime TARGETS ${runtime_targets})
 if(WICK_BUILD_TRAINER)
   wick_install(trainer ROOMS trainer TARGETS wick_trainer)
 endif()
-if(WICK_BUILD_COMPILE)
+if(WICK_BUILD_QUANTIZE)
   # trainer/capture's headers are installed with the trainer's.
   set(quantize_targets wick_graph wick_quantize)
   if(TARGET wick_capture)
     list(APPEND quantize_targets wick_capture)
   endif()
   wick_install(quantize ROOMS graph quantize TARGETS ${quantize_targets})
+endif()
+if(WICK_BUILD_COMPILE)
   wick_install(compile ROOMS exporter TARGETS wick_exporter wick_compile)
 endif()
-
-wick_install(sign ROOMS sign TARGETS wick_sign)
+if(WICK_BUILD_SIGN)
+  wick_install(sign ROOMS sign TARGETS wick_sign)
+endif()
 if(WICK_BUILD_TOOLS)
   wick_install(tools ROOMS tools/lib tools/submission TARGETS wick_tools wick_submission)
+  wick_must_be_built(tools wick)
+  install(TARGETS wick RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/scripts/ort_run.py
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/wick COMPONENT tools)
 endif()
 
 # Packages that find_package(Wick) must find again for a static link.
@@ -87,10 +94,19 @@ install(FILES ${PROJECT_BINARY_DIR}/WickConfig.cmake ${PROJECT_BINARY_DIR}/WickC
   ${PROJECT_SOURCE_DIR}/runtime/cmake/WickSelectedOps.cmake ${CMAKE_CURRENT_LIST_DIR}/WickParity.cmake
   DESTINATION ${wick_package_dir} COMPONENT runtime)
 
-# What wick_must_be_built() named, for cmake/CheckInstall.cmake.in.
-if(WICK_BUILD_TOOLS)
-  wick_must_be_built("" wick)
+# For builds without CMake. The prefix is found from where the file lies, so that an unpacked folder works as it is.
+set(wick_re2_library)
+if(WICK_RE2_FOUND)
+  set(wick_re2_library "-Wl,--push-state,--as-needed -lre2 -Wl,--pop-state") # one op's: most programs do not need it
 endif()
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+cmake_path(ABSOLUTE_PATH pkgconfig_dir BASE_DIRECTORY /prefix OUTPUT_VARIABLE wick_up)
+set(wick_down /prefix)
+cmake_path(RELATIVE_PATH wick_down BASE_DIRECTORY ${wick_up} OUTPUT_VARIABLE wick_up)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/wick-runtime.pc.in ${PROJECT_BINARY_DIR}/wick-runtime.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/wick-runtime.pc DESTINATION ${pkgconfig_dir} COMPONENT runtime)
+
+# What wick_must_be_built() named, for cmake/CheckInstall.cmake.in.
 get_property(wick_needs GLOBAL PROPERTY WICK_INSTALLED)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/CheckInstall.cmake.in ${PROJECT_BINARY_DIR}/CheckInstall.cmake.in @ONLY)
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/CheckInstall.cmake INPUT ${PROJECT_BINARY_DIR}/CheckInstall.cmake.in)

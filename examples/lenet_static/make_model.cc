@@ -1,6 +1,7 @@
 // make_model FOLDER: what lenet_static and its test need, without training: lenet.wick (bytes in,
-// seeded weights, the ops `wick export` gives), image.npy, the trainer's own answer to it
-// (logits.txt), and softmax.wick, which needs an op that lenet_static does not have.
+// seeded weights, the ops `wick export` gives), the same as lenet.onnx, image.npy, the trainer's
+// own answer to it (logits.txt), and softmax.wick, which needs an op that lenet_static does not
+// have.
 #include <cstdio>
 #include <string>
 
@@ -27,7 +28,9 @@ int main(int argc, char** argv) {
   lenet->eval();
   const wick::InputNormalization normalization{255, {0.2860f}, {0.3530f}};
   wick::CaptureInput input{"image", wick::zeros({2, 1, 28, 28}), {{0, "batch"}}, {normalization}};
-  wick::export_wick(wick::capture(*lenet, {input}, {"logits", {}}), folder + "lenet.wick");
+  const wick::ir::Graph graph = wick::capture(*lenet, {input}, {"logits", {}});
+  wick::export_wick(graph, folder + "lenet.wick");
+  wick::export_onnx(graph, folder + "lenet.onnx");
   WithSoftmax softmax(lenet);
   softmax.eval();
   wick::export_wick(wick::capture(softmax, {input}, {"probabilities", {}}),

@@ -5,7 +5,7 @@ set -uo pipefail
 cd "${1:-$(dirname "$0")/../..}" || exit 1
 failed=0
 for patch in tests/sabotage/*.patch; do
-  grep -qE '^Test: test_[a-z_0-9]+ [^ ]' "$patch" || { echo "$patch: no line 'Test: PROGRAM FILTER'"; failed=1; }
+  grep -qE '^Test: (test_[a-z_0-9]+|tests/[a-z_0-9/]+\.sh) [^ ]' "$patch" || { echo "$patch: no line 'Test: PROGRAM FILTER'"; failed=1; }
   why=$(GIT_CEILING_DIRECTORIES=$PWD/.. git apply --check "$patch" 2>&1) || { echo "$patch: ${why%%$'\n'*}"; failed=1; }
 done
 exit $failed

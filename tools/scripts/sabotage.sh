@@ -5,7 +5,8 @@
 # First every program that the patches name is built and its tests must be green; then patch by patch,
 # one program after the other, only what a patch touches is compiled again. A patch found red is not tried
 # again while its text and the green program (byte for byte) stay the same, so a run that was cut off
-# goes on where it stopped. SABOTAGE_PART=2/3 takes the second third of the patches.
+# goes on where it stopped. A test may be a script of tests/ and its argument (tests/install/outside.sh WAY), run in the copy
+# with WICK_BUILD after all that is installed was built. SABOTAGE_PART=2/3 takes the second third of the patches.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
@@ -42,12 +43,27 @@ sync_tree() {
   done
 }
 apply() { (cd "$tree" && GIT_CEILING_DIRECTORIES=$work git apply --no-index "$@") 2>"$work/apply.log"; }
-build() { cmake --build "$out" -j "$jobs" --target "$@" >"$work/build.log" 2>&1; }
-binary() { find "$out/tests" -name "$1" -type f -perm -u+x | head -1; }
+build() { # PROGRAM...
+  local targets=() each
+  for each in "$@"; do
+    case $each in */*) targets+=(wick_installed examples/lenet_static/all) ;; *) targets+=("$each") ;; esac
+  done
+  cmake --build "$out" -j "$jobs" --target "${targets[@]}" >"$work/build.log" 2>&1
+}
+binary() {
+  case $1 in */*) echo "$tree/$1"; return ;; esac
+  find "$out/tests" -name "$1" -type f -perm -u+x | head -1
+}
 run() { # PROGRAM FILTER: 0 green, 1 red, 2 no test matched, 124 out of time (a hang is no proof)
   local program log=$work/run.log
   program=$(binary "$1")
   [ -n "$program" ] || return 2
+  case $1 in
+    */*)
+      WICK_BUILD=$out timeout "${WICK_SABOTAGE_SECONDS:-1200}" "$program" "$2" >"$log" 2>&1
+      case $? in 0) return 0 ;; 77) return 2 ;; 124) return 124 ;; *) return 1 ;; esac
+      ;;
+  esac
   timeout "${WICK_SABOTAGE_SECONDS:-600}" "$program" --gtest_filter="$2" --gtest_brief=1 >"$log" 2>&1
   local code=$?
   [ $code -eq 124 ] && return 124

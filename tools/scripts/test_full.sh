@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz faults milestones images quantized export soak kills timing aarch64 bits32 coverage sabotage injected)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz faults milestones images quantized export install soak kills timing aarch64 bits32 coverage sabotage injected)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -54,6 +54,8 @@ run_part() {
     quantized) tools/scripts/quantized_accuracy.sh --work build/full/quantized ;;
     # 5,000 of random sizes, and the corpus beside PyTorch's exporter.
     export) tools/scripts/test.sh -- -L '^export$' ;;
+    # The ways in which Wick comes to a user, each compiled from outside of the tree.
+    install) tools/scripts/test.sh -- -L '^install$' ;;
     # 10^5 loads and 10^6 runs without a byte more; 200 kills of training and 200 of converting.
     soak) tools/scripts/test.sh -- -L '^soak$' ;;
     kills)
