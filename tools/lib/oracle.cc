@@ -1,13 +1,12 @@
 #include "tools/lib/oracle.h"
 
 #include <fmt/core.h>
-#include <sys/wait.h>
 
-#include <array>
 #include <cstdio>
 #include <filesystem>
 
 #include "tools/lib/arrays.h"
+#include "tools/lib/process.h"
 #include "tools/lib/scratch_folder.h"
 #include "tools/lib/text.h"
 #include "trainer/checkpoint/json.h"
@@ -26,22 +25,6 @@ std::string script() {
   fs::path installed = program.parent_path() / WICK_INSTALLED_SCRIPTS / "ort_run.py";
   if (!unknown && fs::exists(installed)) return installed.string();
   return WICK_SCRIPTS_DIR "/ort_run.py";
-}
-
-struct Finished {
-  int code;
-  std::string out;
-};
-Finished shell(const std::string& command) {
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) throw Error("cannot start a process");
-  Finished f;
-  std::array<char, 4096> buffer;
-  for (size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    f.out.append(buffer.data(), n);
-  int status = pclose(pipe);
-  f.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return f;
 }
 
 std::string command(const std::string& model, const std::string& rest) {

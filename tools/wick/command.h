@@ -57,6 +57,7 @@ void add_report(CommandLine& app);
 void add_quantize(CommandLine& app);
 void add_data(CommandLine& app);
 void add_sign(CommandLine& app);
+void add_build(CommandLine& app);  // build, size, targets
 
 // Prints the document to stdout (--json).
 void print_json(const nlohmann::json& document);

@@ -66,6 +66,7 @@ int run_wick(int argc, char** argv) {
   add_quantize(app);
   add_data(app);
   add_sign(app);
+  add_build(app);
   try {
     return app.run(argc, argv);
   } catch (const Differs&) {

@@ -1,0 +1,119 @@
+#include "runtime/select/selection.h"
+
+#include <cstring>
+
+#include "runtime/backend/backend.h"
+#include "runtime/core/array.h"
+#include "runtime/kernels/chain_rows.h"
+#include "runtime/kernels/half_kernels.h"
+
+namespace wick {
+namespace {
+
+// Takes no step, notes every one it is asked about. Steps that never reach a backend (evaluated
+// while binding, or only planned once values are known) get both sets.
+class Recorder final : public Backend {
+ public:
+  explicit Recorder(OpSelection& selection) : selection_(selection) {}
+  const char* name() const override { return "recorder"; }
+  bool supports(const KernelQuery& query) override {
+    static constexpr const KernelSet* kSimdOnly[] = {&kCpuKernels};
+    static constexpr const KernelSet* kNarrowOnly[] = {&kHalfKernels};
+    static constexpr const KernelSet* kArithmeticOnly[] = {&kArithmeticChains};
+    selection_.add(query.op,
+                   find_kernel(kArithmeticOnly, query) != nullptr ? OpSelection::kArithmetic
+                   : find_kernel(kSimdOnly, query) != nullptr     ? OpSelection::kSimd
+                   : find_kernel(kNarrowOnly, query) != nullptr   ? OpSelection::kNarrow
+                                                                  : OpSelection::kReference);
+    return false;
+  }
+  Result<Owned<Partition>> compile(const PartitionSpec&, Allocator&) override {
+    return Status(Code::kInternal, "the recorder takes no steps");
+  }
+
+ private:
+  OpSelection& selection_;
+};
+
+// Opens one entry with every symbol at `extent`, or its nearest allowed one, but for those of
+// `dims`.
+Status try_sizes(const Program& program, const EntryDef& entry, int64_t extent,
+                 Span<const DimBinding> given, Recorder& recorder) {
+  Array<DimBinding> dims(default_allocator());
+  for (const SymbolDef& s : program.symbols()) {
+    int64_t n = extent;
+    for (const DimBinding& d : given)
+      if (strcmp(d.symbol, s.name) == 0) n = d.extent;
+    WICK_TRY(dims.push_back({s.name, n < s.min ? s.min : n > s.max ? s.max : n}));
+  }
+  SessionOptions options;
+  options.entry = entry.name;
+  options.threads = 1;
+  options.backend = &recorder;
+  options.max_dims = dims;
+  return Session::create(program, options).status();
+}
+
+}  // namespace
+
+void OpSelection::add(OpId op, Sets sets) {
+  Sets& s = chosen_[static_cast<size_t>(op)];
+  s = static_cast<Sets>(s | sets);
+}
+
+Status OpSelection::add(const Program& program, Span<const DimBinding> dims) {
+  for (const EntryDef& entry : program.entries()) {
+    Recorder recorder(*this);
+    bool opened = false;
+    Status last;
+    for (int64_t extent : {1, 2, 5, 16, 128}) {
+      last = try_sizes(program, entry, extent, dims, recorder);
+      opened = opened || last.ok();
+    }
+    if (!opened) return annotate(last, "entry %.60s: ", entry.name);
+    for (const RegionDef& region : entry.regions) {
+      for (const NodeDef& node : region.nodes) {
+        if (region_count(node.op) == 0 && of(node.op) == kNone) add(node.op, kAny);
+      }
+    }
+  }
+  return {};
+}
+
+bool OpSelection::add(const char* text) {
+  char name[64];
+  const char* colon = strchr(text, ':');
+  const size_t n = colon == nullptr ? strlen(text) : static_cast<size_t>(colon - text);
+  if (n >= sizeof(name)) return false;
+  memcpy(name, text, n);
+  name[n] = '\0';
+  const Sets sets = colon == nullptr                    ? kAny
+                    : strcmp(colon, ":simd") == 0       ? kSimd
+                    : strcmp(colon, ":narrow") == 0     ? kNarrow
+                    : strcmp(colon, ":reference") == 0  ? kReference
+                    : strcmp(colon, ":arithmetic") == 0 ? kArithmetic
+                                                        : kNone;
+  const OpInfo* info = find_op(name);
+  if (sets == kArithmetic && info != nullptr && info->id != OpId::kFusedElementwise) return false;
+  if (info == nullptr || info->role != OpRole::kInfer || sets == kNone) return false;
+  add(info->id, sets);
+  return true;
+}
+
+bool OpSelection::write_source(const char* path) const {
+  static const char* const kAnyNames[] = {"", " | kSimd", " | kReference", " | kAny"};
+  FILE* f = fopen(path, "w");
+  if (f == nullptr) return false;
+  fprintf(f, "// Written by wick_select_ops.\n#define WICK_SELECTED_OPS(X)");
+  for (const OpInfo& op : all_ops()) {
+    const Sets s = of(op.id);
+    if (s == kNone) continue;
+    fprintf(f, " \\\n  X(%s, 0%s%s%s)", op.name, kAnyNames[s & kAny],
+            (s & kNarrow) != 0 ? " | kNarrow" : "", (s & kArithmetic) != 0 ? " | kArithmetic" : "");
+  }
+  fprintf(f, "\n#include \"runtime/kernels/selected_ops.h\"\n");
+  const bool ok = ferror(f) == 0;
+  return fclose(f) == 0 && ok;
+}
+
+}  // namespace wick

@@ -1,0 +1,132 @@
+#include "tools/lib/deploy/interface.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace wick::tool {
+namespace {
+
+constexpr const char* kReserved[] = {
+    "auto",     "bool",     "break",    "case",      "char",      "class",   "const",    "continue",
+    "default",  "delete",   "do",       "double",    "else",      "enum",    "extern",   "float",
+    "for",      "goto",     "if",       "inline",    "int",       "long",    "new",      "private",
+    "public",   "return",   "short",    "signed",    "sizeof",    "static",  "struct",   "switch",
+    "this",     "template", "typedef",  "union",     "unsigned",  "void",    "volatile", "while",
+    "restrict", "register", "operator", "namespace", "protected", "virtual", "true",     "false",
+    "try",      "catch",    "throw",    "using",     "typename",  "not",     "and",      "or",
+    "xor",      "main",     "errno",    "stdin",     "stdout",    "stderr"};
+
+// Null: C has no array of these.
+const char* c_type(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return "float";
+    case DType::kF64: return "double";
+    case DType::kI8: return "int8_t";
+    case DType::kI16: return "int16_t";
+    case DType::kI32: return "int32_t";
+    case DType::kI64: return "int64_t";
+    case DType::kBool:
+    case DType::kU8: return "uint8_t";
+    case DType::kF16:
+    case DType::kBF16:
+    case DType::kU16: return "uint16_t";
+    case DType::kU32: return "uint32_t";
+    case DType::kU64: return "uint64_t";
+    default: return nullptr;
+  }
+}
+
+std::string symbol_name(const Program& program, int32_t s) {
+  return program.symbols()[static_cast<size_t>(s)].name;
+}
+
+}  // namespace
+
+std::string CPort::elements() const {
+  std::string text;
+  int64_t numbers = 1;
+  for (const std::string& d : dims) {
+    if (std::isdigit(static_cast<unsigned char>(d[0])) != 0)
+      numbers *= std::stoll(d);
+    else
+      text += (text.empty() ? "" : " * ") + d;
+  }
+  if (text.empty()) return std::to_string(numbers);
+  return numbers == 1 ? text : fmt::format("{} * {}", text, numbers);
+}
+
+std::string CPort::shape_text() const {
+  std::string text;
+  for (const std::string& d : dims) text += (text.empty() ? "" : ",") + d;
+  return "[" + text + "]";
+}
+
+std::string c_name(const std::string& text, std::vector<std::string>* taken) {
+  std::string name;
+  for (char c : text) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "m" + name;
+  if (std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved))
+    name += "_";
+  std::string other = name;
+  for (int n = 2; std::find(taken->begin(), taken->end(), other) != taken->end(); ++n)
+    other = fmt::format("{}_{}", name, n);
+  taken->push_back(other);
+  return other;
+}
+
+CInterface c_interface(const Session& session, const Program& program, const std::string& name) {
+  CInterface c;
+  c.name = name;
+  std::vector<std::string> taken = {"model", name};
+  std::vector<std::pair<std::string, std::string>> symbols;  // in the model, in C
+  const auto typed = [&](const PortInfo& port, bool input) {
+    CPort p;
+    p.port = port;
+    p.as_tensor = port.unranked || c_type(port.dtype) == nullptr;
+    if (!p.as_tensor) p.type = c_type(port.dtype);
+    for (const DimDef& d : port.dims) {
+      if (p.as_tensor) break;
+      if (d.symbol < 0 && d.value >= 0) {
+        p.dims.push_back(std::to_string(d.value));
+        continue;
+      }
+      const std::string symbol = d.symbol < 0 ? "" : symbol_name(program, d.symbol);
+      auto known = std::find_if(symbols.begin(), symbols.end(),
+                                [&](const auto& s) { return s.first == symbol; });
+      if (d.symbol < 0 || (known == symbols.end() && !input)) {
+        p.as_tensor = true;
+      } else if (known == symbols.end()) {
+        symbols.emplace_back(symbol, c_name(symbol, &taken));
+        c.symbols.push_back(symbols.back().second);
+        p.dims.push_back(symbols.back().second);
+      } else {
+        p.dims.push_back(known->second);
+      }
+    }
+    if (p.as_tensor) p.dims.clear();
+    return p;
+  };
+  for (size_t i = 0; i < session.input_count(); ++i)
+    c.inputs.push_back(typed(session.input(i), true));
+  for (size_t i = 0; i < session.output_count(); ++i)
+    c.outputs.push_back(typed(session.output(i), false));
+  for (CPort& p : c.inputs) p.name = c_name(p.port.name, &taken);
+  for (CPort& p : c.outputs) p.name = c_name(p.port.name, &taken);
+  return c;
+}
+
+std::string CInterface::parameters() const {
+  std::string text;
+  for (const std::string& s : symbols) text += fmt::format(", int64_t {}", s);
+  for (const CPort& p : inputs)
+    text += p.as_tensor ? fmt::format(", const wick_tensor* {}", p.name)
+                        : fmt::format(", const {}* {}", p.type, p.name);
+  for (const CPort& p : outputs)
+    text += p.as_tensor ? fmt::format(", wick_tensor* {}", p.name)
+                        : fmt::format(", {}* {}", p.type, p.name);
+  return text.empty() ? "" : text.substr(2);
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,33 @@
+// A folder that builds a program with one model in it: C functions of the model's own types, its
+// weights, the kernels it takes, and a smoke test that knows the answers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/lib/deploy/target.h"
+#include "tools/lib/model.h"
+#include "tools/lib/sample_inputs.h"
+
+namespace wick::tool {
+
+struct ProjectOptions {
+  std::string name;        // what the functions begin with; made fit for C
+  std::string model_file;  // the .wick file's bytes are copied from here
+  bool inside = true;      // the weights are in the program; else NAME_open takes the file's path
+  std::vector<std::string>
+      dims;  // "NAME=N": sizes that are planned when the model is opened, and of the smoke test
+};
+
+struct Project {
+  std::string name, folder;  // as C has it
+  std::vector<std::string> ops;
+  uint64_t model_bytes = 0;
+};
+
+// Writes NAME.h, NAME.c, NAME.wick, smoke.c, CMakeLists.txt and Makefile into `folder`. Throws
+// Error: the model cannot be opened or run at these sizes, the folder cannot be written.
+Project write_project(const Model& model, const DeployTarget& target, const std::string& folder,
+                      const ProjectOptions& options);
+
+}  // namespace wick::tool

@@ -1,0 +1,197 @@
+// wick build, size and targets: a model as a program of another machine.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "tools/lib/deploy/made.h"
+#include "tools/lib/scratch_folder.h"
+#include "tools/lib/text.h"
+#include "tools/wick/command.h"
+#include "tools/wick/written.h"
+
+namespace wick::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BuildCommand {
+  std::string model, target = "x86_64", out, name, weights = "inside";
+  std::vector<std::string> dims;
+  bool no_build = false, run = false, json = false, verbose = false, lower_qdq = true;
+};
+
+nlohmann::json json_of(const Made& made) {
+  nlohmann::json doc = {{"program", made.program}, {"file_bytes", made.file_bytes}};
+  if (made.sections)
+    doc["sections"] = {{"code", made.sections->code},
+                       {"data", made.sections->data},
+                       {"zeroed", made.sections->zeroed}};
+  doc["ran"] = made.ran;
+  if (made.ran) {
+    doc["passed"] = made.passed;
+    doc["memory"] = made.memory;
+    doc["output"] = made.output;
+  }
+  return doc;
+}
+
+void print_made(const Made& made, const Project& project) {
+  fmt::print("{}: {} bytes", made.program, made.file_bytes);
+  if (made.sections) {
+    const Sections& s = *made.sections;
+    fmt::print(", code and constants {} (the model {}), data {}, zeroed {}", s.code,
+               project.model_bytes, s.data, s.zeroed);
+  }
+  fmt::print("\n");
+  if (made.ran) fmt::print("{}", made.output);
+}
+
+// The .wick file that goes into the program: the model itself, or what an ONNX model becomes.
+std::string wick_file(const BuildCommand& c, const ScratchFolder& scratch) {
+  if (is_wick_file(c.model)) return c.model;
+  ir::Graph graph = open_onnx(c.model, {.lower_qdq = c.lower_qdq});
+  ProgramInfo info = onnx_origin(graph, c.model);
+  const ir::Graph read = graph;
+  Written written({});
+  info.passed(written.optimize(&graph, false, c.dims));
+  const std::string file = scratch.file("model.wick");
+  write_program(graph, file, info);
+  written.verify(read, file, {c.dims, c.lower_qdq});
+  written.finish();
+  return file;
+}
+
+std::string model_name(const BuildCommand& c) {
+  return c.name.empty() ? fs::path(c.model).stem().string() : c.name;
+}
+
+Project write(const BuildCommand& c, const DeployTarget& target, const std::string& folder,
+              const ScratchFolder& scratch) {
+  const std::string file = wick_file(c, scratch);
+  return write_project(Model::open(file), target, folder,
+                       {model_name(c), file, c.weights == "inside", c.dims});
+}
+
+void build(const BuildCommand& c) {
+  const DeployTarget target = deploy_target(c.target);
+  if (c.weights == "beside" && !target.files)
+    wrong_usage("--weights", c.target + " has no files: the weights are inside");
+  if (c.no_build && c.run) wrong_usage("--run", "needs what --no-build leaves out");
+  ScratchFolder scratch;
+  const Project project = write(c, target, c.out, scratch);
+  std::optional<Made> made;
+  if (!c.no_build) made = make(project, target, c.run, c.verbose);
+  if (c.json) {
+    nlohmann::json doc = {{"folder", project.folder},
+                          {"target", target.name},
+                          {"name", project.name},
+                          {"ops", project.ops},
+                          {"model_bytes", project.model_bytes}};
+    if (made) doc["made"] = json_of(*made);
+    print_json(doc);
+  } else {
+    fmt::print("{}: {}.h, {}.c, smoke.c, CMakeLists.txt, Makefile, {} for {}\n", project.folder,
+               project.name, project.name, fmt::join(project.ops, " "), target.name);
+    if (made) print_made(*made, project);
+  }
+  if (made && c.run && !made->ran)
+    fmt::print(stderr, "note: {} is linked only, its programs do not run here\n", target.name);
+  if (made && made->ran && !made->passed) throw Differs{};
+}
+
+void size(const BuildCommand& c) {
+  const DeployTarget target = deploy_target(c.target);
+  ScratchFolder scratch;
+  const Project project = write(c, target, scratch.file("program"), scratch);
+  const Made made = make(project, target, true, c.verbose);
+  const uint64_t flash =
+      made.sections ? made.sections->code + made.sections->data : made.file_bytes;
+  const uint64_t fixed = made.sections ? made.sections->data + made.sections->zeroed : 0;
+  if (c.json) {
+    return print_json({{"target", target.name},
+                       {"flash", flash},
+                       {"model", project.model_bytes},
+                       {"fixed_ram", fixed},
+                       {"memory", made.memory},
+                       {"made", json_of(made)}});
+  }
+  fmt::print("{} for {}\n  flash      {:>9}  of it the model {}\n  fixed RAM  {:>9}\n", c.model,
+             target.name, flash, project.model_bytes, fixed);
+  if (made.ran)
+    fmt::print("  memory     {:>9}  of a session: activations, scratch and packed weights\n",
+               made.memory);
+  if (made.ran && !made.passed) {
+    fmt::print("{}", made.output);
+    throw Differs{};
+  }
+}
+
+void list(bool json) {
+  auto docs = nlohmann::json::array();
+  for (const DeployTarget& t : deploy_targets()) {
+    const std::vector<std::string> lacking = t.lacking();
+    docs.push_back({{"name", t.name},
+                    {"title", t.title},
+                    {"promise", t.promise},
+                    {"runs", t.runs},
+                    {"lacking", lacking},
+                    {"packages", t.packages}});
+    if (json) continue;
+    fmt::print("{:<15} {:<32} {:<6} {}\n", t.name, t.title, t.promise,
+               !lacking.empty() ? fmt::format("needs {}: apt-get install {}",
+                                              fmt::join(lacking, ", "), fmt::join(t.packages, " "))
+               : t.runs         ? "installed"
+                                : "installed, linked only");
+  }
+  if (json) print_json(docs);
+}
+
+void accept(Command command, BuildCommand* c) {
+  command.add_option("model", c->model, "model.wick or model.onnx").required();
+  command.add_option("--target", c->target, "one of `wick targets` (default: x86_64)");
+  command.add_option("--dim", c->dims, "NAME=N: a size to plan for; a batch is 1 without")
+      .one_word();
+  command.add_flag("--json", c->json, "print JSON");
+  command.add_flag("-v,--verbose", c->verbose, "print the commands and what compilers say");
+  accept_qdq(command, &c->lower_qdq);
+  accept_signature(command);
+}
+
+}  // namespace
+
+void add_build(CommandLine& app) {
+  auto c = std::make_shared<BuildCommand>();
+  Command command = app.add_command(
+      "build", "Make a program of a model for a target: C functions, its kernels, a smoke test");
+  accept(command, c.get());
+  command.add_option("-o,--out", c->out, "the folder that is written").required();
+  command.add_option("--name", c->name,
+                     "what the C functions begin with (default: the model's file name)");
+  command
+      .add_option("--weights", c->weights,
+                  "inside the program (default) or beside it, as NAME.wick")
+      .one_of({"inside", "beside"});
+  command.add_flag("--no-build", c->no_build, "write the folder only");
+  command.add_flag("--run", c->run, "run the smoke test, on an emulator where the target has one");
+  command.footer("Example:\n  wick build lenet.wick --target aarch64 -o lenet-arm --run");
+  command.callback([c] { build(*c); });
+
+  auto s = std::make_shared<BuildCommand>();
+  Command measure = app.add_command(
+      "size", "What a model takes on a target: flash, fixed RAM, a session's memory");
+  accept(measure, s.get());
+  measure.footer("Example:\n  wick size lenet.wick --target aarch64");
+  measure.callback([s] { size(*s); });
+
+  auto json = std::make_shared<bool>(false);
+  Command targets =
+      app.add_command("targets", "List the machines that wick build makes programs for");
+  targets.add_flag("--json", *json, "print JSON");
+  targets.footer("Example:\n  wick targets");
+  targets.callback([json] { list(*json); });
+}
+
+}  // namespace wick::tool
