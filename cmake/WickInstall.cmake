@@ -80,6 +80,9 @@ if(WICK_BUILD_TOOLS)
   install(TARGETS wick RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
   install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/scripts/ort_run.py
     DESTINATION ${CMAKE_INSTALL_DATADIR}/wick COMPONENT tools)
+  # `wick build` compiles the runtime for other machines.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime ${PROJECT_SOURCE_DIR}/targets
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/wick COMPONENT tools)
 endif()
 
 # Packages that find_package(Wick) must find again for a static link.

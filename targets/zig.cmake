@@ -1,11 +1,14 @@
 # What the toolchain files of zig's C++ compiler share (pip install ziglang): it brings headers and libraries of its
 # targets along. WICK_ZIG is the command, e.g. -DWICK_ZIG="/path/to/venv/bin/python;-m;ziglang".
+if(NOT WICK_ZIG AND NOT "$ENV{WICK_ZIG}" STREQUAL "")
+  set(WICK_ZIG "$ENV{WICK_ZIG}")
+endif()
 if(NOT WICK_ZIG)
   find_program(wick_zig zig)
   set(WICK_ZIG ${wick_zig})
 endif()
 if(NOT WICK_ZIG)
-  message(FATAL_ERROR "zig is not installed: pip install ziglang, and give -DWICK_ZIG=\"PYTHON;-m;ziglang\"")
+  message(FATAL_ERROR "zig is not installed: pip install ziglang, and give -DWICK_ZIG=\"PYTHON;-m;ziglang\", in the environment or to CMake")
 endif()
 # CMake's own checks of the compiler read this file again, and know only what they are given.
 set(WICK_ZIG "${WICK_ZIG}" CACHE STRING "The command of zig")

@@ -168,6 +168,10 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   if (s.ok()) s = check_allocator(o.allocator);
   if (s.ok()) s = check_array(o.ops, o.ops_count, "options.ops");
   if (s.ok()) s = check_array(o.allowed_ops, o.allowed_op_count, "options.allowed_ops");
+  // A list that was computed and is empty is not the absence of one.
+  if (s.ok() && o.allowed_ops != nullptr && o.allowed_op_count == 0)
+    s = Status(Code::kInvalidArgument,
+               "options.allowed_ops is there and has no names: null allows every op");
   for (size_t i = 0; s.ok() && i < o.allowed_op_count; ++i) {
     if (o.allowed_ops[i] == nullptr)
       s = error(Code::kInvalidArgument, "options.allowed_ops[%zu] is null", i);

@@ -103,6 +103,10 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     for (const SymbolDef& s : program.symbols()) found = found || strcmp(s.name, d.symbol) == 0;
     if (!found)
       return error(Code::kNotFound, "the program has no symbolic dimension %.60s", d.symbol);
+    if (d.extent < 0) {
+      return error(Code::kInvalidArgument, "max_dims: %.60s is %lld, a size is 0 or more", d.symbol,
+                   static_cast<long long>(d.extent));
+    }
   }
   for (uint32_t id : entry->body().inputs) {
     const ValueDef& v = entry->values[id];

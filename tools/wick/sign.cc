@@ -48,6 +48,10 @@ void sign(const SignCommand& c) {
     wrong_usage("wick sign", "takes a MODEL with --key FILE, or --new-key NAME");
   if (!c.new_key.empty()) return make_keys(c.new_key, c.json);
   if (c.key.empty()) wrong_usage("--key", "names the secret key that MODEL is signed with");
+  constexpr size_t kMostComment = 8000;  // minisign reads lines of 8 KiB
+  if (c.comment.size() > kMostComment)
+    wrong_usage("--comment",
+                fmt::format("has {} bytes, at most {}", c.comment.size(), kMostComment));
   std::vector<uint8_t> bytes;
   std::string key;
   check_status(read_regular_file(c.model.c_str(), &bytes));

@@ -22,6 +22,8 @@ bool has_sources(const fs::path& folder) {
 }
 
 bool on_path(const std::string& program) {
+  // zig also comes as a module of Python's, and is any command then (targets/zig.cmake).
+  if (const char* zig = std::getenv("WICK_ZIG"); program == "zig" && zig != nullptr) return true;
   if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0;
   const char* all = std::getenv("PATH");
   std::string rest = all == nullptr ? "" : all;
@@ -53,9 +55,14 @@ DeployTarget read_target(const fs::path& folder) {
     t.runs = doc.value("runs", t.runs);
     t.files = doc.value("files", t.files);
     t.incbin = doc.value("incbin", t.incbin);
-    // A runner of the target's own is named by its place in the folder.
-    if (!t.runner.empty() && t.runner[0].starts_with("./"))
-      t.runner[0] = folder / t.runner[0].substr(2);
+    t.sources = doc.value("sources", t.sources);
+    t.link = doc.value("link", t.link);
+    // Files of the target's own are named by their places in its folder.
+    for (auto* words : {&t.runner, &t.sources, &t.link}) {
+      for (std::string& word : *words) {
+        if (word.starts_with("./")) word = folder / word.substr(2);
+      }
+    }
     return t;
   } catch (const nlohmann::json::exception& e) {
     throw Error(fmt::format("cannot read {}: {}", file.string(), e.what()));

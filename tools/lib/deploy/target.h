@@ -15,6 +15,8 @@ struct DeployTarget {
   std::vector<std::string> needs;  // programs that must be there to build and run
   std::vector<std::string> packages;  // of Debian, that have them
   std::vector<std::string> cmake;     // "NAME=VALUE" of the runtime's own build
+  std::vector<std::string> sources;   // what a program there begins with: start-up code
+  std::vector<std::string> link;      // and is linked with
   bool runs = true;                   // false: linked only
   bool files = true;                  // whether a program there opens files
   bool incbin = true;                 // whether its assembler takes GNU's .incbin

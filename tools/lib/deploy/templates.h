@@ -230,11 +230,14 @@ wick_selected_ops(@NAME@
   @OPS@)
 target_link_libraries(@NAME@ PUBLIC Wick::runtime)
 
-add_executable(@NAME@_smoke smoke.c)
+add_executable(@NAME@_smoke smoke.c @START@)
 target_compile_options(@NAME@_smoke PRIVATE -Os -ffunction-sections -fdata-sections)
 target_link_libraries(@NAME@_smoke PRIVATE @NAME@ m)
+target_link_options(@NAME@_smoke PRIVATE @LINK@)
 # Nothing here throws: without exceptions libstdc++ is not linked either. -s: stripped.
-target_link_options(@NAME@_smoke PRIVATE -Wl,--gc-sections -Wl,--as-needed -s)
+if(CMAKE_SYSTEM_NAME MATCHES "^(Linux|Generic)$")
+  target_link_options(@NAME@_smoke PRIVATE -Wl,--gc-sections -Wl,--as-needed -s)
+endif()
 )";
 
 inline constexpr const char* kMakefile = R"(# @TITLE@ for @TARGET@. Written by wick build.

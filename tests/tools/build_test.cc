@@ -1,0 +1,124 @@
+// wick build: the folder that it writes is C that compilers take, and its program answers with this
+// machine's bits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+
+#include "exporter/include/wick/compile.h"
+#include "tests/tools/command_line.h"
+
+namespace wick::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string output_of(const std::string& command, int* code) {
+  std::string out;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  std::array<char, 4096> buffer;
+  for (size_t n; pipe != nullptr && (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    out.append(buffer.data(), n);
+  *code = pipe == nullptr ? -1 : pclose(pipe);
+  return out;
+}
+
+// The smoke test's output: compiled as C with every warning, linked with this build's runtime and
+// all of its kernels.
+std::string compiled_and_run(const std::string& folder, const std::string& name) {
+  const std::string sources = WICK_BUILD_SOURCES;
+  std::string objects;
+  int code = 0;
+  for (const std::string file : {name + ".c", std::string("smoke.c"), name + "_wick.S"}) {
+    if (!fs::exists(folder + "/" + file)) continue;
+    objects += " " + file + ".o";
+    const std::string said =
+        output_of("cd " + shell_word(folder) + " && cc -std=c11 -O1 -Wall -Wextra -Werror -c " +
+                      file + " -o " + file + ".o -I" + shell_word(sources + "/runtime/include"),
+                  &code);
+    if (code != 0) return "does not compile: " + said;
+  }
+  const std::string linked = output_of(
+      "cd " + shell_word(folder) + " && c++" + objects + " -o smoke " WICK_BUILD_LIBRARIES " -lm",
+      &code);
+  if (code != 0) return "does not link: " + linked;
+  return output_of("cd " + shell_word(folder) + " && ./smoke", &code) +
+         (code == 0 ? "" : "exit code " + std::to_string(code));
+}
+
+std::string built(const std::string& model, const std::vector<std::string>& more = {},
+                  const std::string& name = "") {
+  const std::string folder = scratch() + "/a folder/" + fs::path(model).stem().string();
+  std::vector<std::string> words = {"build", model, "-o", folder, "--no-build", "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  const Ran r = wick(words);
+  EXPECT_EQ(r.code, 0) << r.err;
+  if (r.code != 0) return r.err;
+  const nlohmann::json doc = parse_json(r.out);
+  if (!name.empty()) EXPECT_EQ(doc.at("name"), name);
+  return compiled_and_run(folder, doc.at("name"));
+}
+
+TEST(Build, ATrainedModelAnswersWithItsBits) {
+  EXPECT_THAT(built(trained_run().wick),
+              AllOf(HasSubstr("equal logits: 40 bytes"), HasSubstr("memory "), HasSubstr("ok\n")));
+  EXPECT_THAT(built(trained_run().onnx, {"--dim", "batch=3", "--name", "a net"}, "a_net"),
+              HasSubstr("equal logits: 120 bytes"));
+  EXPECT_THAT(built(trained_run().wick, {"--weights", "beside"}), HasSubstr("ok\n"));
+}
+
+// Another answer is said, element by element, and is no success.
+TEST(Build, TheSmokeTestCanFail) {
+  const std::string model = scratch() + "/fails.onnx", folder = scratch() + "/fails";
+  export_onnx(small_graph(), model);
+  ASSERT_EQ(wick({"build", model, "-o", folder, "--no-build"}).code, 0);
+  std::string text = read_file(folder + "/smoke.c");
+  const size_t at = text.find("want_0[8] = {\n    ");
+  ASSERT_NE(at, std::string::npos);
+  text[at + 18] = text[at + 18] == '1' ? '2' : '1';
+  write_file(folder + "/smoke.c", text);
+  EXPECT_THAT(
+      compiled_and_run(folder, "fails"),
+      AllOf(HasSubstr("differs y: 1 of 2 elements"), HasSubstr("FAILED"), HasSubstr("exit code")));
+}
+
+// Names that C has not, free sizes of several inputs, integers, bools, a scalar, an output of no
+// known size.
+TEST(Build, WhatModelsAreCalledAndTake) {
+  ir::Graph g;
+  const SymDim n = g.symbol("int"), m = g.symbol("a b");
+  const ir::ValueId x = g.add_input("while", DType::kF32, {n, m}),
+                    y = g.add_input("x:0", DType::kI64, {m}),
+                    z = g.add_input("x 0", DType::kF64, {}),
+                    b = g.add_input("model", DType::kBool, {n});
+  g.add_output("x/0", g.emit(OpId::kRelu, {x}, "r"));
+  g.add_output("sum", g.emit(OpId::kAdd, {y, y}, "s"));
+  g.add_output("\"", g.emit(OpId::kNeg, {z}, "t"));
+  g.add_output("where", g.emit(OpId::kNonZero, {b}, "u"));
+  const std::string model = scratch() + "/3 names.onnx";
+  export_onnx(g, model);
+  const std::string said = built(model, {"--dim", "a b=4"}, "m3_names");
+  EXPECT_THAT(said, AllOf(HasSubstr("equal x/0: 16 bytes"), HasSubstr("equal sum: 32 bytes"),
+                          HasSubstr("equal \": 8 bytes"), HasSubstr("ok\n")));
+}
+
+TEST(Build, WrongUsageIsSaid) {
+  const std::string model = trained_run().wick, out = scratch() + "/none";
+  const Ran target = wick({"build", model, "-o", out, "--target", "pdp11"});
+  EXPECT_EQ(target.code, 2);
+  EXPECT_THAT(target.err, AllOf(HasSubstr("there is no 'pdp11'"), HasSubstr("aarch64")));
+  EXPECT_EQ(wick({"build", model, "-o", out, "--target", "cortex-m7", "--weights", "beside"}).code,
+            2);
+  EXPECT_EQ(wick({"build", model, "-o", out, "--no-build", "--run"}).code, 2);
+  EXPECT_EQ(wick({"build", scratch() + "/no.wick", "-o", out}).code, 1);
+  EXPECT_FALSE(fs::exists(out));
+  const Ran list = wick({"targets", "--json"});
+  ASSERT_EQ(list.code, 0) << list.err;
+  EXPECT_GE(parse_json(list.out).size(), 4u);
+}
+
+}  // namespace
+}  // namespace wick::test
