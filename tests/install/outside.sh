@@ -2,7 +2,7 @@
 # The ways in which Wick comes to a user, each from outside of the tree: outside.sh WAY, one of
 #   pkgconfig   one component installed; a C program by gcc and pkg-config: shared, static, wholly static
 #   cross       the same for aarch64, used by projects that are cross-built
-#   components  each component built and installed alone, and the consumer's programs of it
+#   components  each component (or those named behind it) built and installed alone, and the consumer's programs of it
 #   runtime, root, fetch   add_subdirectory of runtime/, of the tree, FetchContent of an archive: a C++17 project with
 #               warnings that are errors, by make
 #   deb         packages installed in a root of their own that has nothing else of Wick; the archive, unpacked
@@ -96,7 +96,9 @@ case $way in
     ;;
   components)
     # Below build/, as deep as build/release: ccache shares the objects.
-    for component in runtime trainer quantize compile tools; do
+    components=("${@:2}")
+    [ $# -gt 1 ] || components=(runtime sign trainer quantize compile tools)
+    for component in "${components[@]}"; do
       build=build/install-$component prefix=$work/$component consumer=$work/$component-consumer
       rm -rf "$build"
       run cmake -S . -B "$build" -G Ninja -DWICK_COMPONENTS="$component"
