@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz faults milestones images quantized export install soak kills timing aarch64 bits32 targets coverage sabotage injected)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz faults milestones images quantized export install soak kills timing aarch64 bits32 gate coverage sabotage injected)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -78,8 +78,8 @@ run_part() {
       echo "1 passed, 0 failed"
       ;;
     # LeNet and ResNet-8 by `wick build` on each target that is installed (tools/scripts/setup.sh targets).
-    targets)
-      tools/scripts/build.sh release wick && WICK_BUILD=$PWD/build/release tests/targets/run.sh
+    gate)
+      tools/scripts/build.sh release wick && WICK_BUILD=$PWD/build/release tests/targets/gate.sh
       ;;
     fuzz)
       tools/scripts/setup_ort.sh

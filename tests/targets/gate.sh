@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The gate: for each target, or those that are named, programs of LeNet in float32 and in integers by `wick build`, run on its
 # emulator: the bits of this machine, or the bound that the target states. A table with sizes and memory.
-# run.sh [TARGET...]
+# gate.sh [TARGET...]
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 native=$(cd "${WICK_BUILD:?the native build folder}" && pwd)
