@@ -28,7 +28,7 @@ class Sha256 {
                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   uint8_t pending_[64];
   uint64_t total_ = 0;
-  bool plain_;
+  [[maybe_unused]] bool plain_;  // asked where there are instructions
 };
 
 }  // namespace wick

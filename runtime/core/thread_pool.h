@@ -1,4 +1,4 @@
-// A fixed set of pthreads that run numbered tasks. Determinism is the caller's: what a task
+// A fixed set of threads that run numbered tasks. Determinism is the caller's: what a task
 // computes depends on its number only, never on the worker or on how many there are.
 #pragma once
 

@@ -76,7 +76,7 @@ class Condition {
   void wake_all();
 
  private:
-  NativeCondition native_ = WICK_CONDITION_INITIALIZER;
+  [[maybe_unused]] NativeCondition native_ = WICK_CONDITION_INITIALIZER;
 };
 
 // It takes none of the program's signals. Stays where it is from start() to join().
@@ -88,9 +88,10 @@ class Thread {
 
  private:
   struct Entry;
-  void (*run_)(void*) = nullptr;
-  void* argument_ = nullptr;
-  NativeThread native_{};
+  // Without threads nothing reads these.
+  [[maybe_unused]] void (*run_)(void*) = nullptr;
+  [[maybe_unused]] void* argument_ = nullptr;
+  [[maybe_unused]] NativeThread native_{};
 };
 
 int online_cpus();  // of the machine

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the given groups of packages.txt lack: setup.sh [build] [demo] [cross] [check] [bench] [edges]
+# Installs what the given groups of packages.txt lack: setup.sh [build] [demo] [cross] [check] [bench] [edges] [targets]
 # (none given: build demo cross). As root or through sudo; otherwise says what is lacking and exits 1.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz faults milestones images quantized export install soak kills timing aarch64 bits32 gate coverage sabotage injected)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz faults milestones images quantized export install soak kills timing aarch64 bits32 targets gate coverage sabotage injected)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -67,6 +67,19 @@ run_part() {
     aarch64)
       tools/scripts/build.sh release fashion_models images_digest &&
         WICK_BUILD=$PWD/build/release WICK_IMAGES=10000 tests/aarch64/images.sh
+      ;;
+    targets)
+      code=77
+      for target in riscv64 cortex-m7 wasm32 windows_x86_64 musl_x86_64 macos_arm64; do
+        WICK_TEST_FULL=1 WICK_BUILD=$PWD/build/release tests/targets/run.sh $target
+        case $? in
+          0) [ $code = 77 ] && code=0 ;;
+          77) echo "1 skipped: compiler of this target not installed ($target)" ;;
+          *) code=1 ;;
+        esac
+      done
+      [ $code != 77 ] && return $code
+      return 0
       ;;
     bits32)
       mkdir -p build/release/test-results

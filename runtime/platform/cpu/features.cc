@@ -26,7 +26,7 @@ Leaf leaf(unsigned number, unsigned part) {
   return l;
 }
 
-constexpr unsigned kBf16Tiles = 1u << 22, kTiles = 1u << 24, kByteTiles = 1u << 25;
+[[maybe_unused]] constexpr unsigned kBf16Tiles = 1u << 22, kTiles = 1u << 24, kByteTiles = 1u << 25;
 
 bool gives_tiles(unsigned kind) {
 #if defined(__x86_64__) && defined(__linux__)

@@ -2,9 +2,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #if defined(__linux__)
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #endif
 
