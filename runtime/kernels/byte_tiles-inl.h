@@ -9,10 +9,12 @@
 #include "hwy/highway.h"
 #include "runtime/kernels/byte_tiles.h"
 
-HWY_BEFORE_NAMESPACE();
 #if HWY_TARGET == HWY_AVX3_DL
-// Highway 1.0.3 names another instruction set in this one's place.
+// Highway 1.0.3 names another instruction set in this one's place; of two in turn Clang takes the
+// first.
 HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
+#else
+HWY_BEFORE_NAMESPACE();
 #endif
 namespace wick {
 namespace HWY_NAMESPACE {
@@ -213,9 +215,6 @@ static void byte_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool w
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick
-#if HWY_TARGET == HWY_AVX3_DL
-HWY_POP_ATTRIBUTES
-#endif
 HWY_AFTER_NAMESPACE();
 
 #endif

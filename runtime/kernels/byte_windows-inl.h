@@ -13,8 +13,8 @@
 #include "runtime/kernels/byte_windows.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
-HWY_BEFORE_NAMESPACE();
-// Highway 1.0.3 names another instruction set in this one's place.
+// Highway 1.0.3 names another instruction set in this one's place; of two in turn Clang takes the
+// first.
 HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
 namespace wick {
 namespace HWY_NAMESPACE {
@@ -117,7 +117,6 @@ static void byte_windows(const ByteWindows& t) {
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick
-HWY_POP_ATTRIBUTES
 HWY_AFTER_NAMESPACE();
 #endif
 

@@ -34,8 +34,7 @@ echo "$target: $(find "$build" -name '*.o' -o -name '*.obj' | wc -l) objects"
 [ "${WICK_TEST_FULL:-0}" = 1 ] || { echo "${#wanted[@]} passed, 0 failed"; exit 0; }
 
 # As CMake compiles the runtime itself, whose command says all that matters.
-command=$(ninja -C "$build" -t commands CMakeFiles/wick_runtime_objects.dir/core/status.cc.o* 2>/dev/null | tail -n 1)
-[ -n "$command" ] || command=$(ninja -C "$build" -t commands wick_runtime | grep 'core/status.cc')
+command=$(ninja -C "$build" -t commands wick_runtime | grep -aE -- '-c .*/core/status\.cc$')
 flags=$(sed -E 's/ -MD .*//; s/^.*ccache //' <<<"$command")
 # shellcheck disable=SC2086 # words of a command
 (cd "$build" && $flags "$OLDPWD/tests/targets/system_check.cc" -o system_check "${link[@]}" libwick_runtime.a \

@@ -3,6 +3,9 @@
 
 #include <cerrno>
 #include <cstdlib>
+#if defined(__NEWLIB__)
+#include <malloc.h>
+#endif
 
 namespace wick::platform {
 
@@ -10,7 +13,11 @@ void* allocate(size_t bytes, size_t align) {
   if (align < sizeof(void*)) align = sizeof(void*);
   const size_t rounded = (bytes + align - 1) / align * align;
   if (rounded < bytes) return nullptr;
+#if defined(__NEWLIB__)  // its aligned_alloc() calls a function that not every build of it has
+  return memalign(align, rounded == 0 ? align : rounded);
+#else
   return aligned_alloc(align, rounded == 0 ? align : rounded);
+#endif
 }
 
 void deallocate(void* p) { free(p); }
