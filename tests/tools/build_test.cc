@@ -32,7 +32,7 @@ std::string compiled_and_run(const std::string& folder, const std::string& name)
   const std::string sources = WICK_BUILD_SOURCES;
   std::string objects;
   int code = 0;
-  for (const std::string file : {name + ".c", std::string("smoke.c"), name + "_wick.S"}) {
+  for (const std::string& file : {name + ".c", std::string("smoke.c"), name + "_wick.S"}) {
     if (!fs::exists(folder + "/" + file)) continue;
     objects += " " + file + ".o";
     const std::string said =
@@ -58,7 +58,9 @@ std::string built(const std::string& model, const std::vector<std::string>& more
   EXPECT_EQ(r.code, 0) << r.err;
   if (r.code != 0) return r.err;
   const nlohmann::json doc = parse_json(r.out);
-  if (!name.empty()) EXPECT_EQ(doc.at("name"), name);
+  if (!name.empty()) {
+    EXPECT_EQ(doc.at("name"), name);
+  }
   return compiled_and_run(folder, doc.at("name"));
 }
 
