@@ -47,12 +47,10 @@ ModelProto read_model(const std::string& path) {
 }
 
 std::string random_op(const GraphProto& g) {
-  static const std::set<std::string> kDraw = {"RandomNormal",  "RandomNormalLike",
-                                              "RandomUniform", "RandomUniformLike",
-                                              "Bernoulli",     "Multinomial"};
   for (const NodeProto& n : g.node()) {
     const bool trains = n.op_type() == "Dropout" && n.input_size() > 2 && !n.input(2).empty();
-    if (trains || kDraw.count(n.op_type()) != 0) return n.op_type();
+    const std::string& op = n.op_type();
+    if (trains || op.rfind("Random", 0) == 0 || op == "Bernoulli" || op == "Multinomial") return op;
     for (const auto& a : n.attribute()) {
       if (std::string inside = a.has_g() ? random_op(a.g()) : ""; !inside.empty()) return inside;
     }

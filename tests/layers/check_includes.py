@@ -47,7 +47,7 @@ SEES = {
     "exporter/include": ["graph", "exporter", "trainer/capture"],
     "sign": [CORE, ERROR],
     "tools/submission": BASE + ["trainer"],
-    "tools/lib": BASE + [PROGRAM, PLAN, BACKEND, EXEC, PUBLIC, "runtime/backend/vulkan", "graph", "trainer",
+    "tools/lib": BASE + [PROGRAM, PLAN, BACKEND, EXEC, PUBLIC, "runtime/backend/vulkan", "runtime/select", "graph", "trainer",
                          "quantize", "exporter", "sign"],
     "tools/lib/include": ["tools/lib"],
     "tools": EVERYTHING,

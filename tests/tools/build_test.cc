@@ -45,8 +45,8 @@ std::string compiled_and_run(const std::string& folder, const std::string& name)
       "cd " + shell_word(folder) + " && c++" + objects + " -o smoke " WICK_BUILD_LIBRARIES " -lm",
       &code);
   if (code != 0) return "does not link: " + linked;
-  return output_of("cd " + shell_word(folder) + " && ./smoke", &code) +
-         (code == 0 ? "" : "exit code " + std::to_string(code));
+  const std::string said = output_of("cd " + shell_word(folder) + " && ./smoke", &code);
+  return code == 0 ? said : said + "exit code " + std::to_string(code);
 }
 
 std::string built(const std::string& model, const std::vector<std::string>& more = {},

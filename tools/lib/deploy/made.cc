@@ -120,7 +120,7 @@ Made make(const Project& project, const DeployTarget& target, bool run, bool ver
     throw Error(fmt::format("the target {} needs {}, not installed here: apt-get install {}",
                             target.name, absent, fmt::join(target.packages, " ")));
   const fs::path runtime = runtime_build(target, verbose),
-                 build = fs::path(project.folder) / "build";
+                 build = fs::absolute(project.folder) / "build";
   std::string configure =
       fmt::format("cmake {}-S {} -B {} -DWICK_RUNTIME_BUILD={} -DWICK_SOURCES={}", generator(),
                   shell_quote(project.folder), shell_quote(build), shell_quote(runtime),

@@ -97,6 +97,7 @@ class Writer {
     fs::create_directories(folder_);
     words_ = {{"NAME", c_.name},
               {"UPPER", upper(c_.name)},
+              {"OWN_HEADER", fmt::format("#include \"{}.h\"", c_.name)},
               {"TITLE", in_comment(options_.name)},
               {"TARGET", target_.name},
               {"COMMA", c_.parameters().empty() ? "" : ", "},
@@ -270,6 +271,8 @@ class Writer {
     words.insert(words.end(),
                  {{"SOURCES", wick_sources()},
                   {"TOOLCHAIN", target_.toolchain},
+                  {"START", fmt::format("{}", fmt::join(target_.sources, " "))},
+                  {"LINK", fmt::format("{}", fmt::join(target_.link, " "))},
                   {"WEIGHTS", weights},
                   {"RUNNER", fmt::format("{}", fmt::join(quoted(target_.runner), " "))},
                   {"OPS", fmt::format("{}", fmt::join(ops, "\n  "))}});

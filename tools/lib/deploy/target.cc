@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/regular_file.h"
 #include "tools/lib/usage.h"
+#include "trainer/checkpoint/json.h"
 
 namespace wick::tool {
 namespace {
@@ -40,8 +41,9 @@ bool on_path(const std::string& program) {
 DeployTarget read_target(const fs::path& folder) {
   const fs::path file = folder / "target.json";
   try {
-    std::ifstream in(file);
-    const nlohmann::json doc = nlohmann::json::parse(in);
+    std::string text;
+    check_status(read_regular_file(file.c_str(), &text));
+    const nlohmann::json doc = read_json(text, file.string());
     DeployTarget t;
     t.name = folder.filename();
     t.folder = folder;

@@ -38,7 +38,7 @@ const char* @NAME@_error(void);
 )";
 
 inline constexpr const char* kSourceHead = R"(/* Written by wick build: see @NAME@.h. */
-#include "@NAME@.h"
+@OWN_HEADER@
 
 #include <stdlib.h>
 
@@ -136,7 +136,7 @@ inline constexpr const char* kSmoke =
 #include <stdio.h>
 #include <string.h>
 
-#include "@NAME@.h"
+@OWN_HEADER@
 
 #define WICK_ALIGNED __attribute__((aligned(64)))
 
