@@ -234,9 +234,10 @@ add_executable(@NAME@_smoke smoke.c @START@)
 target_compile_options(@NAME@_smoke PRIVATE -Os -ffunction-sections -fdata-sections)
 target_link_libraries(@NAME@_smoke PRIVATE @NAME@ m)
 target_link_options(@NAME@_smoke PRIVATE @LINK@)
-# Nothing here throws: without exceptions libstdc++ is not linked either. -s: stripped.
+# -s: stripped. Nothing here throws: without exceptions libstdc++ is not linked either.
+target_link_options(@NAME@_smoke PRIVATE -s)
 if(CMAKE_SYSTEM_NAME MATCHES "^(Linux|Generic)$")
-  target_link_options(@NAME@_smoke PRIVATE -Wl,--gc-sections -Wl,--as-needed -s)
+  target_link_options(@NAME@_smoke PRIVATE -Wl,--gc-sections -Wl,--as-needed)
 endif()
 )";
 
