@@ -24,9 +24,9 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands = {
-    "train",    "explain", "export",   "convert",     "run",   "compare",
-    "bench",    "inspect", "ops",      "conformance", "prove", "report",
-    "quantize", "devices", "selftest", "data",        "sign",  "verify"};
+    "train",    "explain", "export",      "convert", "run",    "compare",  "bench",
+    "inspect",  "ops",     "conformance", "prove",   "report", "quantize", "devices",
+    "selftest", "data",    "sign",        "verify",  "build",  "size",     "targets"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});

@@ -190,7 +190,7 @@ void add_build(CommandLine& app) {
   Command targets =
       app.add_command("targets", "List the machines that wick build makes programs for");
   targets.add_flag("--json", *json, "print JSON");
-  targets.footer("Example:\n  wick targets");
+  targets.footer("Example:\n  wick targets --json");
   targets.callback([json] { list(*json); });
 }
 

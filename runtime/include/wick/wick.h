@@ -154,7 +154,8 @@ typedef struct wick_load_options {
    * WICK_IO instead of ending the process. Installs a handler of SIGBUS for the whole process. */
   int guard;
   /* The names of the ops that a file may have ("Conv", "my.domain::Swish"), all others being
-   * refused; none: every op. For who loads files of strangers. */
+   * refused; null: every op. A list without names is WICK_INVALID_ARGUMENT. For who loads files of
+   * strangers. */
   const char* const* allowed_ops;
   size_t allowed_op_count;
 } wick_load_options;

@@ -100,7 +100,10 @@ TEST_F(Nulls, OfLoadOptions) {
   options.allowed_ops = names;
   options.allowed_op_count = 2;
   REFUSED(load(options), "allowed_ops[1]");
-  options.allowed_op_count = 0;
+  options.allowed_op_count = 0;  // a list that came out empty allows nothing: it is no absent one
+  EXPECT_EQ(load(options), WICK_INVALID_ARGUMENT);
+  EXPECT_THAT(wick_last_error(), HasSubstr("allowed_ops is there and has no names"));
+  options.allowed_ops = nullptr;
   for (int weights : {-1, 3}) {
     options.weights = weights;
     EXPECT_EQ(load(options), WICK_INVALID_ARGUMENT);
