@@ -30,7 +30,9 @@ TEST(Simd, ForcingChoosesOneTargetAndUndoes) {
   std::vector<int64_t> seen;
   for_each_simd_target([&](int64_t target) {
     EXPECT_EQ(simd_targets(), target);
-    EXPECT_TRUE(hwy::GetChosenTarget().IsInitialized());
+    // Where one target is compiled in there is nothing to choose (runtime/kernels/hwy_targets.cc).
+    constexpr bool kOne = (HWY_TARGETS & (HWY_TARGETS - 1)) == 0;
+    EXPECT_TRUE(kOne || hwy::GetChosenTarget().IsInitialized());
     seen.push_back(target);
   });
   EXPECT_EQ(seen.size(), static_cast<size_t>(std::popcount(static_cast<uint64_t>(all))));
