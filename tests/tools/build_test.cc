@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <filesystem>
 
 #include "exporter/include/wick/compile.h"
 #include "tests/tools/command_line.h"
+#include "tools/lib/process.h"
 
 namespace wick::test {
 namespace {
@@ -17,13 +17,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string output_of(const std::string& command, int* code) {
-  std::string out;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  std::array<char, 4096> buffer;
-  for (size_t n; pipe != nullptr && (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    out.append(buffer.data(), n);
-  *code = pipe == nullptr ? -1 : pclose(pipe);
-  return out;
+  const tool::Finished done = tool::shell(command + " 2>&1");
+  *code = done.code;
+  return done.out;
 }
 
 // The smoke test's output: compiled as C with every warning, linked with this build's runtime and
