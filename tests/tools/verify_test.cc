@@ -85,12 +85,18 @@ TEST(Verify, AnotherModelIsNoFileOfIt) {
     EXPECT_EQ(r.code, 3) << why << r.err;
     EXPECT_THAT(r.out, HasSubstr(why));
   };
-  ir::Graph renamed = small_graph(0.25f);
-  for (size_t i = 0; i < renamed.node_count(); ++i) {
-    for (ir::ValueId v : renamed.node(static_cast<ir::NodeId>(i)).outputs)
-      renamed.value(v).name.clear();
+  for (OpId middle : {OpId::kRelu, OpId::kAbs}) {  // the same nodes, which give names, and others
+    ir::Graph renamed = small_graph(0.25f, middle);
+    for (size_t i = 0; i < renamed.node_count(); ++i) {
+      for (ir::ValueId v : renamed.node(static_cast<ir::NodeId>(i)).outputs)
+        renamed.value(v).name.clear();
+    }
+    differs(renamed, NumericsClass::kExact, "should be");
   }
-  differs(renamed, NumericsClass::kExact, "should be");
+  ir::Graph other;  // no name is the model's, not even the output's
+  const ir::ValueId in = other.add_input("x", DType::kF32, {other.symbol("batch"), SymDim(3)});
+  other.add_output("z", other.emit(OpId::kAbs, {in}, "abs"));
+  differs(other, NumericsClass::kExact, "should be");
   differs(small_graph(-40), NumericsClass::kApproximates, "is another model's");
   ir::Graph more = small_graph();
   more.add_output("middle", more.node(ir::NodeId(1)).outputs[0]);
