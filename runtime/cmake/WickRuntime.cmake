@@ -34,7 +34,11 @@ function(wick_runtime_target target)
   target_compile_definitions(${target} PUBLIC
     $<BUILD_INTERFACE:HWY_DISABLED_TARGETS=${disabled}>
     $<$<BOOL:${WICK_SCALAR_ONLY}>:$<BUILD_INTERFACE:HWY_COMPILE_ONLY_SCALAR>>)
-  target_compile_definitions(${target} PUBLIC ${wick_platform_definitions})
+  target_compile_definitions(${target} PUBLIC ${wick_platform_definitions}
+    $<$<NOT:$<BOOL:${WICK_ERROR_TEXTS}>>:WICK_ERROR_TEXTS=0> $<$<BOOL:${WICK_SMALL}>:WICK_SMALL=1>)
+  if(WICK_SMALL)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release,MinSizeRel>:-Os>)
+  endif()
   target_include_directories(${target}
     PUBLIC
       $<BUILD_INTERFACE:${WICK_ROOT_DIR}>
@@ -53,7 +57,7 @@ function(wick_optimize level)
   if(WICK_COVERAGE)
     return()
   endif()
-  if(level STREQUAL "size")
+  if(level STREQUAL "size" OR WICK_SMALL)
     set(flags -Os)
   else()
     set(flags -O2 $<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>)

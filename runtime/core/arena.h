@@ -63,6 +63,19 @@ class Arena {
     at_ = first_;
     used_ = 0;
   }
+  // Forgets what was allocated after the mark, keeps the blocks.
+  struct Mark {
+    void* block;
+    size_t in_block, used;
+  };
+  Mark mark() const { return {at_, at_ == nullptr ? 0 : at_->used, used_}; }
+  void rewind(const Mark& mark) {
+    auto* to = static_cast<Block*>(mark.block);
+    for (Block* b = to == nullptr ? first_ : to->next; b != nullptr; b = b->next) b->used = kHeader;
+    at_ = to == nullptr ? first_ : to;
+    if (to != nullptr) to->used = mark.in_block;
+    used_ = mark.used;
+  }
   // Gives back the blocks that nothing lies in.
   void shrink() {
     Block** rest = &first_;
@@ -84,6 +97,11 @@ class Arena {
     size_t bytes, used;
   };
   static constexpr size_t kHeader = kAlignment, kFirstBlock = 1024;
+#if WICK_SMALL
+  static constexpr size_t kLargestBlock = kFirstBlock;  // what is left of the last is little
+#else
+  static constexpr size_t kLargestBlock = size_t{1} << 20;
+#endif
   static_assert(sizeof(Block) <= kHeader);
 
   Status over(size_t bytes, size_t taken) const {
@@ -95,7 +113,7 @@ class Arena {
     const size_t least = (wanted + kHeader + kAlignment - 1) & ~(kAlignment - 1);
     if (least < wanted || least > left) return over(wanted, held_);
     size_t bytes = at_ == nullptr ? kFirstBlock : at_->bytes * 2;
-    if (bytes > (size_t{1} << 20)) bytes = size_t{1} << 20;
+    if (bytes > kLargestBlock) bytes = kLargestBlock;
     if (bytes < least || bytes > left) bytes = least;
     auto* block = static_cast<Block*>(allocator_->allocate(bytes, kAlignment));
     if (block == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes);
@@ -120,6 +138,19 @@ class Arena {
   size_t limit_, used_ = 0, held_ = 0;
   Block* first_ = nullptr;
   Block* at_ = nullptr;
+};
+
+// What is allocated while it lives is forgotten behind it.
+class ArenaScope {
+ public:
+  explicit ArenaScope(Arena& arena) : arena_(arena), mark_(arena.mark()) {}
+  ~ArenaScope() { arena_.rewind(mark_); }
+  ArenaScope(const ArenaScope&) = delete;
+  ArenaScope& operator=(const ArenaScope&) = delete;
+
+ private:
+  Arena& arena_;
+  Arena::Mark mark_;
 };
 
 }  // namespace wick

@@ -6,6 +6,7 @@
 #include "runtime/platform/system.h"
 
 namespace wick {
+#if WICK_ERROR_TEXTS
 namespace {
 
 constexpr size_t kMessageBytes = 512;
@@ -20,6 +21,7 @@ void format_into(char* buffer, const char* format, va_list args) {
 }
 
 }  // namespace
+#endif
 
 const char* code_name(Code code) {
   switch (code) {
@@ -42,6 +44,7 @@ const char* code_name(Code code) {
   return "unknown code";
 }
 
+#if WICK_ERROR_TEXTS
 Status error(Code code, const char* format, ...) {
   // The arguments may point into the old message (annotate), so format beside it first.
   char local[kMessageBytes];
@@ -62,5 +65,15 @@ Status annotate(Status status, const char* format, ...) {
   va_end(args);
   return error(status.code(), "%s%s", prefix, status.message());
 }
+
+size_t part_of_text(char* to, size_t room, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  const int n = vsnprintf(to, room, format, args);
+  va_end(args);
+  if (n < 0 || room == 0) return 0;
+  return static_cast<size_t>(n) < room ? static_cast<size_t>(n) : room - 1;
+}
+#endif
 
 }  // namespace wick

@@ -2,10 +2,20 @@
 #pragma once
 
 #include <cstdarg>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <type_traits>
 #include <utility>
+
+// 1: code and structures for machines of little memory (WICK_SMALL of the build).
+#ifndef WICK_SMALL
+#define WICK_SMALL 0
+#endif
+// 0: errors are codes alone, and no text of one is in the program (WICK_ERROR_TEXTS of the build).
+#ifndef WICK_ERROR_TEXTS
+#define WICK_ERROR_TEXTS 1
+#endif
 
 namespace wick {
 
@@ -37,21 +47,48 @@ const char* code_name(Code code);
 class [[nodiscard]] Status {
  public:
   constexpr Status() = default;
+#if WICK_ERROR_TEXTS
   constexpr Status(Code code, const char* literal) : message_(literal), code_(code) {}
+  constexpr const char* message() const { return message_; }
+#else
+  constexpr Status(Code code, const char*) : code_(code) {}
+  const char* message() const { return ok() ? "" : code_name(code_); }
+#endif
   constexpr bool ok() const { return code_ == Code::kOk; }
   constexpr Code code() const { return code_; }
-  constexpr const char* message() const { return message_; }
 
  private:
+#if WICK_ERROR_TEXTS
   const char* message_ = "";
+#endif
   Code code_ = Code::kOk;
 };
 
+#if WICK_ERROR_TEXTS
 // printf-formats into this thread's message buffer (512 bytes, cut with "..." beyond).
 Status error(Code code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 // Prefixes an error's text with where it happened ("node 12 (conv1, Conv): "). Ok stays ok.
 Status annotate(Status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+// A part of an error's text, as snprintf writes it; how many bytes there are now, without the 0.
+size_t part_of_text(char* to, size_t room, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+#else
+template <class... Args>
+constexpr Status error(Code code, const char*, const Args&...) {
+  return Status(code, nullptr);
+}
+template <class... Args>
+constexpr Status annotate(Status status, const char*, const Args&...) {
+  return status;
+}
+template <class... Args>
+constexpr size_t part_of_text(char* to, size_t room, const char*, const Args&...) {
+  if (room > 0) *to = '\0';
+  return 0;
+}
+#endif
 
 template <class T>
 class [[nodiscard]] Result {

@@ -1,6 +1,5 @@
 // Binding a session to shapes, and going on on the CPU where a backend failed: the call that met it
 // begins again there.
-#include <cstdio>
 
 #include "runtime/exec/ports.h"
 #include "runtime/exec/session_impl.h"
@@ -35,7 +34,7 @@ bool Session::Impl::leave_backend(const Status& why) {
   if (machine.backend == nullptr ||
       (why.code() != Code::kDevice && why.code() != Code::kOutOfMemory))
     return false;
-  snprintf(left_backend, sizeof(left_backend), "%s", why.message());
+  part_of_text(left_backend, sizeof(left_backend), "%s", why.message());
   left.store(true, std::memory_order_release);
   unbind();
   runner.unbind_all();  // branches and loops may have parts on the device, too

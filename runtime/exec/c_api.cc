@@ -2,7 +2,7 @@
 #include "runtime/exec/c_api.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <cstring>
 
 #include "runtime/core/array.h"
 #include "runtime/exec/in_use.h"
@@ -18,13 +18,19 @@ namespace {
 
 WICK_THREAD_LOCAL char t_error[512];
 
+void copy_text(const char* text) {
+  const size_t n = std::min(strlen(text), sizeof(t_error) - 1);
+  memcpy(t_error, text, n);
+  t_error[n] = '\0';
+}
+
 }  // namespace
 
 const char* last_error() { return t_error; }
 
 int fail(const Status& status, const Log& log) {
   if (status.ok()) return WICK_OK;
-  snprintf(t_error, sizeof(t_error), "%s", status.message());
+  copy_text(status.message());
   if (log.fn != nullptr) log.fn(log.user, static_cast<int>(status.code()), t_error);
   return static_cast<int>(status.code());
 }
@@ -62,7 +68,7 @@ void to_tensor(const TensorView& view, wick_tensor* t) {
 
 Status read_tensors(const wick_tensor* tensors, size_t n, const char* what, TensorView* views) {
   char name[32];
-  snprintf(name, sizeof(name), "%ss", what);
+  part_of_text(name, sizeof(name), "%ss", what);
   WICK_TRY(check_array(tensors, n, name));
   for (size_t i = 0; i < n; ++i) {
     if (!to_view(tensors[i], &views[i])) {

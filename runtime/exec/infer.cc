@@ -61,6 +61,7 @@ bool Binder::takes_work(const NodeDef& node, Span<const TensorView> in,
 
 Status Binder::infer_node(StagePlan& plan, const NodeDef& node, bool* live) {
   if (region_count(node.op) > 0 || touches_container(node)) return needs_value();
+  const ArenaScope scope(memory_.temp);
   WICK_ASSIGN(auto in, memory_.temp.array<ValueInfo<int64_t>>(node.inputs.size()));
   WICK_ASSIGN(auto out, memory_.temp.array<ValueInfo<int64_t>>(node.outputs.size()));
   WICK_ASSIGN(auto given, memory_.temp.array<TensorView>(node.inputs.size()));

@@ -1,5 +1,4 @@
 // The binder's second half: which backend runs which steps, and where values live.
-#include <cstdio>
 #include <cstring>
 
 #include "runtime/exec/binder.h"
@@ -47,6 +46,12 @@ bool has_floats(Span<const PlanValue> values, const PlanStep& step) {
 
 }  // namespace
 
+// What place() counts addresses from before compile() has allocated the memory.
+static char* base_of(const StagePlan& plan) {
+  return plan.memory.data != nullptr ? static_cast<char*>(plan.memory.data)
+                                     : reinterpret_cast<char*>(uintptr_t{kAlignment});
+}
+
 void Binder::types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const {
   for (size_t i = 0; i < in.size(); ++i) in[i] = values_.as_planned(step.in[i]);
   for (size_t i = 0; i < out.size(); ++i) {
@@ -63,6 +68,7 @@ Status Binder::ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_
   size_t takes = 0;
   bool floats_left = false;
   for (size_t s = 0; s < steps.size(); ++s) {
+    const ArenaScope scope(memory_.temp);
     WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(steps[s].in.size()));
     WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(steps[s].out.size()));
     types_of(steps[s], in, out);
@@ -163,6 +169,7 @@ Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
   list[0] = '\0';
   for (size_t s = 0; s < steps.size(); ++s) {
     PlanStep& step = steps[s];
+    const ArenaScope scope(memory_.temp);
     WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(step.in.size()));
     WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(step.out.size()));
     types_of(step, in, out);
@@ -176,10 +183,9 @@ Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
     } else if (step.row = find_kernel(machine_.sets, query); step.row == nullptr) {
       ++missing;
       if (at + 120 < sizeof(list)) {
-        at += static_cast<size_t>(snprintf(list + at, sizeof(list) - at, "%s%s of %s (node %.40s)",
-                                           at == 0 ? "" : ", ", step.node->info->name,
-                                           in.empty() ? "no input" : dtype_name(in[0].dtype),
-                                           step.node->name));
+        at += part_of_text(list + at, sizeof(list) - at, "%s%s of %s (node %.40s)",
+                           at == 0 ? "" : ", ", step.node->info->name,
+                           in.empty() ? "no input" : dtype_name(in[0].dtype), step.node->name);
       }
     } else {
       step.in_place = (step.row->flags & kInPlace) != 0 && !in.empty() &&
@@ -281,8 +287,10 @@ Status Binder::place(StagePlan& plan, const RegionDef& region) {
 #ifndef NDEBUG
   WICK_TRY(verify_memory(homes.ranges, offsets, plan.planned_bytes));
 #endif
-  WICK_TRY(memory_.grow(plan.memory, plan.planned_bytes));
-
+  // Allocated once the kernels' scratch is known, behind compile(): until then addresses count from
+  // where the memory of before is, or from none.
+  WICK_TRY(memory_.allow(plan.memory, plan.planned_bytes));
+  char* const base = base_of(plan);
   Array<InputUse> uses(plan.allocator);
   for (const NodeDef& node : region.nodes.subspan(plan.first, plan.end - plan.first)) {
     for (uint32_t v : node.outputs) {
@@ -291,8 +299,7 @@ Status Binder::place(StagePlan& plan, const RegionDef& region) {
       if (value.data != nullptr) continue;
       uint32_t r = homes.root(v);
       if (homes.home[r] == Homes::Home::kInput) WICK_TRY(uses.push_back({v, r}));
-      if (homes.home[r] == Homes::Home::kBuffer)
-        values_.views[v].data = static_cast<char*>(plan.memory.data) + offsets[r];
+      if (homes.home[r] == Homes::Home::kBuffer) values_.views[v].data = base + offsets[r];
     }
   }
   plan.input_uses = {uses.data(), uses.size()};  // its memory stays until the arena is cleared
@@ -325,12 +332,12 @@ Status Binder::compile(StagePlan& plan) {
         values_.program.constants()[machine_.cache.key(released_).constant].view;
     release_pages(values_.program, raw.data, raw.nbytes());
   }
-  // Scratch lies behind the buffers; the memory may move, so the views are moved with it.
+  // Scratch lies behind the buffers.
   plan.scratch_offset = static_cast<size_t>(align_up(plan.planned_bytes, kAlignment));
   if (scratch > SIZE_MAX / 4) {
     return error(Code::kBudgetExceeded, "max_ram: the kernels need %zu bytes to work in", scratch);
   }
-  auto* before = static_cast<char*>(plan.memory.data);
+  char* const before = base_of(plan);
   WICK_TRY(memory_.grow(plan.memory, plan.scratch_offset + scratch));
   auto* after = static_cast<char*>(plan.memory.data);
   for (const PlanStep& step : steps) {

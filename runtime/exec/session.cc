@@ -1,7 +1,6 @@
 #include "runtime/exec/session.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "runtime/core/packed_sequence.h"
 #include "runtime/core/string_ref.h"
@@ -29,9 +28,9 @@ Status check_custom_given(const Program& program, const EntryDef& entry) {
     if (first == nullptr) first = &def;
     ++missing;
     if (at + 180 > sizeof(list)) continue;
-    at += static_cast<size_t>(
-        snprintf(list + at, sizeof(list) - at, "%s%s version %u (%zu nodes)", at == 0 ? "" : ", ",
-                 custom_op_name(def.domain, def.name).text, def.version, nodes));
+    at += part_of_text(list + at, sizeof(list) - at, "%s%s version %u (%zu nodes)",
+                       at == 0 ? "" : ", ", custom_op_name(def.domain, def.name).text, def.version,
+                       nodes);
   }
   if (missing == 0) return {};
   return error(Code::kUnsupported,

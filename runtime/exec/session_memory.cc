@@ -13,7 +13,7 @@ void SessionMemory::limit_strings_now() {
   strings.set_limit(left());
 }
 
-Status SessionMemory::grow(Buffer& buffer, size_t bytes, size_t keep) {
+Status SessionMemory::allow(const Buffer& buffer, size_t bytes, size_t keep) {
   // What is kept lies in both for a while.
   const size_t gone = keep == 0 ? buffer.bytes : 0;
   const size_t more = bytes > buffer.bytes ? bytes - gone : 0;
@@ -23,7 +23,12 @@ Status SessionMemory::grow(Buffer& buffer, size_t bytes, size_t keep) {
     return error(Code::kBudgetExceeded, "max_ram: the session needs %zu bytes, %zu are allowed",
                  allocator.held() + more, max_ram);
   }
-  if (more == 0) return {};
+  return {};
+}
+
+Status SessionMemory::grow(Buffer& buffer, size_t bytes, size_t keep) {
+  WICK_TRY(allow(buffer, bytes, keep));
+  if (bytes <= buffer.bytes) return {};
   if (keep == 0) release(buffer);
   void* made = allocator.allocate(bytes, kAlignment);
   if (made == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes);

@@ -65,6 +65,8 @@ struct SessionMemory {
   // At least `bytes`; the first `keep` of what it held before move along. kBudgetExceeded,
   // kOutOfMemory: the buffer is as it was, or empty where nothing was to be kept.
   Status grow(Buffer& buffer, size_t bytes, size_t keep = 0);
+  // Whether grow() is within the budget.
+  Status allow(const Buffer& buffer, size_t bytes, size_t keep = 0);
   // The same for what grows trip by trip: twice as much at once, where the budget allows it.
   Status grow_ahead(Buffer& buffer, size_t bytes);
   void release(Buffer& buffer);

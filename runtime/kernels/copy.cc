@@ -30,6 +30,28 @@ int coalesce(const TensorView& src, const TensorView& dst, Loop* loops) {
   return n;
 }
 
+#if WICK_SMALL
+// One loop for elements of every width.
+void copy_elements(const char* src, char* dst, const Loop* loops, int n, size_t width, Poll& poll) {
+  const auto step = static_cast<int64_t>(width);
+  if (n == 0 || (n == 1 && loops[0].src == 1 && loops[0].dst == 1)) {
+    in_pieces(poll, n == 0 ? 1 : loops[0].extent, [&](int64_t begin, int64_t end) {
+      memcpy(dst + begin * step, src + begin * step, static_cast<size_t>(end - begin) * width);
+    });
+    return;
+  }
+  for (int64_t i = 0; i < loops[0].extent; ++i) {
+    if (poll()) return;
+    const char* from = src + i * loops[0].src * step;
+    char* to = dst + i * loops[0].dst * step;
+    if (n > 1) {
+      copy_elements(from, to, loops + 1, n - 1, width, poll);
+    } else {
+      memcpy(to, from, width);
+    }
+  }
+}
+#else
 struct Bytes16 {
   uint64_t a, b;
 };
@@ -138,6 +160,7 @@ void copy_as(const TensorView& src, const TensorView& dst) {
   Poll poll;
   copy_loops(static_cast<const T*>(src.data), static_cast<T*>(dst.data), loops, n, poll);
 }
+#endif
 
 // Elements of 4 or 2 bits, one at a time; `to` counts those of dst.
 void copy_packed(const TensorView& src, const TensorView& dst, int axis, int64_t from, int64_t* to,
@@ -170,6 +193,13 @@ void copy_strided(const TensorView& src, const TensorView& dst) {
     if (used != 0) to[bytes - 1] &= static_cast<uint8_t>((1 << used) - 1);
     return;
   }
+#if WICK_SMALL
+  Loop loops[kMaxRank];
+  const int n = coalesce(src, dst, loops);
+  Poll poll;
+  copy_elements(static_cast<const char*>(src.data), static_cast<char*>(dst.data), loops, n,
+                dtype_size(src.dtype), poll);
+#else
   switch (dtype_size(src.dtype)) {
     case 1: return copy_as<uint8_t>(src, dst);
     case 2: return copy_as<uint16_t>(src, dst);
@@ -178,6 +208,7 @@ void copy_strided(const TensorView& src, const TensorView& dst) {
     case 16: return copy_as<Bytes16>(src, dst);
     default: return;
   }
+#endif
 }
 
 TensorView slice_view(const TensorView& v, int axis, int64_t start, int64_t step, int64_t count) {

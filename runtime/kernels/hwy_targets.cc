@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "hwy/targets.h"
+#include "runtime/core/status.h"
 #include "runtime/kernels/simd.h"
 
 namespace hwy {
@@ -86,12 +87,16 @@ void SetSupportedTargetsForTest(int64_t targets) {
 #endif
 
 void Abort(const char* file, int line, const char* format, ...) {
+#if WICK_ERROR_TEXTS
   va_list args;
   va_start(args, format);
   fprintf(stderr, "%s:%d: ", file, line);
   vfprintf(stderr, format, args);
   fputc('\n', stderr);
   va_end(args);
+#else
+  (void)file, (void)line, (void)format;
+#endif
   abort();
 }
 

@@ -1,7 +1,7 @@
 #include "runtime/ops/custom_op.h"
 
-#include <cstdio>
 #include <cstring>
+#include <initializer_list>
 
 namespace wick {
 namespace {
@@ -41,7 +41,11 @@ bool sound(const AttrField& f, size_t size) {
 
 CustomOpName custom_op_name(const char* domain, const char* name) {
   CustomOpName full;
-  snprintf(full.text, sizeof(full.text), "%.60s::%.60s", domain, name);
+  size_t at = 0;
+  for (const char* part : {domain, "::", name}) {
+    for (int i = 0; part != nullptr && i < 60 && part[i] != '\0'; ++i) full.text[at++] = part[i];
+  }
+  full.text[at] = '\0';
   return full;
 }
 

@@ -207,7 +207,7 @@ Status ProgramReader::name_by_output(const EntryDef& entry, uint32_t number, Nod
   if (!def->outputs.empty()) def->name = entry.values[def->outputs[0]].name;
   if (def->name[0] != '\0') return {};
   WICK_ASSIGN(auto made, p_.arena_.array<char>(12));
-  snprintf(made.data(), made.size(), "#%u", number);
+  part_of_text(made.data(), made.size(), "#%u", number);
   def->name = made.data();
   return {};
 }

@@ -1,5 +1,4 @@
 // The ops of a file against those of this build, and those that the caller allows.
-#include <cstdio>
 
 #include "runtime/ops/custom_op.h"
 #include "runtime/program/reader.h"
@@ -7,7 +6,7 @@
 namespace wick {
 namespace {
 
-constexpr size_t kWords = 65536 / 64;  // of a set of op ids
+constexpr size_t kWords = 65536 / 64;  // of a set of op ids: too much for a stack
 
 // Adds the id; false where it was there.
 bool add(Span<uint64_t> set, uint16_t id) {
@@ -27,12 +26,11 @@ class List {
       ++left_out_;
       return;
     }
-    at_ += static_cast<size_t>(
-        snprintf(text_ + at_, sizeof(text_) - at_, "%s%s", at_ == 0 ? "" : ", ", item));
+    at_ += part_of_text(text_ + at_, sizeof(text_) - at_, "%s%s", at_ == 0 ? "" : ", ", item);
   }
   size_t found() const { return found_; }
   const char* text() {
-    if (left_out_ > 0) snprintf(text_ + at_, sizeof(text_) - at_, " and %zu more", left_out_);
+    if (left_out_ > 0) part_of_text(text_ + at_, sizeof(text_) - at_, " and %zu more", left_out_);
     return text_;
   }
 
@@ -53,16 +51,17 @@ const char* ProgramReader::op_name(uint16_t id, CustomOpName* full) const {
 
 // All of them in one message: who converts a model wants the whole list.
 Status ProgramReader::refuse_unknown_ops() {
-  uint64_t seen[kWords] = {}, refused[kWords] = {};
+  Array<uint64_t> seen(*p_.allocator_), refused(*p_.allocator_);
+  if (!options_.ops.empty()) WICK_TRY(seen.resize(kWords));
   List list;
   auto refuse = [&](uint16_t id, const char* why) {
-    if (!add(refused, id)) return;
+    if (refused.resize(kWords).ok() && !add(refused, id)) return;
     char item[64];
-    snprintf(item, sizeof(item), "%u (%s)", id, why);
+    part_of_text(item, sizeof(item), "%u (%s)", id, why);
     list.add(item);
   };
   auto look = [&](const fbs::Node& node) {
-    add(seen, node.op());
+    if (!seen.empty()) add(seen, node.op());
     if (node.op() >= kFirstCustomOp) {
       if (node.op() - uint32_t{kFirstCustomOp} >= count(root_->custom_ops()))
         refuse(node.op(), "custom, undeclared");

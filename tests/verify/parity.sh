@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The CI kit as a repository outside the tree uses it: examples/parity-ci against an installed package is green; with a
-# program whose fused tanh is a sigmoid (planted.py) it is red, and the JUnit file names the node.
+# program whose fused tanh is a sigmoid (planted.py) it is red, and the JUnit file names the node. A program one of whose
+# passes drops tanh undoes that pass, and its --strict says so by the exit code.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 native=$(cd "${WICK_BUILD:?the build folder}" && pwd)
@@ -38,3 +39,20 @@ if (cd "$work" && MODELS="build/model.onnx" WICK="$work/wick" bash "$OLDPWD/ci/v
   exit 1
 fi
 echo "ok: action"
+
+# A pass that breaks its promise.
+python3 tests/verify/planted.py "$native" tests/verify/tanh_is_dropped.patch "$work/drops"
+convert() { # OUT ARGS...: prints the exit code
+  local out=$1 code=0
+  shift
+  "$work/drops" convert "$work/build/model.onnx" -o "$out" "$@" >"$work/convert.log" 2>&1 || code=$?
+  echo $code
+}
+code=$(convert "$work/strict.wick" --strict)
+[ "$code" = 3 ] || { echo "a broken pass under --strict: exit code $code"; cat "$work/convert.log"; exit 1; }
+grep -q 'the pass identity broke its promise and was undone: ' "$work/convert.log"
+code=$(convert "$work/undone.wick")
+[ "$code" = 0 ] || { echo "an undone pass: exit code $code"; cat "$work/convert.log"; exit 1; }
+quiet "$native/tools/wick/wick" verify "$work/build/model.onnx" "$work/undone.wick"
+quiet "$native/tools/wick/wick" verify "$work/build/model.onnx" "$work/strict.wick"
+echo "ok: a pass undone"

@@ -78,6 +78,7 @@ run_part() {
           *) code=1 ;;
         esac
       done
+      WICK_BUILD=$PWD/build/release tests/targets/switches.sh || code=1
       [ $code != 77 ] && return $code
       return 0
       ;;

@@ -33,6 +33,7 @@ nlohmann::json json_of(const Made& made) {
   if (made.ran) {
     doc["passed"] = made.passed;
     doc["memory"] = made.memory;
+    if (made.ram != 0) doc["ram"] = made.ram;
     doc["output"] = made.output;
   }
   return doc;
@@ -123,6 +124,8 @@ void size(const BuildCommand& c) {
   if (made.ran)
     fmt::print("  memory     {:>9}  of a session: activations, scratch and packed weights\n",
                made.memory);
+  if (made.ram != 0)
+    fmt::print("  RAM        {:>9}  at most, with the heap and the stack\n", made.ram);
   if (made.ran && !made.passed) {
     fmt::print("{}", made.output);
     throw Differs{};

@@ -145,6 +145,7 @@ Made make(const Project& project, const DeployTarget& target, bool run, bool ver
   made.output = done.out;
   made.passed = done.code == 0 && done.out.find("ok\n") != std::string::npos;
   made.memory = number_behind(done.out, "memory ");
+  made.ram = number_behind(done.out, "\nram ");
   return made;
 }
 

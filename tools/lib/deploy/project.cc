@@ -236,7 +236,9 @@ class Writer {
          {"ARGUMENTS", arguments.empty() ? "" : ", " + arguments},
          {"PATH",
           options_.inside ? "" : fmt::format("argc > 1 ? argv[1] : \"{}.wick\", ", c_.name)},
-         {"PROMISE", target_.promise == "bits" ? "1" : "0"}});
+         {"PROMISE", target_.promise == "bits" ? "1" : "0"},
+         {"SAY", target_.sources.empty() ? kSay : kSayThere},
+         {"RAM", target_.sources.empty() ? "" : kRam}});
     return filled(kSmoke, words);
   }
 

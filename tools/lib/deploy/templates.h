@@ -129,6 +129,15 @@ inline constexpr const char* kIncbin = R"(/* Written by wick build: the bytes of
 #endif
 )";
 
+// Where a target has start-up code of its own, that has wick_put and wick_ram.
+inline constexpr const char* kSay = "static void say(const char* text) { fputs(text, stdout); }";
+inline constexpr const char* kSayThere =
+    R"(extern void wick_put(const char* text);
+extern unsigned long wick_ram(void); /* the most that data, heap and stack took until now */
+static void say(const char* text) { wick_put(text); })";
+inline constexpr const char* kRam =
+    "  say(\"ram \"), say_number(wick_ram()), say(\"\\n\");\n";
+
 inline constexpr const char* kSmoke =
     R"(/* Written by wick build: runs @NAME@ on made-up inputs and compares with the answers of the machine that wrote this.
  * Exit code 0: they agree. */
@@ -137,6 +146,29 @@ inline constexpr const char* kSmoke =
 #include <string.h>
 
 @OWN_HEADER@
+
+@SAY@
+static void say_number(unsigned long n) {
+  char text[24];
+  size_t at = sizeof(text) - 1;
+  text[at] = '\0';
+  do text[--at] = (char)('0' + n % 10);
+  while ((n /= 10) != 0);
+  say(text + at);
+}
+/* Of a number > 0 its first three digits and the power of ten. */
+static void say_real(double x) {
+  int power = 0;
+  if (!(x <= 1e300)) {
+    say("more than 1e300");
+    return;
+  }
+  for (; x >= 1000; x /= 10) ++power;
+  for (; x < 100; x *= 10) --power;
+  say_number((unsigned long)x);
+  say(power < 0 ? "e-" : "e+");
+  say_number((unsigned long)(power < 0 ? -power : power));
+}
 
 #define WICK_ALIGNED __attribute__((aligned(64)))
 
@@ -171,11 +203,13 @@ static int compare(const char* name, const void* got, const void* want, size_t b
     }
   }
   if (differ == 0) {
-    printf("equal %s: %lu bytes\n", name, (unsigned long)bytes);
+    say("equal "), say(name), say(": "), say_number((unsigned long)bytes), say(" bytes\n");
     return 1;
   }
-  printf("%s %s: %lu of %lu elements, at most by %g\n", close && !SAME_BITS ? "close" : "differs", name,
-         (unsigned long)differ, (unsigned long)(bytes / size), most);
+  say(close && !SAME_BITS ? "close " : "differs "), say(name), say(": ");
+  say_number((unsigned long)differ), say(" of "), say_number((unsigned long)(bytes / size)), say(" elements");
+  if (most > 0) say(", at most by "), say_real(most);
+  say("\n");
   return close && !SAME_BITS;
 }
 
@@ -186,12 +220,12 @@ int main(int argc, char** argv) {
   (void)argc, (void)argv, (void)compare;
   if (code == WICK_OK) code = @NAME@_run(model@ARGUMENTS@);
   if (code != WICK_OK) {
-    printf("%s: %s\n", wick_code_name(code), @NAME@_error());
+    say(wick_code_name(code)), say(": "), say(@NAME@_error()), say("\n");
     return 1;
   }
-@CHECKS@  printf("memory %lu\n", (unsigned long)@NAME@_memory(model));
-  @NAME@_close(model);
-  printf(same ? "ok\n" : "FAILED\n");
+@CHECKS@  say("memory "), say_number((unsigned long)@NAME@_memory(model)), say("\n");
+@RAM@  @NAME@_close(model);
+  say(same ? "ok\n" : "FAILED\n");
   return same ? 0 : 1;
 }
 )";
