@@ -44,8 +44,8 @@ ShapeText to_text(const Shape& shape) {
   size_t at = 0;
   t.text[at++] = '[';
   for (int i = 0; i < shape.rank(); ++i) {
-    at += part_of_text(t.text + at, sizeof(t.text) - at, i == 0 ? "%" PRId64 : ",%" PRId64,
-                       shape[i]);
+    at +=
+        part_of_text(t.text + at, sizeof(t.text) - at, i == 0 ? "%" PRId64 : ",%" PRId64, shape[i]);
   }
   t.text[at++] = ']';
   t.text[at] = '\0';

@@ -1,5 +1,6 @@
-// The rows of products of bytes for machines of little memory (WICK_SMALL): weights are read where they lie, in flash
-// or in the file, and nothing is packed. One line of x, less its zero point, meets four rows of weights at a time.
+// The rows of products of bytes for machines of little memory (WICK_SMALL): weights are read where
+// they lie, in flash or in the file, and nothing is packed. One line of x, less its zero point,
+// meets four rows of weights at a time.
 #include <algorithm>
 
 #include "runtime/core/byte_count.h"
@@ -350,12 +351,10 @@ bool any(const KernelQuery&) { return true; }
 
 }  // namespace
 
-WICK_CPU_ROWS(QLinearConv,
-              {"qlinear_conv.bytes.place", kContiguous, match_conv<OpId::kQLinearConv>,
-               plan_conv<OpId::kQLinearConv>, nullptr, run_qlinear_conv});
-WICK_CPU_ROWS(ConvInteger,
-              {"conv_integer.bytes.place", kContiguous, match_conv<OpId::kConvInteger>,
-               plan_conv<OpId::kConvInteger>, nullptr, run_conv_integer});
+WICK_CPU_ROWS(QLinearConv, {"qlinear_conv.bytes.place", kContiguous, match_conv<OpId::kQLinearConv>,
+                            plan_conv<OpId::kQLinearConv>, nullptr, run_qlinear_conv});
+WICK_CPU_ROWS(ConvInteger, {"conv_integer.bytes.place", kContiguous, match_conv<OpId::kConvInteger>,
+                            plan_conv<OpId::kConvInteger>, nullptr, run_conv_integer});
 WICK_CPU_ROWS(QLinearMatMul,
               {"qlinear_matmul.bytes.place", kContiguous, match_matmul<OpId::kQLinearMatMul>,
                plan_matmul<OpId::kQLinearMatMul>, nullptr, run_qlinear_matmul});

@@ -1,11 +1,12 @@
-/* From reset to main(): the vector table, the floating-point unit, data and zeroed memory; a heap, and semihosting, by
- * which the program says what it has to say and ends. */
+/* From reset to main(): the vector table, the floating-point unit, data and zeroed memory; a heap,
+ * and semihosting, by which the program says what it has to say and ends. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-extern char __stack[], __stack_begin[], __data_from[], __data_begin[], __data_end[], __bss_begin[], __bss_end[], end[];
+extern char __stack[], __stack_begin[], __data_from[], __data_begin[], __data_end[], __bss_begin[],
+    __bss_end[], end[];
 extern void __libc_init_array(void);
 extern int main(int argc, char** argv);
 
@@ -44,7 +45,8 @@ void* _sbrk(ptrdiff_t bytes) {
   return from;
 }
 
-/* Data, heap and stack, the most that they took until now: the stack was painted. newlib's heap never shrinks here. */
+/* Data, heap and stack, the most that they took until now: the stack was painted. newlib's heap
+ * never shrinks here. */
 #define WICK_PAINT 0xA5u
 unsigned long wick_ram(void) {
   const char* used = __stack_begin;
@@ -56,7 +58,12 @@ void reset(void);
 static void fault(void) { abort(); }
 
 __attribute__((section(".vectors"), used)) static const void* const kVectors[16] = {
-    __stack, (const void*)reset, (const void*)fault, (const void*)fault, (const void*)fault, (const void*)fault,
+    __stack,
+    (const void*)reset,
+    (const void*)fault,
+    (const void*)fault,
+    (const void*)fault,
+    (const void*)fault,
     (const void*)fault};
 
 /* What crtn.o has, which -nostartfiles leaves out. */
@@ -73,7 +80,8 @@ void reset(void) {
   memcpy(__data_begin, __data_from, (size_t)(__data_end - __data_begin));
   memset(__bss_begin, 0, (size_t)(__bss_end - __bss_begin));
   /* As far as this function's own frame. */
-  for (at = __stack_begin; at < (char*)__builtin_frame_address(0) - 256; ++at) *at = (char)WICK_PAINT;
+  for (at = __stack_begin; at < (char*)__builtin_frame_address(0) - 256; ++at)
+    *at = (char)WICK_PAINT;
   __libc_init_array();
   _exit(main(1, words));
 }

@@ -1,6 +1,7 @@
-/* A program without a heap: the C library's allocation is not there (the linker script has no room for it), and all that
- * the runtime takes comes from a static array by wick_allocator. Compiled with the folder that `wick build` wrote for
- * LeNet's MODEL (its symbol without _wick): the inputs and answers are those of its smoke.c. */
+/* A program without a heap: the C library's allocation is not there (the linker script has no room
+ * for it), and all that the runtime takes comes from a static array by wick_allocator. Compiled
+ * with the folder that `wick build` wrote for LeNet's MODEL (its symbol without _wick): the inputs
+ * and answers are those of its smoke.c. */
 #define main smoke_main
 #include "smoke.c"
 #undef main

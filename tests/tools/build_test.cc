@@ -8,6 +8,7 @@
 #include "exporter/include/wick/compile.h"
 #include "tests/tools/command_line.h"
 #include "tools/lib/process.h"
+#include "trainer/data/npy.h"
 
 namespace wick::test {
 namespace {
@@ -101,6 +102,29 @@ TEST(Build, WhatModelsAreCalledAndTake) {
   const std::string said = built(model, {"--dim", "a b=4"}, "m3_names");
   EXPECT_THAT(said, AllOf(HasSubstr("equal x/0: 16 bytes"), HasSubstr("equal sum: 32 bytes"),
                           HasSubstr("equal \": 8 bytes"), HasSubstr("ok\n")));
+}
+
+// An input that decides what runs is given, and says sizes of the others.
+TEST(Build, InputsOfTheSmokeTestMayBeGiven) {
+  ir::Graph g;
+  const SymDim m = g.symbol("m");
+  const ir::ValueId x = g.add_input("x", DType::kF32, {SymDim(9), m}),
+                    k = g.add_input("k", DType::kI64, {m});
+  g.add_output("y", g.emit(OpId::kGather, {x, k}, "rows"));
+  const std::string model = scratch() + "/given.onnx", rows = scratch() + "/rows.npy";
+  export_onnx(g, model);
+  HostTensor given(DType::kI64, {2});
+  given.as<int64_t>()[0] = 8, given.as<int64_t>()[1] = 5;
+  data::write_npy(rows, given.view());
+  EXPECT_THAT(built(model, {"--input", "k=" + rows}), HasSubstr("equal y: 16 bytes"));
+  EXPECT_THAT(read_file(scratch() + "/a folder/given/smoke.c"),
+              HasSubstr("in_1[16] = {\n    8,0,0,0,0,0,0,0,5,0,"));
+  const Ran unfit = wick({"build", model, "-o", scratch() + "/unfit", "--input", rows});
+  EXPECT_EQ(unfit.code, 1);
+  EXPECT_THAT(unfit.err, HasSubstr("input x takes float32"));
+  const Ran unknown = wick({"build", model, "-o", scratch() + "/unfit", "--input", "z=" + rows});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("the model's inputs: x k"));
 }
 
 TEST(Build, WrongUsageIsSaid) {

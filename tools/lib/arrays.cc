@@ -137,15 +137,9 @@ void check_fits(const HostTensor& array, const std::string& file, const Program&
 
 }  // namespace
 
-std::vector<HostTensor> named_arrays(const Session& session, const Program& program,
+std::vector<HostTensor> given_arrays(const Session& session, const Program& program,
                                      const std::vector<std::string>& given) {
   std::vector<HostTensor> arrays(session.input_count());
-  std::vector<std::string> files(arrays.size());
-  if (given.empty() && !arrays.empty()) {
-    wrong_usage("--input", fmt::format("is required: the model takes {} {}{}",
-                                       session.input(0).name, dtype_name(session.input(0).dtype),
-                                       dims_text(program, session.input(0))));
-  }
   size_t next = 0;
   for (const std::string& text : given) {
     size_t equals = text.find('=');
@@ -162,11 +156,23 @@ std::vector<HostTensor> named_arrays(const Session& session, const Program& prog
       throw Error(fmt::format("input '{}' is given twice, the second time by '{}'",
                               session.input(static_cast<size_t>(at)).name, text));
     }
-    files[static_cast<size_t>(at)] = named ? text.substr(equals + 1) : text;
-    arrays[static_cast<size_t>(at)] =
-        read_value(named ? text.substr(equals + 1) : text, session.input(static_cast<size_t>(at)));
+    const std::string file = named ? text.substr(equals + 1) : text;
+    const PortInfo port = session.input(static_cast<size_t>(at));
+    arrays[static_cast<size_t>(at)] = read_value(file, port);
+    check_fits(arrays[static_cast<size_t>(at)], file, program, port);
     next = static_cast<size_t>(at) + 1;
   }
+  return arrays;
+}
+
+std::vector<HostTensor> named_arrays(const Session& session, const Program& program,
+                                     const std::vector<std::string>& given) {
+  if (given.empty() && session.input_count() > 0) {
+    wrong_usage("--input", fmt::format("is required: the model takes {} {}{}",
+                                       session.input(0).name, dtype_name(session.input(0).dtype),
+                                       dims_text(program, session.input(0))));
+  }
+  std::vector<HostTensor> arrays = given_arrays(session, program, given);
   for (size_t i = 0; i < arrays.size(); ++i) {
     PortInfo port = session.input(i);
     if (!arrays[i].present()) {
@@ -175,7 +181,6 @@ std::vector<HostTensor> named_arrays(const Session& session, const Program& prog
                               array_suffix(port.dtype)),
                   Code::kNotFound);
     }
-    check_fits(arrays[i], files[i], program, port);
   }
   return arrays;
 }

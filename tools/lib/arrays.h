@@ -17,7 +17,11 @@ void write_array(const std::string& path, const HostTensor& tensor);
 HostTensor read_value(const std::string& path, const PortInfo& port);
 // A .npy file; sequences and optionals as ONNX's .pb. `path` has no ending; returns it with one.
 std::string write_value(const std::string& path, const HostTensor& value);
-// "[name=]file" for each input, put in the session's order; what is missing or unknown is said.
+// "[name=]file" for some of the inputs, put in the session's order, the others not present; what
+// does not fit or is unknown is said.
+std::vector<HostTensor> given_arrays(const Session& session, const Program& program,
+                                     const std::vector<std::string>& given);
+// The same for each input: what is missing is said, too.
 std::vector<HostTensor> named_arrays(const Session& session, const Program& program,
                                      const std::vector<std::string>& given);
 // Tensor names as file names, no two of them the same.

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 struct BuildCommand {
   std::string model, target = "x86_64", out, name, weights = "inside";
-  std::vector<std::string> dims;
+  std::vector<std::string> dims, inputs;
   bool no_build = false, run = false, json = false, verbose = false, lower_qdq = true;
 };
 
@@ -73,7 +73,7 @@ Project write(const BuildCommand& c, const DeployTarget& target, const std::stri
               const ScratchFolder& scratch) {
   const std::string file = wick_file(c, scratch);
   return write_project(Model::open(file), target, folder,
-                       {model_name(c), file, c.weights == "inside", c.dims});
+                       {model_name(c), file, c.weights == "inside", c.dims, c.inputs});
 }
 
 void build(const BuildCommand& c) {
@@ -156,6 +156,10 @@ void accept(Command command, BuildCommand* c) {
   command.add_option("model", c->model, "model.wick or model.onnx").required();
   command.add_option("--target", c->target, "one of `wick targets` (default: x86_64)");
   command.add_option("--dim", c->dims, "NAME=N: a size to plan for; a batch is 1 without")
+      .one_word();
+  command
+      .add_option("--input,-i", c->inputs,
+                  "[name=]array.npy: an input of the smoke test; what is not given is made up")
       .one_word();
   command.add_flag("--json", c->json, "print JSON");
   command.add_flag("-v,--verbose", c->verbose, "print the commands and what compilers say");

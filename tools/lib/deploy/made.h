@@ -21,8 +21,8 @@ struct Made {
   std::optional<Sections> sections;  // nothing: no ELF file
   bool ran = false, passed = false;  // of the smoke test
   uint64_t memory = 0;               // planned and packed bytes of the session that ran there
-  uint64_t ram = 0;                  // the most it took; 0: the target's start-up code does not tell
-  std::string output;                // of the smoke test
+  uint64_t ram = 0;    // the most it took; 0: the target's start-up code does not tell
+  std::string output;  // of the smoke test
 };
 
 std::optional<Sections> elf_sections(const std::string& path);

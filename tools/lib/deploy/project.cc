@@ -9,6 +9,7 @@
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
 #include "runtime/select/selection.h"
+#include "tools/lib/arrays.h"
 #include "tools/lib/deploy/interface.h"
 #include "tools/lib/deploy/templates.h"
 #include "tools/lib/text.h"
@@ -85,8 +86,7 @@ class Writer {
 
   Project write() {
     Project p{c_.name, folder_, {}, 0};
-    sample_ = sample_inputs(runner_.session(), model_.program(),
-                            {.batch = std::nullopt, .named = options_.dims});
+    sample();
     answers_ = runner_.run(sample_.inputs);
     auto selection = std::make_unique<OpSelection>();
     check(selection->add(model_.program(), sizes()), "the model's kernels");
@@ -114,6 +114,29 @@ class Writer {
   }
 
  private:
+  // What is given says sizes of what is made up.
+  void sample() {
+    std::vector<HostTensor> given =
+        given_arrays(runner_.session(), model_.program(), options_.inputs);
+    std::vector<std::string> dims = options_.dims;
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (!given[i].present()) continue;
+      const PortInfo port = runner_.session().input(i);
+      for (size_t d = 0; d < port.dims.size(); ++d) {
+        if (port.dims[d].symbol < 0) continue;
+        dims.push_back(fmt::format("{}={}", symbol_name(port.dims[d].symbol),
+                                   given[i].shape()[static_cast<int>(d)]));
+      }
+    }
+    sample_ = sample_inputs(runner_.session(), model_.program(),
+                            {.batch = std::nullopt, .named = std::move(dims)});
+    for (size_t i = 0; i < given.size(); ++i)
+      if (given[i].present()) sample_.inputs[i] = std::move(given[i]);
+  }
+  const char* symbol_name(int32_t symbol) const {
+    return model_.program().symbols()[static_cast<size_t>(symbol)].name;
+  }
+
   void write_file(const std::string& name, const void* bytes, size_t n) {
     check_status(write_file_atomically((fs::path(folder_) / name).c_str(), bytes, n));
   }
@@ -128,8 +151,8 @@ class Writer {
       const PortInfo& port = c_.inputs[i].port;
       for (size_t d = 0; d < port.dims.size(); ++d)
         if (port.dims[d].symbol >= 0)
-          all.push_back({model_.program().symbols()[static_cast<size_t>(port.dims[d].symbol)].name,
-                         sample_.inputs[i].shape()[static_cast<int>(d)]});
+          all.push_back(
+              {symbol_name(port.dims[d].symbol), sample_.inputs[i].shape()[static_cast<int>(d)]});
     }
     return all;
   }
@@ -195,7 +218,7 @@ class Writer {
     for (size_t i = 0; i < c_.inputs.size(); ++i) {
       const HostTensor& t = sample_.inputs[i];
       if (c_.inputs[i].as_tensor && (t.dtype() == DType::kString || dtype_bits(t.dtype()) == 0))
-        throw Error(fmt::format("input {} holds {}, which a smoke test cannot have: --no-smoke",
+        throw Error(fmt::format("input {} holds {}: the C functions take numbers alone",
                                 c_.inputs[i].port.name, dtype_name(t.dtype())));
       data += byte_array(fmt::format("in_{}", i), t.data(), t.nbytes());
       if (!c_.inputs[i].as_tensor) {

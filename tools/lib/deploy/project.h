@@ -17,6 +17,7 @@ struct ProjectOptions {
   bool inside = true;      // the weights are in the program; else NAME_open takes the file's path
   std::vector<std::string>
       dims;  // "NAME=N": sizes that are planned when the model is opened, and of the smoke test
+  std::vector<std::string> inputs;  // "[NAME=]FILE": of the smoke test; the others are made up
 };
 
 struct Project {

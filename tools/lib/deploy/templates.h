@@ -135,8 +135,7 @@ inline constexpr const char* kSayThere =
     R"(extern void wick_put(const char* text);
 extern unsigned long wick_ram(void); /* the most that data, heap and stack took until now */
 static void say(const char* text) { wick_put(text); })";
-inline constexpr const char* kRam =
-    "  say(\"ram \"), say_number(wick_ram()), say(\"\\n\");\n";
+inline constexpr const char* kRam = "  say(\"ram \"), say_number(wick_ram()), say(\"\\n\");\n";
 
 inline constexpr const char* kSmoke =
     R"(/* Written by wick build: runs @NAME@ on made-up inputs and compares with the answers of the machine that wrote this.
