@@ -90,7 +90,8 @@ void build(const BuildCommand& c) {
                           {"target", target.name},
                           {"name", project.name},
                           {"ops", project.ops},
-                          {"model_bytes", project.model_bytes}};
+                          {"model_bytes", project.model_bytes},
+                          {"answers_sha256", project.answers_sha256}};
     if (made) doc["made"] = json_of(*made);
     print_json(doc);
   } else {

@@ -8,6 +8,7 @@
 
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
+#include "runtime/core/sha256.h"
 #include "runtime/select/selection.h"
 #include "tools/lib/arrays.h"
 #include "tools/lib/deploy/interface.h"
@@ -85,9 +86,15 @@ class Writer {
   }
 
   Project write() {
-    Project p{c_.name, folder_, {}, 0};
+    Project p{c_.name, folder_, {}, 0, {}};
     sample();
     answers_ = runner_.run(sample_.inputs);
+    Sha256 digest;
+    for (const HostTensor& t : answers_) {
+      if (t.dtype() != DType::kString)
+        digest.update({static_cast<const uint8_t*>(t.data()), t.nbytes()});
+    }
+    p.answers_sha256 = digest.finish_text().text;
     auto selection = std::make_unique<OpSelection>();
     check(selection->add(model_.program(), sizes()), "the model's kernels");
     selection->each([&](const char* op) { p.ops.emplace_back(op); });

@@ -1,0 +1,15 @@
+# Android on 64-bit Arm, by the NDK's own toolchain file. No NDK was at hand: nothing was compiled with this.
+if(NOT ANDROID_NDK)
+  set(ANDROID_NDK "$ENV{ANDROID_NDK}")
+endif()
+if(NOT ANDROID_NDK)
+  message(FATAL_ERROR "ANDROID_NDK, in the environment or given to CMake, is the folder of Android's NDK")
+endif()
+set(ANDROID_NDK "${ANDROID_NDK}" CACHE PATH "The folder of Android's NDK")
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ANDROID_NDK)
+set(ANDROID_ABI arm64-v8a)
+set(ANDROID_PLATFORM android-24)
+set(ANDROID_STL c++_static)
+include(${ANDROID_NDK}/build/cmake/android.toolchain.cmake)
+
+include(${CMAKE_CURRENT_LIST_DIR}/../host_headers.cmake)
