@@ -37,7 +37,7 @@ Earlier g_earlier;
 constinit GlobalMutex g_installing;
 bool g_installed = false;  // once; a host's later handler may hand on to this one
 
-void write(Guarded& g, uintptr_t begin, uintptr_t end, std::atomic<uint32_t>* lost) {
+void set(Guarded& g, uintptr_t begin, uintptr_t end, std::atomic<uint32_t>* lost) {
   g.version.fetch_add(1);
   g.begin.store(begin);
   g.end.store(end);
@@ -140,7 +140,7 @@ int guard_pages(const void* begin, size_t bytes, std::atomic<uint32_t>* lost, in
   for (int i = 0; i < kMostGuarded; ++i) {
     Guarded& g = g_guarded[i];
     if (g.taken.exchange(true)) continue;
-    write(g, at, at + bytes, lost);
+    set(g, at, at + bytes, lost);
     *place = i;
     break;
   }
@@ -149,7 +149,7 @@ int guard_pages(const void* begin, size_t bytes, std::atomic<uint32_t>* lost, in
 
 void unguard(int place) {
   if (place < 0) return;
-  write(g_guarded[place], 0, 0, nullptr);
+  set(g_guarded[place], 0, 0, nullptr);
   g_guarded[place].taken.store(false);
 }
 
