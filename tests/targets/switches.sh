@@ -38,7 +38,7 @@ fi
 if wanted small; then
   build=$native/targets/small log=$native/build-switches-small.log
   : >"$log"
-  filter='*QLinearConv*:*QGemm*:*QLinearMatMul*:*MatMulInteger*:*ConvInteger*:*DynamicLinear*:*Transpose*:*Expand*:*Slice*'
+  filter='*QLinearConv*:*QGemm*:*QLinearMatMul*:*MatMulInteger*:*ConvInteger*:*DynamicLinear*:*Transpose*:*Expand*:*Slice*:-*PackedRows*'
   if quiet cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWICK_BUILD_TRAINER=OFF -DWICK_BUILD_COMPILE=OFF \
     -DWICK_BUILD_TOOLS=OFF -DWICK_BUILD_BENCH=OFF -DWICK_BUILD_SHARED=OFF -DWICK_VULKAN=OFF -DWICK_SMALL=ON \
     -DWICK_ERROR_TEXTS=ON -DWICK_SCALAR_ONLY=ON &&
