@@ -26,6 +26,8 @@ inline void cpu_relax() {
   asm volatile("yield");
 #elif defined(__riscv)
   asm volatile(".insn i 0x0f, 0, x0, x0, 0x010");  // "pause", which older assemblers do not know
+#elif defined(__powerpc64__)
+  asm volatile("or 27, 27, 27");  // "yield"
 #endif
 }
 

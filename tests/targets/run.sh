@@ -9,6 +9,7 @@ options=(-DCMAKE_BUILD_TYPE=Release -DWICK_VULKAN=OFF -DWICK_BUILD_SHARED=OFF)
 link=() runner=()
 case $target in
   riscv64) compiler=riscv64-linux-gnu-g++ runner=(qemu-riscv64 -L /usr/riscv64-linux-gnu) ;;
+  ppc64le) compiler=powerpc64le-linux-gnu-g++ runner=(qemu-ppc64le -L /usr/powerpc64le-linux-gnu) ;;
   cortex-m7) compiler=arm-none-eabi-g++ link=(--specs=rdimon.specs) ;;
   *) compiler=${WICK_ZIG:-zig} options+=("-DWICK_ZIG=${compiler// /;}") ;;
 esac

@@ -65,6 +65,20 @@ void check_rounding() {
 #endif
 }
 
+// Vectors whose mode is another than the scalars': a process may start with it on.
+void check_vectors() {
+#if defined(__ALTIVEC__)
+  using Floats = float __attribute__((vector_size(16)));
+  const Floats tiny = {0x1p-130f}, one = {1.0f};
+  Floats sum;
+  {
+    const wick::FloatModeScope scope;
+    asm volatile("vmaddfp %0, %1, %2, %3" : "=v"(sum) : "v"(tiny), "v"(one), "v"(tiny));
+  }
+  expect(sum[0] == 0x1p-129f, "vectors keep subnormals");
+#endif
+}
+
 }  // namespace
 
 int main() {
@@ -72,6 +86,7 @@ int main() {
   check_memory();
   check_threads();
   check_rounding();
+  check_vectors();
   if (g_failed == 0)
     printf("files %d, threads %d, libraries %d\n", wick::platform::kHasFiles,
            wick::platform::kHasThreads, wick::platform::kHasLibraries);

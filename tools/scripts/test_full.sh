@@ -70,7 +70,7 @@ run_part() {
       ;;
     targets)
       code=77
-      for target in riscv64 cortex-m7 wasm32 windows_x86_64 musl_x86_64 macos_arm64; do
+      for target in riscv64 ppc64le cortex-m7 wasm32 windows_x86_64 musl_x86_64 macos_arm64; do
         WICK_TEST_FULL=1 WICK_BUILD=$PWD/build/release tests/targets/run.sh $target
         case $? in
           0) [ $code = 77 ] && code=0 ;;

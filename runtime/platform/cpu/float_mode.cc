@@ -78,6 +78,37 @@ uint64_t enter_float_mode() {
 void restore_float_mode(uint64_t saved) {
   if (saved != 0) asm volatile("fsrm %0" : : "r"(static_cast<unsigned long>(saved)));
 }
+#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
+namespace {
+// Of FPSCR, which scalars and VSX obey: NI (2), RN (0-1). Of VSCR: NJ, by which AltiVec's vectors,
+// of which compilers take vmaddfp, read subnormals as zero; it may be on where a process starts.
+constexpr uint32_t kModeBits = 7, kNonJava = 1u << 16;
+using Words = uint32_t __attribute__((vector_size(16)));
+
+// The lowest field alone (XE, NI, RN): exception flags raised inside stay raised.
+void write_fpscr(uint64_t v) { asm volatile("mtfsf 1, %0" : : "d"(__builtin_bit_cast(double, v))); }
+uint32_t read_vscr() {
+  Words v;
+  asm volatile("mfvscr %0" : "=v"(v));
+  return v[0];
+}
+void write_vscr(uint32_t v) { asm volatile("mtvscr %0" : : "v"(Words{v, 0, 0, 0})); }
+}  // namespace
+
+uint64_t enter_float_mode() {
+  double fpscr;
+  asm volatile("mffs %0" : "=d"(fpscr));
+  const uint64_t mode = __builtin_bit_cast(uint64_t, fpscr) & 15;
+  const uint32_t vscr = read_vscr();
+  if ((mode & kModeBits) != 0) write_fpscr(mode & ~kModeBits);
+  if ((vscr & kNonJava) != 0) write_vscr(vscr & ~kNonJava);
+  return mode | (vscr & kNonJava);
+}
+
+void restore_float_mode(uint64_t saved) {
+  if ((saved & kModeBits) != 0) write_fpscr(saved);
+  if ((saved & kNonJava) != 0) write_vscr(read_vscr() | kNonJava);
+}
 #elif defined(FE_TONEAREST)
 uint64_t enter_float_mode() {
   const int mode = fegetround();
