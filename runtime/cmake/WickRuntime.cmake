@@ -19,21 +19,25 @@ function(wick_runtime_target target)
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>)
   # Segments and weights are 64-byte aligned inside the file.
   target_compile_definitions(${target} PUBLIC FLATBUFFERS_MAX_ALIGNMENT=64)
-  # SSSE3 is not worth its code; AVX3_DL is asked for by the files whose code differs there (bytes). SVE vectors have no size, so tiles cannot be arrays of them: NEON serves aarch64. On
-  # 32-bit Arm NEON reads subnormal numbers as zero and has no division: there the scalar target runs.
+  # SSSE3 is not worth its code; AVX3_DL is asked for by the files whose code differs there (bytes). SVE vectors have no size,
+  # so tiles cannot be arrays of them: NEON serves aarch64.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     set(disabled "(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
-  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
-    set(disabled HWY_NEON)
   else()
     set(disabled HWY_SSSE3)
   endif()
   if(WICK_SANITIZE STREQUAL "thread") # reads threads, not lanes: one target besides the baseline
     set(disabled "(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)")
   endif()
+  # Elsewhere one lane with std::fma runs: on 32-bit Arm NEON reads subnormal numbers as zero and has no division, and where
+  # Highway knows no vectors it would choose by the compiler's version a fallback that rounds twice.
+  set(scalar ${WICK_SCALAR_ONLY})
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86|i.86|AMD64|aarch64|arm64|wasm")
+    set(scalar ON)
+  endif()
   target_compile_definitions(${target} PUBLIC
     $<BUILD_INTERFACE:HWY_DISABLED_TARGETS=${disabled}>
-    $<$<BOOL:${WICK_SCALAR_ONLY}>:$<BUILD_INTERFACE:HWY_COMPILE_ONLY_SCALAR>>)
+    $<$<BOOL:${scalar}>:$<BUILD_INTERFACE:HWY_COMPILE_ONLY_SCALAR>>)
   target_compile_definitions(${target} PUBLIC ${wick_platform_definitions}
     $<$<NOT:$<BOOL:${WICK_ERROR_TEXTS}>>:WICK_ERROR_TEXTS=0> $<$<BOOL:${WICK_SMALL}>:WICK_SMALL=1>)
   if(WICK_SMALL)

@@ -6,8 +6,5 @@ set(CMAKE_C_COMPILER powerpc64le-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER powerpc64le-linux-gnu-g++)
 set(CMAKE_CROSSCOMPILING_EMULATOR "qemu-ppc64le;-L;/usr/powerpc64le-linux-gnu")
 
-# Highway of Debian 12 has no vectors of POWER, and its fallback fuses multiply-adds where it is the one-lane one.
-set(WICK_SCALAR_ONLY ON CACHE BOOL "")
-
 list(APPEND CMAKE_FIND_ROOT_PATH /usr/powerpc64le-linux-gnu) # behind what the command line names: installed packages
 include(${CMAKE_CURRENT_LIST_DIR}/../host_headers.cmake)

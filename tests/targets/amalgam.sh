@@ -7,10 +7,11 @@ cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD target=${1:?a folder of targets/}
 native=$(cd "${WICK_BUILD:?the native build folder}" && pwd)
 work=$native/targets/amalgam-$target log=$native/targets/amalgam-$target.log
-read -r lacking < <("$native/tools/wick/wick" targets --json | python3 -c '
+lacking=$("$native/tools/wick/wick" targets --json | python3 -c '
 import json, sys
-print(*next(t["lacking"] for t in json.load(sys.stdin) if t["name"] == sys.argv[1]) or "-")' "$target")
-[ "$lacking" = - ] || { echo "SKIP: compiler of this target not installed"; exit 77; }
+print(*next(t["lacking"] for t in json.load(sys.stdin) if t["name"] == sys.argv[1]))' "$target") ||
+  { echo "FAILED: no target $target"; exit 1; }
+[ -z "$lacking" ] || { echo "SKIP: compiler of this target not installed"; exit 77; }
 rm -rf "$work"
 mkdir -p "$work"
 fail() { echo "FAILED: $*"; tail -20 "$log"; exit 1; }

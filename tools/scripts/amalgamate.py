@@ -46,12 +46,10 @@ HEAD = """// The runtime of Wick @VERSION@ with the kernels of: @OPS@. Written b
 #define HWY_WANT_AVX3_DL
 #if defined(__aarch64__)
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
-#elif defined(__arm__)
-#define HWY_DISABLED_TARGETS HWY_NEON
-#elif defined(__powerpc64__)
-#define HWY_COMPILE_ONLY_SCALAR
-#else
+#elif defined(__x86_64__) || defined(__i386__) || defined(__wasm__)
 #define HWY_DISABLED_TARGETS HWY_SSSE3
+#else
+#define HWY_COMPILE_ONLY_SCALAR
 #endif
 """
 

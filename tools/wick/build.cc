@@ -43,8 +43,9 @@ void print_made(const Made& made, const Project& project) {
   fmt::print("{}: {} bytes", made.program, made.file_bytes);
   if (made.sections) {
     const Sections& s = *made.sections;
-    fmt::print(", code and constants {} (the model {}), data {}, zeroed {}", s.code,
-               project.model_bytes, s.data, s.zeroed);
+    fmt::print(", code and constants {}{}, data {}, zeroed {}", s.code,
+               project.inside ? fmt::format(" (the model {})", project.model_bytes) : "", s.data,
+               s.zeroed);
   }
   fmt::print("\n");
   if (made.ran) fmt::print("{}", made.output);
@@ -60,7 +61,7 @@ std::string wick_file(const BuildCommand& c, const ScratchFolder& scratch) {
   info.passed(written.optimize(&graph, false, c.dims));
   const std::string file = scratch.file("model.wick");
   write_program(graph, file, info);
-  written.verify(read, file, {c.dims, c.lower_qdq});
+  written.verify(read, file, {c.dims, c.lower_qdq}, c.model);
   written.finish();
   return file;
 }
@@ -144,11 +145,11 @@ void list(bool json) {
                     {"lacking", lacking},
                     {"packages", t.packages}});
     if (json) continue;
-    fmt::print("{:<15} {:<32} {:<6} {}\n", t.name, t.title, t.promise,
-               !lacking.empty() ? fmt::format("needs {}: apt-get install {}",
-                                              fmt::join(lacking, ", "), fmt::join(t.packages, " "))
-               : t.runs         ? "installed"
-                                : "installed, linked only");
+    fmt::print("{:<15} {:<39} {:<6} {}\n", t.name, t.title, t.promise,
+               !lacking.empty()
+                   ? fmt::format("needs {}: {}", fmt::join(lacking, ", "), t.how_to_install())
+               : t.runs ? "installed"
+                        : "installed, linked only");
   }
   if (json) print_json(docs);
 }

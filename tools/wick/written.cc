@@ -34,7 +34,7 @@ ir::PassReport Written::optimize(ir::Graph* graph, bool chains,
 }
 
 nlohmann::json Written::verify(const ir::Graph& graph, const std::string& path,
-                               const CheckFile& check) {
+                               const CheckFile& check, const std::string& called) {
   if (options_.no_verify) return nullptr;
   VerifyRow row;
   try {
@@ -44,8 +44,9 @@ nlohmann::json Written::verify(const ir::Graph& graph, const std::string& path,
     row.why = e.what();
   }
   if (row.verdict == Verdict::kSkipped) {
-    fmt::print(stderr, "note: {} was not verified: {}; wick verify {}\n", path, row.why,
-               shell_quote(path));
+    const std::string& name = called.empty() ? path : called;
+    fmt::print(stderr, "note: {} was not verified: {}; wick verify {}\n", name, row.why,
+               shell_quote(name));
   }
   if (row.verdict == Verdict::kDiffers) {
     differs_ = true;

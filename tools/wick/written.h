@@ -23,7 +23,9 @@ class Written {
   // As ir::optimize().
   ir::PassReport optimize(ir::Graph* graph, bool chains, const std::vector<std::string>& dims = {});
   // {"verdict": "equal", ...}, or null where nobody looked.
-  nlohmann::json verify(const ir::Graph& graph, const std::string& path, const CheckFile& check);
+  // `called`: what the user has, where the file is one in between.
+  nlohmann::json verify(const ir::Graph& graph, const std::string& path, const CheckFile& check,
+                        const std::string& called = {});
   nlohmann::json undone() const;
   // Throws Differs where a file differs, or, with --strict, a pass was undone.
   void finish() const;

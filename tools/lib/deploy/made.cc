@@ -117,8 +117,8 @@ std::optional<Sections> elf_sections(const std::string& path) {
 Made make(const Project& project, const DeployTarget& target, bool run, bool verbose) {
   const std::string absent = fmt::format("{}", fmt::join(target.lacking(), ", "));
   if (!absent.empty())
-    throw Error(fmt::format("the target {} needs {}, not installed here: apt-get install {}",
-                            target.name, absent, fmt::join(target.packages, " ")));
+    throw Error(fmt::format("the target {} needs {}, not installed here: {}", target.name, absent,
+                            target.how_to_install()));
   const fs::path runtime = runtime_build(target, verbose),
                  build = fs::absolute(project.folder) / "build";
   std::string configure =

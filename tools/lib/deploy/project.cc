@@ -86,7 +86,7 @@ class Writer {
   }
 
   Project write() {
-    Project p{c_.name, folder_, {}, 0, {}};
+    Project p{c_.name, folder_, {}, 0, options_.inside, {}};
     sample();
     answers_ = runner_.run(sample_.inputs);
     Sha256 digest;

@@ -24,6 +24,7 @@ struct Project {
   std::string name, folder;  // as C has it
   std::vector<std::string> ops;
   uint64_t model_bytes = 0;
+  bool inside = true;          // the program has them in its file
   std::string answers_sha256;  // of this machine's answers to the smoke test, one behind the other
 };
 

@@ -58,6 +58,7 @@ DeployTarget read_target(const fs::path& folder) {
     t.files = doc.value("files", t.files);
     t.incbin = doc.value("incbin", t.incbin);
     t.sources = doc.value("sources", t.sources);
+    t.also = doc.value("also", t.also);
     t.link = doc.value("link", t.link);
     // Files of the target's own are named by their places in its folder.
     for (auto* words : {&t.runner, &t.sources, &t.link}) {
@@ -78,6 +79,11 @@ std::vector<std::string> DeployTarget::lacking() const {
   std::copy_if(needs.begin(), needs.end(), std::back_inserter(absent),
                [](const std::string& program) { return !on_path(program); });
   return absent;
+}
+
+std::string DeployTarget::how_to_install() const {
+  return fmt::format("apt-get install {}{}{}", fmt::join(packages, " "), also.empty() ? "" : "; ",
+                     also);
 }
 
 std::string wick_sources() {

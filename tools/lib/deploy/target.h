@@ -14,6 +14,7 @@ struct DeployTarget {
       runner;                      // the words before a program's path; none: it runs here as it is
   std::vector<std::string> needs;  // programs that must be there to build and run
   std::vector<std::string> packages;  // of Debian, that have them
+  std::string also;                   // a command for what no package has
   std::vector<std::string> cmake;     // "NAME=VALUE" of the runtime's own build
   std::vector<std::string> sources;   // what a program there begins with: start-up code
   std::vector<std::string> link;      // and is linked with
@@ -22,6 +23,7 @@ struct DeployTarget {
   bool incbin = true;                 // whether its assembler takes GNU's .incbin
 
   std::vector<std::string> lacking() const;  // those of `needs` that are not on the PATH
+  std::string how_to_install() const;        // "apt-get install a b; pip install c"
 };
 
 // The folder that has runtime/ and targets/: $WICK_SOURCES, else share/wick beside this program,
