@@ -50,6 +50,8 @@ REASONS = {
     ("runtime/kernels/reference/text.cc", "in[3].as<int64_t>()"): "the rule takes the tables in int64 alone",
     ("runtime/kernels/qlinear_channels.h", "in[8].as<int32_t>()"): "a bias: elements, int32 by the rule",
     ("runtime/kernels/qlinear_gemm.cc", "in[kBias].as<int32_t>()"): "a bias: elements, int32 by the rule",
+    ("runtime/kernels/in_place.cc", "in[bias].as<int32_t>()"): "a bias: elements, int32 by the rule",
+    ("runtime/kernels/in_place.cc", "y.as<int32_t>()"): "the sums that it writes",
     ("runtime/kernels/reference/qlinear.cc", "bias->as<int32_t>()"): "a bias: elements, int32 by the rule",
     ("runtime/kernels/reference/quantize.cc", "case DType::k"): "elements, by dtype",
     ("runtime/kernels/reference/quantize.cc", "block.as<int64_t>()"): "a block that was widened to that type",
