@@ -200,7 +200,8 @@ TEST(Compare, ALayerOfCoarseWeightsAloneIsNamedForThem) {
   EXPECT_LT(named.weight->channel_db, 15);
   EXPECT_GT(named.weight->sqnr_db, 40);
   // a scale of its own for each channel keeps the weights, not the result
-  const LayerReport& fine = layer(compared(net.g).c, "c");
+  const Compared each = compared(net.g);
+  const LayerReport& fine = layer(each.c, "c");
   EXPECT_GT(fine.of_weights.channel_db, 30);
   EXPECT_EQ(fine.cause(), "result");
 }

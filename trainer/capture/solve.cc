@@ -20,6 +20,13 @@ bool within(const std::vector<int64_t>& values, int64_t most) {
                      [&](int64_t v) { return v <= most && v >= -most; });
 }
 
+// False: a product is beyond kLargest.
+bool times(std::vector<int64_t>* values, const std::vector<int64_t>& by) {
+  for (size_t r = 0; r < values->size(); ++r)
+    if (__builtin_mul_overflow((*values)[r], by[r], &(*values)[r])) return false;
+  return within(*values, kLargest);
+}
+
 }  // namespace
 
 SizeSolver::SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Sizes>& runs)
@@ -29,11 +36,6 @@ SizeSolver::SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Siz
     for (const Sizes& sizes : runs) values.push_back(sizes[symbol]);
     return values;
   };
-  auto product = [&](const Atom& a, size_t symbol) {
-    Atom p{a.expression * symbols[symbol], a.values, false};
-    for (size_t r = 0; r < runs_; ++r) p.values[r] *= runs[r][symbol];
-    return p;
-  };
   for (size_t i = 0; i < symbols.size(); ++i) plain_.push_back({symbols[i], values_of(i), false});
   // Of two sizes, then of three.
   size_t first = 0;
@@ -41,7 +43,8 @@ SizeSolver::SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Siz
     const size_t end = plain_.size();
     for (size_t at = first; at < end; ++at) {
       for (size_t i = 0; i < symbols.size(); ++i) {
-        Atom p = product(plain_[at], i);
+        Atom p{plain_[at].expression * symbols[i], plain_[at].values, false};
+        if (!times(&p.values, values_of(i))) continue;
         const bool known = std::any_of(plain_.begin(), plain_.end(),
                                        [&](const Atom& q) { return q.expression == p.expression; });
         if (!known) plain_.push_back(std::move(p));
@@ -117,7 +120,7 @@ std::optional<SymDim> SizeSolver::with_two(const std::vector<int64_t>& values, c
 
 void SizeSolver::learn(const SymDim& dim, std::vector<int64_t> values) {
   constexpr size_t kMost = 24;
-  if (dim.known() || learnt_.size() >= kMost) return;
+  if (dim.known() || learnt_.size() >= kMost || !within(values, kLargest)) return;
   for (const auto* atoms : {&plain_, &learnt_}) {
     for (const Atom& a : *atoms) {
       if (a.expression == dim) return;
@@ -141,10 +144,9 @@ void SizeSolver::tell(const SymDim& size, std::vector<int64_t> values) {
 }
 
 std::optional<SymDim> SizeSolver::with_product(const std::vector<int64_t>& values) const {
-  auto product = [&](const Atom& a, const Atom& b) {
+  auto product = [&](const Atom& a, const Atom& b) -> std::optional<SymDim> {
     Atom p{a.expression * b.expression, a.values, false};
-    for (size_t r = 0; r < runs_; ++r) p.values[r] *= b.values[r];
-    return with_one(values, p);
+    return times(&p.values, b.values) ? with_one(values, p) : std::nullopt;
   };
   for (size_t i = 0; i < learnt_.size(); ++i) {
     for (size_t j = i; j < learnt_.size(); ++j) {
@@ -164,7 +166,7 @@ std::optional<SymDim> SizeSolver::with_product(const std::vector<int64_t>& value
     for (size_t i = 0; i < learnt_.size(); ++i) {
       for (size_t j = i + 1; j < learnt_.size(); ++j) {
         Atom p{s.expression * learnt_[i].expression, s.values, false};
-        for (size_t r = 0; r < runs_; ++r) p.values[r] *= learnt_[i].values[r];
+        if (!times(&p.values, learnt_[i].values)) continue;
         if (auto e = product(p, learnt_[j])) return e;
       }
     }
