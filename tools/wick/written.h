@@ -31,7 +31,7 @@ class Written {
   void finish() const;
 
  private:
-  const CheckOptions& options_;
+  CheckOptions options_;
   std::vector<ir::PassFault> undone_;
   bool differs_ = false;
 };
