@@ -46,10 +46,10 @@ bool has_floats(Span<const PlanValue> values, const PlanStep& step) {
 
 }  // namespace
 
-// What place() counts addresses from before compile() has allocated the memory.
+// What place() counts addresses from before compile() has allocated the memory; nobody reads there.
 static char* base_of(const StagePlan& plan) {
-  return plan.memory.data != nullptr ? static_cast<char*>(plan.memory.data)
-                                     : reinterpret_cast<char*>(uintptr_t{kAlignment});
+  if (plan.memory.data != nullptr) return static_cast<char*>(plan.memory.data);
+  return reinterpret_cast<char*>(uintptr_t{kAlignment});  // NOLINT: an address alone
 }
 
 void Binder::types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const {

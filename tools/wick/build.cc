@@ -59,7 +59,7 @@ std::string wick_file(const BuildCommand& c, const ScratchFolder& scratch) {
   const ir::Graph read = graph;
   Written written({});
   info.passed(written.optimize(&graph, false, c.dims));
-  const std::string file = scratch.file("model.wick");
+  std::string file = scratch.file("model.wick");
   write_program(graph, file, info);
   written.verify(read, file, {c.dims, c.lower_qdq}, c.model);
   written.finish();

@@ -67,7 +67,7 @@ fs::path runtime_build(const DeployTarget& target, bool verbose) {
   Sha256 name;
   name.update({reinterpret_cast<const uint8_t*>(sources.data()), sources.size()});
   const std::string key = std::string(name.finish_text().text).substr(0, 12);
-  const fs::path folder = cache_folder() / fmt::format("{}-{}", target.name, key);
+  fs::path folder = cache_folder() / fmt::format("{}-{}", target.name, key);
   std::string configure = fmt::format(
       "cmake {}-S {} -B {} -DCMAKE_BUILD_TYPE=Release -DWICK_VULKAN=OFF -DWICK_BUILD_SHARED=OFF",
       generator(), shell_quote(sources + "/runtime"), shell_quote(folder));
