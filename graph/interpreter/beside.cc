@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/ops/op_cost.h"
+#include "runtime/ops/op_info.h"
 #include "wick/error.h"
 
 namespace wick::ir {

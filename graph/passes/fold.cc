@@ -30,7 +30,7 @@ constexpr uint64_t kMaxHeld = 1 << 24;
 // Of elements of less than a byte also what they are as reals, which is how they are multiplied.
 uint64_t as_reals(const HostTensor& t) {
   const auto bits = static_cast<uint64_t>(dtype_bits(t.dtype()));
-  return bits < 8 ? t.held_bytes() * (32 / bits) : 0;
+  return bits > 0 && bits < 8 ? t.held_bytes() * (32 / bits) : 0;
 }
 
 // Of the graph and its regions, what several share once.

@@ -120,7 +120,7 @@ Status Recorder::dispatch(const Dispatch& d, Span<const TensorId> in, Span<const
     }
     const TensorId id = operand == kTableOperand ? table
                         : operand >= 0           ? in[static_cast<size_t>(operand)]
-                                                 : out[static_cast<size_t>(~operand)];
+                                                 : out[static_cast<size_t>(~int64_t{operand})];
     if (operands_[id].memory == nullptr)
       return Status(Code::kInternal, "a shader would read or write what is not on the device");
     touches[k] = touch(operands_[id], operand < 0);

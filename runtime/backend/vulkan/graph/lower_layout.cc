@@ -92,8 +92,8 @@ int dim_to_cut(const Walk& w, const Reach& reads, const Reach& writes, uint64_t 
 // True: elements of less than a word lie in runs of whole words on both sides, and are walked as
 // such.
 bool as_words(Walk& w, Ends& ends) {
-  const int last = w.dims.rank() - 1, per = 32 / ends.bits;
-  if (last < 0 || w.from[last] != 1 || w.to[last] != 1) return false;
+  const int last = w.dims.rank() - 1, per = ends.bits > 0 ? 32 / ends.bits : 0;
+  if (per == 0 || last < 0 || w.from[last] != 1 || w.to[last] != 1) return false;
   bool whole = w.dims[last] % per == 0 && ends.from_offset % per == 0 && ends.to_offset % per == 0;
   for (int i = 0; i < last; ++i) whole = whole && w.from[i] % per == 0 && w.to[i] % per == 0;
   if (!whole) return false;
@@ -318,7 +318,7 @@ Status in_windows(const OpCall& call, Lowered& out) {
     for (uint32_t i = 0; i < d.operands; ++i) {
       const int k = d.operand[i];
       const TensorView& v =
-          k >= 0 ? call.in[static_cast<size_t>(k)] : call.out[static_cast<size_t>(~k)];
+          k >= 0 ? call.in[static_cast<size_t>(k)] : call.out[static_cast<size_t>(~int64_t{k})];
       if (d.window[i].bytes == 0 && v.nbytes() > out.range)
         d.window[i].bytes = most_bytes(out.range);
     }
