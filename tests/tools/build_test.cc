@@ -122,6 +122,10 @@ TEST(Build, InputsOfTheSmokeTestMayBeGiven) {
   const Ran unfit = wick({"build", model, "-o", scratch() + "/unfit", "--input", rows});
   EXPECT_EQ(unfit.code, 1);
   EXPECT_THAT(unfit.err, HasSubstr("input x takes float32"));
+  const Ran two =
+      wick({"build", model, "-o", scratch() + "/unfit", "--dim", "m=3", "--input", "k=" + rows});
+  EXPECT_EQ(two.code, 2);
+  EXPECT_THAT(two.err, HasSubstr("k has m=2, but m=3 was said"));
   const Ran unknown = wick({"build", model, "-o", scratch() + "/unfit", "--input", "z=" + rows});
   EXPECT_EQ(unknown.code, 1);
   EXPECT_THAT(unknown.err, HasSubstr("the model's inputs: x k"));

@@ -14,6 +14,7 @@
 #include "tools/lib/deploy/interface.h"
 #include "tools/lib/deploy/templates.h"
 #include "tools/lib/text.h"
+#include "tools/lib/usage.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -131,8 +132,14 @@ class Writer {
       const PortInfo port = runner_.session().input(i);
       for (size_t d = 0; d < port.dims.size(); ++d) {
         if (port.dims[d].symbol < 0) continue;
-        dims.push_back(fmt::format("{}={}", symbol_name(port.dims[d].symbol),
-                                   given[i].shape()[static_cast<int>(d)]));
+        const std::string name = fmt::format("{}=", symbol_name(port.dims[d].symbol));
+        const std::string size = name + std::to_string(given[i].shape()[static_cast<int>(d)]);
+        for (const std::string& other : dims) {
+          if (other.starts_with(name) && other != size)
+            wrong_usage("--input",
+                        fmt::format("{} has {}, but {} was said", port.name, size, other));
+        }
+        dims.push_back(size);
       }
     }
     sample_ = sample_inputs(runner_.session(), model_.program(),
