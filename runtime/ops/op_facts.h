@@ -37,7 +37,10 @@ class OpFacts {
     bool listed[ops_def::kSpan] = {};
     for (const OpList<Fact>& list : lists) {
       for (OpId op : list.ops) {
+        // The index is out of range on purpose, here and below: the compiler stops and its words
+        // have the name.
         if (listed[static_cast<size_t>(op)])
+          // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign)
           listed[0] = ops_def::kTwoListsHoldTheOpOfId[static_cast<size_t>(op)];
         listed[static_cast<size_t>(op)] = true;
         facts_[static_cast<size_t>(op)] = list.fact;
@@ -45,6 +48,7 @@ class OpFacts {
     }
     for (OpId op : ops_def::kIds) {
       if (!listed[static_cast<size_t>(op)])
+        // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign)
         listed[0] = ops_def::kNoListHoldsTheOpOfId[static_cast<size_t>(op)];
     }
   }
