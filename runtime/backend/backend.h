@@ -37,6 +37,8 @@ struct PlanStep {
       false;  // output 0 is input 0's bytes under another shape, and already in place on the host
   bool in_place = false;  // output 0 shares input 0's host buffer, which nobody reads later
   const KernelRow* row = nullptr;  // the CPU's kernel, where it was looked for already
+  // Behind so many bytes of the stage's memory (RunCtx::arena) nothing lives while it runs.
+  size_t used = 0;
 };
 
 struct PartitionSpec {
@@ -45,6 +47,7 @@ struct PartitionSpec {
   Span<const uint32_t> inputs;   // values that come in from outside; constants are not among them
   Span<const uint32_t> outputs;  // values that someone outside reads
   size_t first_step = 0;         // number of steps[0] within the plan, for traces
+  size_t planned_bytes = 0;      // of the stage's buffers, behind which RunCtx::scratch begins
   int threads = 1;
   PackCache* cache = nullptr;  // may be null
   ThreadPool* pool = nullptr;  // for packing; may be null
@@ -73,7 +76,8 @@ class Partition {
   // finish() gives kDeadline the run goes on, and the next start() waits for it.
   virtual Status start(const RunCtx& ctx) { return run(ctx); }
   virtual Status finish(const RunCtx&) { return {}; }
-  virtual size_t scratch_bytes() const { return 0; }  // host scratch, 64-byte aligned
+  // Host scratch behind the stage's buffers, 64-byte aligned.
+  virtual size_t scratch_bytes() const { return 0; }
   virtual size_t held_bytes() const {
     return 0;
   }  // memory it holds itself (packed or uploaded weights)

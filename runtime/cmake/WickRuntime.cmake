@@ -32,7 +32,7 @@ function(wick_runtime_target target)
   # Elsewhere one lane with std::fma runs: on 32-bit Arm NEON reads subnormal numbers as zero and has no division, and where
   # Highway knows no vectors it would choose by the compiler's version a fallback that rounds twice.
   set(scalar ${WICK_SCALAR_ONLY})
-  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86|i.86|AMD64|aarch64|arm64|wasm")
+  if(WICK_SMALL OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86|i.86|AMD64|aarch64|arm64|wasm")
     set(scalar ON)
   endif()
   target_compile_definitions(${target} PUBLIC

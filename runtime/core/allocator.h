@@ -3,9 +3,16 @@
 
 #include <cstddef>
 
+#include "runtime/core/small.h"
+
 namespace wick {
 
-constexpr size_t kAlignment = 64;  // of every tensor, arena and packed weight
+// Of every tensor, arena and packed weight.
+#if WICK_SMALL  // nothing has vectors there
+constexpr size_t kAlignment = 16;
+#else
+constexpr size_t kAlignment = 64;
+#endif
 
 class Allocator {
  public:

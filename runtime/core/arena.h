@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "runtime/core/allocator.h"
+#include "runtime/core/small.h"
 #include "runtime/core/span.h"
 #include "runtime/core/status.h"
 
@@ -96,10 +97,12 @@ class Arena {
     Block* next;
     size_t bytes, used;
   };
-  static constexpr size_t kHeader = kAlignment, kFirstBlock = 1024;
+  static constexpr size_t kHeader = kAlignment;
 #if WICK_SMALL
+  static constexpr size_t kFirstBlock = 512;
   static constexpr size_t kLargestBlock = kFirstBlock;  // what is left of the last is little
 #else
+  static constexpr size_t kFirstBlock = 1024;
   static constexpr size_t kLargestBlock = size_t{1} << 20;
 #endif
   static_assert(sizeof(Block) <= kHeader);

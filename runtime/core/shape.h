@@ -6,12 +6,17 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "runtime/core/small.h"
 #include "runtime/core/span.h"
 #include "runtime/core/status.h"
 
 namespace wick {
 
+#if WICK_SMALL  // a rank costs 16 bytes of every view; files that need more are refused
+constexpr int kMaxRank = 5;
+#else
 constexpr int kMaxRank = 8;
+#endif
 
 template <class Dim>
 class BasicShape {

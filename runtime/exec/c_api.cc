@@ -16,7 +16,7 @@
 namespace wick::c_api {
 namespace {
 
-WICK_THREAD_LOCAL char t_error[512];
+WICK_THREAD_LOCAL char t_error[WICK_ERROR_TEXTS ? 512 : 64];
 
 void copy_text(const char* text) {
   const size_t n = std::min(strlen(text), sizeof(t_error) - 1);

@@ -2,6 +2,7 @@
 // right away what is known (Shape -> Gather -> Concat -> Reshape chains never reach run()). A stage
 // ends at a node whose sizes only values decide.
 #include "runtime/core/packed_sequence.h"
+#include "runtime/core/small.h"
 #include "runtime/exec/binder.h"
 #include "runtime/kernels/prepared.h"
 #include "runtime/ops/op_cost.h"
@@ -148,6 +149,10 @@ Status Binder::plan(uint32_t region, uint32_t first, size_t first_step, StagePla
     WICK_TRY(infer(def, *plan));
     WICK_TRY(choose_backends(*plan, def));
     WICK_TRY(place(*plan, def));
+#if WICK_SMALL  // for the steps and the buffers; elsewhere it is kept for the next plan
+    memory_.temp.clear();
+    memory_.temp.shrink();
+#endif
     WICK_TRY(compile(*plan));
     return stopped() ? current_stop()->status() : Status();
   };

@@ -287,6 +287,9 @@ Status Binder::place(StagePlan& plan, const RegionDef& region) {
 #ifndef NDEBUG
   WICK_TRY(verify_memory(homes.ranges, offsets, plan.planned_bytes));
 #endif
+  WICK_ASSIGN(auto used, memory_.temp.array<size_t>(plan.steps.size()));
+  WICK_TRY(memory_in_use(homes.ranges, offsets, used, memory_.temp_allocator));
+  for (size_t s = 0; s < used.size(); ++s) plan.steps[s].used = used[s];
   // Allocated once the kernels' scratch is known, behind compile(): until then addresses count from
   // where the memory of before is, or from none.
   WICK_TRY(memory_.allow(plan.memory, plan.planned_bytes));
@@ -310,12 +313,14 @@ Status Binder::compile(StagePlan& plan) {
   auto& partitions = plan.partitions;
   auto steps = plan.steps;
   size_t scratch = 0;
+  plan.scratch_offset = static_cast<size_t>(align_up(plan.planned_bytes, kAlignment));
   WICK_ASSIGN(Reach reach, reach_of(plan));
   for (uint32_t p = 0; p < partitions.size(); ++p) {
     BoundPartition& part = partitions[p];
     PartitionSpec spec;
     WICK_TRY(crossing_values(plan, part.first, part.count, plan.arena, reach, &spec));
     spec.first_step = plan.first_step + part.first;
+    spec.planned_bytes = plan.scratch_offset;
     spec.threads = machine_.threads;
     spec.cache = &machine_.cache;
     spec.pool = machine_.pool;
@@ -332,8 +337,6 @@ Status Binder::compile(StagePlan& plan) {
         values_.program.constants()[machine_.cache.key(released_).constant].view;
     release_pages(values_.program, raw.data, raw.nbytes());
   }
-  // Scratch lies behind the buffers.
-  plan.scratch_offset = static_cast<size_t>(align_up(plan.planned_bytes, kAlignment));
   if (scratch > SIZE_MAX / 4) {
     return error(Code::kBudgetExceeded, "max_ram: the kernels need %zu bytes to work in", scratch);
   }

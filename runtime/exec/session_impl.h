@@ -24,7 +24,7 @@ struct Session::Impl {
   Binder binder;
   Runner runner;
 
-  char left_backend[200] = "";
+  char left_backend[WICK_ERROR_TEXTS ? 200 : 1] = "";
   std::atomic<bool> left{false};  // that text is whole
 
   InUse use;

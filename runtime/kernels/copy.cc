@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/core/narrow.h"
+#include "runtime/core/small.h"
 #include "runtime/core/stop.h"
 
 namespace wick {

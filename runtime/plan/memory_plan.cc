@@ -241,4 +241,30 @@ Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, siz
   return {};
 }
 
+// The buffers that reach farthest come first, so that each step is written once.
+Status memory_in_use(Span<const BufferRequest> requests, Span<const size_t> offsets,
+                     Span<size_t> used, Allocator& allocator) {
+  Array<uint32_t> order(allocator), open(allocator);  // open: a step, or where to look behind it
+  auto end = [&](uint32_t id) { return offsets[id] + rounded(requests[id].bytes); };
+  for (uint32_t i = 0; i < requests.size(); ++i)
+    if (requests[i].bytes != 0) WICK_TRY(order.push_back(i));
+  sort_ids(order,
+           [&](uint32_t a, uint32_t b) { return end(a) != end(b) ? end(a) > end(b) : a < b; });
+  for (uint32_t s = 0; s <= used.size(); ++s) WICK_TRY(open.push_back(s));
+  auto next_open = [&](uint32_t s) {
+    while (open[s] != s) s = open[s] = open[open[s]];
+    return s;
+  };
+  for (size_t& bytes : used) bytes = 0;
+  for (uint32_t id : order) {
+    const auto last = static_cast<uint32_t>(std::max(requests[id].first, requests[id].last));
+    for (uint32_t s = next_open(static_cast<uint32_t>(requests[id].first));
+         s < used.size() && s <= last; s = next_open(s)) {
+      used[s] = end(id);
+      open[s] = s + 1;
+    }
+  }
+  return {};
+}
+
 }  // namespace wick

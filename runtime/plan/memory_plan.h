@@ -21,6 +21,11 @@ struct BufferRequest {
 Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, size_t* total,
                    Allocator& allocator);
 
+// used[s]: the bytes from the beginning of the memory behind which nothing lives in step s, so that
+// a step's scratch may lie there. used.size(): the number of steps.
+Status memory_in_use(Span<const BufferRequest> requests, Span<const size_t> offsets,
+                     Span<size_t> used, Allocator& allocator);
+
 // The planner's judge, written apart from it: kInternal naming the two buffers when two that live
 // together overlap, or one that is misaligned or beyond `total`. Run in debug builds and by the
 // tests.

@@ -48,6 +48,39 @@ TEST(MemoryPlan, RandomPlansHoldAndStayNearTheLowerBound) {
   }
 }
 
+// Scratch lies behind what lives in its step: no further back, and on nothing.
+TEST(MemoryPlan, WhatIsInUseByStepIsWhatLivesThere) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    const int steps = static_cast<int>(random() % 30);
+    std::vector<BufferRequest> r;
+    for (int i = 0; i < 40 && steps > 0; ++i) {
+      const int first = static_cast<int>(random() % steps);
+      r.push_back(
+          {random() % 3 == 0 ? 0 : random() % 3000, first, first + static_cast<int>(random() % 9)});
+    }
+    std::vector<size_t> at(r.size()), used(static_cast<size_t>(steps), 7);
+    size_t total = 0;
+    ASSERT_TRUE(plan_memory(r, at, &total, default_allocator()).ok());
+    ASSERT_TRUE(memory_in_use(r, at, used, default_allocator()).ok());
+    for (int t = 0; t < steps; ++t) {
+      size_t end = 0;
+      for (size_t i = 0; i < r.size(); ++i)
+        if (r[i].bytes != 0 && r[i].first <= t && t <= r[i].last)
+          end = std::max(end, at[i] + (r[i].bytes + 63) / 64 * 64);
+      ASSERT_EQ(used[static_cast<size_t>(t)], end) << "round " << round << ", step " << t;
+    }
+  }
+  // Long ranges over many steps cost no more than short ones.
+  std::vector<BufferRequest> all;
+  for (int i = 0; i < 40000; ++i) all.push_back({64, 0, 39999});
+  std::vector<size_t> at(all.size()), used(all.size());
+  size_t total = 0;
+  ASSERT_TRUE(plan_memory(all, at, &total, default_allocator()).ok());
+  ASSERT_TRUE(memory_in_use(all, at, used, default_allocator()).ok());
+  EXPECT_EQ(used.back(), total);
+}
+
 // Thousands of buffers are placed in the order of time: still without overlap, still reusing.
 TEST(MemoryPlan, ThousandsOfBuffersReuseMemoryToo) {
   std::vector<BufferRequest> chain;

@@ -139,6 +139,11 @@ TEST(Build, WrongUsageIsSaid) {
   EXPECT_EQ(wick({"build", model, "-o", out, "--target", "cortex-m7", "--weights", "beside"}).code,
             2);
   EXPECT_EQ(wick({"build", model, "-o", out, "--no-build", "--run"}).code, 2);
+  for (const char* option : {"WICK_SMALL", "WICK_SMALL=1", "CMAKE_CXX_FLAGS=ON", "WICK_TINY=ON"}) {
+    const Ran none = wick({"build", model, "-o", out, "--option", option});
+    EXPECT_EQ(none.code, 2) << option;
+    EXPECT_THAT(none.err, AllOf(HasSubstr(option), HasSubstr("WICK_ERROR_TEXTS")));
+  }
   EXPECT_EQ(wick({"build", scratch() + "/no.wick", "-o", out}).code, 1);
   EXPECT_FALSE(fs::exists(out));
   const Ran list = wick({"targets", "--json"});

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 struct BuildCommand {
   std::string model, target = "x86_64", out, name, weights = "inside";
-  std::vector<std::string> dims, inputs;
+  std::vector<std::string> dims, inputs, options;
   bool no_build = false, run = false, json = false, verbose = false, lower_qdq = true;
 };
 
@@ -78,7 +78,7 @@ Project write(const BuildCommand& c, const DeployTarget& target, const std::stri
 }
 
 void build(const BuildCommand& c) {
-  const DeployTarget target = deploy_target(c.target);
+  const DeployTarget target = deploy_target(c.target, c.options);
   if (c.weights == "beside" && !target.files)
     wrong_usage("--weights", c.target + " has no files: the weights are inside");
   if (c.no_build && c.run) wrong_usage("--run", "needs what --no-build leaves out");
@@ -106,7 +106,7 @@ void build(const BuildCommand& c) {
 }
 
 void size(const BuildCommand& c) {
-  const DeployTarget target = deploy_target(c.target);
+  const DeployTarget target = deploy_target(c.target, c.options);
   ScratchFolder scratch;
   const Project project = write(c, target, scratch.file("program"), scratch);
   const Made made = make(project, target, true, c.verbose);
@@ -162,6 +162,10 @@ void accept(Command command, BuildCommand* c) {
   command
       .add_option("--input,-i", c->inputs,
                   "[name=]array.npy: an input of the smoke test; what is not given is made up")
+      .one_word();
+  command
+      .add_option("--option", c->options,
+                  "NAME=ON or NAME=OFF: a switch of the runtime's build, such as WICK_SMALL=ON")
       .one_word();
   command.add_flag("--json", c->json, "print JSON");
   command.add_flag("-v,--verbose", c->verbose, "print the commands and what compilers say");

@@ -3,10 +3,14 @@
 #include "runtime/backend/cpu/step_memory.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/byte_count.h"
+#include "runtime/core/small.h"
 #include "runtime/kernels/prepared.h"
 
 namespace wick {
 namespace {
+
+// For little memory the steps share one set of views, where one thread runs them.
+constexpr bool kSharesViews = WICK_SMALL != 0;
 
 struct CpuStep {
   PreparedKernel kernel;     // not prepared: an alias, nothing to do
@@ -59,6 +63,8 @@ class CpuPartition final : public Partition {
     const int input = steps_[job.step].kernel.pack_of(job.slot)->input;
     return spec_.values[spec_.steps[job.step].in[static_cast<size_t>(input)]].source;
   }
+  Status make_views(size_t i);
+  void fill_views(size_t i) const;
   KernelQuery query_of(size_t i) const;
   Status run_step(const RunCtx& ctx, size_t i);
 
@@ -66,6 +72,8 @@ class CpuPartition final : public Partition {
   PartitionSpec spec_;
   Arena arena_;  // steps, views and packed weights
   Span<CpuStep> steps_;
+  bool shares_ = false;  // all steps have these:
+  Span<TensorView> ins_, outs_;
   Array<PackJob> jobs_;
   Array<PackUse> uses_;
   size_t scratch_ = 0, packed_ = 0;
@@ -73,8 +81,44 @@ class CpuPartition final : public Partition {
 
 const char* text_of(const NodeDef& node) { return node.info->name; }
 
+Status CpuPartition::make_views(size_t i) {
+  const PlanStep& from = spec_.steps[i];
+  if (!shares_) {
+    WICK_ASSIGN(ins_, arena_.array<TensorView>(from.in.size()));
+    WICK_ASSIGN(outs_, arena_.array<TensorView>(from.out.size()));
+  } else if (ins_.empty() && outs_.empty()) {
+    size_t ins = 0, outs = 0;
+    for (const PlanStep& step : spec_.steps) {
+      if (step.in.size() > ins) ins = step.in.size();
+      if (step.out.size() > outs) outs = step.out.size();
+    }
+    WICK_ASSIGN(ins_, arena_.array<TensorView>(ins));
+    WICK_ASSIGN(outs_, arena_.array<TensorView>(outs));
+  }
+  steps_[i].in = ins_.data();
+  steps_[i].out = outs_.data();
+  fill_views(i);
+  return {};
+}
+
+// As they were planned.
+void CpuPartition::fill_views(size_t i) const {
+  const PlanStep& from = spec_.steps[i];
+  for (size_t k = 0; k < from.in.size(); ++k) {
+    steps_[i].in[k] = TensorView();
+    if (from.in[k] == kNoIndex) continue;
+    const PlanValue& v = spec_.values[from.in[k]];
+    steps_[i].in[k] = TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
+  }
+  for (size_t k = 0; k < from.out.size(); ++k) {
+    const PlanValue& v = spec_.values[from.out[k]];
+    steps_[i].out[k] = TensorView(nullptr, v.dtype, v.shape);
+  }
+}
+
 KernelQuery CpuPartition::query_of(size_t i) const {
   const PlanStep& from = spec_.steps[i];
+  if (shares_) fill_views(i);
   return {from.node->op,
           from.node->attrs,
           {steps_[i].in, from.in.size()},
@@ -185,8 +229,8 @@ Status CpuPartition::pack_all() {
   for (const PackJob& job : jobs_) {
     const LentBytes* source = source_of(job);
     if (source == nullptr || source->filled()) continue;
-    const CpuStep& step = steps_[job.step];
-    const size_t bytes = step.in[step.kernel.pack_of(job.slot)->input].nbytes();
+    const int input = steps_[job.step].kernel.pack_of(job.slot)->input;
+    const size_t bytes = query_of(job.step).in[static_cast<size_t>(input)].nbytes();
     if (bytes > room) room = static_cast<size_t>(align_up(bytes, kAlignment));
   }
   const auto workers = static_cast<size_t>(spec_.pool == nullptr ? 1 : spec_.pool->threads());
@@ -224,29 +268,21 @@ Status CpuPartition::pack_all() {
 Status CpuPartition::compile_step(Span<const KernelSet* const> sets, size_t i) {
   const PlanStep& from = spec_.steps[i];
   CpuStep& step = steps_[i];
-  WICK_ASSIGN(auto in, arena_.array<TensorView>(from.in.size()));
-  WICK_ASSIGN(auto out, arena_.array<TensorView>(from.out.size()));
-  step.in = in.data();
-  step.out = out.data();
-  for (size_t k = 0; k < in.size(); ++k) {
-    if (from.in[k] == kNoIndex) continue;
-    const PlanValue& v = spec_.values[from.in[k]];
-    in[k] = TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
-  }
-  for (size_t k = 0; k < out.size(); ++k) {
-    const PlanValue& v = spec_.values[from.out[k]];
-    out[k] = TensorView(nullptr, v.dtype, v.shape);
-  }
+  WICK_TRY(make_views(i));
   if (from.alias) return {};
   const KernelQuery query = query_of(i);
   WICK_TRY(from.row != nullptr ? step.kernel.prepare(*from.row, query)
                                : step.kernel.prepare(sets, query));
-  if (step.kernel.scratch_bytes() > scratch_) scratch_ = step.kernel.scratch_bytes();
+  // Its scratch lies where nothing lives, up to the end of the buffers and beyond.
+  const size_t room = from.used < spec_.planned_bytes ? spec_.planned_bytes - from.used : 0;
+  const size_t bytes = step.kernel.scratch_bytes();
+  if (bytes > room && bytes - room > scratch_) scratch_ = bytes - room;
   return plan_packs(i);
 }
 
 Status CpuPartition::compile(Span<const KernelSet* const> sets) {
   WICK_ASSIGN(steps_, arena_.array<CpuStep>(spec_.steps.size()));
+  shares_ = kSharesViews && spec_.threads == 1;
   Status planned;
   for (size_t i = 0; planned.ok() && i < steps_.size(); ++i) {
     const NodeDef& node = *spec_.steps[i].node;
@@ -266,15 +302,16 @@ Status CpuPartition::compile(Span<const KernelSet* const> sets) {
 Status CpuPartition::run_step(const RunCtx& ctx, size_t i) {
   CpuStep& step = steps_[i];
   const PlanStep& from = spec_.steps[i];
+  if (shares_) fill_views(i);
   for (size_t k = 0; k < from.in.size(); ++k) {
     if (from.in[k] != kNoIndex) step.in[k].data = ctx.values[from.in[k]].data;
   }
   for (size_t k = 0; k < from.out.size(); ++k) step.out[k].data = ctx.values[from.out[k]].data;
   const Span<const TensorView> in{step.in, from.in.size()};
   const Span<TensorView> out{step.out, from.out.size()};
-  const StepMemory own(ctx.arena, {static_cast<char*>(ctx.scratch), step.kernel.scratch_bytes()},
-                       in, out);
-  return step.kernel.run({ctx.pool, ctx.scratch, ctx.strings}, from.node->op, in, out,
+  char* const scratch = ctx.arena.data() + from.used;
+  const StepMemory own(ctx.arena, {scratch, step.kernel.scratch_bytes()}, in, out);
+  return step.kernel.run({ctx.pool, scratch, ctx.strings}, from.node->op, in, out,
                          from.node->attrs);
 }
 

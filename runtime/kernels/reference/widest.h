@@ -26,7 +26,7 @@ inline float to_float_odd(double d) {
   return std::bit_cast<float>(u | 1);
 }
 
-constexpr int64_t kWidestBlock = 512;
+constexpr int64_t kWidestBlock = WICK_SMALL ? 64 : 512;
 struct WidestBlock {
   alignas(8) char bytes[kWidestBlock * 8];
   template <class W>

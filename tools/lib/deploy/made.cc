@@ -61,11 +61,16 @@ std::string generator() {
   return shell("ninja --version 2>/dev/null").code == 0 ? "-G Ninja " : "";
 }
 
-// Of one tree of sources and one target; a change of the sources builds again what it touches.
+// Of one tree of sources, one target and its switches; a change of the sources builds again what it
+// touches.
 fs::path runtime_build(const DeployTarget& target, bool verbose) {
   const std::string sources = wick_sources();
   Sha256 name;
-  name.update({reinterpret_cast<const uint8_t*>(sources.data()), sources.size()});
+  const auto add = [&name](const std::string& text) {
+    name.update({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  };
+  add(sources);
+  for (const std::string& option : target.options) add("\n" + option);
   const std::string key = std::string(name.finish_text().text).substr(0, 12);
   fs::path folder = cache_folder() / fmt::format("{}-{}", target.name, key);
   std::string configure = fmt::format(
@@ -73,7 +78,8 @@ fs::path runtime_build(const DeployTarget& target, bool verbose) {
       generator(), shell_quote(sources + "/runtime"), shell_quote(folder));
   if (!target.toolchain.empty())
     configure += " -DCMAKE_TOOLCHAIN_FILE=" + shell_quote(target.toolchain);
-  for (const std::string& c : target.cmake) configure += " -D" + shell_quote(c);
+  for (const auto* words : {&target.cmake, &target.options})
+    for (const std::string& word : *words) configure += " -D" + shell_quote(word);
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed)

@@ -28,9 +28,8 @@ struct Made {
 std::optional<Sections> elf_sections(const std::string& path);
 
 // Builds the project's smoke test for the target, the runtime first where it is not in the cache
-// yet
-// ($WICK_CACHE, else $XDG_CACHE_HOME/wick, else ~/.cache/wick), and runs it. Throws Error with the
-// end of the compiler's output.
+// yet ($WICK_CACHE, else $XDG_CACHE_HOME/wick, else ~/.cache/wick), and runs it. Throws Error with
+// the end of the compiler's output.
 Made make(const Project& project, const DeployTarget& target, bool run, bool verbose);
 
 }  // namespace wick::tool

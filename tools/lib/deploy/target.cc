@@ -72,6 +72,17 @@ DeployTarget read_target(const fs::path& folder) {
   }
 }
 
+// Of runtime/cmake/WickFlags.cmake and WickPlatform.cmake, as far as a program may choose them.
+constexpr const char* kSwitches[] = {"WICK_SMALL", "WICK_ERROR_TEXTS", "WICK_SCALAR_ONLY",
+                                     "WICK_RE2",   "WICK_THREADS",     "WICK_DLOPEN"};
+
+void check_switch(const std::string& option) {
+  for (const std::string name : kSwitches)
+    if (option == name + "=ON" || option == name + "=OFF") return;
+  wrong_usage("--option", fmt::format("'{}' is no switch: NAME=ON or NAME=OFF, of {}", option,
+                                      fmt::join(kSwitches, ", ")));
+}
+
 }  // namespace
 
 std::vector<std::string> DeployTarget::lacking() const {
@@ -112,10 +123,14 @@ std::vector<DeployTarget> deploy_targets() {
   return all;
 }
 
-DeployTarget deploy_target(const std::string& name) {
+DeployTarget deploy_target(const std::string& name, const std::vector<std::string>& options) {
+  for (const std::string& option : options) check_switch(option);
   std::vector<std::string> names;
   for (DeployTarget& t : deploy_targets()) {
-    if (t.name == name) return std::move(t);
+    if (t.name == name) {
+      t.options = options;
+      return std::move(t);
+    }
     names.push_back(t.name);
   }
   wrong_usage("--target",

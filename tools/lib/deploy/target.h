@@ -16,6 +16,7 @@ struct DeployTarget {
   std::vector<std::string> packages;  // of Debian, that have them
   std::string also;                   // a command for what no package has
   std::vector<std::string> cmake;     // "NAME=VALUE" of the runtime's own build
+  std::vector<std::string> options;   // the same, which the user chose on top
   std::vector<std::string> sources;   // what a program there begins with: start-up code
   std::vector<std::string> link;      // and is linked with
   bool runs = true;                   // false: linked only
@@ -31,7 +32,8 @@ struct DeployTarget {
 std::string wick_sources();
 // By name. Throws Error with the file where one cannot be read.
 std::vector<DeployTarget> deploy_targets();
-// Wrong usage where there is none of this name; the text lists them.
-DeployTarget deploy_target(const std::string& name);
+// With "NAME=VALUE" switches of the runtime's build that the user chose. Wrong usage where there is
+// no target of this name, or no such switch; the text lists them.
+DeployTarget deploy_target(const std::string& name, const std::vector<std::string>& options = {});
 
 }  // namespace wick::tool
