@@ -145,7 +145,7 @@ Status Runner::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
   for (size_t k = 0; k < stacks; ++k) {
     if (trip == 0) each[k] = shape_without_trip(index, body.outputs[1 + carried + k]);
     if (each[k].rank() == kMaxRank)
-      return Status(Code::kShapeMismatch, "what the trips give would have a rank over 8");
+      return error(Code::kShapeMismatch, "what the trips give would have a rank over %d", kMaxRank);
     Buffer& buffer = stage.buffers[2 * carried + k];
     WICK_TRY(memory_.grow(buffer, 1, buffer.bytes));
     Shape shape{trip};

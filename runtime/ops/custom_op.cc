@@ -146,7 +146,8 @@ Status run_shape_rule(const CustomOp& op, OpShapes& ctx) {
       return error(Code::kInvalidArgument, "its shape rule leaves output %zu without a dtype", i);
     }
     if (v.rank() < 0 || v.rank() > kMaxRank)
-      return error(Code::kInvalidArgument, "its shape rule gives output %zu a rank over 8", i);
+      return error(Code::kInvalidArgument, "its shape rule gives output %zu a rank over %d", i,
+                   kMaxRank);
     for (const OpDim& d : v.shape) {
       if (d.known() && d.value() < 0) {
         return error(Code::kShapeMismatch, "its shape rule gives output %zu a dimension of %lld", i,

@@ -54,7 +54,7 @@ Status ProgramReader::read_type(const fbs::Value& v, ValueDef* def) {
 
 Status ProgramReader::read_dims(const fbs::Value& v, ValueDef* def) {
   const uint32_t rank = count(v.dims());
-  if (rank > kMaxRank) return error(Code::kInvalidProgram, "rank %u, at most 8", rank);
+  if (rank > kMaxRank) return error(Code::kInvalidProgram, "rank %u, at most %d", rank, kMaxRank);
   if (def->unranked && rank != 0)
     return Status(Code::kInvalidProgram, "unranked, but has dimensions");
   WICK_TRY(check_aligned(v.dims()));

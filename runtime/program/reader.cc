@@ -194,7 +194,7 @@ Status ProgramReader::read_buffer(const fbs::Buffer& table, Span<const uint8_t>*
 Status ProgramReader::read_shape(const flatbuffers::Vector<int64_t>* dims, DType dtype,
                                  Shape* shape, size_t* bytes) {
   if (count(dims) > kMaxRank)
-    return error(Code::kInvalidProgram, "rank %u, at most 8", count(dims));
+    return error(Code::kInvalidProgram, "rank %u, at most %d", count(dims), kMaxRank);
   WICK_TRY(check_aligned(dims));
   for (uint32_t i = 0; i < count(dims); ++i) shape->push_back(dims->Get(i));
   auto size = checked_bytes(*shape, dtype_bits(dtype));

@@ -105,7 +105,7 @@ Status unsqueeze(RuleCtx<D>& c) {
   WICK_TRY(read_dims(c, 1, c.template as<AxesAttrs>().axes, "axes", &args));
   int rank = x.rank() + args.count;
   if (rank > kMaxRank)
-    return error(Code::kShapeMismatch, "the result would have rank %d, at most 8", rank);
+    return error(Code::kShapeMismatch, "the result would have rank %d, at most %d", rank, kMaxRank);
   bool added[kMaxRank] = {};
   for (int k = 0; k < args.count; ++k) {
     if (!dim_known(args.values[k])) return needs_value();

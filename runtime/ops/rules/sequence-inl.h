@@ -144,7 +144,8 @@ inline Status known_concat(Known& c) {
                    static_cast<long long>(i), to_text(part).text);
     along = dim_add(along, a.new_axis != 0 ? 1 : part[axis]);
   }
-  if (to > kMaxRank) return Status(Code::kShapeMismatch, "the result would have a rank over 8");
+  if (to > kMaxRank)
+    return error(Code::kShapeMismatch, "the result would have a rank over %d", kMaxRank);
   for (int d = 0, k = 0; d < to; ++d) {
     out.push_back(d == axis ? along : first[k]);
     if (d != axis || a.new_axis == 0) ++k;

@@ -30,7 +30,8 @@ Status string_split(RuleCtx<D>& c) {
   WICK_TRY(need_string(c.in[0], "the input"));
   if (c.has(1)) WICK_TRY(need_one_string(c.in[1], "the delimiter"));
   auto out = c.in[0].shape;
-  if (out.rank() == kMaxRank) return Status(Code::kShapeMismatch, "the result would have rank 9");
+  if (out.rank() == kMaxRank)
+    return error(Code::kShapeMismatch, "the result would have a rank over %d", kMaxRank);
   set_out(c, 1, DType::kI64, out);
   out.push_back(D(0));
   set_out(c, 0, DType::kString, out);
