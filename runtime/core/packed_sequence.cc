@@ -6,7 +6,7 @@ namespace wick {
 namespace {
 
 constexpr int64_t kMagic = 0x315145534B434957;  // "WICKSEQ1"
-constexpr int64_t kHeadBytes = 32, kEntryBytes = 8 * (2 + kMaxRank), kAlign = 64;
+constexpr int64_t kHeadBytes = 32, kDims = 8, kEntryBytes = 8 * (2 + kDims), kAlign = 64;
 // Of all elements together; where addresses have 32 bits, as of any tensor (checked_bytes).
 constexpr int64_t kMostBytes = sizeof(size_t) < 8 ? int64_t{1} << 26 : INT64_MAX / 2;
 
@@ -47,7 +47,7 @@ Result<PackedSequence> PackedSequence::open(const void* data, int64_t bytes) {
                   rank = load(p, entry + 8);
     if (rank < 0 || rank > kMaxRank) return broken("an element's rank is not 0 to 8");
     Shape shape;
-    for (int d = 0; d < kMaxRank; ++d) {
+    for (int d = 0; d < kDims; ++d) {
       const int64_t extent = load(p, entry + 16 + 8 * d);
       if (d < rank)
         shape.push_back(extent);
