@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <set>
 
@@ -136,10 +135,11 @@ bool reads_sizes(const std::vector<CaptureRun>& runs) {
 
 constexpr int kMostRounds = 24;
 constexpr size_t kMostRuns = 64;
-constexpr double kSeconds = 1, kDoubtfulSeconds = 5;  // of running the graph beside forward
+constexpr Work kWork = 1e9, kDoubtfulWork = 5e9;  // of running the graph beside forward
 // A run keeps every result; of a run for a comparison alone.
 constexpr double kMostBytes = 512e6;
-constexpr double kClimbBytes = 256e6, kClimbSeconds = 4;
+constexpr double kClimbBytes = 256e6;
+constexpr Work kClimbWork = 4e9;
 
 // What the values of the graph take at these sizes.
 double bytes_at(const ir::Graph& graph, const std::vector<FreeSize>& free, const Sizes& at) {
@@ -212,7 +212,8 @@ Answered answer_both_ways(SizeUse& use, const ir::Graph& graph, Runs& runs, int6
 }
 
 // Sizes far beyond the example's for what few sizes do not settle, all of them doubled together as
-// long as the values stay small and a run is expected to be short; where an end was stated, at it.
+// long as the values stay small and a run is expected to be little work; where an end was stated,
+// at it.
 std::optional<CaptureFault> climb(const ir::Graph& graph, const std::vector<CaptureInput>& inputs,
                                   const CaptureCall& call, const std::vector<FreeSize>& free,
                                   const SizeUse& use, std::vector<Sizes>* ran) {
@@ -222,18 +223,17 @@ std::optional<CaptureFault> climb(const ir::Graph& graph, const std::vector<Capt
       open.push_back(i);
   }
   Sizes last = example_sizes(free);
-  double spent = 0, spent_last = 0;
+  Work spent = 0, last_run = 0;
   for (int64_t times = 2; !open.empty(); times *= 2) {
     Sizes at = example_sizes(free);
     for (size_t i : open) at[i] = std::clamp(at[i] * times, free[i].min, free[i].max);
     const double bytes = bytes_at(graph, free, at), before = bytes_at(graph, free, last);
     if (at == last || bytes > kClimbBytes) return {};
-    if (spent + spent_last * bytes / std::max(before, 1.0) > kClimbSeconds) return {};
-    const auto begin = std::chrono::steady_clock::now();
-    if (auto fault = verify_capture(graph, inputs, call, free, {at}, kClimbSeconds, ran))
+    if (spent + last_run * bytes / std::max(before, 1.0) > kClimbWork) return {};
+    last_run = -spent;
+    if (auto fault = verify_capture(graph, inputs, call, free, {at}, kClimbWork, ran, &spent))
       return fault;
-    spent_last = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    spent += spent_last;
+    last_run += spent;
     last = at;
   }
   return {};
@@ -379,8 +379,9 @@ ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& in
       sizes.insert(sizes.end(), many.begin(), many.end());
     }
     std::vector<Sizes> ran;
-    auto fault =
-        verify_capture(graph, inputs, call, free, sizes, doubt ? kDoubtfulSeconds : kSeconds, &ran);
+    Work spent = 0;
+    auto fault = verify_capture(graph, inputs, call, free, sizes, doubt ? kDoubtfulWork : kWork,
+                                &ran, &spent);
     if (!fault) fault = climb(graph, inputs, call, free, use, &ran);
     if (fault) {
       const bool known = std::any_of(all.begin(), all.end(),

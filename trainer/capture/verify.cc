@@ -2,12 +2,16 @@
 
 #include <fmt/core.h>
 
-#include <chrono>
 #include <cstring>
 
+#include "runtime/ops/op_cost.h"
+#include "runtime/ops/op_info.h"
 #include "trainer/capture/graph_module.h"
 #include "trainer/capture/graph_tracer.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/small_vector.h"
+#include "trainer/tensor/tensor_impl.h"
+#include "trainer/tensor/watcher.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -87,6 +91,27 @@ std::string difference(const HostTensor& got, const HostTensor& want) {
                      element_text(want, i));
 }
 
+// What this thread's ops take while it lives.
+class WorkCount final : Watcher {
+ public:
+  explicit WorkCount(Work* spent) : spent_(*spent) {}
+
+ private:
+  static constexpr Work kEachCall = 1e4;  // ten microseconds
+
+  void on_call(const TracedCall& call) override {
+    SmallVector<TensorView, 6> in(call.in.size()), out(call.out.size());
+    for (size_t i = 0; i < call.in.size(); ++i)
+      if (call.in[i] != nullptr && call.in[i]->defined()) in[i] = call.in[i]->layout();
+    for (size_t i = 0; i < call.out.size(); ++i)
+      if (call.out[i].defined()) out[i] = call.out[i].layout();
+    spent_ += kEachCall;
+    if (!is_view(call.op)) spent_ += op_work(call.op, call.attrs, in, out);
+  }
+
+  Work& spent_;
+};
+
 }  // namespace
 
 Examples examples_at(const std::vector<CaptureInput>& inputs, const std::vector<FreeSize>& free,
@@ -109,16 +134,16 @@ std::optional<CaptureFault> verify_capture(const ir::Graph& graph,
                                            const std::vector<CaptureInput>& inputs,
                                            const CaptureCall& call,
                                            const std::vector<FreeSize>& free,
-                                           const std::vector<Sizes>& sizes, double seconds,
-                                           std::vector<Sizes>* ran) {
+                                           const std::vector<Sizes>& sizes, Work most,
+                                           std::vector<Sizes>* ran, Work* spent) {
   GradMode no_grad(false);
   nn::GraphModule again(graph);
   again.eval();
-  const auto begin = std::chrono::steady_clock::now();
+  const WorkCount count(spent);
+  const Work end = *spent + most;
   int64_t number = 100;
   for (const Sizes& at : sizes) {
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    if (spent.count() > seconds) return {};
+    if (*spent > end) return {};
     int64_t elements = 0;
     for (const CaptureInput& in : inputs) elements += numel(shape_at(in, free, at));
     if (elements > kMostElements) continue;
@@ -141,7 +166,7 @@ std::optional<CaptureFault> verify_capture(const ir::Graph& graph,
                           difference(mine, theirs));
     }
     if (!fault.empty()) return CaptureFault{at, fault};
-    if (ran != nullptr) ran->push_back(at);
+    ran->push_back(at);
   }
   return {};
 }
