@@ -97,7 +97,7 @@ class Arena {
     Block* next;
     size_t bytes, used;
   };
-  static constexpr size_t kHeader = kAlignment;
+  static constexpr size_t kHeader = (sizeof(Block) + kAlignment - 1) / kAlignment * kAlignment;
 #if WICK_SMALL
   static constexpr size_t kFirstBlock = 512;
   static constexpr size_t kLargestBlock = kFirstBlock;  // what is left of the last is little
@@ -105,7 +105,6 @@ class Arena {
   static constexpr size_t kFirstBlock = 1024;
   static constexpr size_t kLargestBlock = size_t{1} << 20;
 #endif
-  static_assert(sizeof(Block) <= kHeader);
 
   Status over(size_t bytes, size_t taken) const {
     return error(Code::kBudgetExceeded, "max_ram: %zu bytes more than the %zu of %zu in use", bytes,

@@ -39,7 +39,7 @@ struct KernelQuery {
 };
 
 constexpr int kMaxPacked = 3;
-constexpr size_t kPlanStateBytes = WICK_SMALL ? 96 : 192;
+constexpr size_t kPlanStateBytes = WICK_SMALL ? 64 + 8 * sizeof(void*) : 192;
 
 // plan()'s answer; plain data, kept by the caller for as long as it runs the kernel with these
 // shapes.

@@ -28,8 +28,8 @@ if [ ! -e "$out/corpus/gpt/model_0.onnx" ]; then
 fi
 eights() { "$wick" quantize "$1" --calib sample --no-verify --quiet -o "$2" >>"$out/build.log" 2>&1; }
 eights "$out/lenet.onnx" "$out/lenet8.wick" && eights "$out/corpus/resnet8/model_0.onnx" "$out/resnet8.wick" || { tail -5 "$out/build.log"; exit 1; }
-# lenet_lean, of errors without texts, is built where target.json states its size.
-models=("lenet $out/lenet.wick" "lenet_lean $out/lenet.wick --option WICK_ERROR_TEXTS=OFF" "lenet8 $out/lenet8.wick" "resnet8 $out/resnet8.wick" "gpt $out/corpus/gpt/model_0.onnx --dim time=8")
+# lenet_lean, a runtime for little memory, is built where target.json states its size.
+models=("lenet $out/lenet.wick" "lenet_lean $out/lenet.wick --option WICK_SMALL=ON" "lenet8 $out/lenet8.wick" "resnet8 $out/resnet8.wick" "gpt $out/corpus/gpt/model_0.onnx --dim time=8")
 real=${WICK_REAL_MODELS:-}
 if [ -e "$real/ppocr_cls/model.onnx" ] && [ -e "$real/silero_v5/model.onnx" ]; then
   stream=$real/silero_v5/stream16k
