@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "runtime/core/small.h"
+#include "runtime/core/status.h"
 
 namespace wick {
 

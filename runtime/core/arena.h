@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "runtime/core/allocator.h"
-#include "runtime/core/small.h"
 #include "runtime/core/span.h"
 #include "runtime/core/status.h"
 

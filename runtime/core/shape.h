@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "runtime/core/small.h"
 #include "runtime/core/span.h"
 #include "runtime/core/status.h"
 

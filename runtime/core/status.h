@@ -8,6 +8,10 @@
 #include <type_traits>
 #include <utility>
 
+// 1: code and structures for machines of little memory (WICK_SMALL of the build).
+#ifndef WICK_SMALL
+#define WICK_SMALL 0
+#endif
 // 0: errors are codes alone, and no text of one is in the program (WICK_ERROR_TEXTS of the build).
 #ifndef WICK_ERROR_TEXTS
 #define WICK_ERROR_TEXTS 1

@@ -2,7 +2,6 @@
 // right away what is known (Shape -> Gather -> Concat -> Reshape chains never reach run()). A stage
 // ends at a node whose sizes only values decide.
 #include "runtime/core/packed_sequence.h"
-#include "runtime/core/small.h"
 #include "runtime/exec/binder.h"
 #include "runtime/kernels/prepared.h"
 #include "runtime/ops/op_cost.h"

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "runtime/core/narrow.h"
-#include "runtime/core/small.h"
 #include "runtime/core/stop.h"
 
 namespace wick {

@@ -3,7 +3,6 @@
 #include "runtime/backend/cpu/step_memory.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/byte_count.h"
-#include "runtime/core/small.h"
 #include "runtime/kernels/prepared.h"
 
 namespace wick {
