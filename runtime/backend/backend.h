@@ -47,7 +47,7 @@ struct PartitionSpec {
   Span<const uint32_t> inputs;   // values that come in from outside; constants are not among them
   Span<const uint32_t> outputs;  // values that someone outside reads
   size_t first_step = 0;         // number of steps[0] within the plan, for traces
-  size_t planned_bytes = 0;      // of the stage's buffers, behind which RunCtx::scratch begins
+  size_t planned_bytes = 0;      // of the stage's buffers, behind which scratch_bytes() begin
   int threads = 1;
   PackCache* cache = nullptr;  // may be null
   ThreadPool* pool = nullptr;  // for packing; may be null
@@ -59,8 +59,7 @@ struct RunCtx {
   Span<const TensorView>
       values;  // host views by value id, contiguous; set at least for inputs and outputs
   ThreadPool* pool = nullptr;
-  void* scratch = nullptr;  // Partition::scratch_bytes()
-  Span<char> arena;         // the block that the stage's host buffers and the scratch lie in
+  Span<char> arena;  // the block that the stage's host buffers and the scratch lie in
   TraceHook* trace = nullptr;
   Stop* stop = nullptr;      // not null: asked between steps and while a device is waited for
   Arena* strings = nullptr;  // of strings that steps make; cleared when the next run begins
@@ -76,7 +75,7 @@ class Partition {
   // finish() gives kDeadline the run goes on, and the next start() waits for it.
   virtual Status start(const RunCtx& ctx) { return run(ctx); }
   virtual Status finish(const RunCtx&) { return {}; }
-  // Host scratch behind the stage's buffers, 64-byte aligned.
+  // How far steps work behind the stage's buffers, in RunCtx::arena.
   virtual size_t scratch_bytes() const { return 0; }
   virtual size_t held_bytes() const {
     return 0;

@@ -121,7 +121,6 @@ void Runner::enter(const StagePlan& plan) {
 Status Runner::ready(const StagePlan& plan, RunCtx& ctx) {
   if (ctx.stop != nullptr && ctx.stop->reached()) return ctx.stop->status();
   ctx.arena = {static_cast<char*>(plan.memory.data), plan.memory.bytes};
-  ctx.scratch = ctx.arena.data() + plan.scratch_offset;
   memory_.limit_strings();
   return {};
 }
