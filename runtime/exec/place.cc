@@ -313,14 +313,14 @@ Status Binder::compile(StagePlan& plan) {
   auto& partitions = plan.partitions;
   auto steps = plan.steps;
   size_t scratch = 0;
-  plan.scratch_offset = static_cast<size_t>(align_up(plan.planned_bytes, kAlignment));
+  const auto buffers = static_cast<size_t>(align_up(plan.planned_bytes, kAlignment));
   WICK_ASSIGN(Reach reach, reach_of(plan));
   for (uint32_t p = 0; p < partitions.size(); ++p) {
     BoundPartition& part = partitions[p];
     PartitionSpec spec;
     WICK_TRY(crossing_values(plan, part.first, part.count, plan.arena, reach, &spec));
     spec.first_step = plan.first_step + part.first;
-    spec.planned_bytes = plan.scratch_offset;
+    spec.planned_bytes = buffers;
     spec.threads = machine_.threads;
     spec.cache = &machine_.cache;
     spec.pool = machine_.pool;
@@ -341,7 +341,7 @@ Status Binder::compile(StagePlan& plan) {
     return error(Code::kBudgetExceeded, "max_ram: the kernels need %zu bytes to work in", scratch);
   }
   char* const before = base_of(plan);
-  WICK_TRY(memory_.grow(plan.memory, plan.scratch_offset + scratch));
+  WICK_TRY(memory_.grow(plan.memory, buffers + scratch));
   auto* after = static_cast<char*>(plan.memory.data);
   for (const PlanStep& step : steps) {
     for (uint32_t v : step.out) {

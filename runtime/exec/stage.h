@@ -43,7 +43,7 @@ struct StagePlan {
   Span<const char*> why;  // by step: why it is not on the session's backend; null: it is
   Span<InputUse> input_uses;
   Buffer memory;  // planned buffers, then scratch
-  size_t planned_bytes = 0, scratch_offset = 0;
+  size_t planned_bytes = 0;
 };
 
 // The plan, and what the node at its end needs to run.
