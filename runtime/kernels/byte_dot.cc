@@ -21,7 +21,7 @@ WICK_DOT void tile(const ByteTile& t) {
     for (int v = 0; v < 4; ++v) sum[r][v] = vdupq_n_s32(0);
   }
   const uint32_t* rows = t.rows;
-  const uint32_t* columns = t.columns;
+  const auto* columns = static_cast<const uint32_t*>(t.columns);
   for (int64_t i = 0; i < t.words; ++i, rows += R) {
     const uint32_t* from = t.offset != nullptr ? columns + t.offset[i] : columns + i * t.step;
     const int8x16_t b0 = load(from), b1 = load(from + 4), b2 = load(from + 8), b3 = load(from + 12);
@@ -57,9 +57,9 @@ void dot_conv_tile(const ByteTile& t) {
 }
 void dot_gemm_tile(const ByteTile& t) { dot_conv_tile(t); }
 
-void dot_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool, uint32_t* out) {
+void dot_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool, void* out) {
   const uint8x16_t off = vdupq_n_u8(flip);
-  auto* to = reinterpret_cast<uint8_t*>(out);
+  auto* to = static_cast<uint8_t*>(out);
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
     uint8x16x4_t all;
@@ -97,8 +97,9 @@ WICK_DOT void tile(const ByteTile& t) {
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) sum[r][0] = sum[r][1] = _mm256_setzero_si256();
   const uint32_t* rows = t.rows;
+  const auto* columns = static_cast<const uint32_t*>(t.columns);
   for (int64_t i = 0; i < t.words; ++i, rows += R) {
-    const uint32_t* from = t.columns + (t.offset != nullptr ? t.offset[i] : i * t.step);
+    const uint32_t* from = columns + (t.offset != nullptr ? t.offset[i] : i * t.step);
     const __m256i b0 = load(from), b1 = load(from + 8);
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
@@ -133,7 +134,7 @@ bool has_dot() {
 void dot_conv_tile(const ByteTile& t) { tile_of<false>(t); }
 void dot_gemm_tile(const ByteTile& t) { tile_of<true>(t); }
 
-void dot_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool, uint32_t* out) {
+void dot_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool, void* out) {
   const __m128i off = _mm_set1_epi8(static_cast<char>(flip));
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
@@ -144,13 +145,13 @@ void dot_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool, uint32_t
     }
     const __m128i low0 = _mm_unpacklo_epi8(v[0], v[1]), low1 = _mm_unpacklo_epi8(v[2], v[3]);
     const __m128i high0 = _mm_unpackhi_epi8(v[0], v[1]), high1 = _mm_unpackhi_epi8(v[2], v[3]);
-    auto* to = reinterpret_cast<__m128i*>(out + i);
+    auto* to = static_cast<__m128i*>(out) + i / 4;
     _mm_storeu_si128(to, _mm_unpacklo_epi16(low0, low1));
     _mm_storeu_si128(to + 1, _mm_unpackhi_epi16(low0, low1));
     _mm_storeu_si128(to + 2, _mm_unpacklo_epi16(high0, high1));
     _mm_storeu_si128(to + 3, _mm_unpackhi_epi16(high0, high1));
   }
-  auto* to = reinterpret_cast<uint8_t*>(out);
+  auto* to = static_cast<uint8_t*>(out);
   for (; i < n; ++i) {
     for (int r = 0; r < 4; ++r) to[4 * i + r] = rows[r][i] ^ flip;
   }

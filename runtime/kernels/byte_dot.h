@@ -16,7 +16,7 @@ constexpr int kDotRows = 4, kDotColumns = 16;
 bool has_dot();
 void dot_conv_tile(const ByteTile& t);
 void dot_gemm_tile(const ByteTile& t);
-void dot_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool weights, uint32_t* out);
+void dot_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool panel, void* out);
 #endif
 
 }  // namespace wick

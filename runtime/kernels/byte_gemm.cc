@@ -11,41 +11,49 @@ constexpr int64_t kFewRows = 8;             // up to here weights are read as fa
 constexpr int64_t kTaskProducts = 1 << 16;  // a task has more
 constexpr int64_t kTaskBlocks = 8;          // of rows
 
-// The words of `n` numbers that lie side by side, n at most `words` full.
-void fill_words(const uint8_t* from, int64_t n, int64_t per_word, uint8_t flip, bool is_weight,
-                int64_t step, uint32_t* to) {
+// Row words of x's `k` numbers that lie side by side, `step` apart.
+void fill_words(const uint8_t* from, int64_t k, int64_t per_word, uint8_t flip, int64_t step,
+                uint32_t* to) {
   if (per_word == 4) {
     const uint32_t flips = 0x01010101u * flip;
     int64_t i = 0;
-    for (; i + 4 <= n; i += 4, to += step) {
+    for (; i + 4 <= k; i += 4, to += step) {
       uint32_t v = 0;
       memcpy(&v, from + i, 4);
       *to = v ^ flips;
     }
-    if (i == n) return;
+    if (i == k) return;
     uint32_t v = 0;
-    for (int64_t at = i; at < n; ++at)
+    for (int64_t at = i; at < k; ++at)
       v |= static_cast<uint32_t>(from[at] ^ flip) << (8 * (at - i));
     *to = v;
     return;
   }
-  const auto number = [&](int64_t i) -> uint32_t {
-    const auto v = static_cast<uint8_t>(from[i] ^ flip);
-    return is_weight ? static_cast<uint16_t>(static_cast<int8_t>(v)) : v;
-  };
-  for (int64_t i = 0; i < n; i += 2, to += step)
-    *to = number(i) | (i + 1 < n ? number(i + 1) << 16 : 0);
+  const auto number = [&](int64_t i) -> uint32_t { return static_cast<uint8_t>(from[i] ^ flip); };
+  for (int64_t i = 0; i < k; i += 2, to += step)
+    *to = number(i) | (i + 1 < k ? number(i + 1) << 16 : 0);
 }
 
-void column_sums(const ByteKernels& t, const ByteGemm& g, const uint32_t* panel, int32_t* sums) {
+// A panel's column of `k` numbers, `step` apart: kPerWord bytes in every line of the panel.
+template <int kPerWord>
+void fill_column(const uint8_t* from, int64_t step, int64_t k, uint8_t flip, int64_t line,
+                 uint8_t* to) {
+  int64_t l = 0;
+  for (; l + kPerWord <= k; l += kPerWord, to += line) {
+    for (int i = 0; i < kPerWord; ++i) to[i] = from[(l + i) * step] ^ flip;
+  }
+  for (int i = 0; l < k; ++l, ++i) to[i] = from[l * step] ^ flip;
+}
+
+void column_sums(const ByteKernels& t, const ByteGemm& g, const uint8_t* panel, int32_t* sums) {
   constexpr int64_t kOnes = 256;
   uint32_t ones[kOnes];
   std::fill(ones, ones + kOnes, g.per_word == 4 ? 0x01010101u : 0x00010001u);
   std::fill(sums, sums + g.nr, 0);
   alignas(64) int32_t some[kByteColumns];
   for (int64_t at = 0; at < g.words(); at += kOnes) {
-    t.gemm_tile(
-        {ones, panel + at * g.nr, nullptr, g.nr, std::min(kOnes, g.words() - at), some, g.nr, 1});
+    t.gemm_tile({ones, panel + at * g.line(), nullptr, g.nr, std::min(kOnes, g.words() - at), some,
+                 g.nr, 1});
     for (int64_t c = 0; c < g.nr; ++c)
       sums[c] =
           static_cast<int32_t>(static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(some[c]));
@@ -92,7 +100,7 @@ int32_t sum_of_bytes(const uint8_t* bytes, int64_t k, uint8_t flip, bool is_sign
 
 void pack_byte_panel(const ByteKernels& t, const ByteGemm& g, const uint8_t* b, bool is_signed,
                      int64_t panel, void* packed) {
-  auto* to = static_cast<uint32_t*>(packed) + panel * g.kept_words() * g.nr;
+  uint8_t* to = static_cast<uint8_t*>(packed) + static_cast<size_t>(panel) * g.panel_bytes();
   const uint8_t flip = is_signed ? 0 : 0x80;
   const int64_t first = panel * g.nr, columns = std::min(g.nr, g.n - first);
   memset(to, 0, g.panel_bytes());
@@ -103,21 +111,12 @@ void pack_byte_panel(const ByteKernels& t, const ByteGemm& g, const uint8_t* b, 
       const uint8_t* rows[4];
       for (int64_t i = 0; i < g.per_word; ++i)
         rows[i] = l + i < g.k ? b + (l + i) * g.b.row + first : nothing;
-      t.zip(rows, columns, flip, true, to + l / g.per_word * g.nr);
+      t.zip(rows, columns, flip, true, to + l / g.per_word * g.line());
     }
-  } else if (g.b.row == 1) {
-    for (int64_t c = 0; c < columns; ++c)
-      fill_words(b + (first + c) * g.b.column, g.k, g.per_word, flip, true, g.nr, to + c);
   } else {
-    for (int64_t l = 0; l < g.k; ++l) {
-      for (int64_t c = 0; c < columns; ++c) {
-        const uint8_t v = b[l * g.b.row + (first + c) * g.b.column];
-        uint32_t word = 0;
-        fill_words(&v, 1, g.per_word, flip, true, 1, &word);
-        const int at = static_cast<int>(l % g.per_word);
-        to[l / g.per_word * g.nr + c] |= word << (32 / g.per_word * at);
-      }
-    }
+    const auto fill = g.per_word == 4 ? &fill_column<4> : &fill_column<2>;
+    for (int64_t c = 0; c < columns; ++c)
+      fill(b + (first + c) * g.b.column, g.b.row, g.k, flip, g.line(), to + c * g.per_word);
   }
   column_sums(t, g, to, const_cast<int32_t*>(g.sums(packed)) + panel * g.nr);
 }
@@ -142,7 +141,7 @@ void pack_byte_rows(const ByteGemm& g, const ByteKernels& t, const uint8_t* rows
   for (int64_t i = 0; i < count;) {
     const int some = byte_rows(t, count - i);
     for (int64_t r = 0; r < some; ++r)
-      fill_words(rows + (i + r) * step, g.k, g.per_word, flip, false, some, to + i * g.words() + r);
+      fill_words(rows + (i + r) * step, g.k, g.per_word, flip, some, to + i * g.words() + r);
     i += some;
   }
 }
@@ -150,11 +149,13 @@ void pack_byte_rows(const ByteGemm& g, const ByteKernels& t, const uint8_t* rows
 void multiply_bytes(const ByteKernels& t, const ByteGemm& g, const uint32_t* rows,
                     const void* packed, int64_t block, int64_t panel, int64_t count,
                     int32_t* sums) {
-  const auto* columns = static_cast<const uint32_t*>(packed) + panel * g.kept_words() * g.nr;
+  const void* columns =
+      static_cast<const char*>(packed) + static_cast<size_t>(panel) * g.panel_bytes();
   const uint32_t* from = rows + block * kByteRows * g.row_words();
   if (g.amx) {
     static constexpr int32_t kNoTap[1] = {0};
-    byte_amx_gemm({from, columns, kNoTap, 1, g.kept_words() / kStepWords, g.nr, sums, g.nr,
+    byte_amx_gemm({from, static_cast<const uint32_t*>(columns), kNoTap, 1,
+                   g.kept_words() / kStepWords, g.nr, sums, g.nr,
                    static_cast<int>((count + 15) / 16), static_cast<int>(g.nr / 16)});
     return;
   }

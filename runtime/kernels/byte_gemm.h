@@ -25,7 +25,8 @@ struct ByteGemm {
   int64_t panels() const { return (n + nr - 1) / nr; }
   int64_t columns() const { return panels() * nr; }
   int64_t blocks() const { return (m + kByteRows - 1) / kByteRows; }
-  size_t panel_bytes() const { return 4 * static_cast<size_t>(kept_words() * nr); }
+  int64_t line() const { return per_word * nr; }  // bytes of a panel's word of each column
+  size_t panel_bytes() const { return static_cast<size_t>(kept_words() * line()); }
   // All panels, then each column's sum.
   size_t packed_bytes() const {
     return static_cast<size_t>(panels()) * (panel_bytes() + 4 * static_cast<size_t>(nr));
@@ -36,6 +37,12 @@ struct ByteGemm {
                                             static_cast<size_t>(panels()) * panel_bytes());
   }
 };
+
+// Of a packed panel's layout. A target of pairs says 10, since 2 was pairs of int16, which older
+// files may hold.
+inline int64_t byte_panel_unit(const ByteKernels& kernels) {
+  return kernels.nr | (kernels.per_word == 2 ? 10 : kernels.per_word) << 8;
+}
 
 // A product of matrices of bytes, MatMulInteger's, with y's batches; n is one where b is a vector.
 // Rows of batches follow each other where there is one b.

@@ -79,6 +79,22 @@ static HWY_INLINE V32 add_tap_pairs([[maybe_unused]] D d, V16 a, V16 b, V32 sum)
 #endif
 }
 
+static HWY_INLINE ByteVec load_words(ByteTag d, const int32_t* words) {
+  return hn::LoadU(d, words);
+}
+// Two signed bytes a word.
+static HWY_INLINE ByteVec load_words(ByteTag d, const uint16_t* pairs) {
+#if HWY_TARGET == HWY_SCALAR
+  const auto low = static_cast<uint16_t>(static_cast<int8_t>(*pairs));
+  return hn::Set(d, static_cast<int8_t>(*pairs >> 8) * 65536 + low);
+#else
+  const hn::Repartition<int16_t, ByteTag> d16;
+  const hn::Rebind<int8_t, decltype(d16)> d8;
+  const auto bytes = hn::LoadU(d8, reinterpret_cast<const int8_t*>(pairs));
+  return hn::BitCast(d, hn::PromoteTo(d16, bytes));
+#endif
+}
+
 constexpr int kByteVectors = 2;
 
 // A tile of few rows has several sums of each element, which do not wait for each other.
@@ -96,15 +112,16 @@ static HWY_NOINLINE void byte_tile_of(const ByteTile& t) {
     }
   }
   const auto* rows = reinterpret_cast<const int32_t*>(t.rows);
-  const auto* columns = reinterpret_cast<const int32_t*>(t.columns);
+  using Column = std::conditional_t<kXRows && kPerWord == 2, uint16_t, int32_t>;
+  const auto* columns = static_cast<const Column*>(t.columns);
   const int32_t* offset = t.offset;
   int64_t words = t.words;
   for (; words >= kChains; words -= kChains) {
 #pragma GCC unroll 4
     for (int u = 0; u < kChains; ++u) {
-      const int32_t* from = kTable ? columns + *offset++ : columns;
-      const WordOperand b0 = word_operand(d, hn::LoadU(d, from));
-      const WordOperand b1 = word_operand(d, hn::LoadU(d, from + kByteLanes));
+      const Column* from = kTable ? columns + *offset++ : columns;
+      const WordOperand b0 = word_operand(d, load_words(d, from));
+      const WordOperand b1 = word_operand(d, load_words(d, from + kByteLanes));
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) {
         const WordOperand a = word_operand(d, hn::Set(d, rows[r]));
@@ -116,8 +133,8 @@ static HWY_NOINLINE void byte_tile_of(const ByteTile& t) {
     }
   }
   for (; words > 0; --words, rows += R, columns += t.step) {  // of several chains
-    const WordOperand b0 = word_operand(d, hn::LoadU(d, columns));
-    const WordOperand b1 = word_operand(d, hn::LoadU(d, columns + kByteLanes));
+    const WordOperand b0 = word_operand(d, load_words(d, columns));
+    const WordOperand b1 = word_operand(d, load_words(d, columns + kByteLanes));
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const WordOperand a = word_operand(d, hn::Set(d, rows[r]));
@@ -156,7 +173,8 @@ static void byte_tile(const ByteTile& t) {
 }
 
 #if HWY_TARGET == HWY_AVX3_DL
-static void byte_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool, uint32_t* out) {
+static void byte_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool, void* words_out) {
+  auto* out = static_cast<uint32_t*>(words_out);
   alignas(64) uint8_t order[64];
   for (int i = 0; i < 64; ++i) order[i] = static_cast<uint8_t>(i % 4 * 16 + i / 4);
   const __m512i by = _mm512_load_si512(order), off = _mm512_set1_epi8(static_cast<char>(flip));
@@ -179,37 +197,37 @@ static void byte_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool, 
   _mm512_mask_storeu_epi32(out + i, some, words(part(a), part(b), part(c), part(d)));
 }
 #else
-template <class T>
-static void zip_pairs(const uint8_t* even, const uint8_t* odd, int64_t n, uint8_t flip,
-                      uint32_t* out) {
+static void byte_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool panel, void* out) {
+  const uint8_t *even = rows[0], *odd = rows[1];
+  auto* bytes = static_cast<uint8_t*>(out);
+  auto* words = static_cast<uint16_t*>(out);
   int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
-  const hn::CappedTag<int16_t, 16> d16;
+  const hn::CappedTag<uint16_t, 16> d16;
   const hn::Rebind<uint8_t, decltype(d16)> d8;
-  const hn::Rebind<T, decltype(d16)> kind;
   const auto off = hn::Set(d8, flip);
   const auto lanes = static_cast<int64_t>(hn::Lanes(d8));
-  auto* to = reinterpret_cast<int16_t*>(out);
   for (; i + lanes <= n; i += lanes) {
     const auto a = hn::Xor(hn::LoadU(d8, even + i), off);
     const auto b = hn::Xor(hn::LoadU(d8, odd + i), off);
     const auto low = hn::InterleaveLower(d8, a, b), high = hn::InterleaveUpper(d8, a, b);
-    hn::StoreU(hn::PromoteTo(d16, hn::BitCast(kind, low)), d16, to + 2 * i);
-    hn::StoreU(hn::PromoteTo(d16, hn::BitCast(kind, high)), d16, to + 2 * i + lanes);
+    if (panel) {
+      hn::StoreU(low, d8, bytes + 2 * i);
+      hn::StoreU(high, d8, bytes + 2 * i + lanes);
+    } else {
+      hn::StoreU(hn::PromoteTo(d16, low), d16, words + 2 * i);
+      hn::StoreU(hn::PromoteTo(d16, high), d16, words + 2 * i + lanes);
+    }
   }
 #endif
   for (; i < n; ++i) {
-    // The sign of T is meant. NOLINTBEGIN(bugprone-signed-char-misuse)
-    const auto a = static_cast<uint16_t>(static_cast<T>(even[i] ^ flip));
-    const auto b = static_cast<uint16_t>(static_cast<T>(odd[i] ^ flip));
-    // NOLINTEND(bugprone-signed-char-misuse)
-    out[i] = a | static_cast<uint32_t>(b) << 16;
+    const uint8_t a = even[i] ^ flip, b = odd[i] ^ flip;
+    if (panel) {
+      bytes[2 * i] = a, bytes[2 * i + 1] = b;
+    } else {
+      words[2 * i] = a, words[2 * i + 1] = b;
+    }
   }
-}
-static void byte_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool weights,
-                     uint32_t* out) {
-  if (weights) return zip_pairs<int8_t>(rows[0], rows[1], n, flip, out);
-  zip_pairs<uint8_t>(rows[0], rows[1], n, flip, out);
 }
 #endif
 

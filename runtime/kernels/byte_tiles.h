@@ -1,8 +1,8 @@
 // Products of bytes by blocks: sums[row][column] = sum over k of row * column, in int32 that wraps,
 // so the order does not matter. Numbers lie in words of 32 bits: four bytes of k, or two int16
-// where a target multiplies pairs. Weights are signed in every form; x is what the target's
-// instruction wants, so bytes of the other kind are stored 128 off and their zero point moves
-// along.
+// where a target multiplies pairs; panels of weights are bytes on every target, widened as they are
+// read. Weights are signed in every form; x is what the target's instruction wants, so bytes of
+// the other kind are stored 128 off and their zero point moves along.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,9 @@ constexpr int kStepWords = 16;    // of k in a tile of AMX
 
 struct ByteTile {
   const uint32_t* rows;  // [words][row_count]
-  const uint32_t*
-      columns;  // word i of column c: at offset[i] + c, or at i * step + c without offset
+  // Word i of column c: at offset[i] + c, or at i * step + c without offset. A panel's are per_word
+  // bytes each, without offset.
+  const void* columns;
   const int32_t* offset;
   int64_t step;
   int64_t words;
@@ -90,10 +91,10 @@ struct ByteKernels {
   int per_word;  // of k: 4 or 2
   bool x_signed;
   void (*conv_tile)(const ByteTile&);  // columns are x
-  void (*gemm_tile)(const ByteTile&);  // rows are x
-  // out[i] = the i-th bytes of per_word rows, each XOR flip; as int16 they are x's numbers, or
-  // where `weights`, signed ones. Reads n bytes of each row, writes n words.
-  void (*zip)(const uint8_t* const* rows, int64_t n, uint8_t flip, bool weights, uint32_t* out);
+  void (*gemm_tile)(const ByteTile&);  // rows are x, columns a panel
+  // out[i] = the i-th bytes of per_word rows, each XOR flip: a word of x, or where `panel`,
+  // per_word bytes. Reads n bytes of each row, writes n words.
+  void (*zip)(const uint8_t* const* rows, int64_t n, uint8_t flip, bool panel, void* out);
   void (*end_rows)(const ByteRowsEnd&);
   void (*end_columns)(const ByteColumnsEnd&);
   void (*depthwise)(const ByteDepthwise&);

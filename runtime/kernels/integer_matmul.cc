@@ -40,8 +40,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   p->keep(BytePlan{&t, g.amx});
   p->scratch_bytes = rooms_of(g).all();
   if (q.in[1].rank() <= 2) {
-    p->packs[0] = {1, packed_layout(PackedKind::kByteMatrix, t.nr | t.per_word << 8),
-                   g.packed_bytes()};
+    p->packs[0] = {1, packed_layout(PackedKind::kByteMatrix, byte_panel_unit(t)), g.packed_bytes()};
   }
   return {};
 }

@@ -59,7 +59,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   constexpr PackedKind kKind =
       op == OpId::kQLinearMatMul ? PackedKind::kByteMatrix : PackedKind::kBytePanels;
   if (q.in[weight_input(op)].rank() <= 2) {
-    p->packs[0] = {static_cast<int>(weight_input(op)), packed_layout(kKind, t.nr | t.per_word << 8),
+    p->packs[0] = {static_cast<int>(weight_input(op)), packed_layout(kKind, byte_panel_unit(t)),
                    g.packed_bytes()};
   }
   return {};

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "exporter/include/wick/compile.h"
-#include "runtime/kernels/byte_tiles.h"
 #include "tests/tools/command_line.h"
 
 namespace wick::test {
@@ -68,20 +67,18 @@ TEST(Resident, FallsAsTheFileDoes) {
   EXPECT_GT(floats.file, 32);
   // Once, not once in the file's pages and once packed.
   EXPECT_LT(floats.rss - program, floats.file + 6);
-  const auto check = [&](const char* what, const Size& s, double most, double wide = 1) {
+  const auto check = [&](const char* what, const Size& s, double most) {
     const double share = s.file / floats.file;
     std::printf("%s: file %.3f, packed %.3f, resident %.3f of float32's %.1f MB\n", what, share,
                 s.packed / floats.packed, (s.rss - program) / (floats.rss - program),
                 floats.rss - program);
     EXPECT_LE(share, most) << what;
-    EXPECT_LE(s.packed / floats.packed, most * wide) << what;
+    EXPECT_LE(s.packed / floats.packed, most) << what;
     // weights come in pages of 2 MiB, the last one not full; 1 MiB of the session's own
-    EXPECT_LE(s.rss - program, most * wide * (floats.rss - program) + 4) << what;
+    EXPECT_LE(s.rss - program, most * (floats.rss - program) + 4) << what;
   };
-  // A CPU without products of bytes multiplies pairs of int16.
-  const double wide = byte_kernels().per_word == 2 ? 2 : 1;
-  check("static int8", quantized(at + ".static.wick", {"--calib", "sample"}), 0.27, wide);
-  check("dynamic int8", quantized(at + ".dynamic.wick", {"--recipe", "dynamic"}), 0.27, wide);
+  check("static int8", quantized(at + ".static.wick", {"--calib", "sample"}), 0.27);
+  check("dynamic int8", quantized(at + ".dynamic.wick", {"--recipe", "dynamic"}), 0.27);
   check("weight-only int8", quantized(at + ".int8.wick", {"--recipe", "weight-only"}), 0.27);
   check("weight-only int4",
         quantized(at + ".int4.wick", {"--recipe", "weight-only", "--weights", "int4"}), 0.16);
