@@ -19,6 +19,7 @@ class ExplainHook;
 struct PlanValue {
   const char* name = "";
   DType dtype = DType::kNone;  // kNone: not a value of this plan
+  uint8_t block = 0;           // TensorView::block
   Shape shape;
   const void* data =
       nullptr;  // known now and for ever (a constant, or computed at bind); else null
@@ -27,6 +28,14 @@ struct PlanValue {
   LentBytes* source = nullptr;   // not null: nothing is at `data` before it was filled
   // Of a constant: stands for its bytes as long as the program lives, in all of its sessions.
   const void* key = nullptr;
+
+  TensorView view(void* at) const {
+    TensorView v(at, dtype, shape);
+    v.block = block;
+    return v;
+  }
+  // With what a plan knows of its bytes.
+  TensorView view() const { return view(const_cast<void*>(data)); }
 };
 
 struct PlanStep {
@@ -35,7 +44,6 @@ struct PlanStep {
   Span<const uint32_t> in, out;
   bool alias =
       false;  // output 0 is input 0's bytes under another shape, and already in place on the host
-  bool in_place = false;  // output 0 shares input 0's host buffer, which nobody reads later
   const KernelRow* row = nullptr;  // the CPU's kernel, where it was looked for already
   // Behind so many bytes of the stage's memory (RunCtx::arena) nothing lives while it runs.
   size_t used = 0;

@@ -9,6 +9,11 @@ namespace wick {
 struct TensorView {
   void* data = nullptr;        // element (0, ..., 0); null while planning, and for empty tensors
   DType dtype = DType::kNone;  // kNone: an absent optional tensor
+  // Not 0: channels (dim 1 of [N, C, H, W]) lie in blocks of so many, side by side for each pixel:
+  // [N][ceil(C / block)][H][W][block], the strides mean nothing, and lanes beyond C hold any
+  // number. Only values between two steps of a session lie so, and only kernel rows that say so
+  // read them.
+  uint8_t block = 0;
   Shape shape;
   Strides strides;  // in elements; 0 where broadcast; may be negative
 
@@ -28,6 +33,7 @@ struct TensorView {
   }
   // Row-major without gaps (strides of dims of extent 1 do not matter).
   bool contiguous() const {
+    if (block != 0) return false;
     int64_t step = 1;
     for (int i = rank() - 1; i >= 0; --i) {
       if (shape[i] == 0) return true;
@@ -36,8 +42,13 @@ struct TensorView {
     }
     return true;
   }
-  size_t nbytes() const {  // of the contiguous form; shapes were checked where they were made
-    return (static_cast<size_t>(numel()) * static_cast<size_t>(dtype_bits(dtype)) + 7) / 8;
+  // Elements of memory: those of the contiguous form, or of whole blocks.
+  int64_t stored() const {
+    if (block == 0 || shape[1] == 0) return numel();
+    return numel() / shape[1] * ((shape[1] + block - 1) / block * block);
+  }
+  size_t nbytes() const {  // of stored(); shapes were checked where they were made
+    return (static_cast<size_t>(stored()) * static_cast<size_t>(dtype_bits(dtype)) + 7) / 8;
   }
 };
 

@@ -39,13 +39,19 @@ class Binder {
 
   Status ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_t> taken);
   Status choose_backends(StagePlan& plan, const RegionDef& region);
+  void mark_candidates(const StagePlan& plan, uint8_t block);
+  const KernelRow* row_with(const PlanStep& step, int parts, Span<TensorView> in,
+                            Span<TensorView> out) const;
+  Status settle_layout(PlanStep& step, bool* changed);
+  Result<bool> makes_blocks(const StagePlan& plan);
+  Status choose_layouts(StagePlan& plan);
   Status crossing_values(const StagePlan& plan, size_t first, size_t count, Arena& arena,
                          Reach& reach, PartitionSpec* spec) const;
   Result<Reach> reach_of(const StagePlan& plan);
   void types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const;
   struct Homes;
   Status find_homes(const StagePlan& plan, Homes& homes);
-  void take_over(StagePlan& plan, Homes& homes) const;
+  void take_over(const StagePlan& plan, Homes& homes) const;
   Status place(StagePlan& plan, const RegionDef& region);
   Status compile(StagePlan& plan);
 

@@ -130,7 +130,7 @@ Status Binder::infer(const RegionDef& def, StagePlan& plan) {
     if (s.code() == Code::kNeedsValue) break;
     WICK_TRY(annotate(s, "node %.60s (%s): ", node.name, node.info->name));
     for (uint32_t v : node.outputs) seen[v] = 1;
-    if (live) WICK_TRY(steps.push_back({&node, node.inputs, node.outputs, false, false}));
+    if (live) WICK_TRY(steps.push_back({&node, node.inputs, node.outputs}));
   }
   // their memory stays until the arena is cleared
   plan.steps = {steps.data(), steps.size()};
@@ -147,6 +147,7 @@ Status Binder::plan(uint32_t region, uint32_t first, size_t first_step, StagePla
   auto attempt = [&]() -> Status {
     WICK_TRY(infer(def, *plan));
     WICK_TRY(choose_backends(*plan, def));
+    if constexpr (WICK_SMALL == 0) WICK_TRY(choose_layouts(*plan));
     WICK_TRY(place(*plan, def));
 #if WICK_SMALL  // for the steps and the buffers; elsewhere it is kept for the next plan
     memory_.temp.clear();

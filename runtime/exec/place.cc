@@ -156,8 +156,7 @@ Status Binder::crossing_values(const StagePlan& plan, size_t first, size_t count
   return {};
 }
 
-// Marks aliases and in-place candidates, cuts the steps into partitions; reports every step nobody
-// can run at once.
+// Marks aliases, cuts the steps into partitions; reports every step nobody can run at once.
 Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
   auto& partitions = plan.partitions;
   auto steps = plan.steps;
@@ -187,9 +186,6 @@ Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
                            at == 0 ? "" : ", ", step.node->info->name,
                            in.empty() ? "no input" : dtype_name(in[0].dtype), step.node->name);
       }
-    } else {
-      step.in_place = (step.row->flags & kInPlace) != 0 && !in.empty() &&
-                      in[0].dtype == out[0].dtype && in[0].shape == out[0].shape;
     }
     if (cuts == 0 || partitions[cuts - 1].backend != who) {
       partitions[cuts].backend = who;
@@ -250,12 +246,15 @@ Status Binder::find_homes(const StagePlan& plan, Homes& homes) {
 }
 
 // In place: output 0 takes the buffer over when this step is its last reader, and reads it once.
-void Binder::take_over(StagePlan& plan, Homes& homes) const {
+void Binder::take_over(const StagePlan& plan, Homes& homes) const {
   for (uint32_t s = 0; s < plan.steps.size(); ++s) {
-    PlanStep& step = plan.steps[s];
-    if (!step.in_place) continue;
-    step.in_place = false;
-    if (values_[step.in[0]].data != nullptr) continue;
+    const PlanStep& step = plan.steps[s];
+    if (step.row == nullptr || (step.row->flags & kInPlace) == 0 || step.in.empty() ||
+        step.in[0] == kNoIndex)
+      continue;
+    const PlanValue &x = values_[step.in[0]], &y = values_[step.out[0]];
+    if (x.data != nullptr || x.dtype != y.dtype || x.shape != y.shape || x.block != y.block)
+      continue;
     uint32_t from = homes.root(step.in[0]), to = homes.root(step.out[0]);
     bool once = true;
     for (size_t i = 1; i < step.in.size(); ++i) {
@@ -266,7 +265,6 @@ void Binder::take_over(StagePlan& plan, Homes& homes) const {
       continue;
     homes.parent[to] = from;
     homes.ranges[from].last = homes.ranges[to].last;
-    step.in_place = true;
   }
 }
 
@@ -279,7 +277,7 @@ Status Binder::place(StagePlan& plan, const RegionDef& region) {
     if (homes.parent[v] != v || homes.home[v] != Homes::Home::kBuffer || values_[v].data != nullptr)
       continue;
     size_t& bytes = homes.ranges[v].bytes;
-    bytes = TensorView(nullptr, values_[v].dtype, values_[v].shape).nbytes();
+    bytes = values_[v].view(nullptr).nbytes();
     if (bytes == 0) bytes = 1;  // an empty tensor still has an address
   }
   WICK_ASSIGN(auto offsets, memory_.temp.array<size_t>(n));
@@ -298,7 +296,7 @@ Status Binder::place(StagePlan& plan, const RegionDef& region) {
   for (const NodeDef& node : region.nodes.subspan(plan.first, plan.end - plan.first)) {
     for (uint32_t v : node.outputs) {
       const PlanValue& value = values_[v];
-      values_.views[v] = TensorView(const_cast<void*>(value.data), value.dtype, value.shape);
+      values_.views[v] = value.view();
       if (value.data != nullptr) continue;
       uint32_t r = homes.root(v);
       if (homes.home[r] == Homes::Home::kInput) WICK_TRY(uses.push_back({v, r}));

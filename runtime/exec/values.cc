@@ -33,8 +33,9 @@ Status SessionValues::prepare(bool all) {
                   entry.values[i].element == DType::kString;
     if (entry.values[i].constant == kNoIndex) continue;
     const ConstantDef& c = program.constants()[entry.values[i].constant];
-    made[i] = {entry.values[i].name,     c.view.dtype, c.view.shape, c.view.data, c.packed,
-               entry.values[i].constant, c.source,     c.view.data};
+    made[i] = {
+        entry.values[i].name,     c.view.dtype, 0,          c.view.shape, c.view.data, c.packed,
+        entry.values[i].constant, c.source,     c.view.data};
     views[i] = c.view;
     WICK_TRY(keep(c, &made[i], &views[i]));
   }
@@ -79,8 +80,7 @@ Status SessionValues::fill_read(Span<PlanValue> constants, bool all) const {
 
 TensorView SessionValues::as_planned(uint32_t id) const {
   if (id == kNoIndex) return {};
-  const PlanValue& v = planned[id];
-  return TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
+  return planned[id].view();
 }
 
 Status SessionValues::set(uint32_t id, void* data, DType dtype, const Shape& shape) {

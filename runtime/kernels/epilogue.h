@@ -45,7 +45,8 @@ enum class PackedKind : uint32_t {
   kBytePanels = 14,     // of QGemm's and DynamicLinear's, [outputs, inputs]
   kByteMatrix = 15,     // of QLinearMatMul's second input and MatMulInteger's: as many, other ones
   kByteTaps = 16,       // of QLinearConv's weight where each channel has its own
-  kTransposed = 17      // of ConvTranspose's weight, a phase after the other
+  kTransposed = 17,     // of ConvTranspose's weight, a phase after the other
+  kBlockedTaps = 18     // of Conv's where each channel has its own, a vector of channels a tap
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
   return kPackedVersion << 24 | static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);

@@ -24,6 +24,11 @@ const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuer
   KernelQuery query = asked;
   // Before the values are known a match sees none; prepare() will need them.
   if (!complete(&query, &args).ok()) query.args = nullptr;
+  bool blocked = false;
+  for (Span<const TensorView> list : {query.in, query.out}) {
+    for (const TensorView& v : list) blocked = blocked || v.block != 0;
+  }
+  if (query.custom != nullptr && blocked) return nullptr;
   if (query.custom != nullptr) {
     const KernelRows& own = query.custom->kernels;
     for (const KernelRow& row : Span<const KernelRow>(own.data, own.size)) {
@@ -44,7 +49,7 @@ const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuer
     }
     if (lo == entries.size() || entries[lo].op != query.op || entries[lo].rows == nullptr) continue;
     for (const KernelRow& row : *entries[lo].rows) {
-      if (row.match(query)) return &row;
+      if (((row.flags & kBlocked) != 0) == blocked && row.match(query)) return &row;
     }
   }
   return nullptr;

@@ -93,6 +93,7 @@ enum KernelFlags : uint32_t {
   kStridedInputs = 1,  // inputs may have any strides, 0 and negative included
   kInPlace = 2,        // output 0 may be exactly input 0 (same shape and dtype)
   kInPlaceSecond = 4,  // ... or exactly input 1
+  kBlocked = 8,        // some views have blocks of channels, which no other row is given
 };
 
 struct KernelRow {

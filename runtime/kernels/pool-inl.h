@@ -352,10 +352,41 @@ static void pool_planes(const float* x, const PoolShape& s, int64_t begin, int64
   }
 }
 
+// Rows [first, last) of outputs of one block of channels (TensorView::block), which are the lanes.
+template <bool average>
+static void blocked_rows(const float* x, const PoolShape& s, int64_t first, int64_t last,
+                         float* y) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  PoolShape::Range ranges[3] = {{0, 1}, {0, 0}, {0, 0}};
+  int64_t o[3] = {};
+  Poll poll;
+  for (o[1] = first; o[1] < last; ++o[1]) {
+    ranges[1] = valid_rows(s, 1, o[1]);
+    const int64_t top = o[1] * s.stride[1] - s.pad_begin[1];
+    for (o[2] = 0; o[2] < s.out[2]; ++o[2]) {
+      if (poll(s.window())) return;
+      ranges[2] = valid_rows(s, 2, o[2]);
+      const int64_t left = o[2] * s.stride[2] - s.pad_begin[2];
+      Window<average, hn::ScalableTag<float>> window(d);
+      for (int64_t i = ranges[1].begin; i < ranges[1].end; ++i) {
+        const float* row = x + ((top + i * s.dilation[1]) * s.in[2] + left) * lanes;
+        for (int64_t j = ranges[2].begin; j < ranges[2].end; ++j)
+          window.add(hn::LoadU(d, row + j * s.dilation[2] * lanes));
+      }
+      const float divisor = average ? static_cast<float>(s.divisor(ranges, o)) : 1.0f;
+      hn::StoreU(window.result(divisor), d, y + (o[1] * s.out[2] + o[2]) * lanes);
+    }
+  }
+}
+
 }  // namespace pool
 
 static PoolBody find_max_pool() { return pool::pool_planes<false>; }
 static PoolBody find_average_pool() { return pool::pool_planes<true>; }
+// x and y of one block of channels; begin and end count output rows.
+static PoolBody find_blocked_max_pool() { return pool::blocked_rows<false>; }
+static PoolBody find_blocked_average_pool() { return pool::blocked_rows<true>; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick

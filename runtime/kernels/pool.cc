@@ -3,6 +3,7 @@
 #include "runtime/kernels/pool.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/blocked.h"
 #include "runtime/kernels/byte_pool.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/half_kernels.h"
@@ -19,11 +20,15 @@ using PoolBody = void (*)(const float* x, const PoolShape& s, int64_t begin, int
 #include "runtime/kernels/pool-inl.h"
 
 #if HWY_ONCE
+#include <algorithm>
+
 namespace wick {
 namespace {
 
 HWY_EXPORT(find_max_pool);
 HWY_EXPORT(find_average_pool);
+HWY_EXPORT(find_blocked_max_pool);
+HWY_EXPORT(find_blocked_average_pool);
 
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
@@ -46,14 +51,51 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
+// Values in blocks of channels: a row of a block is a task's least.
+bool blocked_fits(const KernelQuery& q) {
+  const BlockedKernels& t = blocked_kernels();
+  return q.out.size() == 1 && is_blocked(t, q.in[0]) && is_blocked(t, q.out[0]);
+}
+
+Status plan_blocked_max(const KernelQuery&, KernelPlan* p) {
+  p->keep(HWY_DYNAMIC_DISPATCH(find_blocked_max_pool)());
+  return {};
+}
+Status plan_blocked_average(const KernelQuery&, KernelPlan* p) {
+  p->keep(HWY_DYNAMIC_DISPATCH(find_blocked_average_pool)());
+  return {};
+}
+
+Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void* attrs) {
+  auto body = ctx.plan->kept<PoolBody>();
+  const PoolShape s = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
+  const int64_t from = block_floats(in[0]), to = block_floats(out[0]), rows = s.out[1];
+  const int64_t lanes = in[0].block, all = in[0].shape[0] * blocks_of(in[0]) * rows;
+  const int64_t cost = rows == 0 ? 0 : s.cost() / rows * lanes;
+  parallel_items(ctx.pool, all, cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin, next; i < end; i = next) {
+      const int64_t b = i / rows;
+      next = std::min(end, (b + 1) * rows);
+      body(in[0].as<float>() + b * from, s, i - b * rows, next - b * rows,
+           out[0].as<float>() + b * to);
+    }
+  });
+  return {};
+}
+
+constexpr KernelRow kBlockedMax = {"max_pool.f32.blocked", kBlocked, blocked_fits,
+                                   plan_blocked_max,       nullptr,  run_blocked};
+constexpr KernelRow kBlockedAverage = {"average_pool.f32.blocked", kBlocked, blocked_fits,
+                                       plan_blocked_average,       nullptr,  run_blocked};
 constexpr KernelRow kMax = {"max_pool.f32.simd", kContiguous, match, plan_max, nullptr, run};
 constexpr KernelRow kAverage = {
     "average_pool.f32.simd", kContiguous, match, plan_average, nullptr, run};
 
 }  // namespace
 
-WICK_CPU_ROWS(MaxPool, kMax);
-WICK_CPU_ROWS(AveragePool, kAverage);
+WICK_CPU_ROWS(MaxPool, kBlockedMax, kMax);
+WICK_CPU_ROWS(AveragePool, kBlockedAverage, kAverage);
 WICK_HALF_ROWS(MaxPool, WICK_VIA_F32("max_pool.16.simd", kMax), kByteMaxPool);
 WICK_HALF_ROWS(AveragePool, WICK_VIA_F32("average_pool.16.simd", kAverage));
 

@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/reduce.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/blocked.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
@@ -118,9 +119,42 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
-#define WICK_REDUCE_CONSTANT(kind, text)                                     \
-  constexpr KernelRow kind = {text ".f32.simd",       kStridedInputs, match, \
-                              plan<ReduceKind::kind>, nullptr,        run};
+// Over the pixels of a value in blocks of channels. Its blocks and lanes in turn are the channels.
+bool blocked_fits(const KernelQuery& q) {
+  if (q.args == nullptr || !is_blocked(blocked_kernels(), q.in[0]) || q.out[0].block != 0)
+    return false;
+  const bool* set = q.args->reduce.set;
+  return !set[0] && !set[1] && set[2] && set[3];
+}
+
+Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void*) {
+  const ReduceBody body = ctx.plan->kept<ReducePlan>().body;
+  const TensorView& x = in[0];
+  ReduceShape s;
+  s.kept = 2, s.reduced = 1;
+  s.kept_dim[0] = blocks_of(x), s.kept_stride[0] = block_floats(x);
+  s.kept_dim[1] = x.block, s.kept_stride[1] = 1;
+  s.count = s.reduced_dim[0] = x.shape[2] * x.shape[3];
+  s.reduced_stride[0] = x.block;
+  const int64_t channels = x.shape[1], image = blocks_of(x) * block_floats(x);
+  s.outputs = channels;
+  const int64_t blocks = blocks_of(x);
+  parallel_items(ctx.pool, x.shape[0] * blocks, s.count * x.block, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t n = i / blocks, first = i % blocks * x.block;
+      const int64_t last = first + x.block < channels ? first + x.block : channels;
+      body(x.as<float>() + n * image, s, first, last, out[0].as<float>() + n * channels);
+    }
+  });
+  return {};
+}
+
+#define WICK_REDUCE_CONSTANT(kind, text)                                               \
+  constexpr KernelRow kind = {text ".f32.simd",       kStridedInputs, match,           \
+                              plan<ReduceKind::kind>, nullptr,        run};            \
+  constexpr KernelRow kind##Blocked = {text ".f32.blocked",    kBlocked, blocked_fits, \
+                                       plan<ReduceKind::kind>, nullptr,  run_blocked};
 WICK_REDUCE_CONSTANT(kSum, "reduce_sum")
 WICK_REDUCE_CONSTANT(kMean, "reduce_mean")
 WICK_REDUCE_CONSTANT(kMax, "reduce_max")
@@ -129,8 +163,8 @@ WICK_REDUCE_CONSTANT(kMin, "reduce_min")
 
 }  // namespace
 
-#define WICK_REDUCE_ROW(Name, text, row) \
-  WICK_CPU_ROWS(Name, row);              \
+#define WICK_REDUCE_ROW(Name, text, row)  \
+  WICK_CPU_ROWS(Name, row##Blocked, row); \
   WICK_HALF_ROWS(Name, WICK_VIA_F32(text ".16.simd", row))
 WICK_REDUCE_ROW(ReduceSum, "reduce_sum", kSum);
 WICK_REDUCE_ROW(ReduceMean, "reduce_mean", kMean);

@@ -14,17 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace wick {
 namespace HWY_NAMESPACE {
 
-// The activations that are a step or two; the others take a pass of their own.
-HWY_INLINE TileVec activate(const Epilogue& e, TileVec y) {
-  using simd_math::F;
-  switch (e.act) {
-    case Activation::kRelu: return simd_math::relu(F(y)).v;
-    case Activation::kClip: return simd_math::clip(F(y), F(e.alpha), F(e.beta)).v;
-    case Activation::kLeakyRelu: return simd_math::leaky_relu(F(y), F(e.alpha)).v;
-    default: return y;
-  }
-}
-
 template <class Fn>
 HWY_NOINLINE void map_rows(float* y, int64_t step, int64_t rows, int64_t cols, Fn fn) {
   const TileTag d;

@@ -7,6 +7,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "runtime/kernels/math-inl.h"
 #include "runtime/kernels/tile.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -75,6 +76,17 @@ enum class Walk { kStep, kRowTable, kVecTable };
 HWY_INLINE float lower_bound(const Epilogue& e) {
   if (e.act == Activation::kRelu) return 0.0f;
   return e.act == Activation::kClip ? e.alpha : -__builtin_huge_valf();
+}
+
+// The activations that are a step or two; the others take a pass of their own.
+HWY_INLINE TileVec activate(const Epilogue& e, TileVec y) {
+  using simd_math::F;
+  switch (e.act) {
+    case Activation::kRelu: return simd_math::relu(F(y)).v;
+    case Activation::kClip: return simd_math::clip(F(y), F(e.alpha), F(e.beta)).v;
+    case Activation::kLeakyRelu: return simd_math::leaky_relu(F(y), F(e.alpha)).v;
+    default: return y;
+  }
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

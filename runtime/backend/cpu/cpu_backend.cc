@@ -106,12 +106,10 @@ void CpuPartition::fill_views(size_t i) const {
   for (size_t k = 0; k < from.in.size(); ++k) {
     steps_[i].in[k] = TensorView();
     if (from.in[k] == kNoIndex) continue;
-    const PlanValue& v = spec_.values[from.in[k]];
-    steps_[i].in[k] = TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
+    steps_[i].in[k] = spec_.values[from.in[k]].view();
   }
   for (size_t k = 0; k < from.out.size(); ++k) {
-    const PlanValue& v = spec_.values[from.out[k]];
-    steps_[i].out[k] = TensorView(nullptr, v.dtype, v.shape);
+    steps_[i].out[k] = spec_.values[from.out[k]].view(nullptr);
   }
 }
 

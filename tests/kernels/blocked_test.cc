@@ -1,0 +1,225 @@
+// Rows over values in blocks of channels (TensorView::block), by bits against the plain reference
+// rows: shapes, strides, padding, groups, epilogues, either side plain, threads, SIMD targets.
+#include "runtime/kernels/blocked.h"
+
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/prepared.h"
+#include "runtime/kernels/simd.h"
+#include "tests/kernels/kernel_test_util.h"
+
+namespace wick {
+namespace {
+
+using test::NanBuffer;
+using test::Random;
+using test::random_floats;
+using test::same_bits;
+
+// A value as it lies in blocks; lanes beyond its channels are NaN.
+std::vector<float> to_blocks(const std::vector<float>& x, const TensorView& v) {
+  std::vector<float> out(static_cast<size_t>(v.stored()), std::numeric_limits<float>::quiet_NaN());
+  const int64_t pixels = v.shape[2] * v.shape[3], channels = v.shape[1], blocks = blocks_of(v);
+  for (int64_t n = 0; n < v.shape[0]; ++n) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t p = 0; p < pixels; ++p) {
+        const int64_t at = ((n * blocks + c / v.block) * pixels + p) * v.block + c % v.block;
+        out[static_cast<size_t>(at)] = x[static_cast<size_t>((n * channels + c) * pixels + p)];
+      }
+    }
+  }
+  return out;
+}
+std::vector<float> from_blocks(const std::vector<float>& x, const TensorView& v) {
+  std::vector<float> out(static_cast<size_t>(v.numel()));
+  const int64_t pixels = v.shape[2] * v.shape[3], channels = v.shape[1], blocks = blocks_of(v);
+  for (int64_t n = 0; n < v.shape[0]; ++n) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t p = 0; p < pixels; ++p) {
+        const int64_t at = ((n * blocks + c / v.block) * pixels + p) * v.block + c % v.block;
+        out[static_cast<size_t>((n * channels + c) * pixels + p)] = x[static_cast<size_t>(at)];
+      }
+    }
+  }
+  return out;
+}
+
+// Runs `op` with the values that `block` names as blocked; a row of the blocked kernels must serve.
+// Returns whether there was one.
+struct Call {
+  OpId op;
+  const void* attrs;
+  std::vector<std::vector<float>> data;  // of each input, plain
+  std::vector<Shape> shapes;             // rank 0 without data: absent
+  Shape out;
+
+  std::vector<TensorView> views(std::vector<std::vector<float>>& at, const std::vector<bool>& in,
+                                int lanes) const {
+    std::vector<TensorView> result;
+    for (size_t i = 0; i < data.size(); ++i) {
+      TensorView v(nullptr, data[i].empty() ? DType::kNone : DType::kF32, shapes[i]);
+      at.push_back(data[i]);
+      if (in[i] && v.present()) {
+        v.block = static_cast<uint8_t>(lanes);
+        at.back() = to_blocks(data[i], v);
+      }
+      result.push_back(v);
+    }
+    for (size_t i = 0; i < result.size(); ++i) result[i].data = at[i].data();
+    return result;
+  }
+
+  std::vector<float> reference() const {
+    std::vector<std::vector<float>> at;
+    const std::vector<TensorView> in = views(at, std::vector<bool>(data.size()), 0);
+    std::vector<float> y(static_cast<size_t>(numel(out)));
+    TensorView view(y.data(), DType::kF32, out);
+    const KernelSet* sets[] = {&kReferenceKernels};
+    PreparedKernel kernel;
+    const KernelQuery query{op, attrs, in, {&view, 1}, 1};
+    EXPECT_TRUE(kernel.prepare(sets, query).ok());
+    NanBuffer scratch(kernel.scratch_bytes());
+    EXPECT_TRUE(kernel.run({nullptr, scratch.data()}, op, in, {&view, 1}, attrs).ok());
+    return y;
+  }
+
+  bool run(const std::vector<bool>& blocked, bool y_blocked, ThreadPool* pool, bool packs,
+           std::vector<float>* y) const {
+    const int lanes = blocked_kernels().lanes;
+    std::vector<std::vector<float>> at;
+    const std::vector<TensorView> in = views(at, blocked, lanes);
+    TensorView view(nullptr, DType::kF32, out);
+    view.block = static_cast<uint8_t>(y_blocked ? lanes : 0);
+    std::vector<float> stored(static_cast<size_t>(view.stored()), -7.0f);
+    view.data = stored.data();
+    const KernelSet* sets[] = {&kCpuKernels, &kReferenceKernels};
+    const int threads = pool == nullptr ? 1 : pool->threads();
+    const KernelQuery query{op, attrs, in, {&view, 1}, threads};
+    PreparedKernel kernel;
+    if (!kernel.prepare(sets, query).ok()) return false;
+    EXPECT_NE(kernel.row().flags & kBlocked, 0u);
+    Arena arena(default_allocator());
+    if (packs) EXPECT_TRUE(kernel.pack_all(query, arena).ok());
+    NanBuffer scratch(kernel.scratch_bytes());
+    EXPECT_TRUE(kernel.run({pool, scratch.data()}, op, in, {&view, 1}, attrs).ok());
+    *y = y_blocked ? from_blocks(stored, view) : stored;
+    return true;
+  }
+};
+
+int checked = 0;
+
+// All ways to lay out the given inputs and the output; at least one must have a row.
+void check(const Call& call, const std::vector<size_t>& activations, const std::string& what,
+           bool must = true) {
+  const std::vector<float> expected = call.reference();
+  auto pool = ThreadPool::create(default_allocator(), 3);
+  ASSERT_TRUE(pool.ok());
+  for_each_simd_target([&](int64_t target) {
+    if (blocked_kernels().lanes == 0) return;
+    int served = 0;
+    for (unsigned form = 1; form < (2u << activations.size()); ++form) {
+      std::vector<bool> blocked(call.data.size());
+      for (size_t i = 0; i < activations.size(); ++i)
+        blocked[activations[i]] = (form >> (i + 1) & 1) != 0;
+      for (ThreadPool* p : {static_cast<ThreadPool*>(nullptr), pool.value()}) {
+        std::vector<float> y;
+        if (!call.run(blocked, (form & 1) != 0, p, p == nullptr, &y)) continue;
+        ++served, ++checked;
+        EXPECT_TRUE(same_bits(y, expected))
+            << simd_target_name(target) << " form " << form << " threads "
+            << (p == nullptr ? 1 : 3) << ": " << what;
+      }
+    }
+    if (must) EXPECT_GT(served, 0) << what;
+  });
+  ThreadPool::destroy(pool.value());
+}
+
+void check_conv(int64_t n, int64_t ic, int64_t h, int64_t w, int64_t oc, int64_t k, int64_t stride,
+                int64_t pad, int64_t dilation, int64_t groups, unsigned parts, Activation act) {
+  Random random(static_cast<uint64_t>(n + 7 * ic + 31 * h + 101 * w + 1009 * oc + k));
+  FusedConvAttrs attrs;
+  attrs.conv.group = groups;
+  const int64_t oh = (h + 2 * pad - dilation * (k - 1) - 1) / stride + 1;
+  const int64_t ow = (w + 2 * pad - dilation * (k - 1) - 1) / stride + 1;
+  if (oh < 1 || ow < 1) return;
+  attrs.conv.strides = {stride, stride};
+  attrs.conv.dilations = {dilation, dilation};
+  attrs.conv.pads = {pad, pad, pad, pad};
+  attrs.epilogue = {static_cast<int64_t>(act), act == Activation::kClip ? 0.0 : 0.1, 0.75};
+  Call call{OpId::kFusedConv, &attrs, {}, {}, {n, oc, oh, ow}};
+  const auto add = [&](Shape shape, bool there) {
+    call.shapes.push_back(there ? shape : Shape{});
+    call.data.push_back(there ? random_floats(random, numel(shape)) : std::vector<float>());
+  };
+  add({n, ic, h, w}, true);
+  add({oc, ic / groups, k, k}, true);
+  add({oc}, (parts & 1) != 0);
+  add({oc}, (parts & 2) != 0);
+  add({oc}, (parts & 2) != 0);
+  add({n, oc, oh, ow}, (parts & 4) != 0);
+  std::vector<size_t> activations = {0};
+  if ((parts & 4) != 0) activations.push_back(5);
+  check(call, activations,
+        "x " + std::to_string(n) + "," + std::to_string(ic) + "," + std::to_string(h) + "," +
+            std::to_string(w) + " w " + std::to_string(oc) + "," + std::to_string(k) + " stride " +
+            std::to_string(stride) + " pad " + std::to_string(pad) + " dilation " +
+            std::to_string(dilation) + " groups " + std::to_string(groups) + " parts " +
+            std::to_string(parts) + " act " + std::to_string(static_cast<int64_t>(act)),
+        false);
+}
+
+TEST(Blocked, ConvolutionsAtRandom) {
+  Random random(11);
+  const auto pick = [&](std::initializer_list<int64_t> of) {
+    return of.begin()[random.next() % of.size()];
+  };
+  checked = 0;
+  for (int i = 0; i < 300; ++i) {
+    const int64_t k = pick({1, 1, 3, 3, 5, 2, 7});
+    const int64_t kind = pick({0, 0, 0, 1, 2});  // dense, depthwise, groups
+    int64_t ic = pick({3, 8, 13, 16, 24, 32, 48, 70}), oc = pick({6, 8, 13, 16, 24, 33, 48, 64, 100});
+    int64_t groups = 1;
+    if (kind == 1) oc = groups = ic;
+    if (kind == 2) groups = pick({2, 3}), ic = groups * pick({4, 16, 32}), oc = groups * pick({16, 32, 48});
+    const auto act = static_cast<Activation>(random.next() % 10);
+    check_conv(pick({1, 1, 2}), ic, pick({1, 5, 7, 12, 23}), pick({1, 4, 7, 14, 29}), oc, k,
+               pick({1, 1, 2, 3}), pick({0, k / 2, k / 2, 1}), pick({1, 1, 1, 2}), groups,
+               static_cast<unsigned>(random.next() % 8), act);
+  }
+  std::printf("COUNT: blocked convolutions: %d\n", checked);
+  if (blocked_kernels().lanes != 0) EXPECT_GT(checked, 500);
+}
+
+TEST(Blocked, LongSumsGoOnFromTheirParts) {
+  check_conv(1, 600, 5, 9, 40, 3, 1, 1, 1, 1, 7, Activation::kRelu);
+  check_conv(2, 2300, 3, 7, 24, 1, 1, 0, 1, 1, 1, Activation::kSilu);
+}
+
+TEST(Blocked, PoolsAndMeans) {
+  for (const int64_t channels : {8, 13, 16, 40}) {
+    for (const int64_t stride : {1, 2}) {
+      for (const int64_t pad : {0, 1}) {
+        Random random(static_cast<uint64_t>(channels));
+        PoolAttrs attrs;
+        attrs.kernel_shape = {3, 3};
+        attrs.strides = {stride, stride};
+        attrs.pads = {pad, pad, pad, pad};
+        const int64_t o = (11 + 2 * pad - 3) / stride + 1, q = (14 + 2 * pad - 3) / stride + 1;
+        std::vector<float> x = random_floats(random, 2 * channels * 11 * 14);
+        x[5] = std::numeric_limits<float>::quiet_NaN();
+        x[9] = -0.0f;
+        for (const OpId op : {OpId::kMaxPool, OpId::kAveragePool}) {
+          for (const int64_t include : {0, 1}) {
+            attrs.count_include_pad = include;
+            const Call call{op, &attrs, {x}, {{2, channels, 11, 14}}, {2, channels, o, q}};
+            check(call, {0}, "pool");
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wick
