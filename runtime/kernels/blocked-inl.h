@@ -6,6 +6,8 @@
 #define WICK_KERNELS_BLOCKED_INL_H_
 #endif
 
+#include <type_traits>
+
 #include "hwy/highway.h"
 #include "runtime/core/stop.h"
 #include "runtime/kernels/blocked.h"
@@ -17,14 +19,16 @@ namespace HWY_NAMESPACE {
 namespace blocked {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Pixels of the largest tile, whose sums take most of the registers.
+// Pixels of the largest tile, whose sums take most of the registers, by vectors of channels.
 #if HWY_TARGET == HWY_AVX3
-constexpr int kPixels = 14;
+constexpr int kPixels[] = {0, 14, 14, 9};
 #elif HWY_ARCH_ARM_A64
-constexpr int kPixels = 10;
+constexpr int kPixels[] = {0, 10, 10, 8};
 #else
-constexpr int kPixels = 6;
+constexpr int kPixels[] = {0, 6, 6, 4};
 #endif
+// With few pixels each has a pointer of its own, and a tile may hold pixels of several rows.
+constexpr bool kPointers = HWY_TARGET == HWY_AVX2;
 
 // Bias, scale and shift, residual and clip, of which relu and no activation at all are the first
 // half: the end of a sum that stays in registers.
@@ -52,140 +56,192 @@ struct End {
 };
 
 template <int kPix, int kVecs>
-HWY_NOINLINE void tile(const BlockedRow& t, const float* x, float* y, const float* residual) {
+HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float* const* x,
+                       int64_t pixel) {
   const TileTag d;
+  float* y = t.y + pixel * kLanes;
   TileVec acc[kPix][kVecs];
 #pragma GCC unroll 16
   for (int p = 0; p < kPix; ++p) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
     for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::Zero(d);
   }
   if (t.resume) {
 #pragma GCC unroll 16
     for (int p = 0; p < kPix; ++p) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
       for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::LoadU(d, y + v * t.y_vector + p * kLanes);
     }
   }
   const float* w = t.weights;
+  const float* third = t.third;
   const int32_t* offset = t.offset;
   const int64_t step = t.x_step, step3 = 3 * t.x_step;
+  const float* from[kPointers ? kPix : 1];
+#pragma GCC unroll 6
+  for (int p = 0; p < (kPointers ? kPix : 1); ++p) {
+    from[p] = x[p];
+    WICK_OPAQUE(from[p]);
+  }
   for (int64_t k = t.k; k > 0; --k, w += kBlockedVectors * kLanes) {
-    const float* q = x + *offset++;
+    int64_t at = *offset++;
+    WICK_OPAQUE(at);
     TileVec b[kVecs];
 #pragma GCC unroll 2
-    for (int v = 0; v < kVecs; ++v) b[v] = hn::LoadU(d, w + v * kLanes);
+    for (int v = 0; v < HWY_MIN(kVecs, 2); ++v) b[v] = hn::LoadU(d, w + v * kLanes);
+    if constexpr (kVecs == 3) {
+      b[2] = hn::LoadU(d, third);
+      third += kBlockedVectors * kLanes;
+    }
+    const float* q = from[0] + at;
 #pragma GCC unroll 16
     for (int p = 0; p < kPix; ++p) {
       const int turn = p % 3;
-      const TileVec a = hn::Set(d, turn == 0 ? q[0] : turn == 1 ? q[step] : q[2 * step]);
-#pragma GCC unroll 2
+      const TileVec a = hn::Set(d, kPointers   ? from[kPointers ? p : 0][at]
+                                   : turn == 0 ? q[0]
+                                   : turn == 1 ? q[step]
+                                               : q[2 * step]);
+#pragma GCC unroll 3
       for (int v = 0; v < kVecs; ++v) acc[p][v] = fused_mul_add(a, b[v], acc[p][v]);
-      if (turn == 2) {
+      if (!kPointers && turn == 2) {
         q += step3;
         WICK_OPAQUE(q);
       }
     }
   }
-  if (t.end != nullptr) {
-    const End<kVecs> end(d, *t.end, t.channel, t.channels);
+  if (end != nullptr) {
 #pragma GCC unroll 16
     for (int p = 0; p < kPix; ++p) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::Add(acc[p][v], end.bias[v]);
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::Add(acc[p][v], end->bias[v]);
     }
     if (t.end->scale != nullptr) {
 #pragma GCC unroll 16
       for (int p = 0; p < kPix; ++p) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
         for (int v = 0; v < kVecs; ++v)
-          acc[p][v] = fused_mul_add(acc[p][v], end.scale[v], end.shift[v]);
+          acc[p][v] = fused_mul_add(acc[p][v], end->scale[v], end->shift[v]);
       }
     }
-    if (residual != nullptr) {
+    if (t.end->residual != nullptr) {
+      const float* residual = t.end->residual + pixel * kLanes;
 #pragma GCC unroll 16
       for (int p = 0; p < kPix; ++p) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
         for (int v = 0; v < kVecs; ++v)
           acc[p][v] = hn::Add(acc[p][v], hn::LoadU(d, residual + v * t.y_vector + p * kLanes));
       }
     }
 #pragma GCC unroll 16
     for (int p = 0; p < kPix; ++p) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kVecs; ++v) acc[p][v] = end.clip(acc[p][v]);
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) acc[p][v] = end->clip(acc[p][v]);
     }
   }
 #pragma GCC unroll 16
   for (int p = 0; p < kPix; ++p) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
     for (int v = 0; v < kVecs; ++v) hn::StoreU(acc[p][v], d, y + v * t.y_vector + p * kLanes);
   }
 }
 
-using TileOf = void (*)(const BlockedRow&, const float*, float*, const float*);
+template <int kVecs>
 struct Tile {
   int pixels;
-  TileOf run;
+  void (*run)(const BlockedArea&, const End<kVecs>*, const float* const*, int64_t);
 };
 
 // In falling order, down to one pixel.
 template <int kVecs>
-constexpr Tile kTiles[] = {
+constexpr Tile<kVecs> kTiles[] = {
 #if HWY_TARGET == HWY_AVX3
-    {14, tile<14, kVecs>}, {13, tile<13, kVecs>}, {12, tile<12, kVecs>}, {10, tile<10, kVecs>},
-    {9, tile<9, kVecs>},   {7, tile<7, kVecs>},   {4, tile<4, kVecs>},   {2, tile<2, kVecs>},
+    {14, tile<14, kVecs>}, {10, tile<10, kVecs>}, {7, tile<7, kVecs>}, {4, tile<4, kVecs>},
 #elif HWY_ARCH_ARM_A64
-    {10, tile<10, kVecs>}, {8, tile<8, kVecs>}, {7, tile<7, kVecs>},
-    {5, tile<5, kVecs>},   {4, tile<4, kVecs>}, {2, tile<2, kVecs>},
+    {10, tile<10, kVecs>}, {7, tile<7, kVecs>}, {4, tile<4, kVecs>},
 #else
-    {6, tile<6, kVecs>}, {5, tile<5, kVecs>}, {4, tile<4, kVecs>},
-    {3, tile<3, kVecs>}, {2, tile<2, kVecs>},
+    {6, tile<6, kVecs>},   {5, tile<5, kVecs>}, {4, tile<4, kVecs>},
 #endif
-    {1, tile<1, kVecs>}};
+    {2, tile<2, kVecs>},   {1, tile<1, kVecs>}};
+#if HWY_TARGET == HWY_AVX3
+template <>
+constexpr Tile<2> kTiles<2>[] = {{14, tile<14, 2>}, {13, tile<13, 2>}, {12, tile<12, 2>},
+                                 {10, tile<10, 2>}, {9, tile<9, 2>},   {7, tile<7, 2>},
+                                 {4, tile<4, 2>},   {2, tile<2, 2>},   {1, tile<1, 2>}};
+#endif
+template <>
+constexpr Tile<3> kTiles<3>[] = {
+#if HWY_TARGET == HWY_AVX3
+    {9, tile<9, 3>},
+    {7, tile<7, 3>},
+#elif HWY_ARCH_ARM_A64
+    {8, tile<8, 3>},
+    {7, tile<7, 3>},
+#endif
+    {4, tile<4, 3>},
+    {3, tile<3, 3>},
+    {1, tile<1, 3>}};
 
-// Tiles of about the same size.
+// Tiles of about the same size, of the pixels of a row, or of all where each has a pointer.
 template <int kVecs>
-HWY_INLINE void row_of(const BlockedRow& t) {
-  const float* x = t.x;
-  const float* residual = t.end == nullptr ? nullptr : t.end->residual;
-  int64_t at = 0;
-  for (int64_t left = t.count; left > 0;) {
-    const int64_t tiles = (left + kPixels - 1) / kPixels, wanted = (left + tiles - 1) / tiles;
-    const Tile* one = kTiles<kVecs>;
-    while (one->pixels > wanted) ++one;
-    one->run(t, x, t.y + at, residual == nullptr ? nullptr : residual + at);
-    left -= one->pixels;
-    at += one->pixels * kLanes;
-    x += one->pixels * t.x_step;
+HWY_INLINE void area_of(const BlockedArea& t) {
+  constexpr int kMost = kPixels[kVecs];
+  const int64_t runs = kPointers ? 1 : t.rows, count = kPointers ? t.rows * t.cols : t.cols;
+  const Epilogue none;
+  const End<kVecs> values(TileTag(), t.end == nullptr ? none : *t.end, t.channel, t.channels);
+  const End<kVecs>* end = t.end == nullptr ? nullptr : &values;
+  Poll poll;
+  for (int64_t run = 0; run < runs; ++run) {
+    const float* row = t.x + run * t.x_row;
+    const float* x = row;
+    int64_t col = 0;
+    for (int64_t left = count; left > 0;) {
+      const int64_t tiles = (left + kMost - 1) / kMost, wanted = (left + tiles - 1) / tiles;
+      const Tile<kVecs>* one = kTiles<kVecs>;
+      while (one->pixels > wanted) ++one;
+      const float* from[kMost];
+      from[0] = x;
+      if (!kPointers) x += one->pixels * t.x_step;
+      for (int p = 0; kPointers && p < one->pixels; ++p) {
+        from[p] = x;
+        x += t.x_step;
+        if (++col == t.cols) col = 0, x = row += t.x_row;
+      }
+      if (poll(4 * t.k)) return;
+      one->run(t, end, from, run * t.cols + count - left);
+      left -= one->pixels;
+    }
   }
 }
 
-static void row(const BlockedRow& t) { t.vectors == 2 ? row_of<2>(t) : row_of<1>(t); }
+static void area(const BlockedArea& t) {
+  if (t.vectors == 3) return area_of<3>(t);
+  t.vectors == 2 ? area_of<2>(t) : area_of<1>(t);
+}
 
-// kPix outputs whose taps all lie within the row.
-template <int kPix>
-HWY_INLINE void taps_inside(const BlockedDepthwise& t, const End<1>& end, int64_t row0, int64_t col,
-                            float* y, const float* residual) {
+// kPix outputs of a row whose taps all lie within it, for kernels of kSize x kSize or, where that
+// is 0, of any.
+template <int kPix, int kSize>
+HWY_NOINLINE void taps_inside(const BlockedDepthwise& t, const End<1>& end, int64_t row0,
+                              int64_t col, float* y, const float* residual) {
   const TileTag d;
   TileVec acc[kPix];
 #pragma GCC unroll 8
   for (int p = 0; p < kPix; ++p) acc[p] = hn::Zero(d);
   const float* w = t.weights;
   const int64_t step = t.stride_w * kLanes;
-  for (int64_t i = 0; i < t.kh; ++i) {
+  const int64_t kh = kSize == 0 ? t.kh : kSize, kw = kSize == 0 ? t.kw : kSize;
+  for (int64_t i = 0; i < kh; ++i) {
     const int64_t r = row0 + i * t.dilation_h;
-    if (r < 0 || r >= t.h) {
-      for (int64_t j = 0; j < t.kw; ++j, w += kLanes) {
-        const TileVec tap = hn::LoadU(d, w);
+    const bool inside = r >= 0 && r < t.h;
+    const float* x = t.x + (r * t.w + col) * kLanes;
+#pragma GCC unroll 5
+    for (int64_t j = 0; j < kw; ++j, w += kLanes, x += t.dilation_w * kLanes) {
+      const TileVec tap = hn::LoadU(d, w);
+      if (HWY_UNLIKELY(!inside)) {
 #pragma GCC unroll 8
         for (int p = 0; p < kPix; ++p) acc[p] = fused_mul_add(tap, hn::Zero(d), acc[p]);
+        continue;
       }
-      continue;
-    }
-    const float* x = t.x + (r * t.w + col) * kLanes;
-    for (int64_t j = 0; j < t.kw; ++j, w += kLanes, x += t.dilation_w * kLanes) {
-      const TileVec tap = hn::LoadU(d, w);
       const float* q = x;
 #pragma GCC unroll 8
       for (int p = 0; p < kPix; ++p, q += step)
@@ -200,28 +256,40 @@ HWY_INLINE void taps_inside(const BlockedDepthwise& t, const End<1>& end, int64_
   }
 }
 
-// One output, some of whose taps may be padding.
-HWY_INLINE void taps_at_edge(const BlockedDepthwise& t, const End<1>& end, int64_t row0,
-                             int64_t col0, float* y, const float* residual) {
+// Outputs of kPix rows that follow each other, in a column some of whose taps may be padding.
+template <int kPix>
+HWY_NOINLINE void taps_at_edge(const BlockedDepthwise& t, const End<1>& end, int64_t row0,
+                               int64_t col0, float* y, const float* residual) {
+  HWY_ALIGN static constexpr float kZeros[kLanes] = {};
   const TileTag d;
-  TileVec acc = hn::Zero(d);
+  TileVec acc[kPix];
+#pragma GCC unroll 4
+  for (int p = 0; p < kPix; ++p) acc[p] = hn::Zero(d);
   const float* w = t.weights;
   for (int64_t i = 0; i < t.kh; ++i) {
-    const int64_t r = row0 + i * t.dilation_h;
-    const bool row_inside = r >= 0 && r < t.h;
     for (int64_t j = 0; j < t.kw; ++j, w += kLanes) {
       const int64_t c = col0 + j * t.dilation_w;
-      const bool inside = row_inside && c >= 0 && c < t.w;
-      const TileVec x = inside ? hn::LoadU(d, t.x + (r * t.w + c) * kLanes) : hn::Zero(d);
-      acc = fused_mul_add(hn::LoadU(d, w), x, acc);
+      const bool inside = c >= 0 && c < t.w;
+      const TileVec tap = hn::LoadU(d, w);
+#pragma GCC unroll 4
+      for (int p = 0; p < kPix; ++p) {
+        const int64_t r = row0 + p * t.stride_h + i * t.dilation_h;
+        const float* x = inside && r >= 0 && r < t.h ? t.x + (r * t.w + c) * kLanes : kZeros;
+        acc[p] = fused_mul_add(tap, hn::LoadU(d, x), acc[p]);
+      }
     }
   }
-  acc = fused_mul_add(hn::Add(acc, end.bias[0]), end.scale[0], end.shift[0]);
-  if (residual != nullptr) acc = hn::Add(acc, hn::LoadU(d, residual));
-  hn::StoreU(end.clip(acc), d, y);
+#pragma GCC unroll 4
+  for (int p = 0; p < kPix; ++p) {
+    const int64_t at = p * t.ow * kLanes;
+    TileVec v = fused_mul_add(hn::Add(acc[p], end.bias[0]), end.scale[0], end.shift[0]);
+    if (residual != nullptr) v = hn::Add(v, hn::LoadU(d, residual + at));
+    hn::StoreU(end.clip(v), d, y + at);
+  }
 }
 
-static void depthwise(const BlockedDepthwise& t, int64_t first, int64_t last) {
+template <int kSize>
+HWY_INLINE void depthwise_rows(const BlockedDepthwise& t, int64_t first, int64_t last) {
   const TileTag d;
   const End<1> end(d, *t.end, t.channel, t.channels);
   // Outputs [lo, hi) of a row have no tap beside it.
@@ -229,28 +297,44 @@ static void depthwise(const BlockedDepthwise& t, int64_t first, int64_t last) {
   const int64_t lo = HWY_MIN(t.ow, (t.pad_left + t.stride_w - 1) / t.stride_w);
   const int64_t inside = t.w - 1 - reach + t.pad_left;
   const int64_t hi = HWY_MAX(lo, inside < 0 ? 0 : HWY_MIN(t.ow, inside / t.stride_w + 1));
+  const auto residual = [&](int64_t o, int64_t q) {
+    return t.end->residual == nullptr ? nullptr : t.end->residual + (o * t.ow + q) * kLanes;
+  };
+  const auto column = [&](int64_t q) { return q * t.stride_w - t.pad_left; };
+  const auto row = [&](int64_t o) { return o * t.stride_h - t.pad_top; };
+  const auto out = [&](int64_t o, int64_t q) { return t.y + (o * t.ow + q) * kLanes; };
   Poll poll;
   for (int64_t o = first; o < last; ++o) {
-    if (poll(t.ow * t.kh * t.kw)) return;
-    const int64_t row0 = o * t.stride_h - t.pad_top;
-    float* y = t.y + o * t.ow * kLanes;
-    const float* res = t.end->residual == nullptr ? nullptr : t.end->residual + o * t.ow * kLanes;
-    const auto residual = [&](int64_t q) { return res == nullptr ? nullptr : res + q * kLanes; };
-    const auto column = [&](int64_t q) { return q * t.stride_w - t.pad_left; };
-    int64_t q = 0;
-    for (; q < lo; ++q) taps_at_edge(t, end, row0, column(q), y + q * kLanes, residual(q));
+    if (poll((hi - lo) * t.kh * t.kw)) return;
+    int64_t q = lo;
     for (; q + 8 <= hi; q += 8)
-      taps_inside<8>(t, end, row0, column(q), y + q * kLanes, residual(q));
-    if (q + 4 <= hi) {
-      taps_inside<4>(t, end, row0, column(q), y + q * kLanes, residual(q));
-      q += 4;
-    }
-    if (q + 2 <= hi) {
-      taps_inside<2>(t, end, row0, column(q), y + q * kLanes, residual(q));
-      q += 2;
-    }
-    for (; q < t.ow; ++q) taps_at_edge(t, end, row0, column(q), y + q * kLanes, residual(q));
+      taps_inside<8, kSize>(t, end, row(o), column(q), out(o, q), residual(o, q));
+    const auto rest = [&](auto pixels) HWY_ATTR {
+      constexpr int kPix = decltype(pixels)::value;
+      if (q + kPix > hi) return;
+      taps_inside<kPix, kSize>(t, end, row(o), column(q), out(o, q), residual(o, q));
+      q += kPix;
+    };
+    rest(std::integral_constant<int, 5>());
+    rest(std::integral_constant<int, 4>());
+    rest(std::integral_constant<int, 2>());
+    rest(std::integral_constant<int, 1>());
+    rest(std::integral_constant<int, 1>());
   }
+  for (int64_t q = 0; q < t.ow; ++q) {
+    if (q == lo) q = hi;
+    if (q == t.ow) return;
+    if (poll((last - first) * t.kh * t.kw)) return;
+    int64_t o = first;
+    for (; o + 4 <= last; o += 4)
+      taps_at_edge<4>(t, end, row(o), column(q), out(o, q), residual(o, q));
+    for (; o < last; ++o) taps_at_edge<1>(t, end, row(o), column(q), out(o, q), residual(o, q));
+  }
+}
+
+static void depthwise(const BlockedDepthwise& t, int64_t first, int64_t last) {
+  if (t.kh == 3 && t.kw == 3) return depthwise_rows<3>(t, first, last);
+  depthwise_rows<0>(t, first, last);
 }
 
 }  // namespace blocked

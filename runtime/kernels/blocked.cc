@@ -16,7 +16,7 @@ static const BlockedKernels* blocked_set() {
     static constexpr BlockedKernels kNone = {};
     return &kNone;
   } else {
-    static constexpr BlockedKernels kSet = {kLanes, &blocked::row, &blocked::depthwise};
+    static constexpr BlockedKernels kSet = {kLanes, &blocked::area, &blocked::depthwise};
     return &kSet;
   }
 }

@@ -1,5 +1,5 @@
 // Convolutions over values whose channels lie in blocks of a vector's lanes
-// (TensorView::block). The channels of a pixel are vectors, so a tile of some pixels by one or two
+// (TensorView::block). The channels of a pixel are vectors, so a tile of some pixels by up to three
 // vectors of output channels stays in registers while k runs, x is read as broadcasts at any
 // stride, and results are stored as they are: nothing is turned, and no vector is half empty
 // because a map is small. The order of sums is the contract's, as that of tile.h.
@@ -15,20 +15,21 @@ namespace wick {
 
 constexpr int kBlockedVectors = 2;  // of a panel of weights
 
-// Outputs of one row of a map, side by side, for one panel of channels.
-struct BlockedRow {
+// Outputs of some rows of a map, for one panel of channels.
+struct BlockedArea {
   const float* x;         // of the first output, at offset 0
-  int64_t x_step;         // from one output to the next, in floats
+  int64_t x_step, x_row;  // from an output to the next one of its row, and of its column, in floats
+  int64_t rows, cols;
   const int32_t* offset;  // by k
   int64_t k;
-  const float* weights;  // at each k, kBlockedVectors vectors
-  int vectors;           // that are wanted of them
-  int64_t count;         // of outputs
-  float* y;
+  // At each k, kBlockedVectors vectors; of a third one, the first of the next panel.
+  const float *weights, *third;
+  int vectors;       // that are wanted: 1 to 3
+  float* y;          // outputs follow each other
   int64_t y_vector;  // from a vector of channels to the next
   bool resume;       // y holds the sums of an earlier part of k
-  // Of the last part, whose bias, residual (which lies as y) and clip are added; the rest is left
-  // to the caller. Null: sums are stored.
+  // Of the last part: bias, scale and shift, residual (which lies as y) and clip; other activations
+  // are left to the caller. Null: sums are stored.
   const Epilogue* end;
   int64_t channel;  // the first one, of `channels` that the epilogue has
   int64_t channels;
@@ -48,7 +49,7 @@ struct BlockedDepthwise {
 
 struct BlockedKernels {
   int lanes;  // of a block; 0: none for this CPU
-  void (*row)(const BlockedRow&);
+  void (*area)(const BlockedArea&);
   void (*depthwise)(const BlockedDepthwise&, int64_t row0, int64_t row1);
 };
 const BlockedKernels& blocked_kernels();

@@ -48,7 +48,8 @@ struct Cut {
   int64_t group_weights() const { return panels * unit() * k; }
   int64_t table_floats() const { return round_up(k, 16); }
   int64_t x_floats() const { return padded ? round_up(in_planes() * x_plane() + 16, 16) : 0; }
-  int64_t y_floats() const { return y_blocked ? 0 : unit() * band_pixels(); }
+  int64_t vectors() const { return ceil_div(s.group_out(), block); }  // of a group
+  int64_t y_floats() const { return y_blocked ? 0 : 3 * block * band_pixels(); }
   int64_t tasks() const { return s.n * s.groups * bands * splits; }
 };
 
@@ -155,8 +156,8 @@ struct Call {
 
  private:
   struct Band;
-  void panel(const Band& b, int64_t at, float* sums) const;
-  void turn(const Band& b, int64_t at, const float* sums) const;
+  void panel(const Band& b, int64_t at, bool third, float* sums) const;
+  void turn(const Band& b, int64_t at, int64_t panels, const float* sums) const;
 };
 
 struct Call::Band {
@@ -165,52 +166,48 @@ struct Call::Band {
   int64_t x_row;                       // from one output row to the next
 };
 
-void Call::panel(const Band& b, int64_t at, float* sums) const {
+// The panels [at, at + 2): of the second its first vector alone, where `third`.
+void Call::panel(const Band& b, int64_t at, bool third, float* sums) const {
   const ConvShape& s = c.s;
   const int64_t plane = s.oh * s.ow, channel = at * c.unit();
-  const int64_t left = s.group_out() - channel;
   const int64_t first = b.group * s.group_out() + channel;
   Epilogue end = epilogue;
-  BlockedRow r;
+  BlockedArea r;
+  r.x = b.x;
   r.x_step = s.stride_w * (c.x_blocked ? c.block : 1);
-  r.vectors = left > c.block ? 2 : 1;
+  r.x_row = b.x_row;
+  r.rows = c.flat() ? 1 : b.count;
+  r.cols = c.flat() ? b.count : c.cols;
+  r.vectors = third ? 3 : s.group_out() - channel > c.block ? 2 : 1;
   r.channel = first;
   r.channels = s.oc;
   // Whole blocks: those of the group begin where its channels do.
-  const int64_t place = (b.image * ceil_div(s.oc, c.block) + first / c.block) * plane * c.block;
-  float* out = c.y_blocked ? y + place : sums;
+  const int64_t pixel = (c.flat() ? b.first : b.first * c.cols) * c.block;
+  const int64_t place =
+      (b.image * ceil_div(s.oc, c.block) + first / c.block) * plane * c.block + pixel;
+  r.y = c.y_blocked ? y + place : sums;
   r.y_vector = c.y_blocked ? plane * c.block : c.band_pixels() * c.block;
-  const int64_t rows = c.flat() ? 1 : b.count, cols = c.flat() ? b.count : c.cols;
-  const int64_t begin = !c.y_blocked ? 0 : c.flat() ? b.first : b.first * c.cols;
+  if (epilogue.residual != nullptr && c.y_blocked) end.residual = epilogue.residual + place;
   const int64_t parts = ceil_div(c.k, kMostK), part = ceil_div(c.k, parts);
-  r.count = cols;
-  Poll poll;
-  for (int64_t k = 0; k < c.k; k += part) {
+  for (int64_t k = 0; k < c.k && !stopped(); k += part) {
     r.offset = offset + k;
     r.k = std::min(part, c.k - k);
     r.weights = weights + b.group * c.group_weights() + (at * c.k + k) * c.unit();
+    r.third = r.weights + c.k * c.unit();
     r.resume = k > 0;
     const bool last = k + part >= c.k;
     r.end = last && c.y_blocked && in_registers(epilogue) ? &end : nullptr;
-    for (int64_t i = 0; i < rows; ++i) {
-      if (poll(r.k * cols)) return;
-      const int64_t pixel = (begin + i * cols) * c.block;
-      r.x = b.x + i * b.x_row;
-      r.y = out + pixel;
-      if (epilogue.residual != nullptr && c.y_blocked)
-        end.residual = epilogue.residual + place + pixel;
-      t.row(r);
-      if (last && c.y_blocked)
-        finish_blocks(tiles, c.block, end, first, s.oc, r.vectors, r.y, r.y_vector, cols);
-    }
+    t.area(r);
   }
+  if (c.y_blocked)
+    finish_blocks(tiles, c.block, end, first, s.oc, r.vectors, r.y, r.y_vector, r.rows * r.cols);
 }
 
 // The sums of a panel to where they belong in a plain output.
-void Call::turn(const Band& b, int64_t at, const float* sums) const {
+void Call::turn(const Band& b, int64_t at, int64_t panels, const float* sums) const {
   const ConvShape& s = c.s;
   const int64_t plane = s.oh * s.ow, channel = b.group * s.group_out() + at * c.unit();
-  const int64_t left = std::min(c.unit(), s.group_out() - at * c.unit());
+  const int64_t left = std::min(panels * c.unit(), s.group_out() - at * c.unit());
   const int64_t pixels = c.flat() ? b.count : b.count * c.cols;
   const int64_t begin = c.flat() ? b.first : b.first * c.cols;
   const int64_t place = (b.image * s.oc + channel) * plane + begin;
@@ -247,9 +244,13 @@ void Call::run(int64_t task, float* scratch) const {
     b.x = from + (c.flat() ? b.first * s.stride_w * pixel : b.first * b.x_row);
   }
   const int64_t some = ceil_div(c.panels, c.splits);
-  for (int64_t p = split * some; p < std::min(c.panels, (split + 1) * some) && !stopped(); ++p) {
-    panel(b, p, sums);
-    if (!c.y_blocked) turn(b, p, sums);
+  const int64_t end = std::min(c.panels, (split + 1) * some);
+  for (int64_t p = split * some, n; p < end && !stopped(); p += n) {
+    // One vector alone leaves registers unused: it goes with the panel before.
+    const bool third = p + 2 == end && end == c.panels && c.vectors() % 2 != 0;
+    n = third ? 2 : 1;
+    panel(b, p, third, sums);
+    if (!c.y_blocked) turn(b, p, n, sums);
   }
 }
 
