@@ -1,5 +1,6 @@
 #include "runtime/kernels/kernel.h"
 
+#include "runtime/kernels/flat_views.h"
 #include "runtime/ops/rule.h"
 
 namespace wick {
@@ -24,10 +25,7 @@ const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuer
   KernelQuery query = asked;
   // Before the values are known a match sees none; prepare() will need them.
   if (!complete(&query, &args).ok()) query.args = nullptr;
-  bool blocked = false;
-  for (Span<const TensorView> list : {query.in, query.out}) {
-    for (const TensorView& v : list) blocked = blocked || v.block != 0;
-  }
+  const bool blocked = WICK_SMALL == 0 && has_blocks(query);
   if (query.custom != nullptr && blocked) return nullptr;
   if (query.custom != nullptr) {
     const KernelRows& own = query.custom->kernels;
@@ -52,7 +50,11 @@ const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuer
       if (((row.flags & kBlocked) != 0) == blocked && row.match(query)) return &row;
     }
   }
-  return nullptr;
+  if (!blocked) return nullptr;
+  FlatViews flat;
+  if (!flat.make(query.op, query.attrs, query.in, query.out)) return nullptr;
+  query.in = flat.in(), query.out = flat.out();
+  return find_kernel(sets, query);
 }
 
 const char* why_missing(Span<const KernelSet* const> sets) {

@@ -1,5 +1,6 @@
 #include "runtime/kernels/prepared.h"
 
+#include "runtime/kernels/flat_views.h"
 #include "runtime/ops/op_cost.h"
 
 namespace wick {
@@ -37,6 +38,13 @@ Status PreparedKernel::prepare(const KernelRow& row, const KernelQuery& query) {
   KernelQuery whole = query;
   WICK_TRY(complete(&whole, &args));
   brief_ = is_brief(whole);
+  FlatViews flat;
+  flat_ = WICK_SMALL == 0 && (row.flags & kBlocked) == 0 && has_blocks(query);
+  if (flat_) {
+    if (!flat.make(query.op, query.attrs, query.in, query.out))
+      return Status(Code::kInternal, "no kernel for channels in blocks");
+    whole.in = flat.in(), whole.out = flat.out();
+  }
   return plan_inner(row, whole, &plan_);
 }
 
@@ -73,6 +81,8 @@ Status PreparedKernel::run(const KernelLoan& loan, OpId op, Span<const TensorVie
   ctx.plan = &plan_;
   ctx.strings = loan.strings;
   for (int slot = 0; slot < kMaxPacked; ++slot) ctx.packed[slot] = packed_[slot];
+  FlatViews flat;
+  if (flat_ && flat.make(op, attrs, in, out)) in = flat.in(), out = flat.out();
   Stop* stop = current_stop();
   if (stop == nullptr) return run_inner(*row_, ctx, in, out, attrs);
   const StopScope scope(brief_ ? nullptr : stop);

@@ -59,6 +59,7 @@ class PreparedKernel {
   KernelPlan plan_;
   const void* packed_[kMaxPacked] = {};
   bool brief_ = false;  // too short to be ended in the middle
+  bool flat_ = false;   // the row sees blocks of channels as FlatViews
 };
 
 // For a row that runs another one within its own run(), with a context of its own making.

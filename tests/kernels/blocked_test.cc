@@ -96,7 +96,8 @@ struct Call {
     const KernelQuery query{op, attrs, in, {&view, 1}, threads};
     PreparedKernel kernel;
     if (!kernel.prepare(sets, query).ok()) return false;
-    EXPECT_NE(kernel.row().flags & kBlocked, 0u);
+    const bool conv = op == OpId::kFusedConv;
+    EXPECT_EQ((kernel.row().flags & kBlocked) != 0, conv || kind_of(op) == OpKind::kPool);
     Arena arena(default_allocator());
     if (packs) EXPECT_TRUE(kernel.pack_all(query, arena).ok());
     NanBuffer scratch(kernel.scratch_bytes());
@@ -126,8 +127,8 @@ void check(const Call& call, const std::vector<size_t>& activations, const std::
         if (!call.run(blocked, (form & 1) != 0, p, p == nullptr, &y)) continue;
         ++served, ++checked;
         EXPECT_TRUE(same_bits(y, expected))
-            << simd_target_name(target) << " form " << form << " threads "
-            << (p == nullptr ? 1 : 3) << ": " << what;
+            << simd_target_name(target) << " form " << form << " threads " << (p == nullptr ? 1 : 3)
+            << ": " << what;
       }
     }
     if (must) EXPECT_GT(served, 0) << what;
@@ -178,10 +179,12 @@ TEST(Blocked, ConvolutionsAtRandom) {
   for (int i = 0; i < 300; ++i) {
     const int64_t k = pick({1, 1, 3, 3, 5, 2, 7});
     const int64_t kind = pick({0, 0, 0, 1, 2});  // dense, depthwise, groups
-    int64_t ic = pick({3, 8, 13, 16, 24, 32, 48, 70}), oc = pick({6, 8, 13, 16, 24, 33, 48, 64, 100});
+    int64_t ic = pick({3, 8, 13, 16, 24, 32, 48, 70}),
+            oc = pick({6, 8, 13, 16, 24, 33, 48, 64, 100});
     int64_t groups = 1;
     if (kind == 1) oc = groups = ic;
-    if (kind == 2) groups = pick({2, 3}), ic = groups * pick({4, 16, 32}), oc = groups * pick({16, 32, 48});
+    if (kind == 2)
+      groups = pick({2, 3}), ic = groups * pick({4, 16, 32}), oc = groups * pick({16, 32, 48});
     const auto act = static_cast<Activation>(random.next() % 10);
     check_conv(pick({1, 1, 2}), ic, pick({1, 5, 7, 12, 23}), pick({1, 4, 7, 14, 29}), oc, k,
                pick({1, 1, 2, 3}), pick({0, k / 2, k / 2, 1}), pick({1, 1, 1, 2}), groups,
@@ -218,6 +221,32 @@ TEST(Blocked, PoolsAndMeans) {
         }
       }
     }
+  }
+}
+
+// The plain rows over blocks as they lie in memory.
+TEST(Blocked, ElementwiseAndConcat) {
+  const NoAttrs none;
+  for (const int64_t channels : {8, 13, 16, 48}) {
+    Random random(static_cast<uint64_t>(channels));
+    const Shape shape = {2, channels, 5, 7};
+    const auto x = random_floats(random, numel(shape)), y = random_floats(random, numel(shape));
+    check({OpId::kAdd, &none, {x, y}, {shape, shape}, shape}, {0, 1}, "add");
+    check({OpId::kMul, &none, {x, {0.5f}}, {shape, Shape{1}}, shape}, {0}, "times a scalar");
+    check({OpId::kSigmoid, &none, {x}, {shape}, shape}, {0}, "sigmoid");
+    for (const int64_t n : {1, 2}) {
+      const auto scale = random_floats(random, n * channels);
+      check({OpId::kMul, &none, {x, scale}, {shape, {n, channels, 1, 1}}, shape}, {0},
+            "times a number for each channel", channels % 16 == 0);
+    }
+    AxisAttrs axis;
+    axis.axis = 1;
+    const auto more = random_floats(random, 2 * 16 * 5 * 7);
+    check({OpId::kConcat, &axis, {more, x}, {{2, 16, 5, 7}, shape}, {2, 16 + channels, 5, 7}},
+          {0, 1}, "concat");
+    axis.axis = 2;
+    check({OpId::kConcat, &axis, {x, x}, {shape, shape}, {2, channels, 10, 7}}, {0, 1},
+          "concat of rows", false);
   }
 }
 
