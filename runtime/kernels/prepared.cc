@@ -20,6 +20,29 @@ bool is_brief(const KernelQuery& q) {
   return op_work(q.op, q.attrs, q.in, q.out) < kBrief;
 }
 
+// Where the row sees blocks of channels as plain tensors. Apart, since so many views take a while
+// to make.
+constexpr char kNotFlat[] = "no kernel for channels in blocks";
+__attribute__((noinline)) Status plan_flat(const KernelRow& row, KernelQuery query,
+                                           KernelPlan* plan) {
+  FlatViews flat;
+  if (!flat.make(query.op, query.attrs, query.in, query.out))
+    return Status(Code::kInternal, kNotFlat);
+  query.in = flat.in(), query.out = flat.out();
+  return plan_inner(row, query, plan);
+}
+__attribute__((noinline)) Status run_flat(OpId op, const KernelRow& row, const KernelCtx& ctx,
+                                          Span<const TensorView> in, Span<TensorView> out,
+                                          const void* attrs) {
+  FlatViews flat;
+  if (!flat.make(op, attrs, in, out)) return Status(Code::kInternal, kNotFlat);
+  return run_inner(row, ctx, flat.in(), flat.out(), attrs);
+}
+Status run_plain(OpId, const KernelRow& row, const KernelCtx& ctx, Span<const TensorView> in,
+                 Span<TensorView> out, const void* attrs) {
+  return run_inner(row, ctx, in, out, attrs);
+}
+
 }  // namespace
 
 Status plan_inner(const KernelRow& row, const KernelQuery& query, KernelPlan* plan) {
@@ -38,14 +61,8 @@ Status PreparedKernel::prepare(const KernelRow& row, const KernelQuery& query) {
   KernelQuery whole = query;
   WICK_TRY(complete(&whole, &args));
   brief_ = is_brief(whole);
-  FlatViews flat;
   flat_ = WICK_SMALL == 0 && (row.flags & kBlocked) == 0 && has_blocks(query);
-  if (flat_) {
-    if (!flat.make(query.op, query.attrs, query.in, query.out))
-      return Status(Code::kInternal, "no kernel for channels in blocks");
-    whole.in = flat.in(), whole.out = flat.out();
-  }
-  return plan_inner(row, whole, &plan_);
+  return flat_ ? plan_flat(row, whole, &plan_) : plan_inner(row, whole, &plan_);
 }
 
 Status PreparedKernel::prepare(Span<const KernelSet* const> sets, const KernelQuery& query) {
@@ -81,12 +98,11 @@ Status PreparedKernel::run(const KernelLoan& loan, OpId op, Span<const TensorVie
   ctx.plan = &plan_;
   ctx.strings = loan.strings;
   for (int slot = 0; slot < kMaxPacked; ++slot) ctx.packed[slot] = packed_[slot];
-  FlatViews flat;
-  if (flat_ && flat.make(op, attrs, in, out)) in = flat.in(), out = flat.out();
+  const auto run_it = flat_ ? &run_flat : &run_plain;
   Stop* stop = current_stop();
-  if (stop == nullptr) return run_inner(*row_, ctx, in, out, attrs);
+  if (stop == nullptr) return run_it(op, *row_, ctx, in, out, attrs);
   const StopScope scope(brief_ ? nullptr : stop);
-  Status ran = run_inner(*row_, ctx, in, out, attrs);
+  Status ran = run_it(op, *row_, ctx, in, out, attrs);
   // Of work that was skipped the kernel knows nothing; an error it tells then may be of that.
   return stop->is_set() ? stop->status() : ran;
 }
