@@ -35,8 +35,8 @@ class Net {
  public:
   explicit Net(uint32_t seed) : engine_(seed) {
     const int64_t channels = of({3, 8, 16}), size = of({5, 9, 14, 20});
-    const ir::SymDim n = g.symbol("n");
-    ir::SymShape shape = ir::to_symbolic(Shape{1, channels, size, size + 2});
+    const SymDim n = g.symbol("n");
+    SymShape shape = to_symbolic(Shape{1, channels, size, size + 2});
     shape[0] = n;
     x = Shape{1, channels, size, size + 2};
     values_.push_back({g.add_input("x", DType::kF32, shape), x});
@@ -152,7 +152,8 @@ TEST(Layout, RandomNetworksKeepTheirBits) {
         Shape shape = net.x;
         shape[0] = batch;
         HostTensor x = net.floats(shape);
-        const std::vector<HostTensor> want = ir::run(net.g, {x});
+        const std::vector<HostTensor> given = {x};
+        const std::vector<HostTensor> want = ir::run(net.g, given);
         const TensorView in(x.data(), DType::kF32, shape);
         TensorView out[3];
         const Status s = session.value()->run({&in, 1}, {out, 3});
