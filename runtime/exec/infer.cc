@@ -3,6 +3,7 @@
 // ends at a node whose sizes only values decide.
 #include "runtime/core/packed_sequence.h"
 #include "runtime/exec/binder.h"
+#include "runtime/kernels/blocked.h"
 #include "runtime/kernels/prepared.h"
 #include "runtime/ops/op_cost.h"
 
@@ -147,7 +148,7 @@ Status Binder::plan(uint32_t region, uint32_t first, size_t first_step, StagePla
   auto attempt = [&]() -> Status {
     WICK_TRY(infer(def, *plan));
     WICK_TRY(choose_backends(*plan, def));
-    if constexpr (WICK_SMALL == 0) WICK_TRY(choose_layouts(*plan));
+    if constexpr (WICK_BLOCKS != 0) WICK_TRY(choose_layouts(*plan));
     WICK_TRY(place(*plan, def));
 #if WICK_SMALL  // for the steps and the buffers; elsewhere it is kept for the next plan
     memory_.temp.clear();

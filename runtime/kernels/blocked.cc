@@ -12,7 +12,7 @@ namespace HWY_NAMESPACE {
 
 static const BlockedKernels* blocked_set() {
   // Targets that only old machines choose would carry the bodies in every program for little.
-  if constexpr (kFewBodies || WICK_SMALL != 0) {
+  if constexpr (kFewBodies || WICK_BLOCKS == 0) {
     static constexpr BlockedKernels kNone = {};
     return &kNone;
   } else {

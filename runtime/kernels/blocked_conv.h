@@ -1,6 +1,7 @@
 // The rows of Conv and FusedConv over values in blocks of channels.
 #pragma once
 
+#include "runtime/kernels/blocked.h"
 #include "runtime/kernels/kernel.h"
 
 namespace wick {

@@ -152,9 +152,9 @@ Status fused_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
 }  // namespace
 
 static constexpr KernelRow kConv = {"conv.f32.simd", kContiguous, match, plan, pack, run};
-WICK_CPU_ROWS(Conv, kBlockedConv, kConv);
+WICK_CPU_ROWS(Conv, WICK_BLOCKED_ROW(kBlockedConv) kConv);
 WICK_HALF_ROWS(Conv, WICK_VIA_F32("conv.16.simd", kConv));
-WICK_CPU_ROWS(FusedConv, kBlockedFusedConv,
-              {"fused_conv.f32.simd", kContiguous, match, plan, pack, fused_run});
+WICK_CPU_ROWS(FusedConv, WICK_BLOCKED_ROW(kBlockedFusedConv){"fused_conv.f32.simd", kContiguous,
+                                                             match, plan, pack, fused_run});
 
 }  // namespace wick

@@ -41,21 +41,23 @@ bool FlatViews::make(OpId op, const void* attrs, Span<const TensorView> in,
     if (!v.present() || (!joins && v.numel() == 1 && v.block == 0)) continue;
     if (joins) {  // whole blocks, but for the last
       if (v.block != lanes || (i + 1 < in.size() && v.shape[1] % lanes != 0)) return false;
-    } else if (v.block != 0) {
-      if (v.block != lanes || v.shape != y.shape) return false;
-    } else {  // a number for each channel
+    } else if (v.shape != y.shape) {  // a number for each channel: in whole blocks it lies as ever
       if (v.rank() != 4 || v.shape[1] != y.shape[1] || v.shape[2] != 1 || v.shape[3] != 1 ||
-          (v.shape[0] != 1 && v.shape[0] != y.shape[0]) || v.shape[1] % lanes != 0)
+          (v.shape[0] != 1 && v.shape[0] != y.shape[0]) || v.shape[1] % lanes != 0 ||
+          (v.block != 0 && v.block != lanes))
         return false;
       by_channel = true;
+    } else if (v.block != lanes) {
+      return false;
     }
   }
   for (size_t i = 0; i < in.size(); ++i) {
     TensorView& v = in_[i];
     if (!v.present()) continue;
-    if (v.block != 0) {
+    if (v.block == 0 && v.numel() == 1 && !joins) continue;
+    if (joins || v.shape == y.shape) {
       v = by_channel ? in_blocks(v) : TensorView(v.data, v.dtype, {v.stored()});
-    } else if (v.numel() != 1 && !joins) {
+    } else {
       v = TensorView(v.data, v.dtype, {v.shape[0], v.shape[1] / lanes, 1, lanes});
     }
   }

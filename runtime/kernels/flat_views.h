@@ -3,6 +3,7 @@
 // dimension means.
 #pragma once
 
+#include "runtime/kernels/blocked.h"
 #include "runtime/kernels/kernel.h"
 
 namespace wick {

@@ -25,7 +25,7 @@ const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuer
   KernelQuery query = asked;
   // Before the values are known a match sees none; prepare() will need them.
   if (!complete(&query, &args).ok()) query.args = nullptr;
-  const bool blocked = WICK_SMALL == 0 && has_blocks(query);
+  const bool blocked = WICK_BLOCKS != 0 && has_blocks(query);
   if (query.custom != nullptr && blocked) return nullptr;
   if (query.custom != nullptr) {
     const KernelRows& own = query.custom->kernels;

@@ -94,8 +94,8 @@ constexpr KernelRow kAverage = {
 
 }  // namespace
 
-WICK_CPU_ROWS(MaxPool, kBlockedMax, kMax);
-WICK_CPU_ROWS(AveragePool, kBlockedAverage, kAverage);
+WICK_CPU_ROWS(MaxPool, WICK_BLOCKED_ROW(kBlockedMax) kMax);
+WICK_CPU_ROWS(AveragePool, WICK_BLOCKED_ROW(kBlockedAverage) kAverage);
 WICK_HALF_ROWS(MaxPool, WICK_VIA_F32("max_pool.16.simd", kMax), kByteMaxPool);
 WICK_HALF_ROWS(AveragePool, WICK_VIA_F32("average_pool.16.simd", kAverage));
 

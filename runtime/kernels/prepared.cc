@@ -61,7 +61,7 @@ Status PreparedKernel::prepare(const KernelRow& row, const KernelQuery& query) {
   KernelQuery whole = query;
   WICK_TRY(complete(&whole, &args));
   brief_ = is_brief(whole);
-  flat_ = WICK_SMALL == 0 && (row.flags & kBlocked) == 0 && has_blocks(query);
+  flat_ = WICK_BLOCKS != 0 && (row.flags & kBlocked) == 0 && has_blocks(query);
   return flat_ ? plan_flat(row, whole, &plan_) : plan_inner(row, whole, &plan_);
 }
 

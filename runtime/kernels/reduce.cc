@@ -163,8 +163,8 @@ WICK_REDUCE_CONSTANT(kMin, "reduce_min")
 
 }  // namespace
 
-#define WICK_REDUCE_ROW(Name, text, row)  \
-  WICK_CPU_ROWS(Name, row##Blocked, row); \
+#define WICK_REDUCE_ROW(Name, text, row)                   \
+  WICK_CPU_ROWS(Name, WICK_BLOCKED_ROW(row##Blocked) row); \
   WICK_HALF_ROWS(Name, WICK_VIA_F32(text ".16.simd", row))
 WICK_REDUCE_ROW(ReduceSum, "reduce_sum", kSum);
 WICK_REDUCE_ROW(ReduceMean, "reduce_mean", kMean);

@@ -99,7 +99,9 @@ struct Call {
     const bool conv = op == OpId::kFusedConv;
     EXPECT_EQ((kernel.row().flags & kBlocked) != 0, conv || kind_of(op) == OpKind::kPool);
     Arena arena(default_allocator());
-    if (packs) EXPECT_TRUE(kernel.pack_all(query, arena).ok());
+    if (packs) {
+      EXPECT_TRUE(kernel.pack_all(query, arena).ok());
+    }
     NanBuffer scratch(kernel.scratch_bytes());
     EXPECT_TRUE(kernel.run({pool, scratch.data()}, op, in, {&view, 1}, attrs).ok());
     *y = y_blocked ? from_blocks(stored, view) : stored;
@@ -131,7 +133,9 @@ void check(const Call& call, const std::vector<size_t>& activations, const std::
             << ": " << what;
       }
     }
-    if (must) EXPECT_GT(served, 0) << what;
+    if (must) {
+      EXPECT_GT(served, 0) << what;
+    }
   });
   ThreadPool::destroy(pool.value());
 }
@@ -191,7 +195,9 @@ TEST(Blocked, ConvolutionsAtRandom) {
                static_cast<unsigned>(random.next() % 8), act);
   }
   std::printf("COUNT: blocked convolutions: %d\n", checked);
-  if (blocked_kernels().lanes != 0) EXPECT_GT(checked, 500);
+  if (blocked_kernels().lanes != 0) {
+    EXPECT_GT(checked, 500);
+  }
 }
 
 TEST(Blocked, LongSumsGoOnFromTheirParts) {
@@ -236,7 +242,7 @@ TEST(Blocked, ElementwiseAndConcat) {
     check({OpId::kSigmoid, &none, {x}, {shape}, shape}, {0}, "sigmoid");
     for (const int64_t n : {1, 2}) {
       const auto scale = random_floats(random, n * channels);
-      check({OpId::kMul, &none, {x, scale}, {shape, {n, channels, 1, 1}}, shape}, {0},
+      check({OpId::kMul, &none, {x, scale}, {shape, {n, channels, 1, 1}}, shape}, {0, 1},
             "times a number for each channel", channels % 16 == 0);
     }
     AxisAttrs axis;
