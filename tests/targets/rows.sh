@@ -6,20 +6,22 @@
 #   - the programs that print what a machine computes, line for line as here (LeNet, the rows of the reference kernels, limits);
 #   - with --nodes ONNX's node tests, each as a program with its inputs: within the suite's bound of what ONNX expects, and with
 #     the bits of this machine where the target promises them.
-# rows.sh [--nodes] [--kept FOLDER] TARGET...   --kept: what passed has a file there and is not run again
+# rows.sh [--nodes] [--kept FOLDER] [--only NAME,...] TARGET...
+#   --kept: what passed has a file there and is not run again;   --only: these programs, and `nodes`
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 native=$(cd "${WICK_BUILD:?the native build folder}" && pwd)
 results=$native/test-results
-nodes=0 kept=''
+nodes=0 kept='' only=''
 while [[ ${1:-} == --* ]]; do
   case $1 in
     --nodes) nodes=1; shift ;;
     --kept) kept=$2; shift 2 ;;
+    --only) only=,$2,; shift 2 ;;
     *) echo "rows.sh: unknown argument $1"; echo "0 passed, 1 failed"; exit 1 ;;
   esac
 done
-[ $# -gt 0 ] || { echo "rows.sh [--nodes] [--kept FOLDER] TARGET..."; exit 2; }
+[ $# -gt 0 ] || { echo "rows.sh [--nodes] [--kept FOLDER] [--only NAME,...] TARGET..."; exit 2; }
 mkdir -p "$results" ${kept:+"$kept"}
 printing=(limits_check nets_digest rows_digest lenet_digest)
 passed=0 failed=0 skipped=0
@@ -28,6 +30,7 @@ passed=0 failed=0 skipped=0
 step() { # NAME FUNCTION [ARGUMENT...]
   local name=$1 file=${kept:+$kept/$target-$1} start=$SECONDS
   shift
+  [ -z "$only" ] || [[ $only == *,$name,* ]] || return
   if [ -n "$file" ] && [ -e "$file" ]; then
     passed=$((passed + $(cat "$file")))
     echo "$target $name: passed before"
