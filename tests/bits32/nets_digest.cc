@@ -1,6 +1,6 @@
 // nets_digest: LeNet in f32 and in integers, weights and images of a seed, by the reference kernels
 // and on every target: one digest a net. Targets that promise bits (P2) must give them, and the
-// integer net gives them everywhere; the others (P3) stay within a bound. tests/bits32/run.sh
+// integer net gives them everywhere; the others (P3) stay within a bound. tests/targets/rows.sh
 // compares the lines of two machines.
 #include <cmath>
 #include <cstdio>

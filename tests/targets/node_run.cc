@@ -1,0 +1,38 @@
+// node_run CASES FOLDER: the programs that node_cases wrote, each run on its inputs, as the machine
+// runs that this was built for; their outputs go into FOLDER, for node_cases to judge. It is linked
+// with the runtime alone.
+#include <cstdio>
+
+#include "tests/targets/tensor_file.h"
+
+namespace {
+
+wick::Status run(const std::string& from, const std::string& to) {
+  const wick::test::TensorFile given(from + ".in");
+  if (!given.ok) return {wick::Code::kIo, "the inputs cannot be read"};
+  WICK_ASSIGN(auto program, wick::Program::load((from + ".wick").c_str()));
+  wick::SessionOptions options;
+  options.threads = 1;
+  WICK_ASSIGN(auto session, wick::Session::create(*program, options));
+  std::vector<wick::TensorView> out(session->output_count());
+  WICK_TRY(session->run(given.tensors, out));
+  wick::test::write_tensors(to + ".out", out);
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return std::puts("usage: node_run CASES FOLDER"), 2;
+  const std::string from = std::string(argv[1]) + "/", to = std::string(argv[2]) + "/";
+  std::ifstream list(from + "list");
+  int cases = 0;
+  for (std::string name; std::getline(list, name); ++cases) {
+    std::printf("%s\n", name.c_str());
+    std::fflush(stdout);  // the last line says whose run ended the program
+    const wick::Status status = run(from + name, to + name);
+    if (!status.ok()) std::printf("  %s\n", status.message());
+  }
+  std::printf("%d cases\n", cases);
+  return cases == 0 ? 1 : 0;
+}
