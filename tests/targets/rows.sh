@@ -173,7 +173,12 @@ done
 . tools/scripts/ccache_env.sh
 twins=("${printing[@]}" test_ops make_model)
 [ $nodes = 0 ] || twins+=(node_cases)
-cmake --build "$native" -j "${WICK_JOBS:-2}" --target "${twins[@]}" >"$native/build-rows.log" 2>&1 ||
+lacking=() # in `make test` all are there, and other tests are running
+for name in "${twins[@]}"; do
+  [ -n "$(find "$native/tests" "$native/examples" -name "$name" -type f -perm -u+x -print -quit)" ] || lacking+=("$name")
+done
+[ ${#lacking[@]} = 0 ] ||
+  cmake --build "$native" -j "${WICK_JOBS:-2}" --target "${lacking[@]}" >"$native/build-rows.log" 2>&1 ||
   { tail -20 "$native/build-rows.log"; echo "0 passed, 1 failed"; exit 1; }
 "$native/examples/lenet_static/make_model" "$results" >/dev/null || exit 1
 write_cases
