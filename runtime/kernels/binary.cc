@@ -52,12 +52,59 @@ const float* dense(const float* x, int64_t step, int64_t n, float* buffer) {
   return buffer;
 }
 
+// Whether one operand is a short row that stands for every row of the other, [..., rows, n] with
+// [..., 1, n]: which one, else -1. The loop then has one dim less, along which that one does not
+// move.
+int short_row(ElementLoop<2>& loop, int64_t* length) {
+  const int last = loop.rank - 1;
+  if (last < 1 || loop.dim[last] > kGather / 4) return -1;
+  for (int k = 0; k < 2; ++k) {
+    const int64_t *mine = loop.stride[k], *other = loop.stride[1 - k];
+    if (mine[last] != 1 || mine[last - 1] != 0 || other[last] != 1 ||
+        other[last - 1] != loop.dim[last])
+      continue;
+    *length = loop.dim[last];
+    loop.dim[last - 1] *= *length;
+    loop.stride[k][last - 1] = 0;
+    loop.stride[1 - k][last - 1] = 1;
+    loop.rank = last;
+    return k;
+  }
+  return -1;
+}
+
+// A row that repeats is written out some times over, so that the body runs over longer pieces.
+void run_short_rows(const KernelCtx& ctx, BinaryBody body, const ElementLoop<2>& loop, int which,
+                    int64_t length, const float* x, const float* y, float* z) {
+  const int64_t piece = kGather / length * length;
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    const float* px = x + offset[0];
+    const float* py = y + offset[1];
+    const float* row = which == 0 ? px : py;
+    float times[kGather];
+    const int64_t filled = n < piece ? n : piece;
+    for (int64_t i = 0, from = at % length; i < filled; ++i) {
+      times[i] = row[from];
+      if (++from == length) from = 0;
+    }
+    for (int64_t i = 0; i < n; i += piece) {
+      const auto len = static_cast<size_t>(n - i < piece ? n - i : piece);
+      body(which == 0 ? times : px + i, false, which == 1 ? times : py + i, false, z + at + i, len);
+    }
+  });
+}
+
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
   auto body = ctx.plan->kept<BinaryBody>();
   const float* x = in[0].as<float>();
   const float* y = in[1].as<float>();
   float* z = out[0].as<float>();
   ElementLoop<2> loop(out[0], in.data());
+  int64_t length = 0;
+  if (const int which = short_row(loop, &length); which >= 0) {
+    run_short_rows(ctx, body, loop, which, length, x, y, z);
+    return {};
+  }
   const int64_t sx = loop.stride[0][loop.rank - 1], sy = loop.stride[1][loop.rank - 1];
   const bool direct = (sx == 0 || sx == 1) && (sy == 0 || sy == 1);
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {

@@ -234,7 +234,6 @@ HWY_NOINLINE void taps_inside(const BlockedDepthwise& t, const End<1>& end, int6
     const int64_t r = row0 + i * t.dilation_h;
     const bool inside = r >= 0 && r < t.h;
     const float* x = t.x + (r * t.w + col) * kLanes;
-#pragma GCC unroll 5
     for (int64_t j = 0; j < kw; ++j, w += kLanes, x += t.dilation_w * kLanes) {
       const TileVec tap = hn::LoadU(d, w);
       if (HWY_UNLIKELY(!inside)) {
