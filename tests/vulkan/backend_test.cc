@@ -91,12 +91,12 @@ TEST(VulkanBackendTest, UnknownDeviceSaysSo) {
 class HandMade {
  public:
   HandMade() {
-    values_[kX] = {"x", DType::kF32, {2, 6}, nullptr, {}, kNoIndex};
-    values_[kK] = {"k", DType::kF32, {6}, k, {}, 0};
-    values_[kZ] = {"z", DType::kF32, {2, 6}, nullptr, {}, kNoIndex};
-    values_[kShape] = {"shape", DType::kI64, {2}, shape, {}, 1};
-    values_[kR] = {"r", DType::kF32, {3, 4}, nullptr, {}, kNoIndex};
-    values_[kY] = {"y", DType::kF32, {3, 4}, nullptr, {}, kNoIndex};
+    values_[kX] = {"x", DType::kF32, 0, {2, 6}, nullptr, {}, kNoIndex};
+    values_[kK] = {"k", DType::kF32, 0, {6}, k, {}, 0};
+    values_[kZ] = {"z", DType::kF32, 0, {2, 6}, nullptr, {}, kNoIndex};
+    values_[kShape] = {"shape", DType::kI64, 0, {2}, shape, {}, 1};
+    values_[kR] = {"r", DType::kF32, 0, {3, 4}, nullptr, {}, kNoIndex};
+    values_[kY] = {"y", DType::kF32, 0, {3, 4}, nullptr, {}, kNoIndex};
     add_.op = OpId::kAdd;
     reshape_.op = OpId::kReshape;
     relu_.op = OpId::kRelu;
