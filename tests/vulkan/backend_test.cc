@@ -189,8 +189,8 @@ TEST(VulkanBackendTest, AStepItCannotRunIsNamed) {
   auto backend = open_backend(false);
   ASSERT_TRUE(backend.ok());
   PlanValue values[2];
-  values[0] = {"x", DType::kF32, {4}, nullptr, {}, kNoIndex};
-  values[1] = {"y", DType::kF32, {4}, nullptr, {}, kNoIndex};
+  values[0] = {"x", DType::kF32, 0, {4}, nullptr, {}, kNoIndex};
+  values[1] = {"y", DType::kF32, 0, {4}, nullptr, {}, kNoIndex};
   NodeDef node;
   NoAttrs none;
   node.op = OpId::kTfIdfVectorizer;
