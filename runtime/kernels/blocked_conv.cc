@@ -350,8 +350,9 @@ bool blocked_conv_fits(const KernelQuery& q) {
     if (q.in[i].block != (residual ? y.block : 0)) return false;
   }
   const ConvShape s = shape_of(q);
-  if (!conv_supported(s) || !conv_reach(s).whole() || s.n * s.oc * s.oh * s.ow == 0) return false;
-  if (static_cast<double>(round_up(s.ic, t.lanes)) * static_cast<double>(s.h * s.w) > 1e9)
+  ConvShape stored = s;  // with all lanes
+  if (x.block != 0) stored.ic = round_up(s.group_in(), t.lanes) * s.groups;
+  if (!conv_supported(stored) || !conv_reach(s).whole() || s.n * s.oc * s.oh * s.ow == 0)
     return false;
   if (is_depthwise(s)) return x.block != 0 && y.block != 0 && fills_blocks(t, s.oc);
   if (y.block != 0 && !fills_blocks(t, s.oc)) return false;
