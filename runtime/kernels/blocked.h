@@ -14,10 +14,8 @@
 // 0: nothing of this is built, where one lane runs or there is little memory.
 #if WICK_SMALL || defined(HWY_COMPILE_ONLY_SCALAR)
 #define WICK_BLOCKS 0
-#define WICK_BLOCKED_ROW(row)
 #else
 #define WICK_BLOCKS 1
-#define WICK_BLOCKED_ROW(row) row,  // in a list of rows
 #endif
 
 namespace wick {

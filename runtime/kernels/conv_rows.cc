@@ -6,6 +6,7 @@
 #include "runtime/core/byte_count.h"
 #include "runtime/core/int_math.h"
 #include "runtime/kernels/blocked_conv.h"
+#include "runtime/kernels/blocked_rows.h"
 #include "runtime/kernels/conv_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/half_kernels.h"
@@ -152,9 +153,10 @@ Status fused_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
 }  // namespace
 
 static constexpr KernelRow kConv = {"conv.f32.simd", kContiguous, match, plan, pack, run};
-WICK_CPU_ROWS(Conv, WICK_BLOCKED_ROW(kBlockedConv) kConv);
+WICK_CPU_ROWS(Conv, kConv);
+WICK_BLOCKED_ROWS(Conv, kBlockedConv);
+WICK_BLOCKED_ROWS(FusedConv, kBlockedFusedConv);
 WICK_HALF_ROWS(Conv, WICK_VIA_F32("conv.16.simd", kConv));
-WICK_CPU_ROWS(FusedConv, WICK_BLOCKED_ROW(kBlockedFusedConv){"fused_conv.f32.simd", kContiguous,
-                                                             match, plan, pack, fused_run});
+WICK_CPU_ROWS(FusedConv, {"fused_conv.f32.simd", kContiguous, match, plan, pack, fused_run});
 
 }  // namespace wick

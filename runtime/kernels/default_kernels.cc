@@ -1,3 +1,4 @@
+#include "runtime/kernels/blocked_rows.h"
 #include "runtime/kernels/half_kernels.h"
 
 namespace wick {
@@ -5,7 +6,8 @@ namespace wick {
 // Alone in its file, so that nothing else brings it into a link; weak, so that a program's own also
 // wins where the whole library is linked in.
 __attribute__((weak)) Span<const KernelSet* const> default_kernels() {
-  static constexpr const KernelSet* kSets[] = {&kCpuKernels, &kHalfKernels, &kReferenceKernels};
+  static constexpr const KernelSet* kSets[] = {&kCpuKernels, &kBlockedSet, &kHalfKernels,
+                                               &kReferenceKernels};
   return kSets;
 }
 

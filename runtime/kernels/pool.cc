@@ -3,7 +3,7 @@
 #include "runtime/kernels/pool.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "runtime/kernels/blocked.h"
+#include "runtime/kernels/blocked_rows.h"
 #include "runtime/kernels/byte_pool.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/half_kernels.h"
@@ -94,8 +94,10 @@ constexpr KernelRow kAverage = {
 
 }  // namespace
 
-WICK_CPU_ROWS(MaxPool, WICK_BLOCKED_ROW(kBlockedMax) kMax);
-WICK_CPU_ROWS(AveragePool, WICK_BLOCKED_ROW(kBlockedAverage) kAverage);
+WICK_CPU_ROWS(MaxPool, kMax);
+WICK_BLOCKED_ROWS(MaxPool, kBlockedMax);
+WICK_CPU_ROWS(AveragePool, kAverage);
+WICK_BLOCKED_ROWS(AveragePool, kBlockedAverage);
 WICK_HALF_ROWS(MaxPool, WICK_VIA_F32("max_pool.16.simd", kMax), kByteMaxPool);
 WICK_HALF_ROWS(AveragePool, WICK_VIA_F32("average_pool.16.simd", kAverage));
 

@@ -2,7 +2,7 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/reduce.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "runtime/kernels/blocked.h"
+#include "runtime/kernels/blocked_rows.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
@@ -163,8 +163,9 @@ WICK_REDUCE_CONSTANT(kMin, "reduce_min")
 
 }  // namespace
 
-#define WICK_REDUCE_ROW(Name, text, row)                   \
-  WICK_CPU_ROWS(Name, WICK_BLOCKED_ROW(row##Blocked) row); \
+#define WICK_REDUCE_ROW(Name, text, row) \
+  WICK_CPU_ROWS(Name, row);              \
+  WICK_BLOCKED_ROWS(Name, row##Blocked); \
   WICK_HALF_ROWS(Name, WICK_VIA_F32(text ".16.simd", row))
 WICK_REDUCE_ROW(ReduceSum, "reduce_sum", kSum);
 WICK_REDUCE_ROW(ReduceMean, "reduce_mean", kMean);

@@ -1,6 +1,6 @@
 // Rows over values in blocks of channels (TensorView::block), by bits against the plain reference
 // rows: shapes, strides, padding, groups, epilogues, either side plain, threads, SIMD targets.
-#include "runtime/kernels/blocked.h"
+#include "runtime/kernels/blocked_rows.h"
 
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/prepared.h"
@@ -91,7 +91,7 @@ struct Call {
     view.block = static_cast<uint8_t>(y_blocked ? lanes : 0);
     std::vector<float> stored(static_cast<size_t>(view.stored()), -7.0f);
     view.data = stored.data();
-    const KernelSet* sets[] = {&kCpuKernels, &kReferenceKernels};
+    const KernelSet* sets[] = {&kCpuKernels, &kBlockedSet, &kReferenceKernels};
     const int threads = pool == nullptr ? 1 : pool->threads();
     const KernelQuery query{op, attrs, in, {&view, 1}, threads};
     PreparedKernel kernel;
