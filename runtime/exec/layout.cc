@@ -10,7 +10,7 @@ namespace {
 constexpr int kMostSweeps = 16;
 
 // Of the values of a step, those that would lie in blocks.
-enum Part : uint8_t { kInputs = 1, kOutputs = 2 };
+enum Part : uint8_t { kBlocksIn = 1, kBlocksOut = 2 };
 
 }  // namespace
 
@@ -19,8 +19,8 @@ enum Part : uint8_t { kInputs = 1, kOutputs = 2 };
 const KernelRow* Binder::row_with(const PlanStep& step, int parts, Span<TensorView> in,
                                   Span<TensorView> out) const {
   types_of(step, in, out);
-  for (TensorView& v : in) v.block = (parts & kInputs) != 0 ? v.block : uint8_t{0};
-  for (TensorView& v : out) v.block = (parts & kOutputs) != 0 ? v.block : uint8_t{0};
+  for (TensorView& v : in) v.block = (parts & kBlocksIn) != 0 ? v.block : uint8_t{0};
+  for (TensorView& v : out) v.block = (parts & kBlocksOut) != 0 ? v.block : uint8_t{0};
   const NodeDef& node = *step.node;
   return find_kernel(machine_.sets, {node.op, node.attrs, in, out, machine_.threads, node.custom});
 }
@@ -31,7 +31,7 @@ Status Binder::settle_layout(PlanStep& step, bool* changed) {
   const ArenaScope scope(memory_.temp);
   WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(step.in.size()));
   WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(step.out.size()));
-  for (const int parts : {kInputs | kOutputs, int{kInputs}, int{kOutputs}, 0}) {
+  for (const int parts : {kBlocksIn | kBlocksOut, int{kBlocksIn}, int{kBlocksOut}, 0}) {
     const KernelRow* row = row_with(step, parts, in, out);
     if (row == nullptr) continue;
     step.row = row;
@@ -77,7 +77,7 @@ Result<bool> Binder::makes_blocks(const StagePlan& plan) {
     const ArenaScope scope(memory_.temp);
     WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(step.in.size()));
     WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(step.out.size()));
-    if (row_with(step, kOutputs, in, out) != nullptr) return true;
+    if (row_with(step, kBlocksOut, in, out) != nullptr) return true;
   }
   return false;
 }

@@ -122,8 +122,8 @@ HWY_INLINE void zip_steps(const ByteZip& t, const uint8_t* x, const uint8_t* y, 
   const auto right = [&](ByteVec v)
                          HWY_ATTR { return op.right(hn::Sub(floats(hn::Xor(v, flip_y)), zero_y)); };
   FloatVec vx = left(hn::Set(Bytes(), x[0])), vy = right(hn::Set(Bytes(), y[0]));
-  for (int64_t i = done; i < n; i += kLanes) {
-    const int64_t some = n - i < kLanes ? n - i : kLanes;
+  for (int64_t i = done; i < n; i += kVecLanes) {
+    const int64_t some = n - i < kVecLanes ? n - i : kVecLanes;
     if (step_x != 0) vx = left(load_some(x + i, some));
     if (step_y != 0) vy = right(load_some(y + i, some));
     store_some(range.bytes(op.value(vx, vy)), z + i, some);
@@ -177,13 +177,13 @@ static void softmax(const uint8_t* x, int64_t rows, int64_t n, const float* exps
     }
     const FloatVec total = hn::Set(Floats(), sum.finish());
     const auto share = [&](const float* of, int64_t count, uint8_t* to_bytes) HWY_ATTR {
-      for (int64_t i = 0; i < count; i += kLanes) {
+      for (int64_t i = 0; i < count; i += kVecLanes) {
         const FloatVec part = hn::Div(hn::Load(Floats(), of + i), total);
         store_some(range.bytes(hn::Div(part, scale)), to_bytes + i, count - i);
       }
     };
     if (n < kPart) {
-      for (int64_t i = n; i % kLanes != 0; ++i) e[i] = 0;
+      for (int64_t i = n; i % kVecLanes != 0; ++i) e[i] = 0;
       share(e, n, y);
       continue;
     }
@@ -193,13 +193,13 @@ static void softmax(const uint8_t* x, int64_t rows, int64_t n, const float* exps
   }
 }
 static void exps_of(float scale, float* exps) {
-  for (int i = 0; i < 256; i += static_cast<int>(kLanes)) {
+  for (int i = 0; i < 256; i += static_cast<int>(kVecLanes)) {
     const FloatVec at =
-        hn::ConvertTo(Floats(), hn::Iota(Ints(), -i - static_cast<int>(kLanes) + 1));
+        hn::ConvertTo(Floats(), hn::Iota(Ints(), -i - static_cast<int>(kVecLanes) + 1));
     const FloatVec value = simd_math::exp(simd_math::F(hn::Mul(at, hn::Set(Floats(), scale)))).v;
-    HWY_ALIGN float turned[kLanes];
+    HWY_ALIGN float turned[kVecLanes];
     hn::Store(value, Floats(), turned);
-    for (int64_t j = 0; j < kLanes; ++j) exps[i + j] = turned[kLanes - 1 - j];
+    for (int64_t j = 0; j < kVecLanes; ++j) exps[i + j] = turned[kVecLanes - 1 - j];
   }
 }
 

@@ -152,7 +152,7 @@ static void average(const BytePool& t, int64_t begin, int64_t end, void* scratch
     const IntVec zero = hn::Set(d, static_cast<int32_t>(zeros));
     int64_t j = 0;
     const int64_t whole = t.x_end - (x + s.in_size() - s.in[2]);
-    for (; j < t.used && j + kLanes <= whole; j += kLanes) {
+    for (; j < t.used && j + kVecLanes <= whole; j += kVecLanes) {
       IntVec sum = hn::Zero(d);
       each_row(s, ranges, o, x, [&](const uint8_t* row) HWY_ATTR {
         sum = hn::Add(sum, ints(hn::Xor(hn::LoadU(Bytes(), row + j), flip)));
@@ -176,13 +176,13 @@ static void average(const BytePool& t, int64_t begin, int64_t end, void* scratch
       store_some(range.bytes(real), t.y + first + at, s.out[2] - at);
     };
     if (stride == 1) {
-      for (int64_t at = 0; at < s.out[2]; at += kLanes) put(window(at), at);
+      for (int64_t at = 0; at < s.out[2]; at += kVecLanes) put(window(at), at);
       return;
     }
 #if HWY_TARGET != HWY_SCALAR
     if (stride == 2) {
-      for (int64_t at = 0; at < s.out[2]; at += kLanes)
-        put(hn::ConcatEven(d, window(2 * at + kLanes), window(2 * at)), at);
+      for (int64_t at = 0; at < s.out[2]; at += kVecLanes)
+        put(hn::ConcatEven(d, window(2 * at + kVecLanes), window(2 * at)), at);
       return;
     }
 #endif
@@ -192,7 +192,7 @@ static void average(const BytePool& t, int64_t begin, int64_t end, void* scratch
         sum += static_cast<uint32_t>(line[at * stride + k * s.dilation[2]]);
       sums[at] = static_cast<int32_t>(sum);
     }
-    for (int64_t at = 0; at < s.out[2]; at += kLanes) put(hn::LoadU(d, sums + at), at);
+    for (int64_t at = 0; at < s.out[2]; at += kVecLanes) put(hn::LoadU(d, sums + at), at);
   };
   each_output_row(s, begin, end, row_of_outputs);
 }

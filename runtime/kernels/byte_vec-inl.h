@@ -23,7 +23,7 @@ using Bytes = hn::Rebind<uint8_t, Floats>;  // as many
 using FloatVec = hn::Vec<Floats>;
 using IntVec = hn::Vec<Ints>;
 using ByteVec = hn::Vec<Bytes>;
-constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
+constexpr int64_t kVecLanes = static_cast<int64_t>(HWY_LANES(float));
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 constexpr bool kMasked = true;  // parts of a vector are loaded and stored as such
@@ -31,20 +31,20 @@ constexpr bool kMasked = true;  // parts of a vector are loaded and stored as su
 constexpr bool kMasked = false;
 #endif
 
-// The first n of kLanes.
+// The first n of kVecLanes.
 HWY_INLINE ByteVec load_some(const uint8_t* p, int64_t n) {
   const Bytes d;
-  if (n >= kLanes) return hn::LoadU(d, p);
+  if (n >= kVecLanes) return hn::LoadU(d, p);
   if (kMasked) return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, p);
-  HWY_ALIGN uint8_t lanes[kLanes] = {};
+  HWY_ALIGN uint8_t lanes[kVecLanes] = {};
   for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
   return hn::Load(d, lanes);
 }
 HWY_INLINE void store_some(ByteVec v, uint8_t* p, int64_t n) {
   const Bytes d;
-  if (n >= kLanes) return hn::StoreU(v, d, p);
+  if (n >= kVecLanes) return hn::StoreU(v, d, p);
   if (kMasked) return hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, p);
-  HWY_ALIGN uint8_t lanes[kLanes];
+  HWY_ALIGN uint8_t lanes[kVecLanes];
   hn::Store(v, d, lanes);
   for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
 }
