@@ -22,11 +22,6 @@ bool is_depthwise(const ConvShape& s) {
   return s.groups > 1 && s.group_in() == 1 && s.group_out() == 1;
 }
 
-const ConvAttrs& conv_attrs(OpId op, const void* attrs) {
-  return op == OpId::kConv ? *static_cast<const ConvAttrs*>(attrs)
-                           : static_cast<const FusedConvAttrs*>(attrs)->conv;
-}
-
 // How the work is cut. Outputs are `rows` by `cols`: of a 1x1 kernel that reads every pixel, one
 // row.
 struct Cut {
@@ -285,10 +280,6 @@ struct Kept {
   size_t work;  // where scratch begins behind weights that are packed anew
 };
 
-ConvShape shape_of(const KernelQuery& q) {
-  return conv_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, conv_attrs(q.op, q.attrs));
-}
-
 // Lanes that would stand for no channel cost as much as the others.
 bool fills_blocks(const BlockedKernels& t, int64_t channels) {
   return 4 * channels >= 3 * round_up(channels, t.lanes);
@@ -349,7 +340,7 @@ bool blocked_conv_fits(const KernelQuery& q) {
     const bool residual = i == 5 && q.in[i].present();
     if (q.in[i].block != (residual ? y.block : 0)) return false;
   }
-  const ConvShape s = shape_of(q);
+  const ConvShape s = conv_shape(q);
   ConvShape stored = s;  // with all lanes
   if (x.block != 0) stored.ic = round_up(s.group_in(), t.lanes) * s.groups;
   if (!conv_supported(stored) || !conv_reach(s).whole() || s.n * s.oc * s.oh * s.ow == 0)
@@ -363,7 +354,7 @@ bool blocked_conv_fits(const KernelQuery& q) {
 Status plan_blocked_conv(const KernelQuery& q, KernelPlan* p) {
   Kept kept = {&tile_kernels(), &blocked_kernels(), q.threads, 0};
   const BlockedKernels& t = *kept.kernels;
-  const ConvShape s = shape_of(q);
+  const ConvShape s = conv_shape(q);
   if (is_depthwise(s)) {
     const size_t bytes = sizeof(float) * static_cast<size_t>(round_up(s.oc, t.lanes) * s.taps());
     p->packs[0] = {1, packed_layout(PackedKind::kBlockedTaps, t.lanes), bytes};
@@ -385,7 +376,7 @@ Status plan_blocked_conv(const KernelQuery& q, KernelPlan* p) {
 
 Status pack_blocked_conv(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
   const auto& kept = p.kept<Kept>();
-  pack_weights(*kept.tiles, *kept.kernels, shape_of(q), q.in[1].as<float>(),
+  pack_weights(*kept.tiles, *kept.kernels, conv_shape(q), q.in[1].as<float>(),
                static_cast<float*>(dst));
   return {};
 }

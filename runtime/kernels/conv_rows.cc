@@ -16,15 +16,6 @@
 namespace wick {
 namespace {
 
-const ConvAttrs& conv_attrs(OpId op, const void* attrs) {
-  return op == OpId::kConv ? *static_cast<const ConvAttrs*>(attrs)
-                           : static_cast<const FusedConvAttrs*>(attrs)->conv;
-}
-
-ConvShape shape_of(const KernelQuery& q) {
-  return conv_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, conv_attrs(q.op, q.attrs));
-}
-
 uint64_t floats_64(int64_t n) { return rounded(static_cast<uint64_t>(n) * sizeof(float)); }
 
 // Scratch of three spatial dims: the planes and the outputs of one depth.
@@ -33,12 +24,12 @@ int64_t results(const ConvShape& s) { return s.oc * s.oh * s.ow; }
 
 bool match(const KernelQuery& q) {
   if (q.in[0].dtype != DType::kF32 || q.in[0].rank() > 5) return false;
-  if (q.in[0].rank() < 5) return conv_supported(shape_of(q));
+  if (q.in[0].rank() < 5) return conv_supported(conv_shape(q));
   // A kernel may be far deeper than its input: no scratch out of proportion for it.
   const Shape &x = q.in[0].shape, &w = q.in[1].shape;
   const double channels = static_cast<double>(x[1]) * static_cast<double>(w[2]);
   return channels < 1e8 && channels * static_cast<double>(x[3]) * static_cast<double>(x[4]) < 1e8 &&
-         conv_supported(shape_of(q));
+         conv_supported(conv_shape(q));
 }
 
 // Offsets in scratch: of what conv() works in, of the planes gathered for a convolution in depth.
@@ -50,7 +41,7 @@ struct Rows {
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
-  const ConvPlan c = conv_plan(t, shape_of(q), q.threads);
+  const ConvPlan c = conv_plan(t, conv_shape(q), q.threads);
   const size_t weights = conv_packed_bytes(t, c);
   Rows rows{&t, q.threads, rounded(weights), 0};
   p->scratch_bytes = byte_count(rounded(weights) + conv_scratch_bytes(t, c, q.threads));
@@ -73,7 +64,8 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 
 Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
   const TileKernels& t = *p.kept<Rows>().kernels;
-  conv_pack(t, conv_plan(t, shape_of(q), q.threads), q.in[1].as<float>(), static_cast<float*>(dst));
+  conv_pack(t, conv_plan(t, conv_shape(q), q.threads), q.in[1].as<float>(),
+            static_cast<float*>(dst));
   return {};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/kernels/conv.h"
+#include "runtime/kernels/kernel.h"
 #include "runtime/kernels/transposed.h"
 #include "runtime/ops/attrs.h"
 
@@ -26,6 +27,12 @@ inline ConvShape conv_shape(const Shape& x, const Shape& w, const Shape& y, cons
   }
   if (spatial == 3) s.n = 1, s.ic *= w[2];
   return s;
+}
+
+// Of a call of Conv or FusedConv.
+inline ConvShape conv_shape(const KernelQuery& q) {
+  const ConvAttrs& a = q.op == OpId::kConv ? q.as<ConvAttrs>() : q.as<FusedConvAttrs>().conv;
+  return conv_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, a);
 }
 
 // What reads `read` by w[channels read, channels written of a group, kernel...].
