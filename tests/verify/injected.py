@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -147,12 +148,18 @@ def trials(touched, order, program, made, most):
             yield m, ["--against", "onnxruntime", "--no-passes"]
 
 
-def nodes_of(row):
+def nodes_of(program, row):
+    """The nodes of the repro, 0 where there is none or its command does not show the difference."""
     if not row.get("repro"):
         return 0
     with open(os.path.join(row["repro"], "README.md"), encoding="utf-8") as f:
-        count = re.search(r"The (?:(\d+) nodes show|node shows) it", f.read())
-    return int(count.group(1) or 1) if count else 0
+        text = f.read()
+    count = re.search(r"The (?:(\d+) nodes show|node shows) it", text)
+    command = re.search(r"^ {4}wick (.*)$", text, re.M)
+    if not count or not command:
+        return 0
+    done = subprocess.run([program, *shlex.split(command.group(1))], cwd=row["repro"], capture_output=True, check=False)
+    return int(count.group(1) or 1) if done.returncode == 3 else 0
 
 
 def look_at(args, patch, own_model, models):
@@ -184,7 +191,7 @@ def look_at(args, patch, own_model, models):
         first = next(r for r in doc["rows"] if r["verdict"] == "differs")
         row = {"result": "found", "model": model.name, "target": first["target"],
                "node": first["first"]["node"] if first["first"] else first["why"],
-               "op": first["first"]["op"] if first["first"] else "", "nodes": nodes_of(first)}
+               "op": first["first"]["op"] if first["first"] else "", "nodes": nodes_of(program, first)}
         break
     for path in glob.glob(program + "*"):
         if not os.path.isdir(path) and not path.endswith(".json"):

@@ -1,5 +1,7 @@
 #include "tools/lib/verify/cut_graph.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,13 +14,18 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-ir::Value type_of(const HostTensor& t, const ir::Value& like) {
+// A size that is another one in `other` is a symbol, the same one for the same two sizes.
+ir::Value type_of(const HostTensor& t, const ir::Value& like, const HostTensor* other,
+                  ir::Graph* graph) {
   ir::Value v;
   v.dtype = t.dtype();
   v.element = like.element;
   v.ranked = !is_container(t.dtype());
-  for (int64_t d : t.shape()) {
-    if (v.ranked) v.shape.push_back(SymDim(d));
+  for (int d = 0; v.ranked && d < t.shape().rank(); ++d) {
+    const int64_t n = t.shape()[d];
+    const bool free = other != nullptr && other->shape().rank() > d && other->shape()[d] != n;
+    v.shape.push_back(free ? graph->symbol(fmt::format("n{}_{}", n, other->shape()[d]), 0)
+                           : SymDim(n));
   }
   return v;
 }
@@ -26,7 +33,8 @@ ir::Value type_of(const HostTensor& t, const ir::Value& like) {
 }  // namespace
 
 CutGraph cut_graph(const ir::Graph& graph, const std::vector<NodeId>& nodes,
-                   const std::string& wanted, const ir::GivenValues& values) {
+                   const std::string& wanted, const ir::GivenValues& values,
+                   const ir::GivenValues* others) {
   CutGraph cut;
   std::map<ValueId, ValueId> have;
   std::set<NodeId> inside(nodes.begin(), nodes.end());
@@ -40,11 +48,23 @@ CutGraph cut_graph(const ir::Graph& graph, const std::vector<NodeId>& nodes,
     } else {
       const auto given = values.find(value.name);
       if (given == values.end()) throw Error("value '" + value.name + "' is not known");
-      have[v] = cut.graph.add_input(value.name, type_of(given->second, value));
+      const auto at = others != nullptr ? others->find(value.name) : values.end();
+      const HostTensor* other = others != nullptr && at != others->end() ? &at->second : nullptr;
+      have[v] = cut.graph.add_input(value.name, type_of(given->second, value, other, &cut.graph));
       cut.inputs.push_back(given->second);
     }
     return have[v];
   };
+  const auto leaves = [&](ValueId v) {
+    return v != ir::kNoValue && (graph.value(v).name == wanted || graph.is_output(v));
+  };
+  std::set<ValueId> used;
+  for (NodeId id : inside) {
+    for (ValueId v : graph.node(id).inputs) used.insert(v);
+  }
+  for (ValueId v : graph.inputs()) {  // in the graph's own order
+    if (used.count(v) != 0) read(v);
+  }
   for (NodeId id : inside) {  // in order: ids are
     const ir::Node& n = graph.node(id);
     std::vector<ValueId> in;
@@ -56,19 +76,50 @@ CutGraph cut_graph(const ir::Graph& graph, const std::vector<NodeId>& nodes,
     cut.graph.node(made).module = n.module;
     cut.graph.node(made).source = n.source;
     ++cut.nodes;
+    const bool last = std::none_of(n.outputs.begin(), n.outputs.end(),
+                                   [&](ValueId v) { return used.count(v) != 0 || leaves(v); });
     for (size_t k = 0; k < n.outputs.size(); ++k) {
       const ValueId v = n.outputs[k];
       have[v] = cut.graph.node(made).outputs[k];
-      const std::string& name = graph.value(v).name;
-      if (name == wanted || graph.is_output(v)) cut.graph.add_output(name, have[v]);
+      if (leaves(v) || (last && k == 0)) cut.graph.add_output(graph.value(v).name, have[v]);
     }
   }
   return cut;
 }
 
+namespace {
+
+using Nodes = std::vector<NodeId>;
+
+// The nodes without as many as can be left out, in halves, quarters ... and one by one (delta
+// debugging: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002).
+Nodes reduced(Nodes nodes, const std::function<bool(const Nodes&)>& shows) {
+  int trials = 300;
+  for (size_t chunk = (nodes.size() + 1) / 2; chunk > 0;) {
+    bool less = false;
+    for (size_t i = 0; i < nodes.size() && nodes.size() > chunk && trials > 0;) {
+      Nodes without = nodes;
+      const auto from = without.begin() + static_cast<std::ptrdiff_t>(i);
+      without.erase(from, from + static_cast<std::ptrdiff_t>(std::min(chunk, nodes.size() - i)));
+      --trials;
+      if (shows(without)) {
+        nodes = std::move(without);
+        less = true;
+      } else {
+        i += chunk;
+      }
+    }
+    if (chunk > 1 || !less) chunk /= 2;
+  }
+  return nodes;
+}
+
+}  // namespace
+
 CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
                       const ir::GivenValues& values, size_t most,
-                      const std::function<bool(const CutGraph&)>& differs) {
+                      const std::function<bool(const CutGraph&)>& differs,
+                      const ir::GivenValues* others) {
   NodeId last = -1;
   for (size_t i = 0; i < graph.node_count(); ++i) {
     const ir::Node& n = graph.node(static_cast<NodeId>(i));
@@ -80,27 +131,28 @@ CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
     if (last < 0 && o.name == wanted) last = graph.value(o.value).producer;
   }
   if (last < 0) return {};
-  const auto shows = [&](const std::vector<NodeId>& nodes, CutGraph* cut) {
+  const auto cut_of = [&](const Nodes& nodes) {
+    return cut_graph(graph, nodes, wanted, values, others);
+  };
+  const auto shows = [&](const Nodes& nodes) {
     try {
-      *cut = cut_graph(graph, nodes, wanted, values);
-      return differs(*cut);
+      return differs(cut_of(nodes));
     } catch (const Error&) {  // this part does not run alone
       return false;
     }
   };
   // Breadth first over sets of nodes that hang together: by one node more each time.
-  std::vector<std::vector<NodeId>> sets = {{last}};
-  std::set<std::vector<NodeId>> seen = {{last}};
-  CutGraph cut;
-  constexpr size_t kMostSets = 200;
+  std::vector<Nodes> sets = {{last}};
+  std::set<Nodes> seen = {{last}};
+  constexpr size_t kMostSets = 200, kFew = 3;
   for (size_t size = 1; size <= most; ++size) {
-    std::vector<std::vector<NodeId>> larger;
+    std::vector<Nodes> larger;
     for (const auto& nodes : sets) {
-      if (shows(nodes, &cut)) return cut;
+      if (shows(nodes)) return cut_of(size <= kFew ? nodes : reduced(nodes, shows));
       for (NodeId id : nodes) {
         for (ValueId v : graph.node(id).inputs) {
           if (v == ir::kNoValue || graph.value(v).origin != ir::ValueOrigin::kNode) continue;
-          std::vector<NodeId> more = nodes;
+          Nodes more = nodes;
           const NodeId maker = graph.value(v).producer;
           if (std::find(more.begin(), more.end(), maker) != more.end()) continue;
           more.push_back(maker);
@@ -112,7 +164,7 @@ CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
     sets = std::move(larger);
   }
   std::set<NodeId> all;
-  std::vector<NodeId> open = {last};
+  Nodes open = {last};
   while (!open.empty()) {
     const NodeId id = open.back();
     open.pop_back();
@@ -122,7 +174,14 @@ CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
         open.push_back(graph.value(v).producer);
     }
   }
-  return shows({all.begin(), all.end()}, &cut) ? cut : CutGraph{};
+  Nodes made_of(all.begin(), all.end()), whole;
+  for (size_t i = 0; i < graph.node_count(); ++i) {
+    if (!graph.node(static_cast<NodeId>(i)).removed()) whole.push_back(static_cast<NodeId>(i));
+  }
+  for (const Nodes& nodes : {made_of, whole}) {  // memory is shared with what comes behind
+    if (shows(nodes)) return cut_of(reduced(nodes, shows));
+  }
+  return {};
 }
 
 }  // namespace wick::tool

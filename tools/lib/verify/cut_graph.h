@@ -16,16 +16,19 @@ struct CutGraph {
 };
 
 // `nodes` of the graph and what they read: constants stay constants, any other value is an input
-// with the value given, and sizes are those of the values. Outputs: `wanted`, and
-// outputs of the graph. Throws Error where a value is not given.
+// with the value given, and sizes are those of the values, symbols where `others` has another size.
+// Outputs: `wanted`, outputs of the graph, and the first of a node that none of them reads. Throws
+// Error where a value is not given.
 CutGraph cut_graph(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                   const std::string& wanted, const ir::GivenValues& values);
+                   const std::string& wanted, const ir::GivenValues& values,
+                   const ir::GivenValues* others = nullptr);
 
 // The fewest nodes behind each other, up to `most`, that end with the maker of `wanted` and that
-// `differs` still says yes to; else everything that `wanted` is made of, if that does; else nothing
-// (no nodes).
+// `differs` still says yes to; else everything that `wanted` is made of, or all nodes, if that
+// does; else nothing (no nodes). More than three are made fewer where some can be left out.
 CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
                       const ir::GivenValues& values, size_t most,
-                      const std::function<bool(const CutGraph&)>& differs);
+                      const std::function<bool(const CutGraph&)>& differs,
+                      const ir::GivenValues* others = nullptr);
 
 }  // namespace wick::tool

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <limits>
 
-#include "exporter/onnx/onnx.h"
 #include "tools/lib/difference.h"
 #include "tools/lib/program_graph.h"
 
@@ -42,6 +41,11 @@ MadeFile open_made(const std::string& path, bool lower_qdq) {
     f.graph = import_onnx(path, {.lower_qdq = lower_qdq});
   }
   return f;
+}
+
+ir::Graph written_again(const ir::Graph& graph, bool wick, QuantizedForm form, bool lower_qdq) {
+  if (wick) return program_graph(Model::from_graph(graph, false).program());
+  return import_onnx_bytes(onnx_bytes(graph, form), "", {.lower_qdq = lower_qdq});
 }
 
 std::string other_outputs(const ir::Graph& model, const ir::Graph& file) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "exporter/onnx/onnx.h"
 #include "tools/lib/verify/verify.h"
 
 namespace wick::tool {
@@ -15,6 +16,10 @@ struct MadeFile {
   NumericsClass numerics = NumericsClass::kExact;  // as the file states it
 };
 MadeFile open_made(const std::string& path, bool lower_qdq);
+
+// What is read of the graph once it is written, as a program or as ONNX. Throws Error where there
+// is no such form.
+ir::Graph written_again(const ir::Graph& graph, bool wick, QuantizedForm form, bool lower_qdq);
 
 // Why the file's outputs cannot be the model's: another number, or the same names in another order.
 // "": they can.

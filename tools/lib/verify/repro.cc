@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-#include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
 #include "tools/lib/arrays.h"
 #include "tools/lib/text.h"
@@ -14,6 +13,12 @@ namespace wick::tool {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::vector<std::string> input_names(const ir::Graph& g) {
+  std::vector<std::string> names;
+  for (ir::ValueId v : g.inputs()) names.push_back(g.value(v).name);
+  return names;
+}
 
 }  // namespace
 
@@ -29,13 +34,13 @@ std::string repro_folder(const std::string& folder, const VerifyRow& row) {
 }
 
 void finish_repro(const std::string& made, const VerifyRow& row, const std::string& model,
-                  const std::vector<std::string>& input_names, Span<const HostTensor> inputs,
+                  const std::vector<std::string>& names, Span<const HostTensor> inputs,
                   size_t nodes, const std::string& more) {
   std::string command = "wick verify " + model;
-  const std::vector<std::string> files = file_names(input_names);
+  const std::vector<std::string> files = file_names(names);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const fs::path file = write_value((fs::path(made) / files[i]).string(), inputs[i]);
-    command += " --input " + shell_quote(input_names[i] + "=" + file.filename().string());
+    command += " --input " + shell_quote(names[i] + "=" + file.filename().string());
   }
   write_text(
       (fs::path(made) / "README.md").string(),
@@ -62,9 +67,26 @@ std::string write_repro(const std::string& folder, const VerifyRow& row, const C
     model = "model.wick";
     write_program(cut.graph, (fs::path(made) / model).string());
   }
-  std::vector<std::string> names;
-  for (ir::ValueId v : cut.graph.inputs()) names.push_back(cut.graph.value(v).name);
-  finish_repro(made, row, model, names, cut.inputs, cut.nodes, more);
+  finish_repro(made, row, model, input_names(cut.graph), cut.inputs, cut.nodes, more);
+  return made;
+}
+
+std::string write_written_repro(const std::string& folder, const VerifyRow& row,
+                                const CutGraph& cut, bool wick, QuantizedForm form) {
+  const std::string made = repro_folder(folder, row);
+  const auto write = [&](const std::string& name, bool program) {
+    const std::string path = (fs::path(made) / name).string();
+    if (program) {
+      write_program(cut.graph, path);
+    } else {
+      export_onnx(cut.graph, path, {.quantized = form});
+    }
+    return name;
+  };
+  // The model in the other format, which has no part in it.
+  const std::string model = write(wick ? "model.onnx" : "model.wick", !wick);
+  const std::string file = write(wick ? "made.wick" : "made.onnx", wick);
+  finish_repro(made, row, model + " " + file, input_names(cut.graph), cut.inputs, cut.nodes, "");
   return made;
 }
 

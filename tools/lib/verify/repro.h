@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "exporter/onnx/onnx.h"
 #include "tools/lib/verify/cut_graph.h"
 #include "tools/lib/verify/verify.h"
 
@@ -12,10 +13,14 @@ namespace wick::tool {
 // input, README.md. Gives the folder. A cut of no nodes gives a README alone, which says so.
 std::string write_repro(const std::string& folder, const VerifyRow& row, const CutGraph& cut,
                         const std::string& more);
+// The same of nodes that their file, a program or ONNX, says otherwise: FOLDER/<target> has the
+// model in the other format and the file.
+std::string write_written_repro(const std::string& folder, const VerifyRow& row,
+                                const CutGraph& cut, bool wick, QuantizedForm form);
 // The same around a model that somebody has written to `model` in repro_folder().
 std::string repro_folder(const std::string& folder, const VerifyRow& row);
 void finish_repro(const std::string& made, const VerifyRow& row, const std::string& model,
-                  const std::vector<std::string>& input_names, Span<const HostTensor> inputs,
+                  const std::vector<std::string>& names, Span<const HostTensor> inputs,
                   size_t nodes, const std::string& more);
 
 }  // namespace wick::tool

@@ -31,7 +31,8 @@ using ir::GivenValues;
 using ir::Promise;
 using Verdict = VerifyRow::Verdict;
 
-constexpr size_t kMostReproNodes = 8;  // fused patterns have that many; the fewest are taken
+constexpr size_t kMostReproNodes = 8;    // fused patterns have that many; the fewest are taken
+constexpr size_t kMostWrittenNodes = 4;  // a writer takes nodes one by one; each trial is a file
 
 Promise promise_of(NumericsClass c) { return ir::promise_of(static_cast<ir::Numerics>(c)); }
 
@@ -182,6 +183,17 @@ class Verifier {
   void lowering(const VerifySample& s) {
     VerifyRow r = row("integer ops", "within a step", &s);
     compare(*model_.unlowered, s.inputs, s.truth, Promise::kReassociates, &r, Side::kMadeIsTruth);
+    if (r.first) {
+      make_repro(&r, *model_.unlowered, s.inputs, ir::named_values(*model_.unlowered, s.inputs), "",
+                 [&](const CutGraph& cut) {
+                   ir::Graph lowered = cut.graph;
+                   ir::lower_qdq(lowered);
+                   VerifyRow found;
+                   compare(cut.graph, cut.inputs, ir::named_values(lowered, cut.inputs),
+                           Promise::kReassociates, &found, Side::kMadeIsTruth);
+                   return found.first.has_value();
+                 });
+    }
     add(std::move(r));
   }
 
@@ -288,9 +300,12 @@ class Verifier {
       std::vector<const VerifySample*> order;
       for (const VerifySample& s : samples_) order.push_back(&s);
       for (auto s = samples_.rbegin(); s != samples_.rend(); ++s) order.push_back(&*s);
+      const VerifySample* before = order[0];
       for (const VerifySample* s : order) {
-        if (fresh.count(s->sizes) != 0 && row.verdict == Verdict::kEqual)
-          again(&runner, *s, *fresh[s->sizes], &row);
+        if (fresh.count(s->sizes) == 0 || row.verdict != Verdict::kEqual) continue;
+        again(&runner, *s, *fresh[s->sizes], &row);
+        if (row.first && !row.first->value.empty()) repro_of_session(t.run, *before, *s, &row);
+        before = s;
       }
       add(std::move(row));
     }
@@ -316,6 +331,32 @@ class Verifier {
       row->sizes = s.sizes;
       set_first(row, optimized_, optimized_.outputs()[i].value, truth, out[i], d, 0);
     }
+  }
+
+  // The nodes that answer otherwise in a session that has run at the sizes before.
+  void repro_of_session(const RunnerOptions& run, const VerifySample& before, const VerifySample& s,
+                        VerifyRow* r) {
+    if (o_.repro.empty() || has_repro(r)) return;
+    const GivenValues now = all_values(optimized_, s.inputs),
+                      then = all_values(optimized_, before.inputs);
+    const auto differs = [&](const CutGraph& cut) {
+      const Model model = Model::from_graph(cut.graph, false);
+      Runner used(model, run), fresh(model, run);
+      std::vector<HostTensor> first;
+      for (ir::ValueId v : cut.graph.inputs()) first.push_back(then.at(cut.graph.value(v).name));
+      used.run(first);
+      const std::vector<HostTensor> want = fresh.run(cut.inputs), got = used.run(cut.inputs);
+      return !std::equal(want.begin(), want.end(), got.begin(), got.end(), same_bits);
+    };
+    CutGraph cut = smallest_cut(optimized_, r->first->value, now, kMostReproNodes, differs, &then);
+    cut.inputs.clear();  // wick verify makes up several sizes, and runs them in one session
+    r->repro = write_repro(o_.repro, *r, cut, "");
+  }
+  // The inputs', too.
+  static GivenValues all_values(const ir::Graph& g, Span<const HostTensor> inputs) {
+    GivenValues values = ir::named_values(g, inputs);
+    for (size_t i = 0; i < inputs.size(); ++i) values[g.value(g.inputs()[i]).name] = inputs[i];
+    return values;
   }
 
   void session(const ir::Graph& g, const VerifySample& s, const RunnerOptions& run,
@@ -438,7 +479,7 @@ class Verifier {
       const ir::Apart d = ir::apart(want, got, Promise::kBits, 0);
       if (d.differs && !r.first) set_first(&r, g, g.outputs()[i].value, want, got, d, 0);
     }
-    if (r.first && !r.first->value.empty()) {
+    if (r.first && !r.first->value.empty() && !repro_of_writer(f.wick, s, promise, &r)) {
       make_repro(&r, g, s.inputs, *truth, "", [&](const CutGraph& cut) {
         ir::Graph part = cut.graph;
         ir::name_values(part, "%");
@@ -530,17 +571,48 @@ class Verifier {
 
   // `values`: of the graph's nodes.
   void make_repro(VerifyRow* r, const ir::Graph& g, Span<const HostTensor> inputs,
-                  GivenValues values, const std::string& more,
+                  const GivenValues& values, const std::string& more,
                   const std::function<bool(const CutGraph&)>& differs) {
-    if (o_.repro.empty()) return;
+    if (o_.repro.empty() || has_repro(r)) return;
+    r->repro =
+        write_repro(o_.repro, *r, cut_at(*r, g, inputs, values, kMostReproNodes, differs), more);
+  }
+  bool has_repro(VerifyRow* r) const {
     for (const VerifyRow& other : report_.rows) {  // one difference, seen by several targets
       if (other.repro.empty() || other.first->node != r->first->node) continue;
       r->repro = other.repro;
-      return;
+      return true;
     }
+    return false;
+  }
+  static CutGraph cut_at(const VerifyRow& r, const ir::Graph& g, Span<const HostTensor> inputs,
+                         GivenValues values, size_t most,
+                         const std::function<bool(const CutGraph&)>& differs) {
     for (size_t i = 0; i < inputs.size(); ++i) values[g.value(g.inputs()[i]).name] = inputs[i];
-    const CutGraph cut = smallest_cut(g, r->first->value, values, kMostReproNodes, differs);
-    r->repro = write_repro(o_.repro, *r, cut, more);
+    return smallest_cut(g, r.first->value, values, most, differs);
+  }
+
+  // The model's own nodes, where they alone become other ones by being written and read again: the
+  // file is then Wick's fault. False: it is not shown so, a pass or another writer made the file.
+  bool repro_of_writer(bool wick, const VerifySample& s, Promise promise, VerifyRow* r) {
+    if (o_.repro.empty()) return false;
+    if (has_repro(r)) return true;
+    for (QuantizedForm form : {QuantizedForm::kOperators, QuantizedForm::kQdq}) {
+      const CutGraph cut =
+          cut_at(*r, root_, s.inputs, s.truth, kMostWrittenNodes, [&](const CutGraph& part) {
+            ir::Graph made = written_again(part.graph, wick, form, o_.lower_qdq);
+            take_names(&made, part.graph);
+            ir::name_values(made, "%made.");
+            VerifyRow found;
+            compare(made, part.inputs, ir::named_values(part.graph, part.inputs), promise, &found,
+                    Side::kGivenIsTruth);
+            return found.first.has_value();
+          });
+      if (cut.nodes == 0) continue;
+      r->repro = write_written_repro(o_.repro, *r, cut, wick, form);
+      return true;
+    }
+    return false;
   }
 
   const Verified& model_;
