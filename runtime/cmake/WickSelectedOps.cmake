@@ -1,7 +1,8 @@
-# wick_selected_ops(TARGET MODEL.wick... [OP[:simd|:narrow|:reference]...])
+# wick_selected_ops(TARGET MODEL.wick... [OP[:simd|:blocked|:narrow|:reference]...])
 #
 # Links TARGET, statically, with the kernels of these models and ops only. Each op by its name in
 # runtime/ops/ops.def; ":simd" leaves the plain loops of other dtypes out, ":reference" takes only them;
+# ":blocked", beside ":simd", has the kernels of values in blocks of channels;
 # FusedElementwise:arithmetic is for chains of Add, Sub, Mul and Div alone.
 # A model that needs more fails when it is opened, with the op's name. With models, the ops are found at
 # build time by wick_select_ops, a program of this package; where that cannot run (a cross build), list
@@ -36,7 +37,7 @@ function(wick_selected_ops target)
       list(APPEND models ${arg})
       continue()
     endif()
-    if(NOT arg MATCHES "^([A-Za-z0-9]+)(:simd|:narrow|:arithmetic|:reference)?$"
+    if(NOT arg MATCHES "^([A-Za-z0-9]+)(:simd|:blocked|:narrow|:arithmetic|:reference)?$"
         OR (arg MATCHES ":arithmetic$" AND NOT arg STREQUAL "FusedElementwise:arithmetic"))
       message(FATAL_ERROR "wick_selected_ops(${target}): ${arg} is neither a .wick file nor an op")
     endif()
@@ -47,6 +48,8 @@ function(wick_selected_ops target)
     endif()
     if(set STREQUAL ":simd")
       set(name kSimd)
+    elseif(set STREQUAL ":blocked")
+      set(name kBlocked)
     elseif(set STREQUAL ":narrow")
       set(name kNarrow)
     elseif(set STREQUAL ":arithmetic")

@@ -9,6 +9,7 @@
 #error "define WICK_SELECTED_OPS(X) first: see the top of this file"
 #endif
 
+#include "runtime/kernels/blocked_rows.h"
 #include "runtime/kernels/chain_rows.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
@@ -28,6 +29,7 @@ namespace {
 constexpr unsigned kSimd = 1, kReference = 2, kAny = kSimd | kReference;
 constexpr unsigned kNarrow = 4;      // rows of half_kernels.h
 constexpr unsigned kArithmetic = 8;  // of FusedElementwise: chain_rows.h
+constexpr unsigned kBlocked = 16;    // beside kSimd: blocked_rows.h
 
 struct Choice {
   OpId op;
@@ -88,6 +90,14 @@ constexpr KernelEntry kAllReference[] = {
   {OpId::k##Name, has(OpId::k##Name, kNarrow) ? &kHalfRows_##Name : nullptr},
 constexpr KernelEntry kAllNarrow[] = {WICK_HALF_OPS(WICK_NARROW_ENTRY)};
 #undef WICK_NARROW_ENTRY
+#if WICK_BLOCKS
+#define WICK_BLOCKED_ENTRY(Name) \
+  {OpId::k##Name, has(OpId::k##Name, kBlocked) ? &kBlockedRows_##Name : nullptr},
+constexpr KernelEntry kAllBlocked[] = {WICK_BLOCKED_OPS(WICK_BLOCKED_ENTRY)};
+#undef WICK_BLOCKED_ENTRY
+#else
+constexpr KernelEntry kAllBlocked[] = {{}};
+#endif
 constexpr KernelEntry kAllArithmetic[] = {
     {OpId::kFusedElementwise,
      has(OpId::kFusedElementwise, kArithmetic) ? &kArithmeticRows_FusedElementwise : nullptr}};
@@ -95,21 +105,24 @@ constexpr KernelEntry kAllArithmetic[] = {
 #undef WICK_ENTRY_kControl
 constexpr Rule<int64_t> kRules[] = {
 #define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
-  has(OpId::k##Name, kAny | kNarrow | kArithmetic) ? &rules::rule<int64_t> : nullptr,
+  has(OpId::k##Name, kAny | kBlocked | kNarrow | kArithmetic) ? &rules::rule<int64_t> : nullptr,
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };
 #undef WICK_ENTRY_kInfer
 
 constexpr auto kSimdEntries = selected_of<count_of(kAllSimd)>(kAllSimd);
+constexpr auto kBlockedEntries = selected_of<count_of(kAllBlocked)>(kAllBlocked);
 constexpr auto kNarrowEntries = selected_of<count_of(kAllNarrow)>(kAllNarrow);
 constexpr auto kArithmeticEntries = selected_of<count_of(kAllArithmetic)>(kAllArithmetic);
 constexpr auto kReferenceEntries = selected_of<count_of(kAllReference)>(kAllReference);
 constexpr KernelSet kSimdSet = {"selected", kSimdEntries.span(), true};
+constexpr KernelSet kBlockedSet = {"selected-blocked", kBlockedEntries.span(), true};
 constexpr KernelSet kNarrowSet = {"selected-narrow", kNarrowEntries.span(), true};
 constexpr KernelSet kArithmeticSet = {"selected-arithmetic", kArithmeticEntries.span(), true};
 constexpr KernelSet kReferenceSet = {"selected-reference", kReferenceEntries.span(), true};
-constexpr const KernelSet* kSets[] = {&kSimdSet, &kNarrowSet, &kArithmeticSet, &kReferenceSet};
+constexpr const KernelSet* kSets[] = {&kSimdSet, &kBlockedSet, &kNarrowSet, &kArithmeticSet,
+                                      &kReferenceSet};
 
 }  // namespace
 }  // namespace selected_ops

@@ -1,4 +1,4 @@
-// wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:narrow|:reference]...]
+// wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:blocked|:narrow|:reference]...]
 // [FusedElementwise:arithmetic] [-o FILE.cc]: the kernels that running these models takes, printed
 // as a list, or written as the source file that links no others.
 #include <cstdio>
@@ -49,18 +49,19 @@ int run(int argc, char** argv) {
       return 1;
     }
     if (!g_selection.add(argv[i])) {
-      fprintf(stderr,
-              "wick_select_ops: %s is neither a .wick file nor an op, OP:simd, OP:narrow, "
-              "OP:reference or FusedElementwise:arithmetic "
-              "(wick ops lists them)\n",
-              argv[i]);
+      fprintf(
+          stderr,
+          "wick_select_ops: %s is neither a .wick file nor an op, OP:simd, OP:blocked, OP:narrow, "
+          "OP:reference or FusedElementwise:arithmetic "
+          "(wick ops lists them)\n",
+          argv[i]);
       return 1;
     }
   }
   if (given == 0) {
     fprintf(stderr,
             "usage: wick_select_ops [--ops LIBRARY.so]... MODEL.wick... "
-            "[OP[:simd|:narrow|:reference]...] "
+            "[OP[:simd|:blocked|:narrow|:reference]...] "
             "[-o FILE.cc]\n");
     return 2;
   }

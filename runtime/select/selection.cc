@@ -4,6 +4,7 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/core/array.h"
+#include "runtime/kernels/blocked_rows.h"
 #include "runtime/kernels/chain_rows.h"
 #include "runtime/kernels/half_kernels.h"
 
@@ -54,6 +55,18 @@ Status try_sizes(const Program& program, const EntryDef& entry, int64_t extent,
   return Session::create(program, options).status();
 }
 
+// Of fewer, blocks of channels win less than their code costs.
+constexpr int kManyConvolutions = 4;
+
+int convolutions(const EntryDef& entry) {
+  int n = 0;
+  for (const RegionDef& region : entry.regions) {
+    for (const NodeDef& node : region.nodes)
+      n += node.op == OpId::kConv || node.op == OpId::kFusedConv ? 1 : 0;
+  }
+  return n;
+}
+
 }  // namespace
 
 void OpSelection::add(OpId op, Sets sets) {
@@ -76,6 +89,14 @@ Status OpSelection::add(const Program& program, Span<const DimBinding> dims) {
         if (region_count(node.op) == 0 && of(node.op) == kNone) add(node.op, kAny);
       }
     }
+    if (convolutions(entry) < kManyConvolutions) continue;
+    for (const OpId op : {
+#define WICK_BLOCKED_OP(Name) OpId::k##Name,
+             WICK_BLOCKED_OPS(WICK_BLOCKED_OP)
+#undef WICK_BLOCKED_OP
+         }) {
+      if ((of(op) & kSimd) != 0) add(op, kBlocked);
+    }
   }
   return {};
 }
@@ -89,6 +110,7 @@ bool OpSelection::add(const char* text) {
   name[n] = '\0';
   const Sets sets = colon == nullptr                    ? kAny
                     : strcmp(colon, ":simd") == 0       ? kSimd
+                    : strcmp(colon, ":blocked") == 0    ? kBlocked
                     : strcmp(colon, ":narrow") == 0     ? kNarrow
                     : strcmp(colon, ":reference") == 0  ? kReference
                     : strcmp(colon, ":arithmetic") == 0 ? kArithmetic
@@ -108,8 +130,9 @@ bool OpSelection::write_source(const char* path) const {
   for (const OpInfo& op : all_ops()) {
     const Sets s = of(op.id);
     if (s == kNone) continue;
-    fprintf(f, " \\\n  X(%s, 0%s%s%s)", op.name, kAnyNames[s & kAny],
-            (s & kNarrow) != 0 ? " | kNarrow" : "", (s & kArithmetic) != 0 ? " | kArithmetic" : "");
+    fprintf(f, " \\\n  X(%s, 0%s%s%s%s)", op.name, kAnyNames[s & kAny],
+            (s & kBlocked) != 0 ? " | kBlocked" : "", (s & kNarrow) != 0 ? " | kNarrow" : "",
+            (s & kArithmetic) != 0 ? " | kArithmetic" : "");
   }
   fprintf(f, "\n#include \"runtime/kernels/selected_ops.h\"\n");
   const bool ok = ferror(f) == 0;

@@ -17,15 +17,18 @@ class OpSelection {
     kReference = 2,
     kAny = 3,
     kNarrow = 4,
-    kArithmetic = 8
+    kArithmetic = 8,
+    kBlocked = 16
   };
 
   void add(OpId op, Sets sets);
-  // "OP", "OP:simd", "OP:narrow", "OP:reference" or "FusedElementwise:arithmetic"; false: it is
-  // none.
+  // "OP", "OP:simd", "OP:blocked", "OP:narrow", "OP:reference" or "FusedElementwise:arithmetic";
+  // false: it is none.
   bool add(const char* text);
   // Opens every entry for a few sizes of its symbolic dimensions and sees which rows serve each
-  // step. `dims`: sizes that are tried besides. The status is of an entry that opens at no size.
+  // step. Rows of values in blocks of channels (kernels/blocked_rows.h) come along where more than
+  // a few convolutions have them. `dims`: sizes that are tried besides. The status is of an entry
+  // that opens at no size.
   Status add(const Program& program, Span<const DimBinding> dims = {});
 
   Sets of(OpId op) const { return chosen_[static_cast<size_t>(op)]; }
@@ -41,6 +44,7 @@ class OpSelection {
       } kChoices[] = {{kAny, kAny, ""},
                       {kSimd, kAny, ":simd"},
                       {kReference, kAny, ":reference"},
+                      {kBlocked, kBlocked, ":blocked"},
                       {kNarrow, kNarrow, ":narrow"},
                       {kArithmetic, kArithmetic, ":arithmetic"}};
       for (const auto& c : kChoices) {

@@ -1,0 +1,109 @@
+// Which kernels a model takes, and a program that has those alone: values between many convolutions
+// lie in blocks of channels there as everywhere, with the same bits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "graph/interpreter/interpreter.h"
+#include "runtime/exec/session.h"
+#include "runtime/select/selection.h"
+#include "wick/compile.h"
+
+#define WICK_SELECTED_OPS(X) \
+  X(Conv, kSimd | kBlocked)  \
+  X(MaxPool, kSimd | kBlocked)
+
+#include "runtime/kernels/selected_ops.h"
+
+namespace wick {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Not;
+
+HostTensor floats(const Shape& shape) {
+  HostTensor t(DType::kF32, shape);
+  for (int64_t i = 0; i < t.numel(); ++i)
+    t.as<float>()[i] = static_cast<float>((i * 2654435761u) % 2001) / 1000 - 1;
+  return t;
+}
+
+ir::Graph chain(int convolutions) {
+  ir::Graph g;
+  SymShape shape = to_symbolic(Shape{1, 16, 12, 13});
+  shape[0] = g.symbol("n");
+  ir::ValueId x = g.add_input("x", DType::kF32, shape);
+  for (int i = 0; i < convolutions; ++i) {
+    ConvAttrs conv;
+    conv.strides = conv.dilations = {1, 1};
+    conv.pads = {1, 1, 1, 1};
+    const std::string name = "w" + std::to_string(i);
+    x = g.emit(OpId::kConv, conv, {x, g.add_constant(floats({16, 16, 3, 3}), name, true)});
+    if (i != 1) continue;
+    PoolAttrs pool;
+    pool.kernel_shape = {2, 2};
+    pool.dilations = {1, 1};
+    pool.pads = {0, 0, 0, 0};
+    pool.strides = {2, 2};
+    x = g.emit(OpId::kMaxPool, pool, {x});
+  }
+  g.add_output("y", x);
+  return g;
+}
+
+std::vector<std::string> choices(int convolutions) {
+  const auto bytes = program_bytes(chain(convolutions));
+  auto program = Program::load(bytes);
+  EXPECT_TRUE(program.ok()) << program.status().message();
+  auto selection = std::make_unique<OpSelection>();
+  const Status s = selection->add(**program);
+  EXPECT_TRUE(s.ok()) << s.message();
+  std::vector<std::string> list;
+  selection->each([&](const char* text) { list.emplace_back(text); });
+  return list;
+}
+
+class Counter final : public TraceHook {
+ public:
+  void on_op(const TraceEvent& event) override { blocked += event.out[0].block != 0 ? 1 : 0; }
+  int blocked = 0;
+};
+
+TEST(Select, ManyConvolutionsTakeTheKernelsOfBlocks) {
+  EXPECT_THAT(choices(4),
+              AllOf(Contains("Conv:simd"), Contains("Conv:blocked"), Contains("MaxPool:blocked")));
+  EXPECT_THAT(choices(3), AllOf(Contains("Conv:simd"), Not(Contains("Conv:blocked"))));
+}
+
+TEST(Select, AProgramOfThemRunsOnBlocks) {
+  const ir::Graph g = chain(5);
+  const auto bytes = program_bytes(g);
+  auto program = Program::load(bytes);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const HostTensor x = floats({2, 16, 12, 13});
+  const auto run = [&](Span<const KernelSet* const> kernels, Counter* counter) {
+    SessionOptions options;
+    options.threads = 1;
+    options.kernels = kernels;
+    options.trace = counter;
+    auto session = Session::create(**program, options);
+    EXPECT_TRUE(session.ok()) << session.status().message();
+    const TensorView in = x.view();
+    TensorView out;
+    const Status s = (*session)->run({&in, 1}, {&out, 1});
+    EXPECT_TRUE(s.ok()) << s.message();
+    return HostTensor(out.dtype, out.shape, out.data, out.nbytes());
+  };
+  static const KernelSet* const kPlain[] = {&kReferenceKernels};
+  Counter selected, plain;
+  const HostTensor got = run({}, &selected), want = run(kPlain, &plain);
+  EXPECT_EQ(plain.blocked, 0);
+  EXPECT_GE(selected.blocked, blocked_kernels().lanes != 0 ? 4 : 0);
+  ASSERT_EQ(got.nbytes(), want.nbytes());
+  EXPECT_EQ(memcmp(got.data(), want.data(), got.nbytes()), 0);
+}
+
+}  // namespace
+}  // namespace wick
