@@ -71,6 +71,45 @@ TEST(Verify, TheFirstNodeOfAnotherModelIsNamedWithItsElement) {
                     ContainsRegex("tests=\"[0-9]+\" failures=\"6\"")));
 }
 
+// Convolutions whose channels fill no whole block of a vector's lanes, with a residual between
+// them.
+ir::Graph convolutions(float change = 0) {
+  const auto weights = [](const Shape& shape, float plus) {
+    HostTensor t(DType::kF32, shape);
+    for (int64_t i = 0; i < t.numel(); ++i)
+      t.as<float>()[i] = static_cast<float>(i * 7 % 23) / 23 - 0.5f + plus;
+    return t;
+  };
+  ir::Graph g;
+  SymShape shape = to_symbolic(Shape{1, 3, 9, 8});
+  shape[0] = g.symbol("batch");
+  ConvAttrs conv;
+  conv.strides = conv.dilations = {1, 1};
+  conv.pads = {1, 1, 1, 1};
+  ir::ValueId x = g.add_input("x", DType::kF32, shape);
+  x = g.emit(OpId::kConv, conv, {x, g.add_constant(weights({22, 3, 3, 3}, 0), "w1", true)}, "one");
+  ir::ValueId y = g.emit(OpId::kSigmoid, {x}, "gate");
+  y = g.emit(OpId::kConv, conv, {y, g.add_constant(weights({22, 22, 3, 3}, 0), "w2", true)}, "two");
+  y = g.emit(OpId::kMul, {y, x}, "gated");
+  y = g.emit(OpId::kConv, conv, {y, g.add_constant(weights({5, 22, 3, 3}, change), "w3", true)},
+             "three");
+  g.add_output("y", y);
+  return g;
+}
+
+TEST(Verify, ValuesInBlocksOfChannelsAreReadAsTheyLie) {
+  const std::string a = scratch() + "/blocks_a.onnx", b = scratch() + "/blocks_b.onnx";
+  export_onnx(convolutions(), a);
+  export_onnx(convolutions(0.01f), b);
+  const Ran same = wick({"verify", a, "--json"});
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+  EXPECT_THAT(rows(parse_json(same.out), "equal"), Contains("cpu threads=1 [batch=3]"));
+  EXPECT_EQ(wick({"compare", a, a}).code, 0);
+  const Ran other = wick({"compare", a, b});
+  EXPECT_EQ(other.code, 3) << other.err;
+  EXPECT_THAT(other.out, ContainsRegex("first node that differs: [A-Za-z]*Conv .*three"));
+}
+
 // Its names are others, its outputs are others, it takes none of the samples, its class promises
 // nothing: each was equal.
 TEST(Verify, AnotherModelIsNoFileOfIt) {

@@ -9,6 +9,7 @@
 
 #include "exporter/onnx/onnx.h"
 #include "graph/interpreter/interpreter.h"
+#include "runtime/core/plain_copy.h"
 #include "tools/lib/difference.h"
 #include "tools/lib/oracle.h"
 #include "tools/lib/scratch_folder.h"
@@ -39,13 +40,18 @@ std::string step_text(const NodeTrace::Step& step, int number) {
 
 }  // namespace
 
+HostTensor copy_of(const TensorView& v) {
+  if (v.block == 0) return HostTensor(v.dtype, v.shape, v.data, v.nbytes());
+  HostTensor t(v.dtype, v.shape);
+  copy_plain(v, t.data());
+  return t;
+}
+
 void NodeTrace::on_op(const TraceEvent& event) {
   if (std::strcmp(event.backend, "cpu") != 0) return;
   Step step{event.op, event.node, {}};
-  for (const TensorView& v : event.out) {
-    step.outputs.push_back(v.present() ? HostTensor(v.dtype, v.shape, v.data, v.nbytes())
-                                       : HostTensor());
-  }
+  for (const TensorView& v : event.out)
+    step.outputs.push_back(v.present() ? copy_of(v) : HostTensor());
   steps_.push_back(std::move(step));
 }
 

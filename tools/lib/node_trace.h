@@ -25,6 +25,9 @@ class NodeTrace final : public TraceHook {
   std::vector<Step> steps_;
 };
 
+// A copy of what a step read or made, in the tensor's own order wherever its channels lie.
+HostTensor copy_of(const TensorView& v);
+
 // The first step of `a` whose values differ by more than `tolerance` (of the largest magnitude in
 // b; 0: by a bit) from those of b's step of the same name (a name that comes twice: in
 // order; nodes without one: by op, in order); "" when there is none.

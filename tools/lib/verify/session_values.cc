@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
+#include "tools/lib/node_trace.h"
+
 namespace wick::tool {
 namespace {
-
-HostTensor copy(const TensorView& v) { return HostTensor(v.dtype, v.shape, v.data, v.nbytes()); }
 
 bool overlap(const TensorView& a, const TensorView& b) {
   const auto* p = static_cast<const char*>(a.data);
@@ -37,13 +37,13 @@ class ValueTrace final : public TraceHook {
       if (v.origin == ir::ValueOrigin::kNode && !overwritten) read(v.name, n.name, event.in[i]);
     }
     for (size_t k = 0; k < n.outputs.size() && k < event.out.size(); ++k) {
-      if (event.out[k].present()) all_->values[g_.value(n.outputs[k]).name] = copy(event.out[k]);
+      if (event.out[k].present()) all_->values[g_.value(n.outputs[k]).name] = copy_of(event.out[k]);
     }
   }
 
  private:
   void read(const std::string& value, const std::string& reader, const TensorView& view) {
-    HostTensor now = copy(view);
+    HostTensor now = copy_of(view);
     const auto [made, fresh] = all_->values.emplace(value, now);
     if (!fresh && !same_bits(made->second, now))
       all_->spoiled.push_back({value, reader, made->second, now});
