@@ -50,6 +50,24 @@ TEST(Limits, ARunEndsWhenItsTimeIsUp) {
   EXPECT_THAT(r.err, HasSubstr("deadline"));
 }
 
+// What was found until then is told, and pages are written.
+TEST(Limits, VerifyTellsWhatItKnowsWhenTheTimeIsUp) {
+  const std::string page = scratch() + "/time_is_up.xml";
+  const Ran r = wick({"verify", endless(), "--timeout", "0.5", "--json", "--junit", page});
+  EXPECT_EQ(r.code, 1) << r.signal;
+  EXPECT_THAT(r.err, HasSubstr("the time is up"));
+  EXPECT_EQ(parse_json(r.out).at("verdict"), "failed");
+  EXPECT_THAT(read_file(page), HasSubstr("the time is up"));
+}
+
+// A page needs one run of a .wick, and is written without where that does not end.
+TEST(Limits, APageOfAnEndlessModel) {
+  const std::string page = scratch() + "/endless.html";
+  const Ran r = wick({"inspect", endless(), "--html", page});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("sizes are left open"));
+}
+
 // A training run is interrupted, and its checkpoint is there.
 TEST(Limits, TrainingSavesItsWork) {
   const std::string out = scratch() + "/timed";

@@ -78,6 +78,12 @@ TEST(Quantize, StaticModelOfIntegersInBothFormats) {
   EXPECT_GT(j.at("bytes").at("before"), 0);
   ASSERT_EQ(j.at("files").size(), 2u);
   EXPECT_EQ(j["files"][0].at("bytes"), fs::file_size(out + "/m.wick"));
+  // both say what they promise
+  for (const char* file : {"/m.wick", "/m.onnx"}) {
+    const Ran verified = wick({"verify", small_model(), out + file, "--json"});
+    EXPECT_EQ(verified.code, 0) << file << verified.err;
+    EXPECT_EQ(parse_json(verified.out).at("verdict"), "close") << file;
+  }
   // the program runs, and says what the float model says but for the rounding
   const std::string x = small_data() + "/a.npy";
   for (const std::string& model : {small_model(), out + "/m.wick", out + "/m.onnx"}) {

@@ -110,6 +110,42 @@ TEST(Verify, ValuesInBlocksOfChannelsAreReadAsTheyLie) {
   EXPECT_THAT(other.out, ContainsRegex("first node that differs: [A-Za-z]*Conv .*three"));
 }
 
+// The command of the README alone shows the difference.
+TEST(Verify, AReproOfTwoModelsHasBoth) {
+  const std::string a = scratch() + "/pair_a.onnx", b = scratch() + "/pair_b.onnx",
+                    folder = scratch() + "/pair_repro";
+  export_onnx(small_graph(), a);
+  export_onnx(small_graph(0.25f), b);
+  EXPECT_EQ(wick({"verify", a, b, "--repro", folder}).code, 3);
+  const std::string repro = folder + "/pair-b-onnx/";
+  EXPECT_THAT(read_file(repro + "README.md"),
+              AllOf(HasSubstr("The node shows it here"),
+                    HasSubstr("wick verify model.onnx made.onnx --input ")));
+  std::vector<std::string> again = {"verify", repro + "model.onnx", repro + "made.onnx"};
+  for (const auto& file : fs::directory_iterator(repro)) {
+    if (file.path().extension() == ".npy")
+      again.insert(again.end(), {"--input", file.path().string()});
+  }
+  const Ran shown = wick(again);
+  EXPECT_EQ(shown.code, 3) << shown.err;
+}
+
+TEST(Verify, APageNeverReplacesAModel) {
+  const std::string model = scratch() + "/page.onnx";
+  export_onnx(small_graph(), model);
+  const std::string bytes = read_file(model);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"verify", model, "--junit", model},
+        std::vector<std::string>{"verify", model, "--html", model},
+        std::vector<std::string>{"inspect", model, "--html", model},
+        std::vector<std::string>{"convert", model, "-o", model}}) {
+    const Ran r = wick(command);
+    EXPECT_EQ(r.code, 2) << command[0];
+    EXPECT_THAT(r.err, HasSubstr("it would be replaced"));
+    EXPECT_EQ(read_file(model), bytes);
+  }
+}
+
 // Its names are others, its outputs are others, it takes none of the samples, its class promises
 // nothing: each was equal.
 TEST(Verify, AnotherModelIsNoFileOfIt) {

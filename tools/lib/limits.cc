@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -25,6 +26,8 @@ constexpr uint64_t kToEndAlone = kSecond / 5, kToSave = 60 * kSecond;
 
 uint64_t g_deadline_ns = 0;
 uint64_t g_memory = UINT64_MAX;
+std::mutex g_mutex;
+std::function<void()> g_last;
 
 uint64_t now_ns() {
   timespec t;
@@ -51,6 +54,10 @@ void watch(double seconds) {
     kill(getpid(), SIGINT);
   }
   sleep_until(g_deadline_ns + (saves ? kToSave : kToEndAlone));
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    if (g_last) g_last();
+  }
   remove_unfinished();
   say(fmt::format("wick: the time is up (--timeout {:g}){}\n", seconds,
                   saves ? ", and saving the work took too long" : ""));
@@ -68,6 +75,11 @@ void limit_time(double seconds) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread(watch, seconds).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void at_time_up(std::function<void()> last) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_last = std::move(last);
 }
 
 void limit_memory(uint64_t bytes) {

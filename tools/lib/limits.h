@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace wick::tool {
 
@@ -9,6 +10,9 @@ namespace wick::tool {
 // train) is interrupted as by it, and saves its work; what goes on all the same is ended, with one
 // message and exit code 1, and its unfinished files are removed.
 void limit_time(double seconds);
+// What is done right before a command is ended so, while it still runs: telling what is known so
+// far.
+void at_time_up(std::function<void()> last);
 // The operating system refuses what the process asks for beyond that (RLIMIT_DATA), and sessions
 // plan within it.
 void limit_memory(uint64_t bytes);

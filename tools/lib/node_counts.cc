@@ -14,6 +14,7 @@
 #include "tools/lib/model.h"
 #include "tools/lib/oracle.h"
 #include "tools/lib/scratch_folder.h"
+#include "tools/lib/text.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -204,7 +205,8 @@ std::string NodeCounts::text(double tolerance) const {
     for (const auto& [name, c] : *all) {
       const bool beyond = all == &integers ? !c.first_beyond.empty() : !(c.worst <= tolerance);
       if (beyond)
-        out += fmt::format("beyond what is allowed: {}, first {}\n", name, c.first_beyond);
+        out +=
+            fmt::format("beyond what is allowed: {}, first {}\n", name, one_line(c.first_beyond));
     }
   }
   return out;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/ops/op_info.h"
+#include "tools/lib/text.h"
 
 namespace wick::tool {
 
@@ -69,7 +70,7 @@ std::string NodeTimes::table(size_t runs) const {
   for (const Step* s : in_order()) {
     const double ms = s->ms(runs);
     out += fmt::format("{:<{}} {:<{}} {:<7} {:<{}} {:>6} {:>10.4f} {:>6.1f}\n", s->op, op,
-                       s->node.substr(0, 40), node, s->backend, s->kernel, kernel,
+                       one_line(s->node.substr(0, 40)), node, s->backend, s->kernel, kernel,
                        runs == 0 ? 0 : s->ns.size() / runs, ms, sum > 0 ? 100 * ms / sum : 0);
   }
   return out;

@@ -1,5 +1,7 @@
 #include "tools/lib/text.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstring>
@@ -22,8 +24,14 @@ std::string shell_quote(const std::string& text) {
 
 std::string one_line(const std::string& text) {
   std::string out;
-  for (char c : text)
-    out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : std::string(1, c);
+  for (char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    out += c == '\n'                     ? "\\n"
+           : c == '\t'                   ? "\\t"
+           : c == '\r'                   ? "\\r"
+           : code < 0x20 || code == 0x7f ? fmt::format("\\x{:02x}", code)
+                                         : std::string(1, c);
+  }
   return out;
 }
 

@@ -19,7 +19,12 @@ std::vector<Key>& required() {
   return keys;
 }
 
+int g_own_files = 0;
+
 }  // namespace
+
+OwnFiles::OwnFiles() { ++g_own_files; }
+OwnFiles::~OwnFiles() { --g_own_files; }
 
 std::string signature_file(const std::string& path) { return path + ".minisig"; }
 
@@ -31,7 +36,7 @@ void require_signature(const std::string& key_file) {
 }
 
 std::optional<std::vector<uint8_t>> signed_bytes(const std::string& path) {
-  if (required().empty()) return std::nullopt;
+  if (required().empty() || g_own_files > 0) return std::nullopt;
   std::vector<uint8_t> bytes;
   std::string signature;
   check_status(read_regular_file(path.c_str(), &bytes));

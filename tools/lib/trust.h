@@ -17,6 +17,15 @@ void require_signature(const std::string& key_file);
 // signature is missing or is not good.
 std::optional<std::vector<uint8_t>> signed_bytes(const std::string& path);
 
+// While one lives, files are opened without a signature: those that this process has just written.
+class OwnFiles {
+ public:
+  OwnFiles();
+  ~OwnFiles();
+  OwnFiles(const OwnFiles&) = delete;
+  OwnFiles& operator=(const OwnFiles&) = delete;
+};
+
 std::string signature_file(const std::string& path);  // PATH.minisig
 
 }  // namespace wick::tool

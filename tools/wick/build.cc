@@ -57,7 +57,7 @@ std::string wick_file(const BuildCommand& c, const ScratchFolder& scratch) {
   ir::Graph graph = open_onnx(c.model, {.lower_qdq = c.lower_qdq});
   ProgramInfo info = onnx_origin(graph, c.model);
   const ir::Graph read = graph;
-  Written written({});
+  Written written({}, c.model);
   info.passed(written.optimize(&graph, false, c.dims));
   std::string file = scratch.file("model.wick");
   write_program(graph, file, info);

@@ -11,6 +11,7 @@
 #include "tools/lib/node_trace.h"
 #include "tools/lib/oracle.h"
 #include "tools/lib/sample_inputs.h"
+#include "tools/lib/text.h"
 #include "tools/wick/command.h"
 #include "tools/wick/forms.h"
 #include "tools/wick/json.h"
@@ -87,8 +88,8 @@ void compare(const CompareCommand& c) {
     row["name"] = run_a.session().output(i).name;
     outputs.push_back(row);
     if (!c.json)
-      fmt::print("{} {}: {}\n", row["name"].get<std::string>(), to_text(out_a[i].shape()).text,
-                 d.text());
+      fmt::print("{} {}: {}\n", one_line(row["name"].get<std::string>()),
+                 to_text(out_a[i].shape()).text, d.text());
   }
   // By bits between two of our own; ONNX Runtime promises none.
   std::string first;
@@ -101,7 +102,7 @@ void compare(const CompareCommand& c) {
     print_json(
         {{"outputs", outputs}, {"first_different_node", first}, {"within_tolerance", close}});
   else if (!first.empty())
-    fmt::print("first node that differs: {}\n", first);
+    fmt::print("first node that differs: {}\n", one_line(first));
   if (!close) differs(!c.against.empty());
 }
 

@@ -9,6 +9,7 @@
 #include "tools/lib/model.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
+#include "tools/wick/places.h"
 #include "tools/wick/written.h"
 #include "wick/error.h"
 
@@ -54,6 +55,7 @@ void convert(const ConvertCommand& c) {
   if (!c.quantized.empty() && !ends_with(c.out, ".onnx"))
     wrong_usage("--quantized", "is for ONNX files");
   if (c.pack && ends_with(c.out, ".onnx")) wrong_usage("--pack", "is for .wick files");
+  check_places({c.model}, {{"--out", c.out}});
   if (is_wick_file(c.model))
     throw Error(c.model + " is a .wick file already: only ONNX models can be converted");
   const bool onnx = ends_with(c.out, ".onnx");
@@ -63,7 +65,7 @@ void convert(const ConvertCommand& c) {
                                         .lowered = &lowered});
   if (c.verbose) print_lowered(lowered);
   const ir::Graph read = graph;
-  Written written(c.checks);
+  Written written(c.checks, c.model);
   if (onnx) {
     graph.metadata.emplace("wick.source", c.model);
     const QuantizedForm form =

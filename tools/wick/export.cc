@@ -25,7 +25,7 @@ void run_export(const ExportCommand& c) {
   }
   Trained trained = open_trained(c.folder);
   ir::Graph graph = capture_trained(trained);
-  Written written(c.checks);
+  Written written(c.checks, c.folder);
   auto files = nlohmann::json::array();
   for (const std::string& out : c.out) {
     if (ends_with(out, ".onnx")) {

@@ -79,7 +79,9 @@ void print_values(const InspectCommand& c) {
       if (value.name.empty()) continue;
       const std::string op = is_custom(n.op) ? "custom" : op_info(n.op)->name;
       doc.push_back({{"name", value.name}, {"op", op}, {"type", ir::type_text(value)}});
-      if (!c.json) fmt::print("{}  {}  {}\n", one_line(value.name), op, ir::type_text(value));
+      if (!c.json)
+        fmt::print("{}\n",
+                   one_line(fmt::format("{}  {}  {}", value.name, op, ir::type_text(value))));
     }
   }
   if (c.json) print_json(doc);

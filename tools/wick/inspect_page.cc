@@ -14,6 +14,7 @@
 #include "tools/wick/command.h"
 #include "tools/wick/page.h"
 #include "tools/wick/page_data.h"
+#include "tools/wick/places.h"
 #include "tools/wick/trained.h"
 #include "wick/error.h"
 
@@ -49,6 +50,8 @@ void profile(const InspectPage& c, Session& session, Span<const TensorView> in, 
   std::sort(run_ms->begin(), run_ms->end());
 }
 
+constexpr uint64_t kOneRun = 5'000'000'000;  // ns: a model may go on for ever
+
 // The sizes that the page tells, and the times: whatever a session is needed for.
 void measure(const InspectPage& c, const Model& model, NodeTimes& times, PageSource* page) {
   // Sizes that are expressions are not in a .wick: a run tells them.
@@ -67,7 +70,7 @@ void measure(const InspectPage& c, const Model& model, NodeTimes& times, PageSou
     profile(c, session, in, times, &page->run_ms);
   } else if (runs) {
     std::vector<TensorView> out(session.output_count());
-    check(session.run(in, out), "run");
+    check(session.run(in, out, {.timeout_ns = kOneRun}), "run");
   } else {
     check(session.bind(page->inputs), "bind");
   }
@@ -80,6 +83,7 @@ void measure(const InspectPage& c, const Model& model, NodeTimes& times, PageSou
 void write_inspect_page(const InspectPage& c) {
   if (!c.inputs.empty() && !c.dims.empty())
     wrong_usage("--dim", "the arrays of --input have sizes of their own");
+  check_places({c.model}, {{"--html", c.out}});
   const Model model = open_model(c.model);
   PageSource page;
   page.title = c.model;

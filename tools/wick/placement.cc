@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/lib/model.h"
+#include "tools/lib/text.h"
 
 namespace wick::tool {
 namespace {
@@ -121,8 +122,9 @@ std::string Placement::text() const {
       if (c.before != step) continue;
       const char* end = c.to_device ? "the program's input" : "the program's output";
       out += fmt::format(
-          "   {} copy {} {}, {}, {}\n", c.to_device ? ">" : "<", c.value, c.type, amount(c.bytes),
-          c.other.empty() ? end : fmt::format("{}{}", c.to_device ? "made by " : "for ", c.other));
+          "   {} copy {} {}, {}, {}\n", c.to_device ? ">" : "<", one_line(c.value), c.type,
+          amount(c.bytes),
+          c.other.empty() ? end : (c.to_device ? "made by " : "for ") + one_line(c.other));
     }
   };
   size_t region = 0;
@@ -147,9 +149,10 @@ std::string Placement::text() const {
     } else if (what.empty()) {
       what = "the same bytes";
     }
-    out += fmt::format("{:>4} {:<{}} {:<{}} {:<7} {}\n",
-                       s.index < 0 ? "-" : std::to_string(s.index), s.op, op_width,
-                       s.node.substr(0, 40), node_width, s.index < 0 ? "host" : s.backend, what);
+    out +=
+        fmt::format("{:>4} {:<{}} {:<{}} {:<7} {}\n", s.index < 0 ? "-" : std::to_string(s.index),
+                    s.op, op_width, one_line(s.node.substr(0, 40)), node_width,
+                    s.index < 0 ? "host" : s.backend, what);
   }
   copies_before(steps_.size());
   return out + kernel_table() + totals_text();

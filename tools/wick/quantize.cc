@@ -14,8 +14,10 @@
 #include "runtime/registry/registry.h"
 #include "tools/lib/measure.h"
 #include "tools/lib/sample_inputs.h"
+#include "tools/lib/verify/made_file.h"
 #include "tools/wick/command.h"
 #include "tools/wick/page.h"
+#include "tools/wick/places.h"
 #include "tools/wick/progress_bar.h"
 #include "tools/wick/quantize_checks.h"
 #include "tools/wick/quantize_data.h"
@@ -74,7 +76,8 @@ quantize::Recipe recipe_of(const QuantizeCommand& c) {
 // What was made, and all that is told of it.
 class Work {
  public:
-  explicit Work(const QuantizeCommand& c) : c_(c), recipe_(recipe_of(c)), written_(c.checks) {}
+  explicit Work(const QuantizeCommand& c)
+      : c_(c), recipe_(recipe_of(c)), written_(c.checks, c.model) {}
 
   void run() {
     check_usage();
@@ -110,7 +113,10 @@ class Work {
       if (!c_.report.empty())
         wrong_usage("--report", "needs --calib: data to compare both models on");
     }
-    check_places({c_.model, c_.calib, c_.eval}, c_.out, c_.report);
+    std::vector<Place> places;
+    for (const std::string& out : c_.out) places.push_back({"--out", out});
+    places.push_back({"--report", c_.report});
+    check_places({c_.model, c_.calib, c_.eval}, places);
   }
 
   void open() {
@@ -234,7 +240,9 @@ class Work {
     for (const std::string& out : c_.out) {
       json file = {{"file", out}};
       if (is_onnx(out)) {
-        const OnnxFile made = export_onnx(onnx, out);
+        ir::Graph graph = onnx;
+        graph.metadata.insert_or_assign(kNumericsKey, "approximates");
+        const OnnxFile made = export_onnx(graph, out);
         file["format"] = "onnx";
         file["form"] = c_.format;
         file["opset"] = made.opset;

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "runtime/core/atomic_file.h"
 #include "tools/lib/calibration_data.h"
-#include "tools/wick/command.h"
+#include "tools/lib/usage.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -41,23 +40,6 @@ const std::vector<Reader>& readers() {
   return all;
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  if (fs::equivalent(a, b, error)) return true;
-  const auto place = [&](const std::string& path) {
-    return fs::weakly_canonical(fs::absolute(path, error), error);
-  };
-  return place(a) == place(b);
-}
-
-void check_place(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    throw Error(fmt::format("cannot write {}: it is a folder", path), Code::kIo);
-  AtomicFile file;  // gone again without commit()
-  check_status(file.open(path.c_str()));
-}
-
 }  // namespace
 
 void check_options(const Command& command, Mode mode, const std::string& observer) {
@@ -71,25 +53,6 @@ void check_options(const Command& command, Mode mode, const std::string& observe
   }
   if (command.given("--percentile") && observer != "percentile")
     wrong_usage("--percentile", "is for --observer percentile");
-}
-
-void check_places(const std::vector<std::string>& inputs, const std::vector<std::string>& out,
-                  const std::string& report) {
-  std::vector<std::pair<std::string, std::string>> places;  // and the option of each
-  for (const std::string& path : out) places.emplace_back(path, "--out");
-  if (!report.empty()) places.emplace_back(report, "--report");
-  for (size_t i = 0; i < places.size(); ++i) {
-    const auto& [path, option] = places[i];
-    for (const std::string& input : inputs) {
-      if (!input.empty() && same_file(path, input))
-        wrong_usage(option, fmt::format("'{}' is read: it would be replaced", path));
-    }
-    for (size_t k = 0; k < i; ++k) {
-      if (same_file(path, places[k].first))
-        wrong_usage(option, fmt::format("'{}' is to be written twice", path));
-    }
-  }
-  for (const auto& [path, option] : places) check_place(path);
 }
 
 void check_images(const std::string& calib) {

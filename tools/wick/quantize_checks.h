@@ -12,11 +12,6 @@ namespace wick::tool {
 // An option that was given and that this recipe does not read is wrong usage.
 void check_options(const Command& command, quantize::Mode mode, const std::string& observer);
 
-// Outputs and the report: none of them an input or the same file twice (wrong usage), none a
-// folder, and each can be written where it is to stand (Error). Nothing is left there.
-void check_places(const std::vector<std::string>& inputs, const std::vector<std::string>& out,
-                  const std::string& report);
-
 // The data set that training goes on with: Error for a folder or file that has no labelled images.
 void check_images(const std::string& calib);
 

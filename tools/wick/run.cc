@@ -9,6 +9,7 @@
 #include "tools/lib/arrays.h"
 #include "tools/lib/model.h"
 #include "tools/lib/node_times.h"
+#include "tools/lib/text.h"
 #include "tools/wick/command.h"
 #include "tools/wick/json.h"
 #include "tools/wick/placement.h"
@@ -39,7 +40,8 @@ class StepTrace final : public TraceHook {
     for (const TensorView& v : e.in)
       shapes += fmt::format("{}{}", shapes.empty() ? "" : " ", to_text(v.shape).text);
     fmt::print(stderr, "{:>4} {:<7} {:<16} {:<28} {:>9.1f} us  {} ({})\n", e.index, e.backend, e.op,
-               e.kernel, static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes, e.node);
+               e.kernel, static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes,
+               one_line(e.node));
   }
 
  private:

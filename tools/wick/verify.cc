@@ -2,12 +2,15 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "tools/lib/limits.h"
 #include "tools/lib/verify/verify.h"
 #include "tools/wick/command.h"
 #include "tools/wick/forms.h"
 #include "tools/wick/page.h"
+#include "tools/wick/places.h"
 #include "tools/wick/trained.h"
 #include "tools/wick/verify_baseline.h"
 #include "tools/wick/verify_report.h"
@@ -44,15 +47,38 @@ bool is_run(const std::string& path) {
   return std::filesystem::is_directory(path, failed);
 }
 
-VerifyReport verify_all(const VerifyCommand& c) {
+// The rows so far, which another thread tells where the time is up.
+struct SoFar {
+  std::mutex mutex;
   VerifyReport report;
+
+  void add(const VerifyRow& row) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    report.rows.push_back(row);
+  }
+  VerifyReport with_failure(const std::string& model, const std::string& why) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    VerifyReport all = report;
+    VerifyRow r;
+    r.model = model;
+    r.target = "verify";
+    r.verdict = Verdict::kFailed;
+    r.why = why;
+    all.rows.push_back(r);
+    return all;
+  }
+};
+
+VerifyReport verify_all(const VerifyCommand& c, SoFar* so_far) {
   std::FILE* lines = c.json ? stderr : stdout;
   Verified model =
       is_run(c.models[0]) ? open_run(c.models[0]) : open_verified(c.models[0], c.options);
   model.made_of_it.assign(c.models.begin() + 1, c.models.end());
   fmt::print(lines, "{}\n", model.name);
-  return verify_model(model, c.options,
-                      [&](const VerifyRow& row) { fmt::print(lines, "{}\n", line_of(row)); });
+  return verify_model(model, c.options, [&](const VerifyRow& row) {
+    so_far->add(row);
+    fmt::print(lines, "{}\n", line_of(row));
+  });
 }
 
 // What another form has no use for is a mistake, not left out in silence.
@@ -87,26 +113,29 @@ void forms(const VerifyCommand& c) {
            c.options.lower_qdq, false, false});
 }
 
-// The pages that were asked for. Written also where nothing could be verified: one of an earlier
-// day would pass for this day's.
-void write_pages(const VerifyCommand& c, const VerifyReport& report,
-                 const nlohmann::json& document) {
+// The pages and the document that were asked for. Written also where nothing could be verified: one
+// of an earlier day would pass for this day's. Gives the verdict.
+std::string tell(const VerifyCommand& c, const VerifyReport& report) {
+  const nlohmann::json document = json_of(report, c.models);
   if (!c.junit.empty()) write_text(c.junit, junit_of(report));
   if (!c.html.empty()) write_text(c.html, verify_page(document));
+  if (c.json) print_json(document);
+  return document.at("verdict").get<std::string>();
 }
 
 VerifyReport verified_or_pages(const VerifyCommand& c) {
+  const auto so_far = std::make_shared<SoFar>();
+  at_time_up([c, so_far] {
+    tell(c, so_far->with_failure(c.models[0], "the time is up"));
+    std::fflush(stdout);
+  });
   try {
-    return verify_all(c);
+    VerifyReport report = verify_all(c, so_far.get());
+    at_time_up({});
+    return report;
   } catch (const std::exception& e) {
-    VerifyReport failed;
-    VerifyRow r;
-    r.model = c.models[0];
-    r.target = "verify";
-    r.verdict = Verdict::kFailed;
-    r.why = e.what();
-    failed.rows.push_back(r);
-    write_pages(c, failed, json_of(failed, c.models));
+    at_time_up({});
+    tell(c, so_far->with_failure(c.models[0], e.what()));
     throw;
   }
 }
@@ -114,6 +143,7 @@ VerifyReport verified_or_pages(const VerifyCommand& c) {
 void verify(VerifyCommand& c) {
   refuse_unused(c);
   if (c.test_set || c.outputs) return forms(c);
+  check_places(c.models, {{"--junit", c.junit}, {"--html", c.html}});
   if (c.update && c.baseline.empty()) wrong_usage("--update", "needs --baseline");
   c.options.onnxruntime = c.against == "onnxruntime";
   c.options.passes = !c.no_passes;
@@ -124,10 +154,7 @@ void verify(VerifyCommand& c) {
   std::FILE* lines = c.json ? stderr : stdout;
   for (size_t i = shown; i < report.rows.size(); ++i)
     fmt::print(lines, "{}\n", line_of(report.rows[i]));
-  const nlohmann::json document = json_of(report, c.models);
-  write_pages(c, report, document);
-  if (c.json) print_json(document);
-  fmt::print(lines, "{}\n", document.at("verdict").get<std::string>());
+  fmt::print(lines, "{}\n", tell(c, report));
   if (report.any(Verdict::kDiffers)) throw Differs{};
   for (const VerifyRow& r : report.rows) {
     if (r.verdict == Verdict::kFailed) throw Error(fmt::format("{}: {}", r.target, r.why));

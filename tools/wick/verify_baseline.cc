@@ -45,14 +45,18 @@ std::string digest(const HostTensor& t) {
   return text;
 }
 
-nlohmann::json read(const std::string& path) {
+// Damaged ones are empty where they are about to be written.
+nlohmann::json read(const std::string& path, bool update) {
   std::error_code failed;
   if (!fs::exists(path, failed)) return nlohmann::json::object();
   std::string text;
   check_status(read_regular_file(path.c_str(), &text));
   try {
-    return read_json(text, path);
+    nlohmann::json digests = read_json(text, path);
+    if (!digests.is_object()) throw JsonError(path + ": it is no object");
+    return digests;
   } catch (const JsonError& e) {
+    if (update) return nlohmann::json::object();
     throw Error(fmt::format("--baseline {}; write it again with --update", e.what()));
   }
 }
@@ -64,6 +68,13 @@ struct Golden {
   std::string key(const VerifyRow& r) const { return r.model + " | " + r.target + " | " + r.sizes; }
   fs::path array(const VerifyRow& r, const std::string& output) const {
     return folder / plain(r.model) / plain(r.target + " " + r.sizes) / plain(output);
+  }
+  fs::path inside(const std::string& file) const {
+    const fs::path path = fs::path(file).lexically_normal();
+    if (path.is_absolute() || *path.begin() == "..")
+      throw Error(fmt::format("--baseline: baseline.json names '{}', which is not in its folder",
+                              one_line(file)));
+    return folder / path;
   }
   void write(const VerifyRow& r) {
     for (const auto& [name, value] : r.outputs) {
@@ -95,8 +106,7 @@ struct Golden {
       f.type = fmt::format("{} {}", dtype_name(value.dtype()), to_text(value.shape()).text);
       f.why = "it is not in the baseline";
       if (golden != known->end()) {
-        const HostTensor was =
-            read_array((folder / golden->at("file").get<std::string>()).string());
+        const HostTensor was = read_array(inside(golden->at("file").get<std::string>()).string());
         const ir::Apart d = ir::apart(was, value, ir::Promise::kBits, 0);
         if (!d.differs) continue;  // the payload of a NaN
         f.element = d.element;
@@ -126,17 +136,22 @@ struct Golden {
 
 void apply_baseline(const std::string& folder, bool update, VerifyReport* report) {
   const fs::path file = fs::path(folder) / "baseline.json";
-  Golden golden{folder, read(file.string())};
+  Golden golden{folder, read(file.string(), update)};
   if (!update && golden.digests.empty())
-    throw Error(fmt::format("--baseline: {} is not there; --update writes it", file.string()),
-                Code::kNotFound);
+    throw Error(
+        fmt::format("--baseline: {} is not there or empty; --update writes it", file.string()),
+        Code::kNotFound);
   std::vector<VerifyRow> added;
   for (const VerifyRow& r : report->rows) {
     if (r.outputs.empty()) continue;
     if (update) {
       golden.write(r);
     } else {
-      added.push_back(golden.compare(r));
+      try {
+        added.push_back(golden.compare(r));
+      } catch (const nlohmann::json::exception&) {
+        throw Error(fmt::format("--baseline: {} is not as --update writes it", file.string()));
+      }
     }
   }
   report->rows.insert(report->rows.end(), added.begin(), added.end());

@@ -60,9 +60,9 @@ std::string junit_of(const VerifyReport& report) {
   int failures = 0, errors = 0, skipped = 0;
   std::string cases;
   for (const VerifyRow& r : report.rows) {
-    cases +=
-        fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(r.model), xml(name_of(r)));
-    const std::string text = r.first ? r.first->text() : r.why;
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(one_line(r.model)),
+                         xml(one_line(name_of(r))));
+    const std::string text = one_line(r.first ? r.first->text() : r.why);
     switch (r.verdict) {
       case Verdict::kClose:
       case Verdict::kEqual: cases += "/>\n"; continue;

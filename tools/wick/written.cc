@@ -45,8 +45,9 @@ nlohmann::json Written::verify(const ir::Graph& graph, const std::string& path,
   }
   if (row.verdict == Verdict::kSkipped) {
     const std::string& name = called.empty() ? path : called;
-    fmt::print(stderr, "note: {} was not verified: {}; wick verify {}\n", name, row.why,
-               shell_quote(name));
+    const std::string models =
+        called.empty() ? shell_quote(source_) + " " + shell_quote(path) : shell_quote(called);
+    fmt::print(stderr, "note: {} was not verified: {}; wick verify {}\n", name, row.why, models);
   }
   if (row.verdict == Verdict::kDiffers) {
     differs_ = true;

@@ -19,7 +19,9 @@ void accept_checks(Command command, CheckOptions* options, bool passes);
 // Collects what was found, on stderr too; `worst` is for the exit code.
 class Written {
  public:
-  explicit Written(const CheckOptions& options) : options_(options) {}
+  // `source`: what the files are made of, as wick verify takes it.
+  Written(const CheckOptions& options, const std::string& source)
+      : options_(options), source_(source) {}
   // As ir::optimize().
   ir::PassReport optimize(ir::Graph* graph, bool chains, const std::vector<std::string>& dims = {});
   // {"verdict": "equal", ...}, or null where nobody looked.
@@ -32,6 +34,7 @@ class Written {
 
  private:
   CheckOptions options_;
+  std::string source_;
   std::vector<ir::PassFault> undone_;
   bool differs_ = false;
 };

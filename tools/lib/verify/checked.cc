@@ -4,6 +4,7 @@
 
 #include "graph/rewrite/checked.h"
 #include "tools/lib/program_graph.h"
+#include "tools/lib/trust.h"
 #include "tools/lib/verify/rows.h"
 #include "wick/error.h"
 
@@ -72,6 +73,7 @@ VerifyRow verify_file(const ir::Graph& graph, const std::string& path, const Che
     return row;
   };
   if (const char* large = too_large(graph)) return skip(large);
+  const OwnFiles own;
   const bool wick = is_wick_file(path);
   const Model file = Model::open_whole(path, {.lower_qdq = check.lower_qdq});
   const NumericsClass numerics =

@@ -116,10 +116,10 @@ Nodes reduced(Nodes nodes, const std::function<bool(const Nodes&)>& shows) {
 
 }  // namespace
 
-CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
-                      const ir::GivenValues& values, size_t most,
-                      const std::function<bool(const CutGraph&)>& differs,
-                      const ir::GivenValues* others) {
+namespace {
+
+// The node that makes the value, or the output, of that name; -1: none does.
+NodeId maker_of(const ir::Graph& graph, const std::string& wanted) {
   NodeId last = -1;
   for (size_t i = 0; i < graph.node_count(); ++i) {
     const ir::Node& n = graph.node(static_cast<NodeId>(i));
@@ -130,6 +130,47 @@ CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
   for (const ir::GraphOutput& o : graph.outputs()) {
     if (last < 0 && o.name == wanted) last = graph.value(o.value).producer;
   }
+  return last;
+}
+
+// The node and all that it is made of, as far as values that `stops`.
+Nodes made_of(const ir::Graph& graph, NodeId last, const std::function<bool(ValueId)>& stops) {
+  std::set<NodeId> all;
+  Nodes open = {last};
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (!all.insert(id).second) continue;
+    for (ValueId v : graph.node(id).inputs) {
+      if (v != ir::kNoValue && graph.value(v).origin == ir::ValueOrigin::kNode && !stops(v))
+        open.push_back(graph.value(v).producer);
+    }
+  }
+  return {all.begin(), all.end()};
+}
+
+}  // namespace
+
+CutGraph cut_between(const ir::Graph& graph, const std::string& wanted,
+                     const std::vector<std::string>& inputs, const ir::GivenValues& values) {
+  const NodeId last = maker_of(graph, wanted);
+  if (last < 0) return {};
+  const auto given = [&](ValueId v) {
+    return std::find(inputs.begin(), inputs.end(), graph.value(v).name) != inputs.end();
+  };
+  CutGraph cut = cut_graph(graph, made_of(graph, last, given), wanted, values);
+  for (ValueId v : cut.graph.inputs()) {
+    const auto& name = cut.graph.value(v).name;
+    if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) return {};
+  }
+  return cut.inputs.size() == inputs.size() ? std::move(cut) : CutGraph{};
+}
+
+CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
+                      const ir::GivenValues& values, size_t most,
+                      const std::function<bool(const CutGraph&)>& differs,
+                      const ir::GivenValues* others) {
+  const NodeId last = maker_of(graph, wanted);
   if (last < 0) return {};
   const auto cut_of = [&](const Nodes& nodes) {
     return cut_graph(graph, nodes, wanted, values, others);
@@ -163,22 +204,12 @@ CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
     }
     sets = std::move(larger);
   }
-  std::set<NodeId> all;
-  Nodes open = {last};
-  while (!open.empty()) {
-    const NodeId id = open.back();
-    open.pop_back();
-    if (!all.insert(id).second) continue;
-    for (ValueId v : graph.node(id).inputs) {
-      if (v != ir::kNoValue && graph.value(v).origin == ir::ValueOrigin::kNode)
-        open.push_back(graph.value(v).producer);
-    }
-  }
-  Nodes made_of(all.begin(), all.end()), whole;
+  Nodes whole;
   for (size_t i = 0; i < graph.node_count(); ++i) {
     if (!graph.node(static_cast<NodeId>(i)).removed()) whole.push_back(static_cast<NodeId>(i));
   }
-  for (const Nodes& nodes : {made_of, whole}) {  // memory is shared with what comes behind
+  for (const Nodes& nodes : {made_of(graph, last, [](ValueId) { return false; }),
+                             whole}) {  // memory is shared with what comes behind
     if (shows(nodes)) return cut_of(reduced(nodes, shows));
   }
   return {};

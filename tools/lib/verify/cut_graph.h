@@ -31,4 +31,9 @@ CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
                       const std::function<bool(const CutGraph&)>& differs,
                       const ir::GivenValues* others = nullptr);
 
+// What the graph makes `wanted` of where `inputs`, values by name, are given: no nodes where it
+// reads another input.
+CutGraph cut_between(const ir::Graph& graph, const std::string& wanted,
+                     const std::vector<std::string>& inputs, const ir::GivenValues& values);
+
 }  // namespace wick::tool

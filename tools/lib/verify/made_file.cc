@@ -39,6 +39,11 @@ MadeFile open_made(const std::string& path, bool lower_qdq) {
     f.graph = program_graph(model.program());
   } else {
     f.graph = import_onnx(path, {.lower_qdq = lower_qdq});
+    const auto stated = f.graph.metadata.find(kNumericsKey);
+    for (const NumericsClass c : {NumericsClass::kReassociates, NumericsClass::kApproximates}) {
+      const char* name = ir::numerics_name(static_cast<ir::Numerics>(c));
+      if (stated != f.graph.metadata.end() && stated->second == name) f.numerics = c;
+    }
   }
   return f;
 }

@@ -9,6 +9,9 @@
 
 namespace wick::tool {
 
+// Where an ONNX file states its class, as a program does; without it the class is exact.
+constexpr const char* kNumericsKey = "wick.numerics";
+
 struct MadeFile {
   std::string name;  // as rows call it
   bool wick = false;

@@ -20,6 +20,17 @@ std::vector<std::string> input_names(const ir::Graph& g) {
   return names;
 }
 
+// As ONNX, or as a program: fused ops, and what ONNX has no form for. The file's name.
+std::string write_model(const std::string& folder, const std::string& stem, const ir::Graph& g) {
+  try {
+    export_onnx(g, (fs::path(folder) / (stem + ".onnx")).string());
+    return stem + ".onnx";
+  } catch (const Error&) {
+    write_program(g, (fs::path(folder) / (stem + ".wick")).string());
+    return stem + ".wick";
+  }
+}
+
 }  // namespace
 
 std::string repro_folder(const std::string& folder, const VerifyRow& row) {
@@ -44,7 +55,8 @@ void finish_repro(const std::string& made, const VerifyRow& row, const std::stri
   }
   write_text(
       (fs::path(made) / "README.md").string(),
-      fmt::format("{}: {}\n{}\n\n{} here:\n\n    {}{}\n", row.model, row.target, row.first->text(),
+      fmt::format("{}: {}\n{}\n\n{} here:\n\n    {}{}\n", one_line(row.model), row.target,
+                  one_line(row.first->text()),
                   nodes == 1 ? "The node shows it" : fmt::format("The {} nodes show it", nodes),
                   command, more));
 }
@@ -57,18 +69,21 @@ std::string write_repro(const std::string& folder, const VerifyRow& row, const C
         (fs::path(made) / "README.md").string(),
         fmt::format("{}: {}\n{}\n\nNo part of the model shows it by itself: run wick verify on "
                     "the whole model.\n",
-                    row.model, row.target, row.first->text()));
+                    one_line(row.model), row.target, one_line(row.first->text())));
     return made;
   }
-  std::string model = "model.onnx";
-  try {
-    export_onnx(cut.graph, (fs::path(made) / model).string());
-  } catch (const Error&) {  // fused ops, and what ONNX has no form for
-    model = "model.wick";
-    write_program(cut.graph, (fs::path(made) / model).string());
-  }
-  finish_repro(made, row, model, input_names(cut.graph), cut.inputs, cut.nodes, more);
+  finish_repro(made, row, write_model(made, "model", cut.graph), input_names(cut.graph), cut.inputs,
+               cut.nodes, more);
   return made;
+}
+
+std::string write_pair_repro(const std::string& folder, const VerifyRow& row, const CutGraph& model,
+                             const CutGraph& made) {
+  const std::string to = repro_folder(folder, row);
+  const std::string files =
+      write_model(to, "model", model.graph) + " " + write_model(to, "made", made.graph);
+  finish_repro(to, row, files, input_names(model.graph), model.inputs, made.nodes, "");
+  return to;
 }
 
 std::string write_written_repro(const std::string& folder, const VerifyRow& row,

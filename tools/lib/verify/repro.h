@@ -17,6 +17,10 @@ std::string write_repro(const std::string& folder, const VerifyRow& row, const C
 // model in the other format and the file.
 std::string write_written_repro(const std::string& folder, const VerifyRow& row,
                                 const CutGraph& cut, bool wick, QuantizedForm form);
+// The same of nodes that another model has otherwise: the two as model and made, one value of the
+// same inputs.
+std::string write_pair_repro(const std::string& folder, const VerifyRow& row, const CutGraph& model,
+                             const CutGraph& made);
 // The same around a model that somebody has written to `model` in repro_folder().
 std::string repro_folder(const std::string& folder, const VerifyRow& row);
 void finish_repro(const std::string& made, const VerifyRow& row, const std::string& model,

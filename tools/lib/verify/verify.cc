@@ -169,7 +169,10 @@ class Verifier {
       samples_.push_back(std::move(s));
     }
     const bool nothing = std::none_of(samples_.begin(), samples_.end(), [&](const VerifySample& s) {
-      return std::any_of(root_.outputs().begin(), root_.outputs().end(),
+      const bool empty = std::any_of(s.inputs.begin(), s.inputs.end(),
+                                     [](const HostTensor& t) { return t.numel() == 0; });
+      return !empty &&
+             std::any_of(root_.outputs().begin(), root_.outputs().end(),
                          [&](const ir::GraphOutput& o) { return s.truth.at(o.name).numel() > 0; });
     });
     if (samples_.empty() || (nothing && !last_error.empty()))
@@ -431,9 +434,12 @@ class Verifier {
     bool ran = false;
     for (const VerifySample& s : samples_) {
       VerifyRow r = row(f.name, numerics, &s);
-      if (!takes(f.graph, s.inputs)) {
+      // Integers have neither NaN nor infinity.
+      const bool lost = s.not_finite && f.numerics == NumericsClass::kApproximates;
+      if (lost || !takes(f.graph, s.inputs)) {
         r.verdict = Verdict::kSkipped;
-        r.why = "the file takes no inputs of these types and sizes";
+        r.why = lost ? "its class says nothing of NaN and infinities"
+                     : "the file takes no inputs of these types and sizes";
         add(std::move(r));
         continue;
       }
@@ -480,13 +486,7 @@ class Verifier {
       if (d.differs && !r.first) set_first(&r, g, g.outputs()[i].value, want, got, d, 0);
     }
     if (r.first && !r.first->value.empty() && !repro_of_writer(f.wick, s, promise, &r)) {
-      make_repro(&r, g, s.inputs, *truth, "", [&](const CutGraph& cut) {
-        ir::Graph part = cut.graph;
-        ir::name_values(part, "%");
-        VerifyRow found;
-        compare(part, cut.inputs, *truth, promise, &found, Side::kGivenIsTruth);
-        return found.first.has_value();
-      });
+      repro_of_pair(f.wick ? optimized_ : root_, g, s, *truth, promise, &r);
     }
     add(std::move(r));
     sessions(g, s, f.name);
@@ -590,6 +590,31 @@ class Verifier {
                          const std::function<bool(const CutGraph&)>& differs) {
     for (size_t i = 0; i < inputs.size(); ++i) values[g.value(g.inputs()[i]).name] = inputs[i];
     return smallest_cut(g, r.first->value, values, most, differs);
+  }
+
+  // The file's nodes, and the model's that make the same value of the same inputs.
+  void repro_of_pair(const ir::Graph& model, const ir::Graph& file, const VerifySample& s,
+                     const GivenValues& truth, Promise promise, VerifyRow* r) {
+    if (o_.repro.empty() || has_repro(r)) return;
+    const auto differs = [&](const CutGraph& cut) {
+      ir::Graph part = cut.graph;
+      ir::name_values(part, "%");
+      VerifyRow found;
+      compare(part, cut.inputs, truth, promise, &found, Side::kGivenIsTruth);
+      return found.first.has_value() && other_side(model, cut, *r, s, truth).nodes > 0;
+    };
+    const CutGraph cut = cut_at(*r, file, s.inputs, truth, kMostReproNodes, differs);
+    r->repro = cut.nodes == 0
+                   ? write_repro(o_.repro, *r, cut, "")
+                   : write_pair_repro(o_.repro, *r, other_side(model, cut, *r, s, truth), cut);
+  }
+  static CutGraph other_side(const ir::Graph& model, const CutGraph& made, const VerifyRow& r,
+                             const VerifySample& s, GivenValues values) {
+    std::vector<std::string> inputs;
+    for (ir::ValueId v : made.graph.inputs()) inputs.push_back(made.graph.value(v).name);
+    for (size_t i = 0; i < s.inputs.size(); ++i)
+      values[model.value(model.inputs()[i]).name] = s.inputs[i];
+    return cut_between(model, r.first->value, inputs, values);
   }
 
   // The model's own nodes, where they alone become other ones by being written and read again: the
