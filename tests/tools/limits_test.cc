@@ -140,6 +140,22 @@ class Signed : public testing::Test {
 };
 int Signed::made_ = 0;
 
+// What a command writes is its own: the requirement is of what it reads.
+TEST_F(Signed, WhatIsWrittenIsVerifiedAllTheSame) {
+  ASSERT_EQ(wick({"sign", at_ + "/m.onnx", "--key", at_ + "/k.key"}).code, 0);
+  const Ran r = wick({"convert", at_ + "/m.onnx", "-o", at_ + "/c.wick", "--json",
+                      "--require-signature", at_ + "/k.pub"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(parse_json(r.out).at("verified").at("verdict"), "equal") << r.err;
+  const Ran verified =
+      wick({"verify", at_ + "/m.onnx", "--batch", "1", "--require-signature", at_ + "/k.pub"});
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  const Ran unsigned_file =
+      wick({"verify", at_ + "/m.onnx", at_ + "/c.wick", "--require-signature", at_ + "/k.pub"});
+  EXPECT_EQ(unsigned_file.code, 1);
+  EXPECT_THAT(unsigned_file.err, HasSubstr("is not signed"));
+}
+
 TEST_F(Signed, ModelsOpenAndOthersDoNot) {
   for (const char* model : {"m.wick", "m.onnx"}) {
     const Ran before = inspect(model);

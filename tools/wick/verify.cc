@@ -174,6 +174,7 @@ void add_verify(CommandLine& app) {
                   "a folder of wick train, model.onnx or model.wick; further ones were made of it")
       .required();
   accept_ops(command);
+  accept_signature(command);
   accept_qdq(command, &c->options.lower_qdq);
   command.add_option("--backend", c->options.backends, "cpu, reference, vulkan; several by commas")
       .delimiter(',')

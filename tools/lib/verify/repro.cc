@@ -21,12 +21,13 @@ std::vector<std::string> input_names(const ir::Graph& g) {
 }
 
 // As ONNX, or as a program: fused ops, and what ONNX has no form for. The file's name.
-std::string write_model(const std::string& folder, const std::string& stem, const ir::Graph& g) {
+std::string write_model(const std::string& folder, const VerifyRow& row, const std::string& stem,
+                        const ir::Graph& g) {
   try {
     export_onnx(g, (fs::path(folder) / (stem + ".onnx")).string());
     return stem + ".onnx";
   } catch (const Error&) {
-    write_program(g, (fs::path(folder) / (stem + ".wick")).string());
+    write_program(g, (fs::path(folder) / (stem + ".wick")).string(), {.source = row.model});
     return stem + ".wick";
   }
 }
@@ -72,8 +73,8 @@ std::string write_repro(const std::string& folder, const VerifyRow& row, const C
                     one_line(row.model), row.target, one_line(row.first->text())));
     return made;
   }
-  finish_repro(made, row, write_model(made, "model", cut.graph), input_names(cut.graph), cut.inputs,
-               cut.nodes, more);
+  finish_repro(made, row, write_model(made, row, "model", cut.graph), input_names(cut.graph),
+               cut.inputs, cut.nodes, more);
   return made;
 }
 
@@ -81,7 +82,7 @@ std::string write_pair_repro(const std::string& folder, const VerifyRow& row, co
                              const CutGraph& made) {
   const std::string to = repro_folder(folder, row);
   const std::string files =
-      write_model(to, "model", model.graph) + " " + write_model(to, "made", made.graph);
+      write_model(to, row, "model", model.graph) + " " + write_model(to, row, "made", made.graph);
   finish_repro(to, row, files, input_names(model.graph), model.inputs, made.nodes, "");
   return to;
 }
@@ -92,7 +93,7 @@ std::string write_written_repro(const std::string& folder, const VerifyRow& row,
   const auto write = [&](const std::string& name, bool program) {
     const std::string path = (fs::path(made) / name).string();
     if (program) {
-      write_program(cut.graph, path);
+      write_program(cut.graph, path, {.source = row.model});
     } else {
       export_onnx(cut.graph, path, {.quantized = form});
     }

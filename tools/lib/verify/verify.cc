@@ -15,6 +15,7 @@
 #include "tools/lib/difference.h"
 #include "tools/lib/oracle.h"
 #include "tools/lib/program_graph.h"
+#include "tools/lib/trust.h"
 #include "tools/lib/verify/cut_graph.h"
 #include "tools/lib/verify/made_file.h"
 #include "tools/lib/verify/old_library.h"
@@ -658,6 +659,7 @@ Verified open_verified(const std::string& path, const VerifyOptions& options) {
   v.is_wick = is_wick_file(path);
   v.is_onnx = !v.is_wick;
   if (v.is_wick) {
+    signed_bytes(path);
     LoadOptions load;
     std::vector<const CustomOp*> ops = registered_ops();
     load.custom_ops = ops;
@@ -669,9 +671,9 @@ Verified open_verified(const std::string& path, const VerifyOptions& options) {
     const Model model = Model::open(path);
     v.root = program_graph(model.program());
   } else {
-    v.root = import_onnx(path, {.lower_qdq = options.lower_qdq});
+    v.root = open_onnx(path, {.lower_qdq = options.lower_qdq});
     if (options.lower_qdq) {
-      ir::Graph plain = import_onnx(path, {.lower_qdq = false});
+      ir::Graph plain = open_onnx(path, {.lower_qdq = false});
       if (dequantizes(plain)) v.unlowered = std::move(plain);
     }
   }
