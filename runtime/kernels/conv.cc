@@ -126,13 +126,30 @@ void depthwise(const TileKernels& t, const ConvPlan& p, const float* x, const fl
 
 }  // namespace
 
+// Of what the kernels that pad write for an image: a few times what is read and computed.
+bool in_proportion(const ConvShape& whole) {
+  constexpr double kMost = 8, kFree = 1 << 16;
+  const ConvShape s = cut_to_reach(conv_reach(whole), whole);
+  const auto span = [](int64_t out, int64_t stride, int64_t kernel, int64_t dilation) {
+    return static_cast<double>(out - 1) * static_cast<double>(stride) +
+           static_cast<double>(kernel - 1) * static_cast<double>(dilation) + 1;
+  };
+  const auto ic = static_cast<double>(s.ic), oc = static_cast<double>(s.oc);
+  const double written =
+      ic * span(s.oh, s.stride_h, s.kh, s.dilation_h) * span(s.ow, s.stride_w, s.kw, s.dilation_w);
+  const double read = ic * static_cast<double>(s.h) * static_cast<double>(s.w);
+  const double computed = oc * static_cast<double>(s.oh) * static_cast<double>(s.ow) *
+                          static_cast<double>(s.group_in()) * static_cast<double>(whole.taps());
+  return written <= kMost * (read + computed) + kFree;
+}
+
 bool conv_supported(const ConvShape& s) {
   constexpr double kMax = 2e9;
   const double rows = static_cast<double>(s.oh * s.stride_h + s.kh * s.dilation_h + s.stride_h);
   const double cols = static_cast<double>(s.ow * s.stride_w + s.kw * s.dilation_w + s.stride_w);
   return static_cast<double>(s.group_in()) * rows * cols < kMax &&
          static_cast<double>(s.group_in()) * static_cast<double>(s.h * s.w) < kMax &&
-         s.group_in() > 0;
+         s.group_in() > 0 && in_proportion(s);
 }
 
 ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& whole, int threads) {
@@ -164,6 +181,8 @@ ConvPlan conv_plan_for(const ConvShape& whole, int threads, ConvPlan::Path path)
   if (p.padded) {
     p.image.split_h = split ? s.stride_h : 1;
     p.image.split_w = split ? s.stride_w : 1;
+    p.image.planes_h = std::min(p.image.split_h, (s.kh - 1) * s.dilation_h + 1);
+    p.image.planes_w = std::min(p.image.split_w, (s.kw - 1) * s.dilation_w + 1);
     p.image.rows = ceil_div(span_h, p.image.split_h);
     p.image.cols = ceil_div(span_w, p.image.split_w);
   } else {

@@ -22,15 +22,17 @@ struct ConvShape {
   int64_t taps() const { return kh * kw; }
 };
 
-// An image with its padding written out, each channel as split_h x split_w planes of every split-th
-// row and column: with split = stride, neighbouring outputs read neighbouring elements.
+// An image with its padding written out, each channel as planes of every split-th row and column:
+// with split = stride, neighbouring outputs read neighbouring elements. A kernel that is smaller
+// than its stride reads the first planes alone.
 struct PaddedImage {
   int64_t split_h = 1, split_w = 1;
-  int64_t rows = 0, cols = 0;  // of one plane
-  int64_t channel_floats() const { return split_h * split_w * rows * cols; }
-  // Of the element at row r, column c of the padded channel.
+  int64_t planes_h = 1, planes_w = 1;  // that are there, of split_h x split_w
+  int64_t rows = 0, cols = 0;          // of one plane
+  int64_t channel_floats() const { return planes_h * planes_w * rows * cols; }
+  // Of the element at row r, column c of the padded channel, in a plane that is there.
   int64_t at(int64_t r, int64_t c) const {
-    return ((r % split_h * split_w + c % split_w) * rows + r / split_h) * cols + c / split_w;
+    return ((r % split_h * planes_w + c % split_w) * rows + r / split_h) * cols + c / split_w;
   }
 };
 
@@ -66,7 +68,8 @@ struct ConvPlan {
   }
 };
 
-// False when a size does not fit the 32-bit offset tables.
+// False when a size does not fit the 32-bit offset tables, and when the padding to be written out
+// is out of proportion to the multiply-adds: op_cost.h, by which time is limited, counts those.
 bool conv_supported(const ConvShape& s);
 ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& s, int threads);
 ConvPlan conv_plan_for(const ConvShape& s, int threads,

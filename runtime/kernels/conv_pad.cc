@@ -19,14 +19,14 @@ void pad_channels(const TileKernels& kernels, const PaddedImage& image, const fl
                   int64_t channels, int64_t h, int64_t w, int64_t pad_top, int64_t pad_left,
                   float* out) {
   Poll poll;
-  for (int64_t ph = 0; ph < image.split_h; ++ph) {
+  for (int64_t ph = 0; ph < image.planes_h; ++ph) {
     // Rows [top, bottom) of these planes lie inside the input.
     const int64_t down = pad_top - ph;
     const int64_t top =
         std::clamp<int64_t>(split_ceil(std::max<int64_t>(down, 0), image.split_h), 0, image.rows);
     const int64_t bottom = std::clamp<int64_t>(
         split_ceil(std::max<int64_t>(h + down, 0), image.split_h), top, image.rows);
-    for (int64_t pw = 0; pw < image.split_w; ++pw, out += image.rows * image.cols) {
+    for (int64_t pw = 0; pw < image.planes_w; ++pw, out += image.rows * image.cols) {
       // And columns [lo, hi).
       const int64_t shift = pad_left - pw;
       const int64_t lo = std::clamp<int64_t>(split_ceil(std::max<int64_t>(shift, 0), image.split_w),

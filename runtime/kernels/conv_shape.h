@@ -25,6 +25,9 @@ inline ConvShape conv_shape(const Shape& x, const Shape& w, const Shape& y, cons
     s.dilation_h = a.dilations.at_or(spatial - 2, 1);
     s.pad_top = a.pads.at_or(spatial - 2, 0);
   }
+  // The stride of a single output moves nothing.
+  if (s.oh == 1) s.stride_h = 1;
+  if (s.ow == 1) s.stride_w = 1;
   if (spatial == 3) s.n = 1, s.ic *= w[2];
   return s;
 }

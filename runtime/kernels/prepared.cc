@@ -20,6 +20,8 @@ bool is_brief(const KernelQuery& q) {
   return op_work(q.op, q.attrs, q.in, q.out) < kBrief;
 }
 
+constexpr uint64_t kBriefScratch = 1 << 20;  // bytes, which take time to be written, too
+
 // Where the row sees blocks of channels as plain tensors. Apart, since so many views take a while
 // to make.
 constexpr char kNotFlat[] = "no kernel for channels in blocks";
@@ -60,9 +62,10 @@ Status PreparedKernel::prepare(const KernelRow& row, const KernelQuery& query) {
   ShapeArgs args;
   KernelQuery whole = query;
   WICK_TRY(complete(&whole, &args));
-  brief_ = is_brief(whole);
   flat_ = WICK_BLOCKS != 0 && (row.flags & kBlocked) == 0 && has_blocks(query);
-  return flat_ ? plan_flat(row, whole, &plan_) : plan_inner(row, whole, &plan_);
+  const Status planned = flat_ ? plan_flat(row, whole, &plan_) : plan_inner(row, whole, &plan_);
+  brief_ = plan_.scratch_bytes < kBriefScratch && is_brief(whole);
+  return planned;
 }
 
 Status PreparedKernel::prepare(Span<const KernelSet* const> sets, const KernelQuery& query) {

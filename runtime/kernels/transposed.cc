@@ -80,6 +80,11 @@ bool TransposedConv::fits(const TransposedShape& s) {
   }
   const auto reads = static_cast<double>(s.reads), writes = static_cast<double>(s.writes),
              groups = static_cast<double>(s.groups);
+  // Margins out of proportion to the work, as those of conv_supported().
+  const double read = groups * reads * static_cast<double>(s.plane());
+  if (groups * reads * image >
+      8 * (read * (1 + writes * window) + groups * writes * pixels) + 65536)
+    return false;
   return s.reads > 0 && s.writes > 0 && phases <= 4096 && groups * reads * image < kMost &&
          groups * writes * pixels < kMost && groups * reads * writes * window < kMost;
 }

@@ -126,6 +126,41 @@ TEST(Conv, PointWise) {
   check(make(1, 20, 9, 9, 12, 1, 2, 0));
 }
 
+// Of the planes of every stride-th row and column, those that a tap reads are there alone.
+TEST(Conv, StridesWiderThanTheKernel) {
+  for (int64_t kernel : {1, 2, 3}) {
+    for (int64_t stride : {3, 5, 9}) {
+      for (int64_t groups : {1, 3, 6}) {
+        check(make(2, 6, 19, 17, 12, kernel, stride, 0, 1, groups), true);
+        check(make(1, 6, 19, 23, 6, kernel, stride, 2, 1, groups));
+        check(make(1, 6, 25, 27, 18, kernel, stride, 3, 2, groups), true);
+      }
+    }
+  }
+}
+
+// A step's time is limited by its multiply-adds: padding that costs far more is left to the plain
+// loops, which write none of it.
+TEST(Conv, PaddingIsInProportionToTheWork) {
+  EXPECT_TRUE(conv_supported(make(1, 64, 56, 56, 64, 3, 1, 1)));
+  EXPECT_TRUE(conv_supported(make(1, 256, 33, 33, 256, 3, 1, 36, 36)));       // atrous
+  EXPECT_TRUE(conv_supported(make(1, 512, 33, 33, 512, 3, 1, 36, 36, 512)));  // and by channel
+  EXPECT_TRUE(conv_supported(make(1, 3, 4, 4, 8, 3, 1, 4000, 4000)));  // taps that reach are kept
+  EXPECT_FALSE(conv_supported(make(1, 8, 4, 4, 8, 3, 1, 4000, 4000, 2)));
+  EXPECT_FALSE(conv_supported(make(1, 512, 4, 4, 512, 3, 20000, 20000, 1, 512)));
+  // whatever is supported takes scratch of that measure
+  for (int64_t stride : {1, 100, 20000}) {
+    for (int64_t dilation : {1, 100, 4000}) {
+      for (int64_t groups : {1, 2, 8}) {
+        const ConvShape s = make(1, 8, 4, 4, 8, 3, stride, dilation, dilation, groups);
+        if (!conv_supported(s)) continue;
+        EXPECT_LT(conv_scratch_bytes(tile_kernels(), conv_plan(tile_kernels(), s, 1), 1), 1 << 20)
+            << stride << " " << dilation << " " << groups;
+      }
+    }
+  }
+}
+
 TEST(Conv, StridesPadsDilations) {
   for (int64_t kernel : {2, 3, 5}) {
     for (int64_t stride : {1, 2, 3}) {
