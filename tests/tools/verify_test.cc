@@ -224,6 +224,15 @@ TEST(Verify, NamesAreNoLinesOfOurs) {
   }
 }
 
+// Bytes of a name that are no character of XML's make no page that nobody reads.
+TEST(Verify, PagesAreXmlWhateverAModelIsCalled) {
+  const std::string page = scratch() + "/names.xml",
+                    model = scratch() + "/\xff\xed\xa0\x80\xef\xbf\xbe\x01<\xc3\xa9.onnx";
+  export_onnx(small_graph(), model);
+  EXPECT_EQ(wick({"verify", model, "--batch", "1", "--junit", page}).code, 0);
+  EXPECT_THAT(read_file(page), HasSubstr("classname=\"???????\\x01&lt;\xc3\xa9.onnx\""));
+}
+
 TEST(Verify, SeveralSizesValuesAtTheEdgesAndOneSession) {
   const std::string path = scratch() + "/verify_edges.onnx";
   export_onnx(small_graph(), path);

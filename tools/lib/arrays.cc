@@ -144,7 +144,12 @@ std::vector<HostTensor> given_arrays(const Session& session, const Program& prog
   for (const std::string& text : given) {
     size_t equals = text.find('=');
     bool named = equals != std::string::npos && !std::filesystem::exists(text);
-    int at = named ? session.find_input(text.substr(0, equals).c_str()) : static_cast<int>(next);
+    int at = named ? -1 : static_cast<int>(next);
+    for (size_t end = equals; named && at < 0 && end != std::string::npos;
+         end = text.find('=', end + 1)) {  // a name may have one, too
+      at = session.find_input(text.substr(0, end).c_str());
+      equals = end;
+    }
     if (at < 0 || static_cast<size_t>(at) >= arrays.size()) {
       std::string names;
       for (size_t i = 0; i < session.input_count(); ++i)

@@ -12,8 +12,10 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runtime/core/unfinished.h"
+#include "tools/lib/process.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -27,7 +29,7 @@ constexpr uint64_t kToEndAlone = kSecond / 5, kToSave = 60 * kSecond;
 uint64_t g_deadline_ns = 0;
 uint64_t g_memory = UINT64_MAX;
 std::mutex g_mutex;
-std::function<void()> g_last;
+std::vector<const std::function<void()>*> g_last;
 
 uint64_t now_ns() {
   timespec t;
@@ -48,16 +50,15 @@ void watch(double seconds) {
   sleep_until(g_deadline_ns);
   struct sigaction on_interrupt = {};
   sigaction(SIGINT, nullptr, &on_interrupt);
-  const bool saves = on_interrupt.sa_handler != SIG_DFL && on_interrupt.sa_handler != SIG_IGN;
+  const bool saves = on_interrupt.sa_handler != SIG_DFL && on_interrupt.sa_handler != SIG_IGN &&
+                     !forwards_signals();
   if (saves) {
     say(fmt::format("wick: the time is up (--timeout {:g})\n", seconds));
     kill(getpid(), SIGINT);
   }
   sleep_until(g_deadline_ns + (saves ? kToSave : kToEndAlone));
-  {
-    const std::lock_guard<std::mutex> lock(g_mutex);
-    if (g_last) g_last();
-  }
+  const std::lock_guard<std::mutex> lock(g_mutex);  // who ends with what is done here waits
+  for (auto last = g_last.rbegin(); last != g_last.rend(); ++last) (**last)();
   remove_unfinished();
   say(fmt::format("wick: the time is up (--timeout {:g}){}\n", seconds,
                   saves ? ", and saving the work took too long" : ""));
@@ -77,9 +78,13 @@ void limit_time(double seconds) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void at_time_up(std::function<void()> last) {
+AtTimeUp::AtTimeUp(std::function<void()> last) : last_(std::move(last)) {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  g_last = std::move(last);
+  g_last.push_back(&last_);
+}
+AtTimeUp::~AtTimeUp() {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_last.erase(std::find(g_last.begin(), g_last.end(), &last_));
 }
 
 void limit_memory(uint64_t bytes) {

@@ -10,9 +10,18 @@ namespace wick::tool {
 // train) is interrupted as by it, and saves its work; what goes on all the same is ended, with one
 // message and exit code 1, and its unfinished files are removed.
 void limit_time(double seconds);
-// What is done right before a command is ended so, while it still runs: telling what is known so
-// far.
-void at_time_up(std::function<void()> last);
+// While one lives, what is done right before a command is ended so, by another thread while it
+// still runs: telling what is known so far, ending processes, removing folders. The last one first.
+class AtTimeUp {
+ public:
+  explicit AtTimeUp(std::function<void()> last);
+  ~AtTimeUp();
+  AtTimeUp(const AtTimeUp&) = delete;
+  AtTimeUp& operator=(const AtTimeUp&) = delete;
+
+ private:
+  std::function<void()> last_;
+};
 // The operating system refuses what the process asks for beyond that (RLIMIT_DATA), and sessions
 // plan within it.
 void limit_memory(uint64_t bytes);

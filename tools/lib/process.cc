@@ -1,22 +1,92 @@
 #include "tools/lib/process.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
-#include <cstdio>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
 
+#include "tools/lib/limits.h"
 #include "wick/error.h"
 
 namespace wick::tool {
+namespace {
+
+// The group of the program that runs and of those that it started, as a build its compilers: they
+// end with this process.
+std::atomic<pid_t> g_group{0};
+
+void end_group() {
+  if (const pid_t group = g_group; group > 0) kill(-group, SIGTERM);
+}
+void on_signal(int signal) {
+  end_group();
+  ::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+// Signals that would end this process end the group before it.
+class Forwarded {
+ public:
+  Forwarded() {
+    for (size_t i = 0; i < kSignals.size(); ++i) {
+      struct sigaction ours = {};
+      ours.sa_handler = on_signal;
+      sigaction(kSignals[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler == SIG_DFL) sigaction(kSignals[i], &ours, nullptr);
+    }
+  }
+  ~Forwarded() {
+    for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  Forwarded(const Forwarded&) = delete;
+  Forwarded& operator=(const Forwarded&) = delete;
+
+ private:
+  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, 3> before_;
+};
+
+}  // namespace
+
+bool forwards_signals() { return g_group > 0; }
 
 Finished shell(const std::string& command) {
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) throw Error("cannot start a process");
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Error("cannot start a process");
+  const Forwarded forwarded;
+  const AtTimeUp last(end_group);
+  char name[] = "sh", option[] = "-c";
+  std::string line = command;
+  char* const arguments[] = {name, option, line.data(), nullptr};
+  const pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0);
+    dup2(ends[1], STDOUT_FILENO);
+    execv("/bin/sh", arguments);
+    _exit(127);
+  }
+  close(ends[1]);
+  if (child < 0) {
+    close(ends[0]);
+    throw Error("cannot start a process");
+  }
+  setpgid(child, child);  // whoever of the two comes first
+  g_group = child;
   Finished f;
   std::array<char, 4096> buffer;
-  for (size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    f.out.append(buffer.data(), n);
-  const int status = pclose(pipe);
+  for (ssize_t n; (n = read(ends[0], buffer.data(), buffer.size())) != 0;) {
+    if (n > 0) f.out.append(buffer.data(), static_cast<size_t>(n));
+    if (n < 0 && errno != EINTR) break;
+  }
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  g_group = 0;
   f.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
   return f;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "tools/lib/limits.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -29,6 +30,10 @@ class ScratchFolder {
 
  private:
   std::filesystem::path path_;
+  const AtTimeUp last_{[this] {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }};
 };
 
 }  // namespace wick::tool

@@ -17,6 +17,17 @@ std::string shell_quote(const std::string& text) {
            std::strchr("._-/=+:,@%", c) != nullptr;
   };
   if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  const auto code = [](char c) { return static_cast<unsigned char>(c); };
+  const auto shown = [&](char c) { return code(c) >= 0x20 && code(c) < 0x7f; };
+  if (!std::all_of(text.begin(), text.end(), shown)) {
+    std::string escaped = "$'";  // bash, zsh, and sh by POSIX 2024
+    for (char c : text) {
+      escaped += !shown(c)                ? fmt::format("\\{:03o}", code(c))
+                 : c == '\'' || c == '\\' ? std::string("\\") + c
+                                          : std::string(1, c);
+    }
+    return escaped + "'";
+  }
   std::string q = "'";
   for (char c : text) q += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return q + "'";

@@ -124,18 +124,15 @@ std::string tell(const VerifyCommand& c, const VerifyReport& report) {
 }
 
 VerifyReport verified_or_pages(const VerifyCommand& c) {
-  const auto so_far = std::make_shared<SoFar>();
-  at_time_up([c, so_far] {
-    tell(c, so_far->with_failure(c.models[0], "the time is up"));
-    std::fflush(stdout);
-  });
+  SoFar so_far;
   try {
-    VerifyReport report = verify_all(c, so_far.get());
-    at_time_up({});
-    return report;
+    const AtTimeUp tell_it([&] {
+      tell(c, so_far.with_failure(c.models[0], "the time is up"));
+      std::fflush(stdout);
+    });
+    return verify_all(c, &so_far);
   } catch (const std::exception& e) {
-    at_time_up({});
-    tell(c, so_far->with_failure(c.models[0], e.what()));
+    tell(c, so_far.with_failure(c.models[0], e.what()));
     throw;
   }
 }

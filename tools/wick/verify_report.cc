@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/lib/text.h"
@@ -11,17 +12,35 @@ namespace {
 
 using Verdict = VerifyRow::Verdict;
 
-// Names of a file in an attribute or a text: XML 1.0 has no other control characters.
+// The bytes of the UTF-8 character at `i` that XML 1.0 takes, 0 where there is none.
+size_t xml_character(const std::string& text, size_t i) {
+  const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
+  if (byte(i) < 0x80) return byte(i) >= 0x20 || text[i] == '\t' || text[i] == '\n' ? 1 : 0;
+  const size_t n = byte(i) >> 5 == 6 ? 2 : byte(i) >> 4 == 14 ? 3 : byte(i) >> 3 == 30 ? 4 : 0;
+  if (n == 0 || i + n > text.size()) return 0;
+  uint32_t code = byte(i) & (0xffu >> (n + 1));
+  for (size_t k = i + 1; k < i + n; ++k) {
+    if (byte(k) >> 6 != 2) return 0;
+    code = code << 6 | (byte(k) & 0x3fu);
+  }
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  return code < kLeast[n] || surrogate || code > 0x10ffff || (code & 0xfffe) == 0xfffe ? 0 : n;
+}
+
+// Names of a file in an attribute or a text.
 std::string xml(const std::string& text) {
   std::string out;
-  for (char c : text) {
-    switch (c) {
+  for (size_t i = 0, n = 1; i < text.size(); i += n) {
+    n = xml_character(text, i);
+    switch (text[i]) {
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '&': out += "&amp;"; break;
       case '"': out += "&quot;"; break;
-      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+      default: out += n == 0 ? "?" : text.substr(i, n);
     }
+    n = std::max<size_t>(n, 1);
   }
   return out;
 }

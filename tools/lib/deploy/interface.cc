@@ -18,6 +18,19 @@ constexpr const char* kReserved[] = {
     "try",      "catch",    "throw",    "using",     "typename",  "not",     "and",      "or",
     "xor",      "main",     "errno",    "stdin",     "stdout",    "stderr"};
 
+// Names of the headers that the written files include, and of the program that they are linked to.
+constexpr const char* kGlobal[] = {
+    "NULL",    "EOF",      "FILE",     "printf",   "fprintf", "snprintf", "sprintf", "puts",
+    "fputs",   "putchar",  "fopen",    "fclose",   "fread",   "fwrite",   "fgets",   "scanf",
+    "sscanf",  "fscanf",   "perror",   "remove",   "rename",  "memcpy",   "memmove", "memset",
+    "memcmp",  "memchr",   "strcmp",   "strncmp",  "strlen",  "strcpy",   "strncpy", "strcat",
+    "strchr",  "strstr",   "strerror", "malloc",   "calloc",  "realloc",  "free",    "exit",
+    "abort",   "abs",      "atoi",     "atof",     "strtol",  "strtod",   "rand",    "srand",
+    "qsort",   "getenv",   "system",   "size_t",   "int8_t",  "int16_t",  "int32_t", "int64_t",
+    "uint8_t", "uint16_t", "uint32_t", "uint64_t", "index",   "read",     "write",   "open",
+    "close",   "time",     "clock",    "select",   "signal",  "link",     "y0",      "y1",
+    "yn",      "j0",       "j1",       "jn",       "exp",     "log",      "sqrt",    "floor"};
+
 // Null: C has no array of these.
 const char* c_type(DType dtype) {
   switch (dtype) {
@@ -74,6 +87,13 @@ std::string c_name(const std::string& text, std::vector<std::string>* taken) {
     other = fmt::format("{}_{}", name, n);
   taken->push_back(other);
   return other;
+}
+
+std::string c_model_name(const std::string& text) {
+  std::vector<std::string> taken;
+  const std::string name = c_name(text, &taken);
+  const bool known = std::find(std::begin(kGlobal), std::end(kGlobal), name) != std::end(kGlobal);
+  return known || name.rfind("wick", 0) == 0 ? "m" + name : name;
 }
 
 CInterface c_interface(const Session& session, const Program& program, const std::string& name) {

@@ -32,7 +32,9 @@ struct CInterface {
 
 // A name that C takes and no other of `taken` has: letters, digits and underscores.
 std::string c_name(const std::string& text, std::vector<std::string>* taken);
-// `name`: c_name() of what the user calls the model.
+// The same of what the user calls the model, a global name of its program.
+std::string c_model_name(const std::string& text);
+// `name`: c_model_name() of what the user calls the model.
 CInterface c_interface(const Session& session, const Program& program, const std::string& name);
 
 }  // namespace wick::tool

@@ -79,8 +79,7 @@ class Writer {
   Writer(const Model& model, const DeployTarget& target, const std::string& folder,
          const ProjectOptions& options)
       : model_(model), target_(target), folder_(folder), options_(options), runner_(model, {}) {
-    std::vector<std::string> taken;
-    c_ = c_interface(runner_.session(), model.program(), c_name(options.name, &taken));
+    c_ = c_interface(runner_.session(), model.program(), c_model_name(options.name));
     if (c_.inputs.size() + c_.outputs.size() > 100)
       throw Error(fmt::format("{} inputs and outputs are too many for one function of C",
                               c_.inputs.size() + c_.outputs.size()));
