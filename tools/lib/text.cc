@@ -40,7 +40,7 @@ std::string one_line(const std::string& text) {
     out += c == '\n'                     ? "\\n"
            : c == '\t'                   ? "\\t"
            : c == '\r'                   ? "\\r"
-           : code < 0x20 || code == 0x7f ? fmt::format("\\x{:02x}", code)
+           : code < 0x20 || code == 0x7f ? fmt::format("\\u{:04x}", code)
                                          : std::string(1, c);
   }
   return out;
