@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 // x + 1 for as many trips as `trips` says; 2^62 of them take for ever.
 std::string endless() {
-  const std::string path = scratch() + "/endless.wick";
+  std::string path = scratch() + "/endless.wick";
   if (fs::exists(path)) return path;
   ir::Graph g;
   const auto i64 = [&](int64_t v) {

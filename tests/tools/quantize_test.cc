@@ -30,7 +30,7 @@ std::string write(const std::string& path, const HostTensor& t) {
 }
 std::string folder() {
   static int serial = 0;
-  const std::string path = scratch() + "/quantize" + std::to_string(++serial);
+  std::string path = scratch() + "/quantize" + std::to_string(++serial);
   fs::create_directories(path);
   return path;
 }
@@ -45,7 +45,7 @@ const std::string& small_model() {
 }
 const std::string& small_data() {
   static const std::string path = [] {
-    const std::string f = folder();
+    std::string f = folder();
     write(f + "/a.npy", numbers({8, 3}));
     write(f + "/b.npy", numbers({5, 3}, 0.25F));
     return f;
@@ -182,7 +182,7 @@ TEST(QuantizeData, EveryFileThatCannotBeUsedIsNamed) {
     std::string data, says;
   };
   const auto in = [](const HostTensor& t) {
-    const std::string f = folder();
+    std::string f = folder();
     write(f + "/good.npy", numbers({4, 3}));
     write(f + "/odd.npy", t);
     return f;
@@ -351,7 +351,7 @@ std::string planted_model() {
     v = g.emit(OpId::kRelu, {v}, std::string(name) + ".relu");
   }
   g.add_output("y", v);
-  const std::string path = folder() + "/planted.onnx";
+  std::string path = folder() + "/planted.onnx";
   export_onnx(g, path);
   return path;
 }

@@ -55,7 +55,7 @@ ir::Graph written_again(const ir::Graph& graph, bool wick, QuantizedForm form, b
 
 std::string other_outputs(const ir::Graph& model, const ir::Graph& file) {
   std::vector<std::string> want = output_names(model), got = output_names(file);
-  const std::string why = fmt::format("its outputs are {}, the model's {}", list(got), list(want));
+  std::string why = fmt::format("its outputs are {}, the model's {}", list(got), list(want));
   if (want.size() != got.size()) return why;
   if (want == got) return "";
   std::sort(want.begin(), want.end());

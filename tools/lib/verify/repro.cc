@@ -64,7 +64,7 @@ void finish_repro(const std::string& made, const VerifyRow& row, const std::stri
 
 std::string write_repro(const std::string& folder, const VerifyRow& row, const CutGraph& cut,
                         const std::string& more) {
-  const std::string made = repro_folder(folder, row);
+  std::string made = repro_folder(folder, row);
   if (cut.nodes == 0) {
     write_text(
         (fs::path(made) / "README.md").string(),
@@ -80,7 +80,7 @@ std::string write_repro(const std::string& folder, const VerifyRow& row, const C
 
 std::string write_pair_repro(const std::string& folder, const VerifyRow& row, const CutGraph& model,
                              const CutGraph& made) {
-  const std::string to = repro_folder(folder, row);
+  std::string to = repro_folder(folder, row);
   const std::string files =
       write_model(to, row, "model", model.graph) + " " + write_model(to, row, "made", made.graph);
   finish_repro(to, row, files, input_names(model.graph), model.inputs, made.nodes, "");
@@ -89,7 +89,7 @@ std::string write_pair_repro(const std::string& folder, const VerifyRow& row, co
 
 std::string write_written_repro(const std::string& folder, const VerifyRow& row,
                                 const CutGraph& cut, bool wick, QuantizedForm form) {
-  const std::string made = repro_folder(folder, row);
+  std::string made = repro_folder(folder, row);
   const auto write = [&](const std::string& name, bool program) {
     const std::string path = (fs::path(made) / name).string();
     if (program) {
