@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/core/atomic_file.h"
+#include "runtime/core/printable.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -34,15 +35,9 @@ std::string shell_quote(const std::string& text) {
 }
 
 std::string one_line(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    out += c == '\n'                     ? "\\n"
-           : c == '\t'                   ? "\\t"
-           : c == '\r'                   ? "\\r"
-           : code < 0x20 || code == 0x7f ? fmt::format("\\u{:04x}", code)
-                                         : std::string(1, c);
-  }
+  std::string out;  // printable() shows line ends and tabs
+  for (char c : printable(text))
+    out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : std::string(1, c);
   return out;
 }
 

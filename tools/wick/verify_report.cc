@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/utf8.h"
 #include "tools/lib/text.h"
 
 namespace wick::tool {
@@ -12,35 +12,21 @@ namespace {
 
 using Verdict = VerifyRow::Verdict;
 
-// The bytes of the UTF-8 character at `i` that XML 1.0 takes, 0 where there is none.
-size_t xml_character(const std::string& text, size_t i) {
-  const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
-  if (byte(i) < 0x80) return byte(i) >= 0x20 || text[i] == '\t' || text[i] == '\n' ? 1 : 0;
-  const size_t n = byte(i) >> 5 == 6 ? 2 : byte(i) >> 4 == 14 ? 3 : byte(i) >> 3 == 30 ? 4 : 0;
-  if (n == 0 || i + n > text.size()) return 0;
-  uint32_t code = byte(i) & (0xffu >> (n + 1));
-  for (size_t k = i + 1; k < i + n; ++k) {
-    if (byte(k) >> 6 != 2) return 0;
-    code = code << 6 | (byte(k) & 0x3fu);
-  }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  return code < kLeast[n] || surrogate || code > 0x10ffff || (code & 0xfffe) == 0xfffe ? 0 : n;
-}
-
-// Names of a file in an attribute or a text.
+// Names of a file in an attribute or a text: what is no character of XML 1.0 is a question mark.
 std::string xml(const std::string& text) {
   std::string out;
-  for (size_t i = 0, n = 1; i < text.size(); i += n) {
-    n = xml_character(text, i);
-    switch (text[i]) {
+  for (size_t i = 0; i < text.size();) {
+    const CodePoint c = code_point(text.data() + i, text.size() - i);
+    const bool taken = c.value != kNoCodePoint && (c.value & 0xfffe) != 0xfffe &&
+                       (c.value >= 0x20 || c.value == '\t' || c.value == '\n');
+    switch (c.value) {
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '&': out += "&amp;"; break;
       case '"': out += "&quot;"; break;
-      default: out += n == 0 ? "?" : text.substr(i, n);
+      default: out += taken ? text.substr(i, c.bytes) : "?";
     }
-    n = std::max<size_t>(n, 1);
+    i += c.bytes;
   }
   return out;
 }

@@ -114,10 +114,6 @@ Nodes reduced(Nodes nodes, const std::function<bool(const Nodes&)>& shows) {
   return nodes;
 }
 
-}  // namespace
-
-namespace {
-
 // The node that makes the value, or the output, of that name; -1: none does.
 NodeId maker_of(const ir::Graph& graph, const std::string& wanted) {
   NodeId last = -1;

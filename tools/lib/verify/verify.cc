@@ -187,7 +187,7 @@ class Verifier {
   void lowering(const VerifySample& s) {
     VerifyRow r = row("integer ops", "within a step", &s);
     compare(*model_.unlowered, s.inputs, s.truth, Promise::kReassociates, &r, Side::kMadeIsTruth);
-    if (r.first) {
+    if (r.first && !o_.repro.empty()) {
       make_repro(&r, *model_.unlowered, s.inputs, ir::named_values(*model_.unlowered, s.inputs), "",
                  [&](const CutGraph& cut) {
                    ir::Graph lowered = cut.graph;
