@@ -169,7 +169,9 @@ Result<ThreadPool*> ThreadPool::create(Allocator& allocator, int threads) {
   pool->impl_->capacity = count;
   if (!pool->impl_->start(count)) {
     destroy(pool);
-    return error(Code::kOutOfMemory, "cannot start %d threads", count);
+    return error(
+        Code::kOutOfMemory,
+        "the system starts no %d threads for this process: ask for fewer, or allow it more", count);
   }
   return pool;
 }

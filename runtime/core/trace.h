@@ -23,6 +23,11 @@ class TraceHook {
  public:
   virtual void on_op(const TraceEvent& event) = 0;
 
+  // Whether on_op() reads values whose channels lie in blocks (TensorView::block; copy_plain() in
+  // runtime/core/plain_copy.h). A session whose hook does not keeps every value plain: same bits,
+  // slower convolutions. A hook that measures time, or looks at shapes alone, says true.
+  virtual bool takes_blocks() const { return false; }
+
  protected:
   ~TraceHook() = default;
 };

@@ -148,7 +148,10 @@ Status Binder::plan(uint32_t region, uint32_t first, size_t first_step, StagePla
   auto attempt = [&]() -> Status {
     WICK_TRY(infer(def, *plan));
     WICK_TRY(choose_backends(*plan, def));
-    if constexpr (WICK_BLOCKS != 0) WICK_TRY(choose_layouts(*plan));
+    if constexpr (WICK_BLOCKS != 0) {
+      const bool plain = machine_.trace != nullptr && !machine_.trace->takes_blocks();
+      if (!plain) WICK_TRY(choose_layouts(*plan));
+    }
     WICK_TRY(place(*plan, def));
 #if WICK_SMALL  // for the steps and the buffers; elsewhere it is kept for the next plan
     memory_.temp.clear();

@@ -70,9 +70,6 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     return error(Code::kNotFound, "there is no entry point %.60s", options.entry);
   WICK_TRY(program.intact());
   WICK_TRY(check_runnable(program, *entry));
-  if (options.threads < 0 || options.threads > 4096) {
-    return error(Code::kInvalidArgument, "%d threads", options.threads);
-  }
   Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
   using Both = Block<Session, Impl>;
   void* memory = allocator.allocate(Both::kBytes, Both::kAlign);

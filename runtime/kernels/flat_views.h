@@ -1,6 +1,6 @@
 // Values in blocks of channels (TensorView::block) as plain tensors of their memory, so that the
-// plain kernels of elementwise ops and of Concat serve them: such an op does not ask what a
-// dimension means.
+// plain kernels of elementwise ops, of Concat and Split, and of Slice and Pad serve them: such an
+// op does not ask what a dimension means, or moves whole blocks and whole pixels.
 #pragma once
 
 #include "runtime/kernels/blocked.h"
@@ -19,15 +19,23 @@ inline bool has_blocks(const KernelQuery& q) {
 
 class FlatViews {
  public:
-  // False where the op, or how its values lie, does not allow it.
+  // Returns whether the op, its arguments and the layout of its values allow it, and then changes
+  // the query to plain tensors and to arguments that fit them. The views must outlive its use.
+  bool make(KernelQuery* query);
+  // The views alone, of a call for whose query make() returned true.
   bool make(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out);
-  Span<const TensorView> in() const { return {in_, count_}; }
-  Span<TensorView> out() { return {&out_, 1}; }
+  Span<const TensorView> in() const { return {in_, ins_}; }
+  Span<TensorView> out() { return {out_, outs_}; }
 
  private:
-  static constexpr size_t kMost = 12;
-  TensorView in_[kMost], out_;
-  size_t count_ = 0;
+  static constexpr size_t kMostIn = 12, kMostOut = 4;
+  bool elements(const TensorView& y);
+  bool parts(bool joins);
+  bool rows();
+
+  TensorView in_[kMostIn], out_[kMostOut];
+  size_t ins_ = 0, outs_ = 0;
+  ShapeArgs args_;
 };
 
 }  // namespace wick

@@ -52,9 +52,7 @@ const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuer
   }
   if (!blocked) return nullptr;
   FlatViews flat;
-  if (!flat.make(query.op, query.attrs, query.in, query.out)) return nullptr;
-  query.in = flat.in(), query.out = flat.out();
-  return find_kernel(sets, query);
+  return flat.make(&query) ? find_kernel(sets, query) : nullptr;
 }
 
 const char* why_missing(Span<const KernelSet* const> sets) {

@@ -28,9 +28,7 @@ constexpr char kNotFlat[] = "no kernel for channels in blocks";
 __attribute__((noinline)) Status plan_flat(const KernelRow& row, KernelQuery query,
                                            KernelPlan* plan) {
   FlatViews flat;
-  if (!flat.make(query.op, query.attrs, query.in, query.out))
-    return Status(Code::kInternal, kNotFlat);
-  query.in = flat.in(), query.out = flat.out();
+  if (!flat.make(&query)) return Status(Code::kInternal, kNotFlat);
   return plan_inner(row, query, plan);
 }
 __attribute__((noinline)) Status run_flat(OpId op, const KernelRow& row, const KernelCtx& ctx,

@@ -96,10 +96,36 @@ static void interpolate_down(const float* const* lines, const float* weight, int
   for (; i < n; ++i) down_apart(hn::CappedTag<float, 1>(), lines, weight, count, i, y);
 }
 
+// The channels of a pixel share its weights.
+template <bool kApart>
+static void across_blocks(const float* x, const ResizeRow& r, int64_t begin, int64_t end,
+                          int64_t block, float* y) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t o = begin; o < end; ++o) {
+    for (int64_t c = 0; c < block; c += lanes) {
+      const auto pixel = [&](int64_t t) {
+        return hn::LoadU(d, x + int64_t{r.at[t * r.step + o]} * block + c);
+      };
+      const auto weight = [&](int64_t t) { return r.weight[t * r.step + o]; };
+      auto sum = kApart ? hn::Mul(pixel(0), hn::Set(d, weight(0))) : hn::Zero(d);
+      for (int64_t t = kApart ? 1 : 0; t < r.taps; ++t) {
+        if (kApart) {
+          sum = hn::Add(sum, hn::Mul(pixel(t), hn::Set(d, weight(t))));
+        } else if (weight(t) != 0) {
+          sum = resize_fma(hn::Set(d, weight(t)), pixel(t), sum);
+        }
+      }
+      hn::StoreU(sum, d, y + o * block + c);
+    }
+  }
+}
+
 // Of the target chosen now.
 static const ResizeKernels* resize_set() {
-  static constexpr ResizeKernels kSet = {&resize_across, &resize_down, &interpolate_across,
-                                         &interpolate_down};
+  static constexpr ResizeKernels kSet = {&resize_across,        &resize_down,
+                                         &interpolate_across,   &interpolate_down,
+                                         &across_blocks<false>, &across_blocks<true>};
   return &kSet;
 }
 

@@ -7,6 +7,7 @@
 #include "hwy/highway.h"
 #include "runtime/core/byte_count.h"
 #include "runtime/core/int_math.h"
+#include "runtime/kernels/blocked_rows.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/resize_table.h"
@@ -27,6 +28,11 @@ struct ResizeKernels {
   void (*across_apart)(const float* x, const ResizeRow& row, int64_t n, float* y);
   void (*down_apart)(const float* const* lines, const float* weight, int count, int64_t n,
                      float* y);
+  // Pixels [begin, end) of a row whose pixels are `block` channels each.
+  void (*across_blocks)(const float* x, const ResizeRow& row, int64_t begin, int64_t end,
+                        int64_t block, float* y);
+  void (*across_blocks_apart)(const float* x, const ResizeRow& row, int64_t begin, int64_t end,
+                              int64_t block, float* y);
 };
 }  // namespace wick
 #endif
@@ -41,6 +47,7 @@ HWY_EXPORT(resize_set);
 
 constexpr int kMaxTaps = 4;
 constexpr int64_t kRows = 32;  // of a task, whose first ones may be another task's last
+constexpr int64_t kWidestInBlocks = int64_t{1} << 18;  // a row is not cut
 
 size_t row_bytes(int64_t w) { return rounded(kMaxTaps * w * 8); }
 size_t line_bytes(int64_t w) { return rounded(kMaxTaps * w * 4); }
@@ -94,8 +101,9 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   const int64_t w = q.as<ResizeAttrs>().interpolate != 0 && x[last] > y[last] ? x[last] : y[last];
   const size_t tables = rounded(static_cast<int64_t>(p->scratch_bytes));
   p->keep(Rows{q.args->resize, HWY_DYNAMIC_DISPATCH(resize_set)(), tables});
+  const int64_t pixel = q.in[0].block != 0 ? q.in[0].block : 1;
   p->scratch_bytes = byte_count(uint64_t{tables} + row_bytes(w) +
-                                uint64_t{line_bytes(w)} * static_cast<uint64_t>(q.threads));
+                                uint64_t{line_bytes(w * pixel)} * static_cast<uint64_t>(q.threads));
   return {};
 }
 
@@ -267,8 +275,161 @@ Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   return {};
 }
 
+// Values in blocks of channels: a pixel of a row is a vector.
+bool blocked_fits(const KernelQuery& q) {
+  const BlockedKernels& t = blocked_kernels();
+  if (!is_blocked(t, q.in[0]) || !is_blocked(t, q.out[0]) || q.args == nullptr || !fits(q))
+    return false;
+  const auto& a = q.as<ResizeAttrs>();
+  const ResizeScales& s = q.args->resize;
+  for (int d = 0; d < 2; ++d) {  // a scale that keeps the size may still move what lies along it
+    const bool moves = s.region[d] >= 0 && s.scale[d].p != s.scale[d].q;
+    if (moves && a.interpolate == 0) return false;
+  }
+  return q.in[0].shape[3] <= kWidestInBlocks && q.out[0].shape[3] <= kWidestInBlocks;
+}
+bool match_blocked(const KernelQuery& q) {
+  return blocked_fits(q) && !is_nearest(q.as<ResizeAttrs>());
+}
+bool match_blocked_nearest(const KernelQuery& q) {
+  return blocked_fits(q) && is_nearest(q.as<ResizeAttrs>());
+}
+
+// What a run over blocks of channels works on.
+struct BlockedMaps {
+  const float* x;
+  float* y;
+  int64_t block, h, w, oh, ow, maps;
+
+  BlockedMaps(const TensorView& in, const TensorView& out)
+      : x(in.as<float>()),
+        y(out.as<float>()),
+        block(in.block),
+        h(in.shape[2]),
+        w(in.shape[3]),
+        oh(out.shape[2]),
+        ow(out.shape[3]),
+        maps(in.shape[0] * blocks_of(in)) {}
+  const float* row(int64_t map, int64_t at) const { return x + (map * h + at) * w * block; }
+  float* result(int64_t map, int64_t at) const { return y + (map * oh + at) * ow * block; }
+};
+
+Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void* attrs) {
+  const auto& plan = ctx.plan->kept<Rows>();
+  const ResizeKernels& t = *plan.kernels;
+  const auto& a = *static_cast<const ResizeAttrs*>(attrs);
+  auto* scratch = static_cast<char*>(ctx.scratch);
+  ResizeJob job;
+  resize_tables(in, out[0], a, plan.scales, scratch, &job);
+  if (stopped()) return {};  // the tables are not whole
+  const ResizeAxis *down = nullptr, *across = nullptr;
+  if (!last_axes(job, 3, &down, &across))
+    return Status(Code::kInternal, "Resize: blocks of channels are not resized");
+  const BlockedMaps m(in[0], out[0]);
+  const int64_t widest = m.w > m.ow ? m.w : m.ow, lane = a.interpolate != 0 ? widest : m.ow;
+  ResizeRow row{};
+  if (across != nullptr) row = across_row(*across, scratch + plan.tables);
+  char* own = scratch + plan.tables + row_bytes(lane);
+  const size_t line = line_bytes(lane * m.block);
+  const bool apart = a.interpolate != 0;
+  const auto sideways = [&](const float* x, float* y) {
+    Poll poll;
+    in_pieces(poll, m.ow, [&](int64_t begin, int64_t end) {
+      (apart ? t.across_blocks_apart : t.across_blocks)(x, row, begin, end, m.block, y);
+    });
+  };
+  const int64_t tasks = (m.oh + kRows - 1) / kRows;
+  parallel_for(ctx.pool, m.maps * tasks, [&](int64_t task, int worker) {
+    auto* kept = reinterpret_cast<float*>(own + static_cast<size_t>(worker) * line);
+    int64_t which[kMaxTaps] = {-1, -1, -1, -1};  // row of the input that a line has
+    const int64_t map = task / tasks, from = task % tasks * kRows;
+    TaskPoll poll(current_stop());
+    for (int64_t o = from; o < from + kRows && o < m.oh && !poll(); ++o) {
+      float* y = m.result(map, o);
+      if (down == nullptr) {
+        if (across == nullptr) {
+          copy_bytes(y, m.row(map, o), static_cast<size_t>(m.ow * m.block) * sizeof(float));
+        } else {
+          sideways(m.row(map, o), y);
+        }
+        continue;
+      }
+      const float* lines[kMaxTaps];
+      float weight[kMaxTaps];
+      int count = 0;
+      for (int64_t i = 0; i < down->taps; ++i) {
+        const Neighbour& n = down->table[o * down->taps + i];
+        weight[count] = static_cast<float>(n.weight);
+        if (weight[count] == 0 && !apart) continue;
+        lines[count] = m.row(map, n.at);
+        if (across != nullptr && !apart) {
+          const int64_t slot = n.at % kMaxTaps;  // neighbours follow one another
+          float* made = kept + slot * m.ow * m.block;
+          if (which[slot] != n.at) sideways(lines[count], made);
+          which[slot] = n.at;
+          lines[count] = made;
+        }
+        ++count;
+      }
+      if (!apart) {
+        t.down(lines, weight, count, m.ow * m.block, y);
+      } else if (across == nullptr) {
+        t.down_apart(lines, weight, count, m.ow * m.block, y);
+      } else {
+        t.down_apart(lines, weight, count, m.w * m.block, kept);
+        sideways(kept, y);
+      }
+    }
+  });
+  return {};
+}
+
+template <size_t bytes>
+void spread(const float* x, const Neighbour* table, int64_t n, float* y) {
+  constexpr size_t kFloats = bytes / sizeof(float);
+  for (int64_t i = 0; i < n; ++i)
+    __builtin_memcpy(y + static_cast<size_t>(i) * kFloats,
+                     x + static_cast<size_t>(table[i].at) * kFloats, bytes);
+}
+
+Status run_blocked_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                           const void* attrs) {
+  ResizeJob job;
+  const auto& a = *static_cast<const ResizeAttrs*>(attrs);
+  resize_tables(in, out[0], a, ctx.plan->kept<ResizeScales>(), ctx.scratch, &job);
+  if (stopped()) return {};  // the tables are not whole
+  const ResizeAxis *down = nullptr, *across = nullptr;
+  if (!last_axes(job, 3, &down, &across))
+    return Status(Code::kInternal, "Resize: blocks of channels are not resized");
+  const BlockedMaps m(in[0], out[0]);
+  const auto spread_row = m.block == 16 ? &spread<64> : m.block == 8 ? &spread<32> : &spread<16>;
+  const size_t bytes = static_cast<size_t>(m.ow * m.block) * sizeof(float);
+  const int64_t tasks = (m.oh + kRows - 1) / kRows;
+  parallel_for(ctx.pool, m.maps * tasks, [&](int64_t task, int) {
+    const int64_t map = task / tasks, from = task % tasks * kRows;
+    int64_t before = -1;  // the row that the output row before this one has
+    TaskPoll poll(current_stop());
+    for (int64_t o = from; o < from + kRows && o < m.oh && !poll(); ++o) {
+      const int64_t row = down == nullptr ? o : down->table[o].at;
+      float* y = m.result(map, o);
+      if (row == before || across == nullptr) {
+        __builtin_memcpy(y, row == before ? y - m.ow * m.block : m.row(map, row), bytes);
+      } else {
+        spread_row(m.row(map, row), across->table, m.ow, y);
+      }
+      before = row;
+    }
+  });
+  return {};
+}
+
 }  // namespace
 
+WICK_BLOCKED_ROWS(Resize,
+                  {"resize.f32.blocked", kBlocked, match_blocked, plan, nullptr, run_blocked},
+                  {"resize_nearest.f32.blocked", kBlocked, match_blocked_nearest, plan_resize,
+                   nullptr, run_blocked_nearest});
 WICK_CPU_ROWS(Resize, {"resize.f32.simd", kContiguous, match, plan, nullptr, run},
               {"resize_nearest.f32", kContiguous, match_nearest<float>, plan_resize, nullptr,
                run_nearest<float>},

@@ -27,6 +27,7 @@ class Counter final : public TraceHook {
     }
     if (blocked) ++steps, ops.insert(event.op);
   }
+  bool takes_blocks() const override { return true; }
   int steps = 0;
   std::set<std::string> ops;
 };
@@ -100,9 +101,53 @@ class Net {
     push(g.emit(OpId::kMul, {v.id, gate}), v.shape);
   }
 
+  void resize(const Value& v) {
+    ResizeAttrs a;
+    a.mode = of({0, 1});
+    const Shape y = {1, v.shape[1], v.shape[2] * 2, v.shape[3]};
+    if (y[2] > 20) return pool(v);
+    HostTensor scales(DType::kF32, {4});
+    for (int i = 0; i < 4; ++i) scales.as<float>()[i] = i == 2 ? 2.0f : 1.0f;
+    push(g.emit(OpId::kResize, a, {v.id, ir::kNoValue, g.add_constant(scales)}), y);
+  }
+  void slice(const Value& v) {
+    SliceAttrs a;
+    Shape y = v.shape;
+    a.axes = {1, 2};
+    a.starts = {y[1] > 16 ? 16 : 0, 1};
+    a.ends = {y[1], y[2]};
+    y[1] -= a.starts[0], y[2] -= 1;
+    if (y[2] < 4) return conv(v);
+    push(g.emit(OpId::kSlice, a, {v.id}), y);
+  }
+  void pad(const Value& v) {
+    PadAttrs a;
+    a.pads = {0, 0, 1, 0, 0, 0, 0, 2};
+    a.value = of({0, -3});
+    Shape y = v.shape;
+    y[2] += 1, y[3] += 2;
+    push(g.emit(OpId::kPad, a, {v.id}), y);
+  }
+  void split(const Value& v) {
+    if (v.shape[1] <= 16) return conv(v);
+    SplitAttrs a;
+    a.axis = 1;
+    a.sizes = {16, v.shape[1] - 16};
+    const ir::NodeId node = g.add_node(OpId::kSplit, AnyAttrs::of(a), {v.id}, 2);
+    Shape y = v.shape;
+    for (size_t i = 0; i < 2; ++i) {
+      y[1] = a.sizes[i];
+      push(g.node(node).outputs[i], y);
+    }
+  }
+
   void step() {
     const Value v = any(), w = any();
-    switch (engine_() % 12) {
+    switch (engine_() % 16) {
+      case 12: return resize(v);
+      case 13: return slice(v);
+      case 14: return pad(v);
+      case 15: return split(v);
       case 0: return pool(v);
       case 1:
       case 2: {
@@ -181,8 +226,50 @@ TEST(Layout, RandomNetworksKeepTheirBits) {
   std::printf("COUNT: steps on blocks of channels: %d:%s\n", steps, list.c_str());
   if (blocked_kernels().lanes == 0) return;
   EXPECT_GT(steps, 500);
-  for (const char* op : {"FusedConv", "Conv", "MaxPool", "AveragePool", "Concat", "ReduceMean"})
+  for (const char* op : {"FusedConv", "Conv", "MaxPool", "AveragePool", "Concat", "ReduceMean",
+                         "Resize", "Slice", "Pad", "Split"})
     EXPECT_TRUE(ops.count(op) != 0) << op << " never ran on blocks";
+}
+
+// A hook that reads data in the tensors' own order.
+class Values final : public TraceHook {
+ public:
+  void on_op(const TraceEvent& event) override {
+    for (Span<const TensorView> list : {event.in, event.out}) {
+      for (const TensorView& v : list) blocked += v.block != 0 ? 1 : 0;
+    }
+    std::vector<uint8_t> bytes(event.out[0].nbytes());
+    std::memcpy(bytes.data(), event.out[0].data, bytes.size());
+    outputs.push_back(std::move(bytes));
+  }
+  int blocked = 0;
+  std::vector<std::vector<uint8_t>> outputs;
+};
+
+TEST(Layout, AHookThatDoesNotTakeBlocksSeesPlainValues) {
+  for (uint32_t seed = 1; seed < 20; seed += 2) {
+    Net net(seed);
+    const std::vector<uint8_t> bytes = compile_program(net.g);
+    HostTensor file(DType::kU8, {static_cast<int64_t>(bytes.size())}, bytes.data(), bytes.size());
+    auto program = Program::load({file.as<uint8_t>(), file.nbytes()});
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    HostTensor x = net.floats(net.x);
+    const TensorView in(x.data(), DType::kF32, net.x);
+    Values plain, reference;
+    for (Values* hook : {&plain, &reference}) {
+      SessionOptions options;
+      options.threads = 1;
+      options.trace = hook;
+      const KernelSet* loops = &kReferenceKernels;
+      if (hook == &reference) options.kernels = {&loops, 1};
+      auto session = Session::create(*program.value(), options);
+      ASSERT_TRUE(session.ok()) << session.status().message();
+      TensorView out[3];
+      ASSERT_TRUE(session.value()->run({&in, 1}, {out, 3}).ok());
+    }
+    EXPECT_EQ(plain.blocked, 0);
+    EXPECT_EQ(plain.outputs, reference.outputs) << "seed " << seed;
+  }
 }
 
 }  // namespace

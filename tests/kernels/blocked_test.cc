@@ -76,7 +76,9 @@ struct Call {
     const KernelSet* sets[] = {&kReferenceKernels};
     PreparedKernel kernel;
     const KernelQuery query{op, attrs, in, {&view, 1}, 1};
-    EXPECT_TRUE(kernel.prepare(sets, query).ok());
+    const Status prepared = kernel.prepare(sets, query);
+    EXPECT_TRUE(prepared.ok()) << prepared.message();
+    if (!prepared.ok()) return y;
     NanBuffer scratch(kernel.scratch_bytes());
     EXPECT_TRUE(kernel.run({nullptr, scratch.data()}, op, in, {&view, 1}, attrs).ok());
     return y;
@@ -97,7 +99,8 @@ struct Call {
     PreparedKernel kernel;
     if (!kernel.prepare(sets, query).ok()) return false;
     const bool conv = op == OpId::kFusedConv;
-    EXPECT_EQ((kernel.row().flags & kBlocked) != 0, conv || kind_of(op) == OpKind::kPool);
+    EXPECT_EQ((kernel.row().flags & kBlocked) != 0,
+              conv || kind_of(op) == OpKind::kPool || op == OpId::kResize);
     Arena arena(default_allocator());
     if (packs) {
       EXPECT_TRUE(kernel.pack_all(query, arena).ok());
@@ -230,6 +233,50 @@ TEST(Blocked, PoolsAndMeans) {
   }
 }
 
+TEST(Blocked, Resizes) {
+  Random random(5);
+  const auto pick = [&](std::initializer_list<int64_t> of) {
+    return of.begin()[random.next() % of.size()];
+  };
+  checked = 0;
+  for (int i = 0; i < 120; ++i) {
+    ResizeAttrs attrs;
+    attrs.mode = pick({0, 1, 2});
+    attrs.coordinates = pick({0, 1, 2, 3});
+    attrs.nearest_mode = pick({0, 1, 2, 3});
+    attrs.exclude_outside =
+        attrs.mode == static_cast<int64_t>(ResizeMode::kCubic) ? pick({0, 1}) : 0;
+    attrs.interpolate = pick({0, 0, 1});
+    if (attrs.interpolate != 0) {  // the trainer's own form has fewer attributes
+      attrs.exclude_outside = 0;
+      attrs.coordinates = attrs.mode == 0 ? pick({0, 4}) : pick({0, 3});
+      attrs.cubic_coeff_a = -0.75;
+    }
+    const Shape x = {pick({1, 2}), pick({8, 13, 16, 40}), pick({1, 5, 40}), pick({1, 7, 14})};
+    std::vector<float> scales = {1, 1, 1, 1};
+    Shape y = x;
+    for (const int d : {2, 3}) {
+      scales[static_cast<size_t>(d)] = static_cast<float>(pick({1, 2, 3, 8, 10})) / 4;
+      if (i % 5 == 0 && d == 2) scales[2] = 1;
+      y[d] = static_cast<int64_t>(
+          std::floor(static_cast<float>(x[d]) * scales[static_cast<size_t>(d)]));
+    }
+    if (numel(y) == 0) continue;
+    // A scale that keeps the size may still take a channel from the one beside it.
+    const bool moves = i % 7 == 0 && attrs.interpolate == 0;
+    if (moves) scales[1] = 1.02f;
+    std::vector<float> values = random_floats(random, numel(x));
+    values[values.size() / 2] = std::numeric_limits<float>::infinity();
+    values[values.size() / 3] = -0.0f;
+    const Call call{OpId::kResize, &attrs, {values, {}, scales}, {x, Shape{}, Shape{4}}, y};
+    check(call, {0},
+          std::string("resize ") + to_text(x).text + " to " + to_text(y).text + " mode " +
+              std::to_string(attrs.mode) + " interpolate " + std::to_string(attrs.interpolate),
+          !moves);
+  }
+  std::printf("COUNT: blocked resizes: %d\n", checked);
+}
+
 // The plain rows over blocks as they lie in memory.
 TEST(Blocked, ElementwiseAndConcat) {
   const NoAttrs none;
@@ -253,6 +300,45 @@ TEST(Blocked, ElementwiseAndConcat) {
     axis.axis = 2;
     check({OpId::kConcat, &axis, {x, x}, {shape, shape}, {2, channels, 10, 7}}, {0, 1},
           "concat of rows", false);
+  }
+}
+
+TEST(Blocked, SlicesAndPads) {
+  for (const int64_t channels : {16, 24, 32, 48}) {
+    Random random(static_cast<uint64_t>(channels));
+    const Shape shape = {2, channels, 5, 7};
+    const auto x = random_floats(random, numel(shape));
+    SliceAttrs slice;
+    slice.axes = {1, 2, 3};
+    slice.starts = {16, 1, 2};
+    slice.ends = {channels, 4, 7};
+    if (channels > 16) {
+      check({OpId::kSlice, &slice, {x}, {shape}, {2, channels - 16, 3, 5}}, {0}, "slice");
+    }
+    slice.steps = {1, 2, 1};
+    slice.starts = {0, 0, 0};
+    slice.ends = {16, 5, 1};
+    check({OpId::kSlice, &slice, {x}, {shape}, {2, 16, 3, 1}}, {0}, "slice of every other row");
+    slice.steps = {1, 1, 2};
+    slice.ends = {16, 5, 7};
+    check({OpId::kSlice, &slice, {x}, {shape}, {2, 16, 5, 4}}, {0}, "every other column", false);
+    slice.steps = {1, 1, 1};
+    slice.starts = {3, 0, 0};
+    check({OpId::kSlice, &slice, {x}, {shape}, {2, 13, 5, 7}}, {0}, "amid a block", false);
+    slice.starts = {0, 0, 0};
+    slice.ends = {9, 5, 7};
+    check({OpId::kSlice, &slice, {x}, {shape}, {2, 9, 5, 7}}, {0}, "up to amid a block", false);
+    PadAttrs pad;
+    pad.value = -2.5;
+    pad.pads = {0, 0, 1, 2, 0, 0, 3, 1};
+    check({OpId::kPad, &pad, {x}, {shape}, {2, channels, 9, 10}}, {0}, "pad");
+    pad.pads = {1, 0, -1, 0, 0, 0, 3, -2};
+    check({OpId::kPad, &pad, {x}, {shape}, {3, channels, 7, 5}}, {0}, "pad and cut");
+    pad.pads = {0, 1, 0, 0, 0, 15, 0, 0};
+    check({OpId::kPad, &pad, {x}, {shape}, {2, channels + 16, 5, 7}}, {0}, "channels", false);
+    pad.pads = {0, 0, 1, 1, 0, 0, 1, 1};
+    pad.mode = static_cast<int64_t>(PadMode::kReflect);
+    check({OpId::kPad, &pad, {x}, {shape}, {2, channels, 7, 9}}, {0}, "reflect", false);
   }
 }
 

@@ -68,6 +68,7 @@ std::vector<std::string> choices(int convolutions) {
 class Counter final : public TraceHook {
  public:
   void on_op(const TraceEvent& event) override { blocked += event.out[0].block != 0 ? 1 : 0; }
+  bool takes_blocks() const override { return true; }
   int blocked = 0;
 };
 

@@ -154,7 +154,9 @@ facts() {
   python3 -I -c '
 import json, sys
 t = json.load(open(sys.argv[1]))
-print(t["promise"]); print(*t["runner"]); print(*t["needs"])' "targets/$target/target.json"
+print(t["promise"])
+print(*(w.replace("./", f"targets/{sys.argv[2]}/", 1) if w.startswith("./") else w for w in t["runner"]))
+print(*t["needs"])' "targets/$target/target.json" "$target"
 }
 
 present=()

@@ -57,7 +57,7 @@ TEST(QuantizeUsage, WhatFailsLeavesNoFile) {
   const Words good = {"--calib", data, "-o", out + "/a.wick", "-o", out + "/a.onnx"};
   const std::vector<std::pair<Words, std::string>> cases = {
       {{"--eval", bad}, "label 7 of item 1; the model has 2 classes"},
-      {{"--threads", "9999999"}, "9999999 threads"},
+      {{"--threads", "9999999"}, "threads must be in [1, 1024], got 9999999"},
       {{"--report", out + "/none/r.html"}, "none/r.html: No such file or directory"},
       {{"-o", out + "/none/b.wick"}, "none/b.wick: No such file or directory"},
       {{"-o", out + "/folder.wick"}, "folder.wick: it is a folder"},

@@ -28,6 +28,7 @@ class NodeTimes final : public TraceHook {
     double ms(size_t runs) const;
   };
   void on_op(const TraceEvent& event) override;
+  bool takes_blocks() const override { return true; }
   void clear() { steps_.clear(); }
   // What its kernels took together; null: it never ran. Valid until the next step is heard.
   const Step* find(const NodeDef& node) const;

@@ -19,6 +19,7 @@ class NodeTrace final : public TraceHook {
     std::vector<HostTensor> outputs;
   };
   void on_op(const TraceEvent& event) override;
+  bool takes_blocks() const override { return true; }
   const std::vector<Step>& steps() const { return steps_; }
 
  private:

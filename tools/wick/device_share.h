@@ -17,6 +17,7 @@ class DeviceShare final : public TraceHook {
   // A test begins; only those with float inputs count.
   void begin(const std::vector<HostTensor>& inputs);
   void on_op(const TraceEvent& e) override;
+  bool takes_blocks() const override { return true; }
   void end(const std::string& name);
 
   // Tests with float inputs in which the device ran every step that reads or makes floats, of all.

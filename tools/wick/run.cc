@@ -33,6 +33,7 @@ class StepTrace final : public TraceHook {
   // `times` null: nobody asks.
   StepTrace(bool print, NodeTimes* times) : print_(print), times_(times) {}
 
+  bool takes_blocks() const override { return true; }
   void on_op(const TraceEvent& e) override {
     if (times_ != nullptr) times_->on_op(e);
     if (!print_) return;

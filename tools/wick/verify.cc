@@ -151,7 +151,7 @@ void verify(VerifyCommand& c) {
   std::FILE* lines = c.json ? stderr : stdout;
   for (size_t i = shown; i < report.rows.size(); ++i)
     fmt::print(lines, "{}\n", line_of(report.rows[i]));
-  fmt::print(lines, "{}\n", tell(c, report));
+  fmt::print(lines, "{}: {}\n", tell(c, report), counts_of(report));
   if (report.any(Verdict::kDiffers)) throw Differs{};
   for (const VerifyRow& r : report.rows) {
     if (r.verdict == Verdict::kFailed) throw Error(fmt::format("{}: {}", r.target, r.why));

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/utf8.h"
@@ -92,6 +93,17 @@ std::string junit_of(const VerifyReport& report) {
       "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}  "
       "</testsuite>\n</testsuites>\n",
       report.rows.size(), failures, errors, skipped, cases);
+}
+
+std::string counts_of(const VerifyReport& report) {
+  std::string text;
+  for (const Verdict v :
+       {Verdict::kEqual, Verdict::kClose, Verdict::kDiffers, Verdict::kFailed, Verdict::kSkipped}) {
+    const auto n = std::count_if(report.rows.begin(), report.rows.end(),
+                                 [v](const VerifyRow& r) { return r.verdict == v; });
+    if (n != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, verdict_name(v));
+  }
+  return text;
 }
 
 std::string line_of(const VerifyRow& row) {

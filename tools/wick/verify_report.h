@@ -14,5 +14,7 @@ nlohmann::json json_of(const VerifyReport& report, const std::vector<std::string
 // A test case a row: the model is its class, target and sizes its name.
 std::string junit_of(const VerifyReport& report);
 std::string line_of(const VerifyRow& row);
+// "12 equal, 1 differs", by verdict.
+std::string counts_of(const VerifyReport& report);
 
 }  // namespace wick::tool

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/core/printable.h"
 #include "runtime/core/regular_file.h"
 #include "trainer/data/read_time.h"
 #include "wick/error.h"
@@ -33,7 +34,7 @@ ByteSource::~ByteSource() {
 }
 
 void ByteSource::fail(const std::string& message) const {
-  throw Error("[" + reader_ + "] " + path_ + ": " + message, Code::kIo);
+  throw Error("[" + reader_ + "] " + path_ + ": " + printable(message), Code::kIo);
 }
 
 size_t ByteSource::read(void* to, size_t n) {

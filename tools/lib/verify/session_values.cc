@@ -24,6 +24,7 @@ class ValueTrace final : public TraceHook {
     }
   }
 
+  bool takes_blocks() const override { return true; }
   void on_op(const TraceEvent& event) override {
     const auto known = nodes_.find(event.node);
     if (known == nodes_.end() || std::strcmp(event.backend, "cpu") != 0) return;
