@@ -5,8 +5,8 @@ usage: planted.py BUILD PATCH OUT      OUT: the program; exit 2: the patch canno
 
 A copy of each file that the patch changes goes to OUT.d and is found before the tree's own. What was compiled
 from it (ninja knows) is compiled again with the build's own commands, and these objects are linked in front of
-the libraries, whose copies then count no more. The patches of tests/sabotage are such bugs. Shaders are
-made again with the build's commands, those that include a changed file too.
+the libraries, whose copies then count no more. A break of tests/sabotage is such a bug, as breaks.py shows it. Shaders
+are made again with the build's commands, those that include a changed file too.
 """
 
 import json

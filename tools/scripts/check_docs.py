@@ -45,10 +45,12 @@ def read(path):
 
 
 def tests_in(path):
-    """Names by which a page may name a test of this file: Suite.Case, or a ctest name."""
+    """Names by which a page may name a test of this file: Suite.Case, a ctest name, or a break of tests/sabotage."""
     text = read(path)
     if path.endswith("CMakeLists.txt"):
         return set(CTEST.findall(text))
+    if path.endswith(".breaks"):
+        return set(re.findall(r"^== (\w+)$", text, re.M))
     return {f"{suite}.{case}" for suite, case in TEST.findall(text)}
 
 
@@ -138,7 +140,8 @@ def check_tools(page):
 
 
 def check_shown(place, shown):
-    """`file`, or `file: Suite.Case, Suite.Case`; a ctest name where the file is a CMakeLists.txt."""
+    """`file`, or `file: Suite.Case, Suite.Case`; a ctest name where the file is a CMakeLists.txt, a break where it is a
+    list of breaks."""
     problems = []
     for text in shown:
         path, _, names = text.partition(": ")

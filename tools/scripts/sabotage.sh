@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Applies each patch of tests/sabotage to a scratch copy of the tree and requires the test it names to be
+# Makes each break of tests/sabotage in a scratch copy of the tree and requires the test it names to be
 # green without it and red with it: sabotage.sh [NAME...]. Last line: "N passed, N failed".
 #
-# First every program that the patches name is built and its tests must be green; then patch by patch,
-# one program after the other, only what a patch touches is compiled again. A patch found red is not tried
+# First every program that the breaks name is built and its tests must be green; then break by break,
+# one program after the other, only what a break touches is compiled again. A break found red is not tried
 # again while its text and the green program (byte for byte) stay the same, so a run that was cut off
 # goes on where it stopped. A test may be a script of tests/ and its argument (tests/install/outside.sh WAY), run in the copy
-# with WICK_BUILD after all that is installed was built. SABOTAGE_PART=2/3 takes the second third of the patches.
+# with WICK_BUILD after all that is installed was built. SABOTAGE_PART=2/3 takes the second third of the breaks.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
@@ -18,15 +18,24 @@ jobs=${WICK_JOBS:-$(nproc)}
 part=${SABOTAGE_PART:-1/1}
 mkdir -p "$tree" "$work/red"
 
-header() { sed -n 's/^Test: //p' "$1" 2>/dev/null | head -1; } # PROGRAM FILTER
-paths=()
+breaks() { python3 -I "$root/tests/sabotage/breaks.py" "$@"; }
+stopped() {
+  echo "$1"
+  echo "0 passed, 1 failed"
+  exit 1
+}
+
+listed=$(breaks list | grep .) || stopped "the lists of breaks cannot be read"
+declare -A program filter digest # of each break, by its name
+while IFS=$'\t' read -r name of what sum; do
+  program[$name]=$of filter[$name]=$what digest[$name]=$sum
+done <<<"$listed"
 if [ $# -gt 0 ]; then
-  for name in "$@"; do paths+=("tests/sabotage/$(basename "$name" .patch).patch"); done
+  names=("$@")
 else
-  mapfile -t paths < <(for p in tests/sabotage/*.patch; do echo "$(header "$p" | cut -d' ' -f1) $p"; done |
-    sort | cut -d' ' -f2- | awk -v at="${part%/*}" -v of="${part#*/}" '
-      { line[NR] = $0 }
-      END { for (i = 1; i <= NR; ++i) if (int((i - 1) * of / NR) + 1 == at) print line[i] }')
+  mapfile -t names < <(cut -f1 <<<"$listed" | awk -v at="${part%/*}" -v of="${part#*/}" '
+    { line[NR] = $0 }
+    END { for (i = 1; i <= NR; ++i) if (int((i - 1) * of / NR) + 1 == at) print line[i] }')
 fi
 
 # Tracked and new files as they are now; times are kept, so the copy's build stays incremental.
@@ -42,7 +51,6 @@ sync_tree() {
     [ -f "$root/$file" ] || rm -f "$tree/$file"
   done
 }
-apply() { (cd "$tree" && GIT_CEILING_DIRECTORIES=$work git apply --no-index "$@") 2>"$work/apply.log"; }
 build() { # PROGRAM...
   local targets=() each
   for each in "$@"; do
@@ -71,70 +79,57 @@ run() { # PROGRAM FILTER: 0 green, 1 red, 2 no test matched, 124 out of time (a 
   [ $code -eq 0 ] && ! grep -q '^\[  PASSED  \] [1-9]' "$log" && return 2 # all skipped proves nothing
   [ $code -eq 0 ] || return 1
 }
-stopped() {
-  echo "$1"
-  echo "0 passed, 1 failed"
-  exit 1
-}
-
 sync_tree
 cmake -S "$tree" --preset release -DWICK_BUILD_BENCH=OFF -DWICK_BUILD_SHARED=OFF \
   >"$work/configure.log" 2>&1 || { tail -20 "$work/configure.log"; stopped "cmake failed"; }
-mapfile -t programs < <(for p in "${paths[@]}"; do header "$p" | cut -d' ' -f1; done | sort -u)
-[ ${#programs[@]} -gt 0 ] || stopped "no patches"
-build "${programs[@]}" || { tail -20 "$work/build.log"; stopped "the tree does not build without any patch"; }
-declare -A green # program -> digest of its binary without a patch
-for program in "${programs[@]}"; do
-  green[$program]=$(sha256sum "$(binary "$program")" | cut -d' ' -f1)
+mapfile -t programs < <(for name in "${names[@]}"; do echo "${program[$name]:-}"; done | sort -u | grep .)
+[ ${#programs[@]} -gt 0 ] || stopped "no breaks"
+build "${programs[@]}" || { tail -20 "$work/build.log"; stopped "the tree does not build without any break"; }
+declare -A green # program -> digest of its binary without a break
+for each in "${programs[@]}"; do
+  green[$each]=$(sha256sum "$(binary "$each")" | cut -d' ' -f1)
 done
 
-# Why a patch need not or cannot be tried; empty: it is tried below.
+# Why a break need not or cannot be tried; empty: it is tried below.
 declare -A result
-for patch in "${paths[@]}"; do
-  program="" filter=""
-  read -r program filter < <(header "$patch")
-  stamp=$work/red/$(basename "$patch" .patch)
-  state=$(cat "$patch" <(echo "${green[$program]:-}") 2>/dev/null | sha256sum)
-  if [ ! -f "$patch" ]; then
-    result[$patch]="no such patch"
-  elif [ -z "$program" ] || [ -z "$filter" ]; then
-    result[$patch]="no header 'Test: PROGRAM FILTER'"
-  elif [ "$(cat "$stamp" 2>/dev/null)" = "$state" ]; then
-    result[$patch]="red (found before)"
+state() { echo "${digest[$1]} ${green[${program[$1]}]}"; } # what a stamp holds
+for name in "${names[@]}"; do
+  if [ -z "${program[$name]:-}" ]; then
+    result[$name]="no such break"
+  elif [ "$(cat "$work/red/$name" 2>/dev/null)" = "$(state "$name")" ]; then
+    result[$name]="red (found before)"
   else
-    run "$program" "$filter"
+    run "${program[$name]}" "${filter[$name]}"
     case $? in
-      0) result[$patch]= ;;
-      1) result[$patch]="not green without the patch" ;;
-      2) result[$patch]="no test matches" ;;
-      *) result[$patch]="out of time without the patch" ;;
+      0) result[$name]= ;;
+      1) result[$name]="not green without the break" ;;
+      2) result[$name]="no test matches" ;;
+      *) result[$name]="out of time without the break" ;;
     esac
   fi
 done
 
 passed=0 failed=0
-printf '%-34s %-60s %s\n' patch test result
-for patch in "${paths[@]}"; do
-  name=$(basename "$patch" .patch) program="" filter=""
-  read -r program filter < <(header "$patch")
-  if [ -z "${result[$patch]}" ]; then
-    if ! apply "$root/$patch"; then
-      result[$patch]="does not apply: $(head -1 "$work/apply.log")"
-    elif ! build "$program"; then
-      result[$patch]="does not compile with the patch"
+printf '%-34s %-60s %s\n' break test result
+for name in "${names[@]}"; do
+  if [ -z "${result[$name]}" ]; then
+    if ! breaks apply "$name" "$tree" 2>"$work/apply.log"; then
+      result[$name]="does not apply: $(head -1 "$work/apply.log")"
+    elif ! build "${program[$name]}"; then
+      result[$name]="does not compile with the break"
     else
-      run "$program" "$filter"
+      run "${program[$name]}" "${filter[$name]}"
       case $? in
-        1) result[$patch]=red ;;
-        124) result[$patch]="out of time with the patch" ;;
-        *) result[$patch]="STILL GREEN with the patch" ;;
+        1) result[$name]=red ;;
+        124) result[$name]="out of time with the break" ;;
+        *) result[$name]="STILL GREEN with the break" ;;
       esac
     fi
-    apply -R "$root/$patch" || sync_tree
-    [ "${result[$patch]}" = red ] && cat "$patch" <(echo "${green[$program]}") | sha256sum >"$work/red/$name"
+    breaks revert "$name" "$tree" 2>"$work/revert.log" || sync_tree
+    [ "${result[$name]}" = red ] && state "$name" >"$work/red/$name"
   fi
-  if [[ ${result[$patch]} = red* ]]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
-  printf '%-34s %-60s %s\n' "$name" "$program $filter" "${result[$patch]}"
+  if [[ ${result[$name]} = red* ]]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  printf '%-34s %-60s %s\n' "$name" "${program[$name]:-} ${filter[$name]:-}" "${result[$name]}"
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
