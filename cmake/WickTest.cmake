@@ -2,11 +2,17 @@
 set(WICK_GOOGLETEST_SOURCE /usr/src/googletest CACHE PATH "GoogleTest's source, for cross builds")
 if(WICK_BUILD_TESTS)
   if(CMAKE_CROSSCOMPILING)
+    if(CMAKE_SYSTEM_NAME STREQUAL "WASI") # neither threads nor exceptions nor a second standard output
+      set(gtest_disable_pthreads ON)
+    endif()
     add_subdirectory(${WICK_GOOGLETEST_SOURCE} googletest EXCLUDE_FROM_ALL SYSTEM)
     if(CMAKE_SYSTEM_NAME STREQUAL "WASI")
-      target_compile_definitions(gtest PUBLIC GTEST_HAS_PTHREAD=0 GTEST_HAS_STREAM_REDIRECTION=0 GTEST_HAS_EXCEPTIONS=0)
+      target_compile_definitions(gtest PUBLIC GTEST_HAS_STREAM_REDIRECTION=0 GTEST_HAS_EXCEPTIONS=0)
     endif()
     set(wick_test_libs gmock gtest gtest_main)
+    if(CMAKE_SYSTEM_NAME STREQUAL "WASI") # its start-up code does without main(), which is not looked for in a library
+      list(APPEND wick_test_libs $<TARGET_OBJECTS:gtest_main>)
+    endif()
   else()
     find_package(GTest REQUIRED)
     set(wick_test_libs GTest::gmock GTest::gtest GTest::gtest_main)

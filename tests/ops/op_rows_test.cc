@@ -184,7 +184,7 @@ TEST_P(OpRows, SixteenBitsHaveTheReferenceBits) {
 
 TEST_P(OpRows, ThreadsDoNotChangeBits) {
   for (int threads : {2, 3}) {
-    auto pool = ThreadPool::create(default_allocator(), threads);
+    auto pool = ThreadPool::create(default_allocator(), threads_here(threads));
     ASSERT_TRUE(pool.ok());
     for (const Sample& s : samples()) {
       SCOPED_TRACE(s.name);

@@ -69,9 +69,11 @@ int run_packed(OpId op, const Sample& s, ThreadPool* pool, const std::vector<Val
 class PackedRows : public testing::TestWithParam<const TestRow*> {};
 
 TEST_P(PackedRows, GiveTheReferenceBits) {
-  ThreadPool* pools[] = {nullptr, ThreadPool::create(default_allocator(), 2).value(),
-                         ThreadPool::create(default_allocator(), 5).value()};
+  ThreadPool* pools[] = {nullptr, ThreadPool::create(default_allocator(), threads_here(2)).value(),
+                         ThreadPool::create(default_allocator(), threads_here(5)).value()};
   int packed = 0;
+  bool promised = GetParam()->bound == 0;  // the bits, by a target of this machine
+  for_each_simd_target([&](int64_t target) { promised |= simd_target_has_fma(target); });
   for (const Sample& s : GetParam()->samples()) {
     std::vector<Value> want;
     ASSERT_TRUE(run_op(GetParam()->op, s.attrs.get(), make_inputs(s), s.outputs, reference_sets(),
@@ -94,7 +96,9 @@ TEST_P(PackedRows, GiveTheReferenceBits) {
       }
     });
   }
-  EXPECT_GT(packed, 0);
+  if (promised) {
+    EXPECT_GT(packed, 0);
+  }
   for (ThreadPool* pool : pools) {
     if (pool != nullptr) ThreadPool::destroy(pool);
   }

@@ -23,7 +23,7 @@ Input real(double v) { return one(DType::kF32, v); }
 
 class QLinearShapes : public testing::Test {
  protected:
-  QLinearShapes() : pool_(ThreadPool::create(default_allocator(), 2).value()) {}
+  QLinearShapes() : pool_(ThreadPool::create(default_allocator(), threads_here(2)).value()) {}
   ~QLinearShapes() override { ThreadPool::destroy(pool_); }
 
   void check(OpId op, const Sample& s, size_t outputs = 1) {

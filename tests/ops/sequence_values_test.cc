@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <map>
+#include <numbers>
 
 #include "tests/ops/sets.h"
 #include "tests/ops/values.h"
@@ -251,8 +252,8 @@ TEST(SequenceValues, TransformsAreTheirSums) {
       for (int64_t k = 0; k < y[axis]; ++k) {
         Complex sum = 0;
         for (int64_t t = 0; t < n; ++t) {
-          long double turn =
-              2 * M_PIl * static_cast<long double>(k * t % n) / static_cast<long double>(n);
+          long double turn = 2 * std::numbers::pi_v<long double> *
+                             static_cast<long double>(k * t % n) / static_cast<long double>(n);
           sum += v[static_cast<size_t>(t)] * std::polar(1.0L, a.inverse != 0 ? turn : -turn);
         }
         if (a.inverse != 0) sum /= static_cast<long double>(n);

@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "runtime/kernels/kernel.h"
+#include "runtime/platform/system.h"
 #include "tests/ops/op_row.h"
 
 namespace wick::test {
+
+// Returns how many threads a test that wants `wanted` can have: some machines have one.
+inline int threads_here(int wanted) { return platform::kHasThreads ? wanted : 1; }
 
 // Bytes of a tensor; offset_bytes > 0 misaligns it on purpose.
 class Value {

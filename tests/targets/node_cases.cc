@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/test_case.h"
@@ -102,10 +103,10 @@ std::string write_case(const std::string& path, const std::string& to) {
       if (!fits_a_file(t.view())) return "sequences of strings stay on their machine";
     }
   }
-  write_tensors(to + ".in", views(test.inputs));
-  write_tensors(to + ".want", views(test.outputs));
-  write_tensors(to + ".out", views(out));
-  return "";
+  const bool written = write_tensors(to + ".in", views(test.inputs)) &&
+                       write_tensors(to + ".want", views(test.outputs)) &&
+                       write_tensors(to + ".out", views(out));
+  return written ? "" : "its files cannot be written";
 }
 
 int write(const std::string& tests, const std::string& list, const std::string& folder) {

@@ -16,7 +16,8 @@ wick::Status run(const std::string& from, const std::string& to) {
   WICK_ASSIGN(auto session, wick::Session::create(*program, options));
   std::vector<wick::TensorView> out(session->output_count());
   WICK_TRY(session->run(given.tensors, out));
-  wick::test::write_tensors(to + ".out", out);
+  if (!wick::test::write_tensors(to + ".out", out))
+    return {wick::Code::kIo, "the outputs cannot be written"};
   return {};
 }
 
@@ -25,9 +26,12 @@ wick::Status run(const std::string& from, const std::string& to) {
 int main(int argc, char** argv) {
   if (argc != 3) return std::puts("usage: node_run CASES FOLDER"), 2;
   const std::string from = std::string(argv[1]) + "/", to = std::string(argv[2]) + "/";
-  std::ifstream list(from + "list");
+  const wick::test::File list = wick::test::open_file(from + "list", "rb");
+  if (list == nullptr) return std::puts("there is no list of cases"), 2;
   int cases = 0;
-  for (std::string name; std::getline(list, name); ++cases) {
+  char line[512];
+  for (; std::fgets(line, sizeof(line), list.get()) != nullptr; ++cases) {
+    const std::string name(line, std::strcspn(line, "\n"));
     std::printf("%s\n", name.c_str());
     std::fflush(stdout);  // the last line says whose run ended the program
     const wick::Status status = run(from + name, to + name);

@@ -3,9 +3,9 @@
 // bytes. What the runtime has is enough to read and write them.
 #pragma once
 
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,41 +21,59 @@ inline bool fits_a_file(const TensorView& t) {
   return packed.ok() && packed->dtype() != DType::kString;
 }
 
-inline void write_tensors(const std::string& path, Span<const TensorView> tensors) {
-  std::ofstream out(path, std::ios::binary);
-  const auto word = [&](uint64_t v) { out.write(reinterpret_cast<const char*>(&v), sizeof(v)); };
+// Files of C: WebAssembly's library has no streams of C++.
+using File = std::unique_ptr<FILE, int (*)(FILE*)>;
+inline File open_file(const std::string& path, const char* mode) {
+  return {std::fopen(path.c_str(), mode), [](FILE* f) { return std::fclose(f); }};
+}
+
+inline bool write_tensors(const std::string& path, Span<const TensorView> tensors) {
+  const File out = open_file(path, "wb");
+  if (out == nullptr) return false;
+  const auto write = [&](const void* from, uint64_t bytes) {
+    std::fwrite(from, 1, static_cast<size_t>(bytes), out.get());
+  };
+  const auto word = [&](uint64_t v) { write(&v, sizeof(v)); };
   for (const TensorView& t : tensors) {
     word(static_cast<uint64_t>(t.dtype));
     word(static_cast<uint64_t>(t.rank()));
     for (const int64_t d : t.shape) word(static_cast<uint64_t>(d));
     word(t.nbytes());
     if (t.dtype != DType::kString) {
-      out.write(static_cast<const char*>(t.data), static_cast<std::streamsize>(t.nbytes()));
+      write(t.data, t.nbytes());
       continue;
     }
     for (int64_t i = 0; i < t.numel(); ++i) {
       const StringRef& s = t.as<StringRef>()[i];
       word(s.size);
-      out.write(s.data, static_cast<std::streamsize>(s.size));
+      write(s.data, s.size);
     }
   }
+  return std::fflush(out.get()) == 0 && std::ferror(out.get()) == 0;
 }
 
 // The tensors of a file; they live as long as it does. `ok` is false where it is not whole.
 class TensorFile {
  public:
   explicit TensorFile(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
+    const File in = open_file(path, "rb");
+    ok = in != nullptr;
+    const auto read = [&](void* to, uint64_t bytes) {
+      ok = ok && std::fread(to, 1, static_cast<size_t>(bytes), in.get()) == bytes;
+    };
     const auto word = [&] {
       uint64_t v = 0;
-      in.read(reinterpret_cast<char*>(&v), sizeof(v));
+      read(&v, sizeof(v));
       return v;
     };
-    ok = in.good();
-    while (ok && in.peek() != std::ifstream::traits_type::eof()) {
+    const auto at_end = [&] {
+      const int next = std::fgetc(in.get());
+      return next == EOF || std::ungetc(next, in.get()) == EOF;
+    };
+    while (ok && !at_end()) {
       const auto dtype = static_cast<DType>(word());
       Shape shape;
-      for (uint64_t rank = word(); rank > 0 && in; --rank)
+      for (uint64_t rank = word(); rank > 0 && ok; --rank)
         shape.push_back(static_cast<int64_t>(word()));
       const uint64_t bytes = word();
       auto* data = static_cast<char*>(room(bytes));
@@ -64,15 +82,14 @@ class TensorFile {
           StringRef s;
           s.size = word();
           auto* text = static_cast<char*>(room(s.size));
-          in.read(text, static_cast<std::streamsize>(s.size));
+          read(text, s.size);
           s.data = text;
           memcpy(data + i * sizeof(s), &s, sizeof(s));
         }
       } else {
-        in.read(data, static_cast<std::streamsize>(bytes));
+        read(data, bytes);
       }
       tensors.emplace_back(data, dtype, shape);
-      ok = in.good();
     }
   }
   TensorFile(const TensorFile&) = delete;

@@ -86,7 +86,7 @@ run_part() {
     rows)
       find build/full -maxdepth 1 -name 'rows-*' ! -name "rows-$state" -exec rm -r {} +
       tools/scripts/build.sh release wick && WICK_BUILD=$PWD/build/release \
-        tests/targets/rows.sh --nodes --kept "build/full/rows-$state" aarch64 riscv64 armv7 i686 ppc64le |
+        tests/targets/rows.sh --nodes --kept "build/full/rows-$state" aarch64 riscv64 armv7 i686 ppc64le wasm32 |
         sed 's/^SKIP: /1 skipped: /'
       code=$?
       [ $code != 77 ] && return $code

@@ -23,7 +23,11 @@ inline void fix_block_sizes() {
   (void)done;
 }
 
-inline ConstMap left(const Problem& p) { return {p.in[0], p.m, p.n}; }
-inline ConstMap right(const Problem& p) { return {p.in[1], p.n, p.k}; }
+// Sizes are Eigen's there, of the machine's width.
+inline ConstMap map_of(const double* x, int64_t rows, int64_t columns) {
+  return {x, static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
+}
+inline ConstMap left(const Problem& p) { return map_of(p.in[0], p.m, p.n); }
+inline ConstMap right(const Problem& p) { return map_of(p.in[1], p.n, p.k); }
 
 }  // namespace wick::dense
