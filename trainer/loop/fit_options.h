@@ -23,6 +23,14 @@ using Metric = std::function<double(const Tensor& output, const Tensor& target)>
 // Which way a monitored number gets better. kAuto: up for accuracies, down for all else.
 enum class Better { kAuto, kLess, kMore };
 
+// What TensorBoard shows of a run (fit_board.h); it changes no bit of the training.
+struct TensorBoardOptions {
+  std::string folder = {};  // empty: nothing is written
+  // Loss and learning rate of every so many optimizer steps; 0: of epochs alone.
+  int64_t every_steps = 10;
+  bool histograms = false;  // of weights and their gradients, after each epoch
+};
+
 struct FitOptions {
   int64_t epochs = 1;
   // last.safetensors (everything, each epoch), best.safetensors (weights of the best epoch by
@@ -34,9 +42,10 @@ struct FitOptions {
   int64_t save_every_steps = 0;                      // also within an epoch; 0: not
   std::string resume_command = {};                   // shown after Ctrl-C
   std::map<std::string, std::string> metadata = {};  // kept in both files
-  std::FILE* progress = nullptr;                     // null: silent
-  bool handle_interrupt = true;                      // Ctrl-C saves and returns
-  std::function<void(int64_t step)> on_step = {};    // after each optimizer step (and save)
+  TensorBoardOptions tensorboard = {};
+  std::FILE* progress = nullptr;                   // null: silent
+  bool handle_interrupt = true;                    // Ctrl-C saves and returns
+  std::function<void(int64_t step)> on_step = {};  // after each optimizer step (and save)
 
   // So many batches make one step, by the mean over all their items: equal to one large batch for
   // losses that are means over items, the last group of an epoch, which may be short, included.
