@@ -42,10 +42,9 @@ struct FitOptions {
   int64_t save_every_steps = 0;                      // also within an epoch; 0: not
   std::string resume_command = {};                   // shown after Ctrl-C
   std::map<std::string, std::string> metadata = {};  // kept in both files
-  TensorBoardOptions tensorboard = {};
-  std::FILE* progress = nullptr;                   // null: silent
-  bool handle_interrupt = true;                    // Ctrl-C saves and returns
-  std::function<void(int64_t step)> on_step = {};  // after each optimizer step (and save)
+  std::FILE* progress = nullptr;                     // null: silent
+  bool handle_interrupt = true;                      // Ctrl-C saves and returns
+  std::function<void(int64_t step)> on_step = {};    // after each optimizer step (and save)
 
   // So many batches make one step, by the mean over all their items: equal to one large batch for
   // losses that are means over items, the last group of an epoch, which may be short, included.
@@ -77,6 +76,7 @@ struct FitOptions {
 
   std::function<void(const EpochMetrics&)> on_epoch = {};  // after each epoch (and save)
   bool verdict = false;  // the last line says what training waited for
+  TensorBoardOptions tensorboard = {};
 };
 
 }  // namespace wick::loop
