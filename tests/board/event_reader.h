@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -56,7 +57,7 @@ inline std::vector<std::string> records_of(const std::string& file) {
 struct Field {
   uint64_t bits = 0;
   std::string bytes;
-  double real() const { return number_at<double>(std::string((const char*)&bits, 8), 0); }
+  double real() const { return std::bit_cast<double>(bits); }
 };
 class Fields {
  public:
@@ -81,27 +82,28 @@ class Fields {
     }
   }
   bool has(int field) const { return all_.contains(field); }
-  const std::vector<Field>& list(int field) const {
-    static const std::vector<Field> none;
+  // By value, because messages within messages are temporaries.
+  std::vector<Field> list(int field) const {
     const auto at = all_.find(field);
-    return at == all_.end() ? none : at->second;
+    return at == all_.end() ? std::vector<Field>() : at->second;
   }
   // The only one of its number.
-  const Field& one(int field) const {
-    if (list(field).size() != 1) throw std::runtime_error("not one field " + std::to_string(field));
-    return list(field)[0];
+  Field one(int field) const {
+    const std::vector<Field> found = list(field);
+    if (found.size() != 1) throw std::runtime_error("not one field " + std::to_string(field));
+    return found[0];
   }
   Fields message(int field) const { return Fields(one(field).bytes); }
   std::string text(int field) const { return one(field).bytes; }
   int64_t integer(int field) const { return static_cast<int64_t>(one(field).bits); }
   double real(int field) const { return one(field).real(); }
   float real32(int field) const {
-    return number_at<float>(std::string((const char*)&one(field).bits, 8), 0);
+    return std::bit_cast<float>(static_cast<uint32_t>(one(field).bits));
   }
   std::vector<double> reals(int field) const {  // packed
     std::vector<double> v;
-    for (size_t at = 0; at < one(field).bytes.size(); at += 8)
-      v.push_back(number_at<double>(one(field).bytes, at));
+    const std::string packed = text(field);
+    for (size_t at = 0; at < packed.size(); at += 8) v.push_back(number_at<double>(packed, at));
     return v;
   }
 
