@@ -1,7 +1,6 @@
 #include "runtime/exec/ports.h"
 
 #include <cinttypes>
-#include <cstddef>
 #include <cstring>
 
 #include "runtime/core/packed_sequence.h"
@@ -87,18 +86,6 @@ NameList names_of(const EntryDef& entry, Span<const uint32_t> ids) {
   return list;
 }
 
-// Returns the alignment that a caller's variables and arrays have. Where 32-bit x86 puts an int64_t
-// or a double on the stack or into a struct, that is 4.
-size_t alignment_of(DType dtype) {
-  struct Wide {
-    char first;
-    int64_t second;
-  };
-  if (is_container(dtype)) return 8;
-  const size_t size = dtype_size(dtype);
-  return size < 2 ? 1 : size < 8 ? size : offsetof(Wide, second);
-}
-
 Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs) {
   auto in = entry.body().inputs;
   if (inputs.size() != in.size()) {
@@ -116,7 +103,10 @@ Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs) {
     if (!bytes.ok()) return annotate(bytes.status(), "input %.60s: ", def.name);
     if (*bytes != 0 && v.data == nullptr)
       return error(Code::kInvalidArgument, "input %.60s has no data", def.name);
-    if (!v.contiguous() || reinterpret_cast<uintptr_t>(v.data) % alignment_of(v.dtype) != 0) {
+    size_t align =
+        dtype_size(v.dtype) > 1 ? (dtype_size(v.dtype) > 8 ? 8 : dtype_size(v.dtype)) : 1;
+    if (is_container(v.dtype)) align = 8;
+    if (!v.contiguous() || reinterpret_cast<uintptr_t>(v.data) % align != 0) {
       return error(Code::kInvalidArgument,
                    "input %.60s must be contiguous and aligned to its elements", def.name);
     }

@@ -298,7 +298,6 @@ std::vector<std::pair<OpId, Sample>> by_hand() {
 }
 
 TEST_F(EmptyCalls, OfWindowsAndRegions) {
-  if (sizeof(size_t) < 8) GTEST_SKIP() << "a 32-bit machine has no such sizes";
   for (const auto& [op, s] : by_hand()) {
     const int64_t before = total().ran;
     call(op, Changed(op, s));

@@ -206,7 +206,7 @@ Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outp
     }
     if (v.present() && is_int(v.dtype) && v.numel() <= 64) {
       for (int64_t i = 0; i < v.numel(); ++i)
-        elements[k].push_back(whole(in[k].at(i)));
+        elements[k].push_back(static_cast<int64_t>(in[k].at(i)));
       elements[k].push_back(0);  // never an empty (null) array
       info.elements = elements[k].data();
       info.element_count = v.numel();

@@ -204,9 +204,7 @@ TEST(Loader, StringsLieInTheirBytes) {
   EXPECT_THAT(strings_error([](Raw* raw) { raw->resize(31); }),
               HasSubstr("3 strings need more than 31 raw bytes"));
   EXPECT_THAT(strings_error([](Raw* raw) { raw->clear(); }, {0}), HasSubstr("0 strings need"));
-  EXPECT_THAT(strings_error([](Raw*) {}, {int64_t{1} << 50}),
-              HasSubstr(sizeof(size_t) < 8 ? "is too large for a 32-bit machine"
-                                           : "strings need more than"));
+  EXPECT_THAT(strings_error([](Raw*) {}, {int64_t{1} << 50}), HasSubstr("strings need more than"));
 }
 
 TEST(Loader, SegmentsAndBuffersLieInside) {

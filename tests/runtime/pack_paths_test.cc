@@ -105,7 +105,6 @@ bool simd() {
 }
 
 TEST(PackPaths, WeightsInBlocksWithZeroPoints) {
-  if (!test::vectors_promise_bits()) GTEST_SKIP() << test::kNoBits;
   if (!simd()) GTEST_SKIP() << "not supported by this CPU";
   constexpr int64_t kN = 48, kK = 96, kBlock = 32;
   for (DType dtype : {DType::kU4, DType::kI4, DType::kU8, DType::kI8}) {
@@ -137,7 +136,6 @@ TEST(PackPaths, WeightsInBlocksWithZeroPoints) {
 }
 
 TEST(PackPaths, ProductsAndCells) {
-  if (!test::vectors_promise_bits()) GTEST_SKIP() << test::kNoBits;
   if (!simd()) GTEST_SKIP() << "not supported by this CPU";
   {
     ProgramBuilder p;

@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "runtime/kernels/simd.h"
 #include "tests/program/program_builder.h"
 #include "wick/runtime.h"
 
@@ -24,13 +23,6 @@ inline Loaded load(const std::vector<uint8_t>& file) {
   if (r.ok()) l.program = std::move(*r);
   return l;
 }
-
-// Returns whether the vectors that sessions use here promise the reference's bits of floats.
-inline bool vectors_promise_bits() {
-  const int64_t all = simd_targets();
-  return simd_target_has_fma(all & -all);
-}
-constexpr char kNoBits[] = "this machine's vectors promise no bits of floats";
 
 inline Owned<Session> open(const Program& program, const SessionOptions& options = {}) {
   auto r = Session::create(program, options);

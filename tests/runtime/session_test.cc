@@ -266,7 +266,6 @@ TEST(Session, TraceNamesEveryStepThatRan) {
 // Panels are of the phases that a stride and pads make: whichever packs first must not serve the
 // other.
 TEST(Session, TransposedConvsOfDifferentStridesShareAConstant) {
-  if (!test::vectors_promise_bits()) GTEST_SKIP() << test::kNoBits;
   std::vector<float> weights(3 * 8 * 4 * 4), x1(3 * 5 * 5);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 23) / 7 - 1;
   for (size_t i = 0; i < x1.size(); ++i) x1[i] = static_cast<float>(i % 19) / 9 - 1;
@@ -298,7 +297,6 @@ TEST(Session, TransposedConvsOfDifferentStridesShareAConstant) {
 
 // Panels are of one group's outputs: whichever Conv packs first must not serve the other.
 TEST(Session, ConvsOfDifferentGroupsShareAConstant) {
-  if (!test::vectors_promise_bits()) GTEST_SKIP() << test::kNoBits;
   std::vector<float> weights(12 * 2 * 3 * 3), x1(2 * 8 * 8), x2(4 * 8 * 8);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 23) / 7 - 1;
   for (size_t i = 0; i < x1.size(); ++i) x1[i] = static_cast<float>(i % 19) / 9 - 1;

@@ -95,22 +95,6 @@ OnnxRuntimeValues onnxruntime_values(const std::string& model,
   return all;
 }
 
-ServedOnnxRuntime::ServedOnnxRuntime(const std::string& model,
-                                     const std::vector<std::string>& input_names,
-                                     Span<const HostTensor> inputs, int threads)
-    : peer_(command(model, fmt::format("{} --serve --threads {}",
-                                       feeds(scratch_, input_names, inputs), threads))) {
-  const std::string said = peer_.ask("");
-  if (said.rfind('{', 0) != 0) throw Error(fmt::format("ONNX Runtime: {}", said));
-  version_ = read_json(said, "ort_run.py").at("version").get<std::string>();
-}
-
-std::vector<double> ServedOnnxRuntime::run_for(double ms, double* cpu_ms) {
-  const nlohmann::json said = read_json(peer_.ask(fmt::format("{:.3f}", ms)), "ort_run.py");
-  *cpu_ms = said.at("cpu_ms").get<double>();
-  return said.at("ms").get<std::vector<double>>();
-}
-
 double bench_onnxruntime(const std::string& model, const HostTensor& input, int threads,
                          double seconds) {
   ScratchFolder scratch;

@@ -1,7 +1,6 @@
 #include "tools/lib/process.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,8 +8,6 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <optional>
 
 #include "tools/lib/limits.h"
 #include "wick/error.h"
@@ -92,63 +89,6 @@ Finished shell(const std::string& command) {
   g_group = 0;
   f.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
   return f;
-}
-
-struct Peer::Impl {
-  pid_t child = -1;
-  int socket = -1;
-  FILE* from = nullptr;
-  std::optional<AtTimeUp> last;
-
-  ~Impl() {
-    last.reset();
-    if (child > 0) {
-      kill(-child, SIGTERM);
-      while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-      }
-    }
-    if (from != nullptr) {
-      std::fclose(from);
-    } else if (socket >= 0) {
-      close(socket);
-    }
-  }
-};
-
-Peer::Peer(const std::string& command) : impl_(std::make_unique<Impl>()) {
-  int ends[2];  // of a socket, since a write to a program that has ended is a signal in a pipe
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Error("cannot start a process");
-  impl_->socket = ends[0];
-  char name[] = "sh", option[] = "-c";
-  std::string line = command;
-  char* const arguments[] = {name, option, line.data(), nullptr};
-  const pid_t child = fork();
-  if (child == 0) {
-    setpgid(0, 0);
-    dup2(ends[1], STDIN_FILENO);
-    dup2(ends[1], STDOUT_FILENO);
-    execv("/bin/sh", arguments);
-    _exit(127);
-  }
-  close(ends[1]);
-  if (child < 0) throw Error("cannot start a process");
-  setpgid(child, child);  // whoever of the two comes first
-  impl_->child = child;
-  impl_->last.emplace([child] { kill(-child, SIGTERM); });
-  impl_->from = fdopen(ends[0], "r");
-  if (impl_->from == nullptr) throw Error("cannot start a process");
-}
-Peer::~Peer() = default;
-
-std::string Peer::ask(const std::string& line) {
-  const std::string whole = line + "\n";  // short: a socket takes it at once
-  if (!line.empty()) send(impl_->socket, whole.data(), whole.size(), MSG_NOSIGNAL);
-  std::string answer;
-  int c = EOF;
-  while ((c = std::fgetc(impl_->from)) != EOF && c != '\n') answer += static_cast<char>(c);
-  if (c == EOF) throw Error(answer.empty() ? "it ended without a word" : answer);
-  return answer;
 }
 
 }  // namespace wick::tool

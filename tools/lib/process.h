@@ -1,7 +1,6 @@
 // Other programs, run to their end.
 #pragma once
 
-#include <memory>
 #include <string>
 
 namespace wick::tool {
@@ -14,24 +13,5 @@ struct Finished {
 bool forwards_signals();
 // A shell's command line. Throws Error where no process can be started.
 Finished shell(const std::string& command);
-
-// A program that answers lines with lines. It and what it started end with this object, and when
-// this process's time is up. Signals of the terminal reach it as they reach this process.
-class Peer {
- public:
-  // A shell's command line. Throws Error where no process can be started.
-  explicit Peer(const std::string& command);
-  ~Peer();
-  Peer(const Peer&) = delete;
-  Peer& operator=(const Peer&) = delete;
-
-  // Sends a line, if it is not empty, and waits for one. Throws Error with what the program had to
-  // say where it ended instead.
-  std::string ask(const std::string& line);
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
 
 }  // namespace wick::tool

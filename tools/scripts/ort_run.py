@@ -5,7 +5,6 @@ re-executes itself with build/ort's Python).
   ort_run.py model.onnx --input x.npy [--input name=y.npy ...] -o DIR   writes DIR/<output>.npy
   ort_run.py model.onnx --input x.npy --bench [--threads N] [--seconds S]
                      one JSON line: {"median_ms", "min_ms", "p95_ms", "cpu_ms" (a run), "runs", "load_ms", "threads", "batch"}
-  ort_run.py model.onnx --input x.npy --serve [--threads N]   runs as it is told, see serve() below: `wick bench --against`
   ort_run.py model.onnx --input x.npy --values NAMES.txt [--optimize none] -o DIR
                      values inside the model (a name a line) as DIR/value.N.npy, and one JSON line: how often each
                      operator ran
@@ -44,8 +43,8 @@ def feeds_of(session, given):
     return feeds
 
 
-def bound_run(session, feeds):
-    """A run with inputs and outputs bound once, so that Python's part of it is about a microsecond."""
+def bench(session, feeds, seconds):
+    """Inputs and outputs bound once, so that Python's part of a run is about a microsecond."""
     import onnxruntime as ort
     binding = session.io_binding()
     values = [(name, ort.OrtValue.ortvalue_from_numpy(array)) for name, array in feeds.items()]
@@ -53,41 +52,17 @@ def bound_run(session, feeds):
         binding.bind_ortvalue_input(name, value)
     for name, array in zip([o.name for o in session.get_outputs()], session.run(None, feeds)):
         binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
-    run, io = session._sess.run_with_iobinding, binding._iobinding
-
-    def once(kept=(binding, values)):  # which own what a run reads
-        run(io, None)
-    return once
-
-
-def serve(session, feeds, about):
-    """Tells about itself by a line of JSON; for each line of standard input, milliseconds, runs for so long behind a run
-    that does not count, and tells each run's time and the processor time of one, in milliseconds."""
-    run, now = bound_run(session, feeds), time.perf_counter
-    run()
-    print(json.dumps(about), flush=True)
-    for line in sys.stdin:
-        run()
-        times, end, cpu = [], now() + float(line) / 1e3, time.process_time()
-        while not times or now() < end:
-            start = now()
-            run()
-            times.append((now() - start) * 1e3)
-        cpu = (time.process_time() - cpu) * 1e3 / len(times)
-        print(json.dumps({"ms": times, "cpu_ms": cpu}), flush=True)
-
-
-def bench(session, feeds, seconds):
-    run, now = bound_run(session, feeds), time.perf_counter
+    run, now = session._sess.run_with_iobinding, time.perf_counter
+    io = binding._iobinding
     warm = now() + seconds
     for i in range(10):
-        run()
+        run(io, None)
         if now() > warm:
             break
     times, end, cpu = [], now() + seconds, time.process_time()
     while True:
         start = now()
-        run()
+        run(io, None)
         stop = now()
         times.append(stop - start)
         if stop >= end and len(times) >= 3:
@@ -201,7 +176,6 @@ def main():
     parser.add_argument("--values", metavar="FILE")
     parser.add_argument("--optimize", choices=["all", "none"], default="all")
     parser.add_argument("--bench", action="store_true")
-    parser.add_argument("--serve", action="store_true")
     parser.add_argument("--load", action="store_true")
     parser.add_argument("--seconds", type=float, default=2.0)
     args = parser.parse_args()
@@ -230,15 +204,12 @@ def main():
             print(json.dumps(load(ort, args.model, options)))
             return 0
         start = time.perf_counter()
-        if args.bench or args.serve:
+        if args.bench:
             session = ort.InferenceSession(args.model, options, providers=["CPUExecutionProvider"])
         else:
             session = exact_session(args.model, options)
         load_ms = (time.perf_counter() - start) * 1e3
         feeds = feeds_of(session, args.input)
-        if args.serve:
-            serve(session, feeds, {"version": ort.__version__, "load_ms": load_ms})
-            return 0
         rows = next(iter(feeds.values())).shape[0] if feeds else 0
         if args.bench:
             report = bench(session, feeds, args.seconds)

@@ -18,7 +18,6 @@ closed() { # a failure before any test ran still closes in the agreed form
 . tools/scripts/ccache_env.sh # tests compile too
 tools/scripts/setup.sh || closed "set-up failed"
 tools/scripts/setup_ort.sh || true # said by the script; its tests skip
-tools/scripts/setup_tensorboard.sh || true
 read -ra targets <<<"${WICK_TARGETS:-}"
 tools/scripts/build.sh "$preset" "${targets[@]}" || closed "build failed"
 

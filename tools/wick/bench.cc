@@ -14,21 +14,18 @@
 #include "tools/lib/arrays.h"
 #include "tools/lib/model.h"
 #include "tools/lib/node_times.h"
-#include "tools/lib/oracle.h"
 #include "tools/lib/sample_inputs.h"
-#include "tools/wick/bench_against.h"
 #include "tools/wick/bench_submission.h"
 #include "tools/wick/command.h"
 #include "tools/wick/json.h"
 #include "tools/wick/placement.h"
-#include "tools/wick/process_time.h"
 #include "wick/error.h"
 
 namespace wick::tool {
 namespace {
 
 struct BenchCommand {
-  std::string model, backend = "cpu", device, against;
+  std::string model, backend = "cpu", device;
   std::vector<int64_t> batches;
   std::vector<std::string> dims, inputs;
   int threads = 1;
@@ -65,6 +62,16 @@ double resident_mb(const std::string& model) {
     }
   }
   return kb / 1024;
+}
+
+// User's and system's, of all threads.
+double cpu_ms() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  auto ms = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_usec) / 1e3;
+  };
+  return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
 double now_s() {
@@ -209,8 +216,6 @@ nlohmann::json bench_batch(const BenchCommand& c, const Model& model,
   std::optional<Placement> placement;
   if (c.explain) placement.emplace(session, runner.vulkan());
   if (c.explain) row["explain"] = placement->json();
-  if (!c.against.empty() && c.json)
-    row["against"] = bench_against({c.model, c.seconds, true}, runner, inputs);
   if (c.json) return row;
   fmt::print(
       "batch {:<4} threads {} {}: p50 {:.4f} ms  p95 {:.4f}  p99 {:.4f}  {:.0f} items/s  (load "
@@ -222,7 +227,6 @@ nlohmann::json bench_batch(const BenchCommand& c, const Model& model,
   for (const auto& [op, ms] : split) fmt::print("  {:<18} {:.4f} ms\n", op, ms);
   if (c.profile) fmt::print("{}", trace.table(times.size()));
   if (c.explain) fmt::print("{}", placement->text());
-  if (!c.against.empty()) bench_against({c.model, c.seconds, false}, runner, inputs);
   return row;
 }
 
@@ -235,11 +239,6 @@ void bench(const BenchCommand& c) {
   if (!c.inputs.empty() && (!c.batches.empty() || !c.dims.empty()))
     wrong_usage(c.dims.empty() ? "--batch" : "--dim",
                 "the arrays of --input have sizes of their own");
-  if (!c.against.empty()) {
-    if (is_wick_file(c.model)) wrong_usage("--against", "needs the .onnx file, which both read");
-    if (c.load || c.split || c.profile) wrong_usage("--against", "measures whole runs");
-    if (const auto missing = onnxruntime_missing()) throw Error(*missing, Code::kNotFound);
-  }
   if (c.load) return bench_load(c);
   const Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   auto document = nlohmann::json::array();
@@ -275,11 +274,6 @@ void add_bench(CommandLine& app) {
   command.add_option("--seconds", c->seconds, "per batch size").above_zero();
   command.add_flag("--split", c->split, "time by op, those in the regions of If and Loop too");
   accept_offload(command, &c->all_it_can);
-  command
-      .add_option("--against", c->against,
-                  "onnxruntime: the same .onnx file there, in turn, and how many times as fast "
-                  "this is")
-      .one_of({"onnxruntime"});
   command.add_flag("--profile", c->profile, "time by node and kernel, on a device by dispatch");
   command.add_flag("--explain", c->explain, "where each step runs and what it costs there");
   command.add_flag("--load", c->load,

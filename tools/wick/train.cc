@@ -30,7 +30,6 @@ void audit(TrainCommand c) {
   struct Enough {};
   if (c.config.resume) wrong_usage("--audit-determinism", "it starts anew: not with --resume");
   c.config.out.clear();
-  c.config.tensorboard = {};
   c.config.on_step = [](int64_t step) {
     if (step == kSteps) throw Enough{};
   };
@@ -70,13 +69,6 @@ void train(TrainCommand c) {
   if (c.config.threads != 1) resume += fmt::format(" --threads {}", c.config.threads);
   if (c.config.save_every_steps != 0)
     resume += fmt::format(" --save-every {}", c.config.save_every_steps);
-  const loop::TensorBoardOptions& board = c.config.tensorboard;
-  if (!board.folder.empty()) {
-    resume += " --tensorboard " + shell_quote(board.folder);
-    if (board.every_steps != loop::TensorBoardOptions().every_steps)
-      resume += fmt::format(" --tensorboard-every {}", board.every_steps);
-    if (board.histograms) resume += " --tensorboard-histograms";
-  }
   std::optional<TraceOps> trace;
   std::optional<ReferenceKernelsScope> reference;
   std::optional<AnomalyMode> anomaly;
@@ -176,14 +168,6 @@ void add_train(CommandLine& app) {
       .at_least(0);
   command.add_option("--save-every", c->config.save_every_steps, "steps; 0: after each epoch only")
       .at_least(0);
-  command.add_option("--tensorboard", c->config.tensorboard.folder,
-                     "folder for TensorBoard's event files: loss, accuracy and learning rate");
-  command
-      .add_option("--tensorboard-every", c->config.tensorboard.every_steps,
-                  "steps between two values of loss and learning rate (10); 0: epochs alone")
-      .at_least(0);
-  command.add_flag("--tensorboard-histograms", c->config.tensorboard.histograms,
-                   "of the weights and their gradients, after each epoch");
   command.add_option("-o,--out", c->config.out,
                      "folder for checkpoints and metrics.csv; default runs/MODEL");
   command.add_flag("--resume", c->config.resume,

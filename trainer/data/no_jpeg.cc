@@ -1,6 +1,5 @@
-// In the place of jpeg.cc and jpeg_write.cc where libjpeg is not installed.
+// In the place of jpeg.cc where libjpeg is not installed.
 #include "trainer/data/image_codec.h"
-#include "trainer/data/image_write.h"
 
 namespace wick::data {
 
@@ -8,12 +7,6 @@ HostArray decode_jpeg(Span<const uint8_t>, const std::string& name, const ImageO
   throw Error(
       "[jpeg] " + name + ": Wick was built without libjpeg: install libjpeg-dev and build again",
       Code::kUnsupported);
-}
-
-std::vector<uint8_t> encode_jpeg(const Arg& image, int) {
-  throw_error("encode_jpeg",
-              "Wick was built without libjpeg: write .png, or install libjpeg-dev and build again",
-              image.where, Code::kUnsupported);
 }
 
 }  // namespace wick::data

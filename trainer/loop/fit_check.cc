@@ -23,7 +23,6 @@ void check_fit(const FitOptions& o, bool validated, const Where& where) {
   natural("clip_grad_value", o.clip_grad_value);
   natural("min_delta", o.min_delta);
   natural("patience", static_cast<double>(o.patience));
-  natural("tensorboard.every_steps", static_cast<double>(o.tensorboard.every_steps));
   natural("save_every_steps", static_cast<double>(o.save_every_steps));
   for (const auto& [name, metric] : o.metrics) {
     if (name.empty() || name.find_first_of(",\"\r\n") != std::string::npos || !metric) {

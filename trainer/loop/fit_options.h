@@ -23,14 +23,6 @@ using Metric = std::function<double(const Tensor& output, const Tensor& target)>
 // Which way a monitored number gets better. kAuto: up for accuracies, down for all else.
 enum class Better { kAuto, kLess, kMore };
 
-// What TensorBoard shows of a run (fit_board.h); it changes no bit of the training.
-struct TensorBoardOptions {
-  std::string folder = {};  // empty: nothing is written
-  // Loss and learning rate of every so many optimizer steps; 0: of epochs alone.
-  int64_t every_steps = 10;
-  bool histograms = false;  // of weights and their gradients, after each epoch
-};
-
 struct FitOptions {
   int64_t epochs = 1;
   // last.safetensors (everything, each epoch), best.safetensors (weights of the best epoch by
@@ -76,7 +68,6 @@ struct FitOptions {
 
   std::function<void(const EpochMetrics&)> on_epoch = {};  // after each epoch (and save)
   bool verdict = false;  // the last line says what training waited for
-  TensorBoardOptions tensorboard = {};
 };
 
 }  // namespace wick::loop

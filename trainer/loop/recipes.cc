@@ -216,7 +216,6 @@ FitOptions fit_options(const RunConfig& config, const TrainConfig& given) {
   options.out = config.out;
   options.resume = given.resume;
   options.save_every_steps = given.save_every_steps;
-  options.tensorboard = given.tensorboard;
   options.resume_command = given.resume_command;
   options.progress = given.progress;
   options.on_step = given.on_step;

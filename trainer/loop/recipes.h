@@ -54,7 +54,6 @@ struct TrainConfig {
   int threads = 1;
   int workers = 1;
   int64_t save_every_steps = 0;
-  TensorBoardOptions tensorboard;
   std::FILE* progress = nullptr;
   bool verdict = false;
   std::string resume_command;

@@ -7,7 +7,6 @@
 
 #include "runtime/kernels/half_loops.h"
 #include "trainer/checkpoint/safetensors.h"
-#include "trainer/loop/fit_board.h"
 #include "trainer/loop/fit_check.h"
 #include "trainer/loop/fit_state.h"
 #include "trainer/loop/interrupt.h"
@@ -188,7 +187,6 @@ class Trainer::Fit {
         validation_(validation),
         options_(options),
         where_(where),
-        board_(options.tensorboard),
         amp_(options.amp, where),
         parts_{trainer.model_, trainer.optimizer_, trainer.schedule_, options, amp_},
         state_(start()),
@@ -206,11 +204,9 @@ class Trainer::Fit {
   // The folder made ready, and where the run begins.
   FitState start() {
     if (keeps()) hold_folder(options_.out, &lock_, where_);
-    FitState state;
-    if (options_.resume) state = load_fit(parts_, train_, where_);
-    board_.begin(state.step, where_);  // a folder that it cannot write costs no earlier run
-    if (keeps() && !options_.resume) remove_run(options_.out, where_);
-    return state;
+    if (options_.resume) return load_fit(parts_, train_, where_);
+    if (keeps()) remove_run(options_.out, where_);
+    return {};
   }
 
   std::vector<std::string> own_columns() const {
@@ -263,7 +259,6 @@ class Trainer::Fit {
   data::DataLoader* validation_;
   const FitOptions& options_;
   const Where& where_;
-  FitBoard board_;
   optim::Amp amp_;
   FitParts parts_;
   FileLock lock_;  // of the folder
@@ -280,8 +275,6 @@ void Trainer::Fit::train_step(const StepBatches& step, data::StepProfile& profil
   report_.step_begins(parts_.model, parts_.optimizer, step.batches[0]);
   parts_.optimizer.zero_grad();
   report_.part_ends(&EpochTimes::zero_grad);
-  const double lr = parts_.optimizer.lr();
-  double step_loss = 0;
   bool measured = true;
   for (size_t i = 0; i < step.batches.size(); ++i) {
     const data::Batch& batch = step.batches[i];
@@ -309,7 +302,6 @@ void Trainer::Fit::train_step(const StepBatches& step, data::StepProfile& profil
                   where_);
     }
     measured = measured && finite;
-    step_loss += value * (static_cast<double>(n) / static_cast<double>(step.items));
     {
       const auto time = profile.measure(Phase::kBackward);
       if (step.batches.size() == 1) {
@@ -343,7 +335,6 @@ void Trainer::Fit::train_step(const StepBatches& step, data::StepProfile& profil
   }
   state_.lost = measured ? 0 : state_.lost + 1;
   ++state_.step;
-  board_.step_ends(state_.step, step_loss, lr, where_);
   report_.part_ends(&EpochTimes::optimizer);
   report_.step_ends();
 }
@@ -373,10 +364,7 @@ bool Trainer::Fit::train_epoch() {
     show_step(step, position);
     result_.interrupted = interrupt_ && InterruptScope::requested();
     bool due = options_.save_every_steps > 0 && state_.step % options_.save_every_steps == 0;
-    if (keeps() && (result_.interrupted || due)) {
-      board_.flush(where_);  // what a resumed run does not write again
-      save_fit(state_, parts_, train_, position);
-    }
+    if (keeps() && (result_.interrupted || due)) save_fit(state_, parts_, train_, position);
     if (options_.on_step) options_.on_step(state_.step);
   }
   add_steps(result_.steps_report, profile.report());
@@ -434,7 +422,6 @@ void Trainer::Fit::end_epoch() {
   // The line first: a kill in between leaves a line that the resumed run drops and writes again.
   metrics_.append(m);
   report_.epoch_ends(m);
-  board_.epoch_ends(m, parts_.model, where_);
   if (keeps()) save_fit(state_, parts_, train_, train_.position());
   shown_.items_left = 0;
   progress_.end_epoch(shown_, m.items_per_second, tail_text(m, state_, amp_.scaler().get_scale()));
@@ -462,7 +449,6 @@ FitResult Trainer::Fit::run() {
                                  options_.patience, state_.best_epoch));
     }
   }
-  board_.close(where_);
   if (options_.verdict && result_.steps_report.steps > 0) {
     progress_.line(verdict_line(result_.steps_report));
   }
