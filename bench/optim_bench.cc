@@ -56,6 +56,8 @@ int main(int argc, char** argv) {
   measure<optim::Adagrad>("Adagrad", optim::AdagradOptions{}, mlp, 20);
   measure<optim::Adadelta>("Adadelta", optim::AdadeltaOptions{}, mlp, 28);
   measure<optim::RMSprop>("RMSprop", optim::RMSpropOptions{}, mlp, 20);
+  measure<optim::Rprop>("Rprop", optim::RpropOptions{}, mlp, 28);
+  measure<optim::ASGD>("ASGD", optim::AsgdOptions{}, mlp, 20);
   measure<optim::Lion>("Lion", optim::LionOptions{}, mlp, 20);
   measure<optim::Adam>("Adam, 1000 of 64", optim::AdamOptions{}, small, 28);
   std::vector<float> from(1 << 20, 1.0f), to(1 << 20);

@@ -49,28 +49,38 @@ inline OptimizerPtr make_optimizer(const std::string& name, const Params& params
   if (name == "adagrad") return make<Adagrad, AdagradOptions>(params, settings);
   if (name == "adadelta") return make<Adadelta, AdadeltaOptions>(params, settings);
   if (name == "rmsprop") return make<RMSprop, RMSpropOptions>(params, settings);
+  if (name == "rprop") return make<Rprop, RpropOptions>(params, settings);
+  if (name == "asgd") return make<ASGD, AsgdOptions>(params, settings);
   if (name == "lion") return make<Lion, LionOptions>(params, settings);
   if (name == "muon") return make<Muon, MuonOptions>(params, settings);
   throw std::runtime_error("no optimizer " + name);
 }
 
-// With all of their state: name, settings.
-inline const std::vector<std::pair<std::string, Settings>>& every_optimizer() {
-  static const std::vector<std::pair<std::string, Settings>> all = {
-      {"sgd", {{"lr", 0.05}}},
-      {"sgd", {{"lr", 0.05}, {"momentum", 0.9}, {"nesterov", 1}, {"weight_decay", 0.01}}},
-      {"adam", {{"lr", 0.01}}},
-      {"adam", {{"lr", 0.01}, {"amsgrad", 1}, {"weight_decay", 0.01}}},
-      {"adamw", {{"lr", 0.01}}},
-      {"nadam", {}},
-      {"radam", {{"beta2", 0.9}}},
-      {"adamax", {}},
-      {"adagrad", {{"lr_decay", 0.01}, {"initial_accumulator_value", 0.1}}},
-      {"adadelta", {}},
-      {"rmsprop", {{"centered", 1}, {"momentum", 0.9}, {"alpha", 0.9}}},
-      {"rmsprop", {}},
-      {"lion", {{"lr", 0.01}, {"weight_decay", 0.1}}},
-      {"muon", {{"weight_decay", 0.01}}},
+struct OptimizerCase {
+  std::string name;
+  Settings settings;
+  int64_t times;  // bytes of state beside those of the parameters
+};
+
+// Every one, with all of its state. LBFGS, whose step is another, has tests of its own.
+inline const std::vector<OptimizerCase>& every_optimizer() {
+  static const std::vector<OptimizerCase> all = {
+      {"sgd", {{"lr", 0.05}}, 0},
+      {"sgd", {{"lr", 0.05}, {"momentum", 0.9}, {"nesterov", 1}, {"weight_decay", 0.01}}, 1},
+      {"adam", {{"lr", 0.01}}, 2},
+      {"adam", {{"lr", 0.01}, {"amsgrad", 1}, {"weight_decay", 0.01}}, 3},
+      {"adamw", {{"lr", 0.01}}, 2},
+      {"nadam", {}, 2},
+      {"radam", {{"beta2", 0.9}}, 2},
+      {"adamax", {}, 2},
+      {"adagrad", {{"lr_decay", 0.01}, {"initial_accumulator_value", 0.1}}, 1},
+      {"adadelta", {}, 2},
+      {"rmsprop", {{"centered", 1}, {"momentum", 0.9}, {"alpha", 0.9}}, 3},
+      {"rmsprop", {}, 1},
+      {"rprop", {}, 2},
+      {"asgd", {{"t0", 2}, {"lambd", 0.01}, {"weight_decay", 0.01}}, 1},
+      {"lion", {{"lr", 0.01}, {"weight_decay", 0.1}}, 1},
+      {"muon", {{"weight_decay", 0.01}}, 1},
   };
   return all;
 }

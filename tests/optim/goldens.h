@@ -28,16 +28,19 @@ struct GoldenCase {
   }
 };
 
-// All of a kind: "optimizer", "schedule", "clip", "average".
+// All of a kind: "optimizer", "schedule", "clip", "average"; "lbfgs" and "search", which
+// make_lbfgs.py wrote.
 inline std::vector<GoldenCase> goldens(const std::string& kind) {
-  std::ifstream in(source_dir("/tests/optim/goldens/optim.txt"));
+  const std::string file = kind == "lbfgs" || kind == "search" ? "lbfgs" : "optim";
+  std::ifstream in(source_dir("/tests/optim/goldens/" + file + ".txt"));
   std::vector<GoldenCase> cases;
   bool taken = false;
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
     std::string first;
     words >> first;
-    if (first == "optimizer" || first == "schedule" || first == "clip" || first == "average") {
+    if (first == "optimizer" || first == "schedule" || first == "clip" || first == "average" ||
+        first == "lbfgs" || first == "search") {
       taken = first == kind;
       if (taken) cases.push_back({line.substr(first.size() + 1), {}});
       continue;

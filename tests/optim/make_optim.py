@@ -2,7 +2,8 @@
 """Writes goldens/optim.txt: what PyTorch (Debian's python3-torch, 1.13) makes of optimizers, schedules,
 gradient clipping and averaged models in float64. Lion and Muon, which it lacks, are written out in NumPy.
 
-optimizer NAME | options of group 0 | options of group 1, then lines "STEP numbers of both groups"
+optimizer NAME | options of group 0 | options of group 1, then lines "STEP numbers of both groups", and for those in
+    STATES lines "STATE numbers of both groups" after the last step
 schedule NAME, then lines "rates|momenta GROUP numbers, one a step"
 clip NAME, then "norm number" and "grads numbers"
 average NAME, then lines "ENTRY numbers"
@@ -92,6 +93,8 @@ DEFAULTS = {
     "adagrad": dict(lr=0.1, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, maximize=False),
     "adadelta": dict(lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, maximize=False),
     "rmsprop": dict(lr=0.01, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, maximize=False),
+    "rprop": dict(lr=0.01, etaminus=0.5, etaplus=1.2, step_size_min=1e-6, step_size_max=50, maximize=False),
+    "asgd": dict(lr=0.05, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, maximize=False),
     "lion": dict(lr=0.01, beta1=0.9, beta2=0.99, weight_decay=0, maximize=False),
     "muon": dict(lr=0.02, momentum=0.95, nesterov=True, weight_decay=0, ns_steps=5),
 }
@@ -105,7 +108,12 @@ CLASSES = {
     "adagrad": torch.optim.Adagrad,
     "adadelta": torch.optim.Adadelta,
     "rmsprop": torch.optim.RMSprop,
+    "rprop": torch.optim.Rprop,
+    "asgd": torch.optim.ASGD,
 }
+# Options that are pairs in PyTorch and two fields of a state dict here.
+PAIRS = {"betas": ("beta1", "beta2"), "etas": ("etaminus", "etaplus"), "step_sizes": ("step_size_min", "step_size_max")}
+STATES = {"rprop": ("prev", "step_size"), "asgd": ("ax",)}
 NUMPY = {"lion": Lion, "muon": Muon}
 
 
@@ -113,7 +121,9 @@ def run_optimizer(name, options):
     """One of group 0's options, and group 1 with another rate and some weight decay."""
     shapes = [(3, 2), (2, 4)] if name == "muon" else [(2, 2), (3,)]
     first = {**DEFAULTS[name], **options}
-    second = {**first, "lr": first["lr"] / 2, "weight_decay": first["weight_decay"] + 0.02}
+    second = {**first, "lr": first["lr"] / 2}
+    if "weight_decay" in first:
+        second["weight_decay"] += 0.02
     groups = [first, second]
     LINES.append(f"optimizer {name} " + " ".join(
         "| " + " ".join(f"{k}={float(v)!r}" for k, v in g.items()) for g in groups))
@@ -125,8 +135,9 @@ def run_optimizer(name, options):
         torch_groups = []
         for g, p in zip(groups, params):
             g = dict(g)
-            if "beta1" in g:
-                g["betas"] = (g.pop("beta1"), g.pop("beta2"))
+            for pair, (a, b) in PAIRS.items():
+                if a in g:
+                    g[pair] = (g.pop(a), g.pop(b))
             torch_groups.append({**g, "params": [p]})
         rest = {k: v for k, v in torch_groups[0].items() if k != "params"}
         made = CLASSES[name](torch_groups, **rest)
@@ -141,6 +152,8 @@ def run_optimizer(name, options):
             now = [p.detach().numpy() for p in params]
         if step in SHOWN:
             LINES.append(f"{step} " + " ".join(text(v) for v in now))
+    for state in STATES.get(name, ()):
+        LINES.append(f"{state} " + " ".join(text(made.state[p][state]) for p in params))
 
 
 def optimizers():
@@ -176,6 +189,14 @@ def optimizers():
             for maximize in (False, True):
                 run_optimizer("rmsprop", dict(centered=centered, momentum=momentum, maximize=maximize, alpha=0.9,
                                               weight_decay=0.05 if maximize else 0))
+    run_optimizer("rprop", {})
+    run_optimizer("rprop", dict(lr=0.1, etaminus=0.25, etaplus=1.5))
+    run_optimizer("rprop", dict(lr=0.1, step_size_min=0.02, step_size_max=0.15))
+    run_optimizer("rprop", dict(maximize=True))
+    run_optimizer("asgd", {})
+    run_optimizer("asgd", dict(t0=10))
+    run_optimizer("asgd", dict(t0=0, lambd=0.1, alpha=0.5))
+    run_optimizer("asgd", dict(t0=20, weight_decay=0.05, maximize=True))
     run_optimizer("lion", {})
     run_optimizer("lion", dict(weight_decay=0.1, beta1=0.95, beta2=0.98))
     run_optimizer("lion", dict(maximize=True))

@@ -1,5 +1,8 @@
 // Fifty steps of every optimizer and its flags, two groups of different options: PyTorch's numbers
 // (Lion, Muon: their papers' in NumPy) to 1e-12.
+#include <cctype>
+#include <set>
+
 #include "tests/optim/every_optimizer.h"
 
 namespace wick {
@@ -36,11 +39,21 @@ void follow(const std::string& name, size_t at_least) {
       }
       optimizer->step();
       for (const auto& [key, want] : golden.lines) {
-        if (std::stoi(key) != step) continue;
+        if (key != std::to_string(step)) continue;
         ++seen;
         test::expect_close(test::values_of(params), want, 1e-12,
                            golden.title + ", step " + std::to_string(step));
       }
+    }
+    const nn::NamedTensors state = optimizer->state_dict().tensors;
+    for (const auto& [key, want] : golden.lines) {
+      if (std::isdigit(key[0])) continue;
+      ++seen;
+      std::vector<Tensor> found;
+      for (const auto& [of, tensor] : state) {
+        if (of.ends_with("." + key)) found.push_back(tensor);
+      }
+      test::expect_close(test::values_of(found), want, 1e-12, golden.title + ", " + key);
     }
     EXPECT_EQ(seen, golden.lines.size());
   }
@@ -56,8 +69,17 @@ TEST(Trajectory, Adamax) { follow("adamax", 4); }
 TEST(Trajectory, Adagrad) { follow("adagrad", 5); }
 TEST(Trajectory, Adadelta) { follow("adadelta", 4); }
 TEST(Trajectory, RMSprop) { follow("rmsprop", 8); }
+TEST(Trajectory, Rprop) { follow("rprop", 4); }
+TEST(Trajectory, Asgd) { follow("asgd", 4); }
 TEST(Trajectory, Lion) { follow("lion", 3); }
 TEST(Trajectory, Muon) { follow("muon", 3); }
+
+// Also those that have no line above.
+TEST(Trajectory, EveryOptimizerHasGoldens) {
+  std::set<std::string> names;
+  for (const test::OptimizerCase& each : test::every_optimizer()) names.insert(each.name);
+  for (const std::string& name : names) follow(name, 1);
+}
 
 // Muon's direction: singular values near 1 whatever the momentum's were, its singular vectors kept.
 TEST(Trajectory, MuonOrthogonalises) {

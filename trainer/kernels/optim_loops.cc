@@ -1,4 +1,5 @@
-// The loops of loops.h, once per SIMD target: the compiler vectorises them.
+// The loops of optim_loops.h, once per SIMD target: the compiler vectorises them. Rprop's and
+// ASGD's stand in rprop_loops.cc.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "trainer/kernels/optim_loops.cc"
 #include "trainer/kernels/optim_loops.h"
@@ -7,18 +8,11 @@
 
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "trainer/kernels/optim_loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::optim {
 namespace HWY_NAMESPACE {
-
-// Each loop: coefficients, then parameters, gradients and state, which never overlap, n of each.
-template <class T, bool kDecay>
-HWY_INLINE T gradient(T sign, T decay, T g, T p) {
-  g = sign * g;
-  if constexpr (kDecay) g = g + decay * p;
-  return g;
-}
 
 // With a momentum buffer. What it holds at the first step is not a number to compute with.
 template <class T, bool kDecay, bool kFirst, bool kNesterov>
@@ -235,24 +229,6 @@ void lion(const LionCoefficients& c, T* __restrict p, const T* __restrict grad, 
   }
 }
 
-// The type and the weight decay are settled outside of the loops.
-#define WICK_OPTIM_LOOP(name, Coefficients, decay)                                       \
-  template <class T>                                                                     \
-  void name##_as(const Coefficients& c, const LoopArrays& a, int64_t begin, int64_t n) { \
-    T* state[3];                                                                         \
-    for (int i = 0; i < 3; ++i) {                                                        \
-      state[i] = a.state[i] == nullptr ? nullptr : static_cast<T*>(a.state[i]) + begin;  \
-    }                                                                                    \
-    T* p = static_cast<T*>(a.p) + begin;                                                 \
-    const T* g = static_cast<const T*>(a.g) + begin;                                     \
-    (decay) != 0 ? name<T, true>(c, p, g, state[0], state[1], state[2], n)               \
-                 : name<T, false>(c, p, g, state[0], state[1], state[2], n);             \
-  }                                                                                      \
-  static void name##_loop(const Coefficients& c, const LoopArrays& a, int64_t begin,     \
-                          int64_t end) {                                                 \
-    a.dtype == DType::kF32 ? name##_as<float>(c, a, begin, end - begin)                  \
-                           : name##_as<double>(c, a, begin, end - begin);                \
-  }
 WICK_OPTIM_LOOP(sgd, SgdCoefficients, c.weight_decay)
 WICK_OPTIM_LOOP(adam, AdamCoefficients, c.weight_decay)
 WICK_OPTIM_LOOP(nadam, NadamCoefficients, c.weight_decay)
@@ -262,7 +238,6 @@ WICK_OPTIM_LOOP(adagrad, AdagradCoefficients, c.weight_decay)
 WICK_OPTIM_LOOP(adadelta, AdadeltaCoefficients, c.weight_decay)
 WICK_OPTIM_LOOP(rmsprop, RmspropCoefficients, c.weight_decay)
 WICK_OPTIM_LOOP(lion, LionCoefficients, 0)
-#undef WICK_OPTIM_LOOP
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick::optim
@@ -271,21 +246,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace wick::optim {
 
-#define WICK_OPTIM_LOOP(name, Coefficients)                                                  \
-  HWY_EXPORT(name##_loop);                                                                   \
-  void name##_loop(const Coefficients& c, const LoopArrays& a, int64_t begin, int64_t end) { \
-    HWY_DYNAMIC_DISPATCH(name##_loop)(c, a, begin, end);                                     \
-  }
-WICK_OPTIM_LOOP(sgd, SgdCoefficients)
-WICK_OPTIM_LOOP(adam, AdamCoefficients)
-WICK_OPTIM_LOOP(nadam, NadamCoefficients)
-WICK_OPTIM_LOOP(radam, RadamCoefficients)
-WICK_OPTIM_LOOP(adamax, AdamaxCoefficients)
-WICK_OPTIM_LOOP(adagrad, AdagradCoefficients)
-WICK_OPTIM_LOOP(adadelta, AdadeltaCoefficients)
-WICK_OPTIM_LOOP(rmsprop, RmspropCoefficients)
-WICK_OPTIM_LOOP(lion, LionCoefficients)
-#undef WICK_OPTIM_LOOP
+WICK_OPTIM_EXPORT(sgd, SgdCoefficients)
+WICK_OPTIM_EXPORT(adam, AdamCoefficients)
+WICK_OPTIM_EXPORT(nadam, NadamCoefficients)
+WICK_OPTIM_EXPORT(radam, RadamCoefficients)
+WICK_OPTIM_EXPORT(adamax, AdamaxCoefficients)
+WICK_OPTIM_EXPORT(adagrad, AdagradCoefficients)
+WICK_OPTIM_EXPORT(adadelta, AdadeltaCoefficients)
+WICK_OPTIM_EXPORT(rmsprop, RmspropCoefficients)
+WICK_OPTIM_EXPORT(lion, LionCoefficients)
 
 }  // namespace wick::optim
 #endif

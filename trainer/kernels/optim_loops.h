@@ -1,6 +1,6 @@
 // The inner loops of the elementwise optimizers: a slice of one parameter's update, each number
-// read and written once. Plain loops compiled for every SIMD target (loops.cc); no step contracts
-// or reorders, so that all targets give the same bits.
+// read and written once. Plain loops compiled for every SIMD target (optim_loops.cc); no step
+// contracts or reorders, so that all targets give the same bits.
 //
 // Coefficients come in double and are rounded to the parameter's type inside. `sign` is -1 where
 // the optimizer maximizes. Formulas stand beside each optimizer's options.
@@ -76,5 +76,17 @@ struct LionCoefficients {
 };
 // state: exp_avg
 void lion_loop(const LionCoefficients& c, const LoopArrays& a, int64_t begin, int64_t end);
+
+struct RpropCoefficients {
+  double sign, etaminus, etaplus, step_size_min, step_size_max;
+};
+// state: prev, step_size
+void rprop_loop(const RpropCoefficients& c, const LoopArrays& a, int64_t begin, int64_t end);
+
+struct AsgdCoefficients {
+  double sign, weight_decay, shrink, eta, mu;  // shrink: 1 - lambd eta
+};
+// state: ax
+void asgd_loop(const AsgdCoefficients& c, const LoopArrays& a, int64_t begin, int64_t end);
 
 }  // namespace wick::optim

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "trainer/optim/group_state-inl.h"
+#include "trainer/optim/own_optimizer.h"
 
 namespace wick::optim {
 

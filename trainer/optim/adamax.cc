@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "trainer/optim/group_state-inl.h"
 #include "trainer/optim/integer_power.h"
+#include "trainer/optim/own_optimizer.h"
 
 namespace wick::optim {
 

@@ -1,16 +1,24 @@
 // What all optimizers share: groups with options, state tensors a parameter, the flat step, the
-// state dict. K, the rule of one optimizer, has
-//   using Options = O;                     lists its fields once: fields(f) calls f(name, member)
-//   static constexpr const char* kName;                        "sgd"
-//   static constexpr const char* kBuffers[];                   names of the state tensors
-//   static bool uses(const O&, size_t buffer);                 which of them these options need
-// and either is elementwise, one of the loops of loops.h:
+// state dict. O, the options, is an aggregate with a double `lr`; its fields(f) calls
+// f(name, member) for each member (double, bool or int64_t), which makes them part of the state
+// dict. Optional: check(op, where), which throws where a value is wrong. K, the rule, has
+//   static constexpr const char* kName = "sgd";
+//   static constexpr const char* kBuffers[] = {"momentum_buffer"};   state tensors, at most 3, of
+//                                          the parameter's shape and type, made at its first step
+// and either
+//   static void apply(const O&, const Tensor& p, const Tensor& g, ParamState&);   the update, of
+//                                          ops in place: p.sub_(g, o.lr); never p.grad()
+// or is elementwise, with a loop over slices (those of Wick: optim_loops.h):
+//   using Coefficients = ...;
 //   static Coefficients prepare(const O&, ParamState&, bool fresh);   the numbers of this step;
 //                                          fresh: buffer 0 is made in this step
-//   static constexpr auto kLoop;
-// or has
-//   static void apply(const O&, const Tensor& p, const Tensor& g, ParamState&);
-// Optional: check_param(p, where), initial(o, buffer): what a new buffer is filled with.
+//   static constexpr auto kLoop;           void(const Coefficients&, const LoopArrays&, begin, end)
+// Optional:
+//   static bool uses(const O&, size_t buffer);           whether these options need the buffer
+//   static double initial(const O&, size_t buffer);      what it is filled with, else zeros
+//   static void check_param(const Tensor& p, const Where&);     throws where p cannot be stepped
+//   static constexpr const char* kNumbers[] = {"etas"};  names of ParamState::numbers, at most 2
+// trainer/optim/own_optimizer.h makes an optimizer of a rule of one's own.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +38,9 @@ struct Group {
 };
 
 struct ParamState {
-  int64_t step = 0;
-  Tensor buffers[3];   // of K::kBuffers; undefined: not used so far
-  double product = 1;  // NAdam's product of momenta
+  int64_t step = 0;            // taken, with the one that runs
+  Tensor buffers[3];           // of K::kBuffers; undefined: not used so far
+  double numbers[2] = {1, 1};  // of K::kNumbers
 };
 
 // Of every optimizer: a leaf of float32 or float64, once.
@@ -71,7 +79,7 @@ class GroupOptimizer : public Optimizer {
   const char* name() const override { return K::kName; }
   O& options(int group = 0) { return groups_.at(static_cast<size_t>(group)).options; }
 
-  // Both in group_state-inl.h.
+  // Both in own_optimizer.h.
   OptimizerState state_dict() const override;
   void load_state_dict(const OptimizerState& state, Where where = Where::current()) override;
 
@@ -89,16 +97,25 @@ class GroupOptimizer : public Optimizer {
     }
     return f;
   }
-  void update() override;  // group_state-inl.h
+  void update() override;  // own_optimizer.h
 
  private:
+  static_assert(
+      requires(O o) { o.lr = 0.1; }, "the options of an optimizer need a double lr");
   static constexpr size_t kSlots = std::size(K::kBuffers);
   static_assert(kSlots <= 3, "ParamState and LoopArrays hold three state tensors");
 
   static GroupStateView view_state(std::vector<Group<O>>& groups, std::vector<ParamState>& params);
+  static bool uses(const O& options, size_t buffer) {
+    if constexpr (requires { K::uses(options, buffer); }) return K::uses(options, buffer);
+    return true;
+  }
+  static void check(const O& options, const Where& where) {
+    if constexpr (requires { options.check(K::kName, where); }) options.check(K::kName, where);
+  }
 
   void append(Group<O> group, const Where& where) {
-    group.options.check(K::kName, where);
+    check(group.options, where);
     check_params(K::kName, group.params, seen_, where);
     if constexpr (requires { K::check_param(group.params[0], where); }) {
       for (const Tensor& p : group.params) K::check_param(p, where);

@@ -22,12 +22,11 @@ void read(const JsonPlace& from, int64_t* to) { *to = from.integer(-kMaxJsonCoun
 
 OptimizerState GroupStateView::save() const {
   OptimizerState out;
-  JsonWriter steps, products, json;
-  steps.open('['), products.open('[');
+  JsonWriter steps, json;
+  steps.open('[');
   for (size_t i = 0; i < params->size(); ++i) {
     const ParamState& p = (*params)[i];
     steps.value(p.step);
-    products.value(p.product);
     for (size_t k = 0; k < buffers.size(); ++k) {
       if (!p.buffers[k].defined()) continue;
       out.tensors.emplace_back("state." + std::to_string(i) + "." + buffers[k], p.buffers[k]);
@@ -41,7 +40,11 @@ OptimizerState GroupStateView::save() const {
     json.close();
   }
   json.close().field("optimizer", optimizer).key("steps").raw(steps.close().done());
-  if (has_product) json.key("products").raw(products.close().done());
+  for (size_t k = 0; k < numbers.size(); ++k) {
+    json.key(numbers[k]).open('[');
+    for (const ParamState& p : *params) json.value(p.numbers[k]);
+    json.close();
+  }
   out.settings = json.close().done();
   return out;
 }
@@ -65,7 +68,7 @@ void GroupStateView::load_settings(const std::string& text,
   for (size_t i = 0; i < params->size(); ++i) {
     ParamState& p = (*params)[i];
     p.step = steps.at(i).integer(0, kMaxJsonCount);
-    if (has_product) read(settings.at("products").at(i), &p.product);
+    for (size_t k = 0; k < numbers.size(); ++k) read(settings.at(numbers[k]).at(i), &p.numbers[k]);
   }
   for (size_t i = 0; i < groups.size(); ++i) {
     const JsonPlace fields = saved_groups.at(i);

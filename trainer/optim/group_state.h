@@ -23,7 +23,7 @@ struct GroupView {
 struct GroupStateView {
   const char* optimizer;
   Span<const char* const> buffers;  // names of the state tensors
-  bool has_product;                 // ParamState::product is used
+  Span<const char* const> numbers;  // names of those of ParamState::numbers that are state
   std::vector<GroupView> groups;
   std::vector<ParamState>* params;  // of all groups, in order
 

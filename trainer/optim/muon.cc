@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "trainer/optim/group_state-inl.h"
+#include "trainer/optim/own_optimizer.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick::optim {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "trainer/optim/group_state-inl.h"
 #include "trainer/optim/integer_power.h"
+#include "trainer/optim/own_optimizer.h"
 
 namespace wick::optim {
 
@@ -20,14 +20,15 @@ NadamCoefficients NAdamRule::prepare(const NAdamOptions& o, ParamState& state, b
   const auto t = static_cast<double>(state.step);
   const double mu = o.beta1 * (1 - 0.5 * std::pow(0.96, t * o.momentum_decay));
   const double mu_next = o.beta1 * (1 - 0.5 * std::pow(0.96, (t + 1) * o.momentum_decay));
-  state.product *= mu;
-  const double product_next = state.product * mu * mu_next;
+  double& product = state.numbers[0];
+  product *= mu;
+  const double product_next = product * mu * mu_next;
   return {.weight_decay = o.weight_decay,
           .beta1 = o.beta1,
           .beta2 = o.beta2,
           .eps = o.eps,
           .correction2 = 1 - integer_power(o.beta2, state.step),
-          .rate_grad = o.lr * (1 - mu) / (1 - state.product),
+          .rate_grad = o.lr * (1 - mu) / (1 - product),
           .rate_avg = o.lr * mu_next / (1 - product_next)};
 }
 

@@ -32,7 +32,7 @@ struct NAdamRule {
   static bool uses(const NAdamOptions&, size_t) { return true; }
   static Coefficients prepare(const NAdamOptions& o, ParamState& state, bool fresh);
   static constexpr auto kLoop = nadam_loop;
-  static constexpr bool kProduct = true;  // ParamState::product is state
+  static constexpr const char* kNumbers[] = {"products"};  // M_t
 };
 extern template class GroupOptimizer<NAdamOptions, NAdamRule>;
 

@@ -81,11 +81,24 @@ void Optimizer::set_momentum(int group, double momentum) {
 }
 
 void Optimizer::step() {
-  if (!begin_step()) return;
+  if (accumulate_ > 1 && ++calls_ % accumulate_ != 0) return;
+  refuse_float16();
+  ProfileRange range("optimizer");
+  if (accumulate_ == 1) report_stale();
   NoGrad guard;
   update();
-  end_step();
+  mark_applied(++steps_);
+  note_optimizer_step(steps_);
+  if (accumulate_ > 1) zero_grad();
 }
+
+void Optimizer::take_gradients() {
+  refuse_float16();
+  report_stale();
+  mark_applied(steps_ + 1);
+}
+
+void Optimizer::count_step() { note_optimizer_step(++steps_); }
 
 void Optimizer::accumulate(int64_t k, Where where) {
   if (k < 1) throw_error("accumulate", "k must be at least 1, got " + std::to_string(k), where);
@@ -112,11 +125,7 @@ void Optimizer::refuse_float16() const {
   }
 }
 
-bool Optimizer::begin_step() {
-  if (accumulate_ > 1 && ++calls_ % accumulate_ != 0) return false;
-  refuse_float16();
-  if (ranges_heard()) begin_range("optimizer");
-  if (accumulate_ > 1) return true;
+void Optimizer::report_stale() {
   int64_t index = 0;
   for (int group = 0; group < groups() && !reported_; ++group) {
     for (const Tensor& p : group_params(group)) {
@@ -134,19 +143,14 @@ bool Optimizer::begin_step() {
       break;
     }
   }
-  return true;
 }
 
-void Optimizer::end_step() {
-  ++steps_;
+void Optimizer::mark_applied(int64_t step) {
   for (int group = 0; group < groups(); ++group) {
     for (const Tensor& p : group_params(group)) {
-      if (Tensor g = p.grad(); g.defined()) g.storage().set_applied(steps_);
+      if (Tensor g = p.grad(); g.defined()) g.storage().set_applied(step);
     }
   }
-  note_optimizer_step(steps_);
-  if (accumulate_ > 1) zero_grad();
-  if (ranges_heard()) end_range("optimizer");
 }
 
 void Optimizer::zero_grad(bool set_to_none) {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "runtime/core/function_ref.h"
 #include "trainer/nn/module.h"
 #include "trainer/tensor/tensor.h"
 
@@ -31,15 +34,19 @@ class Optimizer {
   // parameters without one are left alone. An error leaves every parameter as it was.
   void step();
   // closure() clears the gradients, computes the loss and runs backward, with gradients recorded
-  // whatever the caller's mode is; the update follows. Returns what closure did: the loss.
+  // whatever the caller's mode is; the update follows. LBFGS calls it several times. Returns what
+  // closure did the first time: the loss.
   template <class F>
   auto step(F&& closure) {
-    auto loss = [&] {
+    std::optional<std::decay_t<decltype(closure())>> first, last;
+    auto evaluate = [&] {
       EnableGrad guard;
-      return closure();
-    }();
-    step();
-    return loss;
+      last.emplace(closure());
+      if (!first) first = last;
+    };
+    auto loss = [&] { return number_of(*last); };
+    step_by({evaluate, loss});
+    return *std::move(first);
   }
   // Declares that step() is called after every backward(), and that k of them make one update:
   // step() acts at each k-th call, and clears the gradients after it. Gradients are summed: divide
@@ -87,13 +94,39 @@ class Optimizer {
   virtual const std::vector<Tensor>& group_params(int group) const = 0;
   virtual void update() = 0;
 
+  struct Closure {
+    FunctionRef<void()> evaluate;  // the gradients are those of the parameters as they are
+    FunctionRef<double()> loss;    // of the last evaluation, which waits for a device
+  };
+  // What step(closure) does: one evaluation and step(). For optimizers that evaluate more often.
+  virtual void step_by(const Closure& closure) {
+    closure.evaluate();
+    step();
+  }
+  // For these: what step() does around update(). Gradients are taken after each evaluation: those
+  // of float16 autocast are an Error, ones that were not cleared are reported.
+  void take_gradients();
+  void count_step();
+  bool accumulates() const { return accumulate_ > 1; }
+
  private:
+  template <class Loss>
+  static double number_of(const Loss& loss) {
+    if constexpr (std::is_same_v<Loss, Tensor>) {
+      return loss.item();
+    } else if constexpr (std::is_convertible_v<Loss, double>) {
+      return static_cast<double>(loss);
+    } else {
+      throw Error(
+          "[step] this optimizer needs the loss: closure() must return a Tensor or a number");
+    }
+  }
   GroupFields checked_fields(int group) const;
-  // Around the updates of step(). False: this call only counts. A gradient that an earlier step
-  // applied and that was added to since is reported, once an optimizer ("stale-gradient").
-  bool begin_step();
   void refuse_float16() const;
-  void end_step();
+  // A gradient that an earlier step applied and that was added to since is reported, once an
+  // optimizer ("stale-gradient").
+  void report_stale();
+  void mark_applied(int64_t step);
 
   int64_t steps_ = 0;  // made by this object
   int64_t accumulate_ = 1, calls_ = 0;

@@ -1,4 +1,12 @@
-// The step and the state dict of a GroupOptimizer; included where one is instantiated.
+// An optimizer of one's own: the step and the state dict of a GroupOptimizer, whatever its rule is.
+// Included where one is instantiated; wick/trainer.h brings it. A rule, its options and
+//   class Own : public wick::optim::GroupOptimizer<OwnOptions, OwnRule> {
+//    public:
+//     using GroupOptimizer::GroupOptimizer;
+//   };
+// are all of it: groups, schedules, closures, accumulation, clipping, GradScaler, loop::Trainer,
+// state dicts and checkpoints work on it as on Wick's. What a rule is: group_optimizer.h. A whole
+// one: examples/own_optimizer, docs/recipes/add-an-optimizer.md.
 #pragma once
 
 #include "trainer/optim/device_step.h"
@@ -38,7 +46,7 @@ void GroupOptimizer<O, K>::update() {
   auto make_buffers = [](const Work& w) {
     bool fresh = false;
     for (size_t i = 0; i < kSlots; ++i) {
-      if (w.state->buffers[i].defined() || !K::uses(*w.options, i)) continue;
+      if (w.state->buffers[i].defined() || !uses(*w.options, i)) continue;
       w.state->buffers[i] = zeros_like(w.p);
       if constexpr (requires { K::initial(*w.options, i); }) {
         w.state->buffers[i].fill_(K::initial(*w.options, i));
@@ -70,7 +78,7 @@ void GroupOptimizer<O, K>::update() {
       const bool fresh = make_buffers(w);
       LoopArrays a = {w.p.dtype(), w.data, w.g.raw().data, {}};
       for (size_t i = 0; i < kSlots; ++i) {
-        if (K::uses(*w.options, i)) a.state[i] = w.state->buffers[i].unsafe_data();
+        if (uses(*w.options, i)) a.state[i] = w.state->buffers[i].unsafe_data();
       }
       arrays.push_back(a);
       coefficients.push_back(K::prepare(*w.options, *w.state, fresh));
@@ -88,8 +96,11 @@ void GroupOptimizer<O, K>::update() {
 template <class O, class K>
 GroupStateView GroupOptimizer<O, K>::view_state(std::vector<Group<O>>& groups,
                                                 std::vector<ParamState>& params) {
-  constexpr bool has_product = requires { K::kProduct; };
-  GroupStateView view = {K::kName, K::kBuffers, has_product, {}, &params};
+  GroupStateView view = {K::kName, K::kBuffers, {}, {}, &params};
+  if constexpr (requires { K::kNumbers; }) {
+    static_assert(std::size(K::kNumbers) <= 2, "ParamState holds two numbers");
+    view.numbers = K::kNumbers;
+  }
   for (Group<O>& group : groups) {
     GroupView g = {&group.params, &group.initial_lr, {}};
     group.options.fields([&](const char* name, auto& value) {
@@ -112,8 +123,8 @@ void GroupOptimizer<O, K>::load_state_dict(const OptimizerState& state, Where wh
   std::vector<ParamState> loaded(state_.size());
   view_state(groups, loaded)
       .load(
-          state, [&](size_t g) { groups[g].options.check(K::kName, where); },
-          [&](size_t g, size_t slot) { return K::uses(groups[g].options, slot); }, where);
+          state, [&](size_t g) { check(groups[g].options, where); },
+          [&](size_t g, size_t slot) { return uses(groups[g].options, slot); }, where);
   state_ = std::move(loaded);
   groups_ = std::move(groups);
 }
