@@ -13,7 +13,7 @@ bool is_elementwise(OpId op, const void* attrs) {
   }
 }
 
-// [N, blocks, pixels, lanes]
+// Views a blocked value as [N, blocks, pixels, lanes].
 TensorView in_blocks(const TensorView& v) {
   const int64_t blocks = (v.shape[1] + v.block - 1) / v.block;
   return TensorView(v.data, v.dtype, {v.shape[0], blocks, v.shape[2] * v.shape[3], v.block});
@@ -39,9 +39,9 @@ bool FlatViews::make(OpId op, const void* attrs, Span<const TensorView> in,
     const TensorView& v = in[i];
     in_[i] = v;
     if (!v.present() || (!joins && v.numel() == 1 && v.block == 0)) continue;
-    if (joins) {  // whole blocks, but for the last
+    if (joins) {  // all inputs but the last must have whole blocks
       if (v.block != lanes || (i + 1 < in.size() && v.shape[1] % lanes != 0)) return false;
-    } else if (v.shape != y.shape) {  // a number for each channel: in whole blocks it lies as ever
+    } else if (v.shape != y.shape) {  // per channel: whole blocks are as in plain layout
       if (v.rank() != 4 || v.shape[1] != y.shape[1] || v.shape[2] != 1 || v.shape[3] != 1 ||
           (v.shape[0] != 1 && v.shape[0] != y.shape[0]) || v.shape[1] % lanes != 0 ||
           (v.block != 0 && v.block != lanes))

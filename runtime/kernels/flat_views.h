@@ -1,6 +1,6 @@
-// Values in blocks of channels (TensorView::block) as plain tensors of their memory, so that the
-// plain kernels of elementwise ops and of Concat serve them: such an op does not ask what a
-// dimension means.
+// Views blocked values (TensorView::block) as plain tensors over the same memory, so that the plain
+// kernels of elementwise ops and of Concat can serve them: such ops do not depend on the meaning of
+// a dimension.
 #pragma once
 
 #include "runtime/kernels/blocked.h"
@@ -19,7 +19,7 @@ inline bool has_blocks(const KernelQuery& q) {
 
 class FlatViews {
  public:
-  // False where the op, or how its values lie, does not allow it.
+  // Returns false where the op or the layouts of its values do not allow it.
   bool make(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out);
   Span<const TensorView> in() const { return {in_, count_}; }
   Span<TensorView> out() { return {&out_, 1}; }

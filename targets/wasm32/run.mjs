@@ -1,4 +1,4 @@
-// Runs a WASI program: node run.mjs PROGRAM.wasm [WORDS...], from the present folder, which it sees.
+// Runs a WASI program: node run.mjs PROGRAM.wasm [WORDS...], in the current folder, which it can read.
 import {readFile} from 'node:fs/promises';
 import {WASI} from 'node:wasi';
 

@@ -26,7 +26,7 @@ O options_of(const Settings& settings) {
 }
 
 using OptimizerPtr = std::unique_ptr<optim::Optimizer>;
-using Params = std::vector<std::vector<Tensor>>;  // of each group
+using Params = std::vector<std::vector<Tensor>>;  // by group
 
 template <class Opt, class O>
 OptimizerPtr make(const Params& params, const std::vector<Settings>& settings) {
@@ -54,7 +54,7 @@ inline OptimizerPtr make_optimizer(const std::string& name, const Params& params
   throw std::runtime_error("no optimizer " + name);
 }
 
-// With all of their state: name, settings.
+// Every optimizer with all of its state: name, settings.
 inline const std::vector<std::pair<std::string, Settings>>& every_optimizer() {
   static const std::vector<std::pair<std::string, Settings>> all = {
       {"sgd", {{"lr", 0.05}}},

@@ -1,4 +1,4 @@
-// In the place of jpeg.cc where libjpeg is not installed.
+// Replaces jpeg.cc if libjpeg is not installed.
 #include "trainer/data/image_codec.h"
 
 namespace wick::data {

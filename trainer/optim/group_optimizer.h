@@ -1,16 +1,17 @@
-// What all optimizers share: groups with options, state tensors a parameter, the flat step, the
-// state dict. K, the rule of one optimizer, has
+// The common part of all optimizers: groups with options, state tensors of each parameter, the flat
+// step, the state dict. K, the rule of an optimizer, has
 //   using Options = O;                     lists its fields once: fields(f) calls f(name, member)
 //   static constexpr const char* kName;                        "sgd"
 //   static constexpr const char* kBuffers[];                   names of the state tensors
 //   static bool uses(const O&, size_t buffer);                 which of them these options need
-// and either is elementwise, one of the loops of loops.h:
+// and is either elementwise, with one of the loops of optim_loops.h:
 //   static Coefficients prepare(const O&, ParamState&, bool fresh);   the numbers of this step;
-//                                          fresh: buffer 0 is made in this step
+//                                          fresh: buffer 0 was made in this step
 //   static constexpr auto kLoop;
 // or has
 //   static void apply(const O&, const Tensor& p, const Tensor& g, ParamState&);
-// Optional: check_param(p, where), initial(o, buffer): what a new buffer is filled with.
+// Optional: check_param(p, where), and initial(o, buffer), the value that a new buffer is filled
+// with.
 #pragma once
 
 #include <algorithm>
@@ -26,20 +27,20 @@ template <class O>
 struct Group {
   std::vector<Tensor> params;
   O options;
-  double initial_lr = -1;  // where schedules start; negative: none was made, the lr of the options
+  double initial_lr = -1;  // where schedules start; negative: none so far
 };
 
 struct ParamState {
   int64_t step = 0;
-  Tensor buffers[3];   // of K::kBuffers; undefined: not used so far
+  Tensor buffers[3];   // named by K::kBuffers; undefined: not used so far
   double product = 1;  // NAdam's product of momenta
 };
 
-// Of every optimizer: a leaf of float32 or float64, once.
+// Checks for every optimizer: parameters are leaves of float32 or float64, and occur only once.
 void check_params(const char* op, const std::vector<Tensor>& params, std::vector<uint64_t>& seen,
                   const Where& where);
-// A parameter may have been given other bytes since (module.to()): throws unless type and shape are
-// ones that can be stepped, and those of gradient and state.
+// A parameter may have got other bytes since (module.to()): throws unless its dtype and shape can
+// be updated, and are those of the gradient and the state.
 void check_step(const char* op, const Tensor& p, const Tensor& g, const ParamState& state);
 
 struct GroupStateView;
@@ -57,8 +58,8 @@ class GroupOptimizer : public Optimizer {
     if (state_.empty()) throw_error(K::kName, "no parameters", where);
   }
 
-  // Further parameters, with options of their own or those the optimizer was made with. Their state
-  // begins at their first step; schedules made earlier go on with the groups they know.
+  // Adds parameters, with their own options or those the optimizer was constructed with. Their
+  // state begins at their first step; schedules made before only change the groups that they know.
   void add_param_group(std::vector<Tensor> params, Where where = Where::current()) {
     add_param_group({std::move(params), defaults_}, where);
   }
@@ -71,7 +72,7 @@ class GroupOptimizer : public Optimizer {
   const char* name() const override { return K::kName; }
   O& options(int group = 0) { return groups_.at(static_cast<size_t>(group)).options; }
 
-  // Both in group_state-inl.h.
+  // Both are defined in group_state-inl.h.
   OptimizerState state_dict() const override;
   void load_state_dict(const OptimizerState& state, Where where = Where::current()) override;
 
@@ -110,7 +111,7 @@ class GroupOptimizer : public Optimizer {
   O defaults_;
   std::vector<Group<O>> groups_;
   std::vector<ParamState> state_;
-  std::vector<uint64_t> seen_;  // ids of the parameters, ascending
+  std::vector<uint64_t> seen_;  // ids of the parameters, in ascending order
 };
 
 }  // namespace wick::optim

@@ -10,8 +10,8 @@
 
 namespace wick::optim {
 
-// What step() remembers and what it was set to. Tensors are named "state.3.momentum_buffer" (the
-// parameter's number over all groups); `settings` is JSON: steps taken by each parameter, options
+// The state of an optimizer. Tensors are named "state.3.momentum_buffer" (the parameter's index
+// over all groups); `settings` is JSON with the number of steps of each parameter and the options
 // of each group.
 struct OptimizerState {
   nn::NamedTensors tensors;
@@ -20,18 +20,18 @@ struct OptimizerState {
 
 struct OptimizerFootprint {
   int64_t parameters = 0;    // bytes
-  int64_t state = 0;         // bytes kept between steps; made by the first step
+  int64_t state = 0;         // bytes kept between steps, allocated by the first step
   std::string text() const;  // "parameters 2140 bytes, optimizer state 4280 bytes (2.0x)"
 };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // One update from the gradients that are there, all parameters of all groups in one pass;
-  // parameters without one are left alone. An error leaves every parameter as it was.
+  // Makes one update from the present gradients, in one pass over all parameters of all groups;
+  // parameters without a gradient are skipped. An error leaves every parameter unchanged.
   void step();
-  // closure() clears the gradients, computes the loss and runs backward, with gradients recorded
-  // whatever the caller's mode is; the update follows. Returns what closure did: the loss.
+  // closure() clears the gradients, computes the loss and runs backward; recording is enabled for
+  // it in any mode. Then the update is made. Returns the result of closure, the loss.
   template <class F>
   auto step(F&& closure) {
     auto loss = [&] {
@@ -42,27 +42,29 @@ class Optimizer {
     return loss;
   }
   // Declares that step() is called after every backward(), and that k of them make one update:
-  // step() acts at each k-th call, and clears the gradients after it. Gradients are summed: divide
-  // the loss by k for their mean. k = 1: every call acts, and the caller clears.
+  // every k-th call of step() updates, and clears the gradients afterwards. Gradients are summed:
+  // divide the loss by k to get their mean. k = 1: every call updates, and the caller clears.
   void accumulate(int64_t k, Where where = Where::current());
-  // Whether the next step() acts, and does not only count.
+  // Returns whether the next step() makes an update instead of only counting.
   bool acts_next() const { return accumulate_ == 1 || (calls_ + 1) % accumulate_ == 0; }
-  // A step() that leaves every parameter and the state as they are: what GradScaler calls where
-  // gradients are not finite. It counts, and clears where accumulate() has step() clear.
+  // Counts as a step() but leaves every parameter and the state unchanged; GradScaler calls it if
+  // gradients are not finite. It clears the gradients if accumulate() makes step() do so.
   void skip_step();
-  // Undefined gradients (true) skip their parameter in the next step; zero ones do not.
+  // With true the gradients become undefined, so that the next step skips their parameters; with
+  // false they become zero, and it does not.
   void zero_grad(bool set_to_none = true);
 
   virtual int groups() const = 0;
-  // The settings of a group; no such group is an Error.
+  // Get and set the learning rate of a group; throw Error if there is no such group.
   double lr(int group = 0) const;
   void set_lr(int group, double lr);
-  // What schedules start from: the lr at which the first schedule found the group.
+  // The rate that schedules start from: the lr that the first schedule found.
   double initial_lr(int group = 0) const;
   void set_initial_lr(int group, double lr);
-  // "momentum", or Adam's beta1: what OneCycleLR and CyclicLR move against the rate. None: Error.
+  // "momentum", or Adam's beta1, which OneCycleLR and CyclicLR move against the rate. Throws Error
+  // if there is none.
   bool has_momentum() const;
-  bool has_betas() const;  // it is beta1
+  bool has_betas() const;  // true if it is beta1
   double momentum(int group = 0) const;
   void set_momentum(int group, double momentum);
 
@@ -70,13 +72,13 @@ class Optimizer {
   virtual const char* name() const = 0;
   const std::vector<Tensor>& params(int group = 0) const;
 
-  // Shares the tensors of the state, not copies.
+  // Shares the tensors of the state; they are not copied.
   virtual OptimizerState state_dict() const = 0;
-  // The parameters must be those of the saved optimizer, in number, order and shape.
+  // The parameters must match those of the saved optimizer in number, order and shape.
   virtual void load_state_dict(const OptimizerState& state, Where where = Where::current()) = 0;
 
  protected:
-  // Where the settings of a group lie; `momentum` is null where the options have none.
+  // Pointers to the settings of a group; `momentum` is null if the options have none.
   struct GroupFields {
     double* lr;
     double* initial_lr;
@@ -89,8 +91,9 @@ class Optimizer {
 
  private:
   GroupFields checked_fields(int group) const;
-  // Around the updates of step(). False: this call only counts. A gradient that an earlier step
-  // applied and that was added to since is reported, once an optimizer ("stale-gradient").
+  // Called around the updates of step(). begin_step() returns false if this call only counts. It
+  // warns once per optimizer ("stale-gradient") if a gradient that an earlier step applied was
+  // accumulated into since.
   bool begin_step();
   void refuse_float16() const;
   void end_step();
@@ -100,7 +103,7 @@ class Optimizer {
   bool reported_ = false;
 };
 
-// For the checks of options: finite and at least zero; in [0, 1).
+// Check options: finite and not negative; in [0, 1).
 void check_not_negative(const char* op, const char* name, double value, const Where& where);
 void check_fraction(const char* op, const char* name, double value, const Where& where);
 
