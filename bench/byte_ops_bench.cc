@@ -1,6 +1,6 @@
-// Operators of bytes that work element by element, window by window or row by row: microseconds of
-// a run beside the same operator in float32 and beside the reference loops; all take turns, medians
-// count.
+// Times byte operators that work element by element, window by window or row by row: microseconds
+// per run, compared with the same operator in float32 and with the reference loops; all take turns,
+// and medians count.
 //   byte_ops_bench [threads]
 #include "bench/row_bench.h"
 #include "runtime/kernels/half_kernels.h"
@@ -28,7 +28,7 @@ class Bench {
     return t;
   }
 
-  // An operator of bytes, and one of float32 on as many elements (`in` empty: none).
+  // Compares a byte operator with one of float32 on as many elements (`in` empty: none).
   void row(const char* name, OpId op, const void* attrs, const std::vector<TensorView>& in,
            const TensorView& out, OpId f32, const void* f32_attrs, std::vector<TensorView> f32_in) {
     const wick::KernelSet& set = op == OpId::kMaxPool ? wick::kHalfKernels : wick::kCpuKernels;
@@ -56,7 +56,7 @@ class Bench {
     fflush(stdout);
   }
 
-  // An operator that moves elements: bytes beside float32.
+  // Compares bytes with float32 in an operator that moves elements.
   void move(const char* name, OpId op, const void* attrs, const std::vector<Shape>& in,
             const Shape& out) {
     std::vector<Row> rows;

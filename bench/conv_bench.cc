@@ -1,5 +1,5 @@
-// f32 convolutions at batch 1 (LeNet's at 64 too), each way of cutting them (* the one chosen), and
-// the gradients of training.
+// Times f32 convolutions at batch 1 (LeNet's at 64 too), each way of cutting them (* is the one
+// chosen), and the gradients of training.
 //   conv_bench [threads]
 #include <algorithm>
 #include <chrono>
@@ -110,7 +110,7 @@ void bench(const Row& r, ThreadPool* pool) {
   fflush(stdout);
 }
 
-// LeNet's training convolutions: both gradients.
+// Times both gradients of LeNet's training convolutions.
 void bench_gradients(const Row& r, ThreadPool* pool) {
   ConvShape s;
   s.n = r.n, s.ic = r.ic, s.h = s.w = r.hw, s.oc = r.oc, s.kh = s.kw = r.kernel;

@@ -1,5 +1,5 @@
-// Our SGEMM against oneDNN's in one run: both sides take turns, the ratio is the median of the
-// rounds.
+// Compares our SGEMM with oneDNN's in one run: both sides take turns, and the ratio is the median
+// of the rounds.
 //   gemm_bench [threads] [m n k ...]     (set OMP_NUM_THREADS to the same number for oneDNN)
 #include <algorithm>
 #include <chrono>

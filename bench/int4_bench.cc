@@ -1,5 +1,5 @@
-// BlockLinear: the weight bytes a second that a product reads, beside what the machine reads from
-// memory at all and beside Linear over the same weight in f32; all take turns.
+// Times BlockLinear: the weight bytes per second that a product reads, compared with what the
+// machine can read from memory at all and with Linear over the same weight in f32; all take turns.
 //   int4_bench [threads] [n k [KiB of weights in all, 128 MiB]]
 #include "bench/row_bench.h"
 #include "runtime/kernels/simd.h"
@@ -11,8 +11,8 @@ using wick::OpId;
 using wick::Shape;
 using wick::TensorView;
 
-// Seconds of a loop that only reads: from four places by turns, each asked for ahead, which is the
-// most that one thread was seen to get from memory.
+// Returns the seconds of a loop that only reads: it alternates between four places and prefetches
+// each, which is the most that one thread was seen to get from memory.
 double read_seconds(const std::vector<wick::bench::Row>& rows, wick::ThreadPool* pool) {
   const double begin = wick::bench::now();
   for (const wick::bench::Row& row : rows) {
@@ -53,7 +53,7 @@ void bench(wick::ThreadPool* pool, const Layer& l, int64_t n, int64_t k) {
   const TensorView x = t.make(DType::kF32, {l.m, k});
   TensorView scale = t.make(l.half ? DType::kF16 : DType::kF32, {n, blocks});
   for (int64_t i = 0; l.half && i < scale.numel(); ++i) scale.as<uint16_t>()[i] = 0x2000;
-  // So many weights that none waits in a cache for its next turn.
+  // There are so many weights that none stays in a cache until its next turn.
   std::vector<wick::bench::Row> rows;
   size_t bytes = 0;
   do {
@@ -71,7 +71,7 @@ void bench(wick::ThreadPool* pool, const Layer& l, int64_t n, int64_t k) {
     double sum = 0;
     for (auto& row : rows) sum += row.seconds(1);
     mine.push_back(sum / static_cast<double>(rows.size()));
-    // of as many bytes as a product reads
+    // Scaled to as many bytes as a product reads.
     read.push_back(read_seconds(rows, pool) / static_cast<double>(rows.size()) *
                    static_cast<double>(bytes) / static_cast<double>(rows[0].form_bytes()));
     f32.push_back(plain.seconds(l.m > 8 ? 1 : 3));

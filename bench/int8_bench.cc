@@ -1,6 +1,6 @@
-// int8 beside f32: layers of ResNet-18, ResNet-50 and MobileNetV2 and products of matrices, the
-// integer kernel and our own float32 one taking turns. A network's line sums its layers, each as
-// often as it occurs.
+// Compares int8 with f32: layers of ResNet-18, ResNet-50 and MobileNetV2 and matrix products, with
+// the integer kernel and our own float32 one taking turns. A network's line sums its layers, each
+// as often as it occurs.
 //   int8_bench [threads] [rounds] [amx | no-amx] [network]
 #include <string>
 

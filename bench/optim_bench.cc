@@ -1,5 +1,6 @@
-// What a step of each optimizer costs an element: optim_bench [threads]. Float32, the parameters of
-// an MLP of 535,818, and a thousand small ones; beside a copy's bytes a second. Best of 60 steps.
+// Times a step of each optimizer per element: optim_bench [threads]. The parameters are float32,
+// those of an MLP of 535,818, and a thousand small ones; a copy's bytes per second are shown, too.
+// The best of 60 steps counts.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +24,7 @@ double best_seconds(const F& f) {
   return best;
 }
 
-// bytes: read and written by an element's update.
+// `bytes` are those that an element's update reads and writes.
 template <class Opt, class O>
 void measure(const char* name, const O& options, const std::vector<Shape>& shapes, int bytes) {
   std::vector<Tensor> params;

@@ -1,6 +1,6 @@
-// Peak bytes of one training step of a deep MLP (forward, backward) beyond what lived before it,
-// beside libtorch in the same program, whose allocations go through a counting allocator:
-// peak_bytes_bench [layers] [width] [rows].
+// Measures the peak bytes of one training step of a deep MLP (forward, backward) beyond what lived
+// before it, and compares with libtorch in the same program, whose allocations go through a
+// counting allocator: peak_bytes_bench [layers] [width] [rows].
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -36,7 +36,7 @@ size_t ours(const Sizes& s) {
 }
 
 #ifdef WICK_HAVE_TORCH
-// Counts what is asked for, as wick does.
+// Counts the bytes asked for, as wick does.
 struct Counting final : c10::Allocator {
   static inline size_t live = 0, peak = 0;
   struct Block {

@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM with their weights packed: microseconds a sequence and GFLOP/s; the reference
-// loops beside them.
+// Times RNN, GRU and LSTM with packed weights: microseconds per sequence and GFLOP/s, and the
+// reference loops for comparison.
 //   rnn_bench [threads] [--reference]
 #include "bench/row_bench.h"
 
@@ -42,7 +42,7 @@ void bench(const Cell& c, wick::ThreadPool* pool, bool reference) {
   wick::bench::Row plain(t, wick::kReferenceKernels, c.op, &a, in, out, pool);
   const double flop = 2.0 * static_cast<double>(c.seq * c.batch * dirs * gates * c.hidden) *
                       static_cast<double>(c.input + c.hidden);
-  reference = reference && flop < 1e8;  // seconds otherwise
+  reference = reference && flop < 1e8;  // it would take seconds otherwise
   const int repeat = std::max(1, static_cast<int>(0.02 / std::max(1e-7, simd.seconds(1))));
   std::vector<double> mine, loops;
   for (int round = 0; round < 9; ++round) {

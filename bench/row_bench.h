@@ -1,4 +1,4 @@
-// The time of one op in a session, its weights constant and packed where a row packs them.
+// Times one op in a session, with its weights constant and packed if a row packs them.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace wick::bench {
 
-// Of one thread its CPU's time, which others on the machine do not lengthen.
+// If one thread runs, measures its CPU time, which other processes on the machine do not lengthen.
 inline bool& of_one_thread() {
   static bool one = false;
   return one;
@@ -47,7 +47,7 @@ class Tensors {
   ~Tensors() {
     for (Bytes* b : all_) delete b;
   }
-  // Numbers from -1 to 1, or bytes of any kind.
+  // Makes numbers from -1 to 1, or any bytes.
   TensorView make(DType dtype, const Shape& shape) {
     TensorView t(nullptr, dtype, shape);
     all_.push_back(new Bytes(t.nbytes()));
@@ -73,7 +73,7 @@ class Tensors {
 };
 
 // A program of one op, run by a session: what a user gets, the session's own cost included. The
-// first input is the program's, the others are constants.
+// first input is the program's input, the others are constants.
 class Row {
  public:
   Row(Tensors&, const KernelSet& set, OpId op, const void* attrs, std::vector<TensorView> in,
@@ -118,10 +118,10 @@ class Row {
     return (now() - begin) / repeat;
   }
   size_t packed_bytes() const { return session_->packed_bytes(); }
-  // The first form of a weight.
+  // Returns the first packed form of a weight.
   const void* form() const { return session_->packed_form(0).value().bytes.data(); }
   size_t form_bytes() const { return session_->packed_form(0).value().bytes.size(); }
-  // Planning and packing.
+  // Returns the time of planning and packing.
   double open_seconds() const { return open_seconds_; }
 
  private:

@@ -1,6 +1,7 @@
-// 500 epochs of a 1,361-parameter net (8-16-32-16-8-1, tanh) on 6 rows, SGD with momentum: seconds
-// beside libtorch's C++ API in one process, same data and the same initial weights, one thread on
-// both sides: s23_bench [rounds]. What is measured is overhead: no op has more than 512 weights.
+// Trains a 1,361-parameter net (8-16-32-16-8-1, tanh) on 6 rows for 500 epochs, SGD with momentum,
+// and compares its seconds with libtorch's C++ API in one process: same data and the same initial
+// weights, one thread on both sides: s23_bench [rounds]. This measures overhead: no op has more
+// than 512 weights.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// One small op, recorded: nanoseconds of a 4x4 add with gradient recording (and its backward)
-// beside libtorch's C++ API, in one process: small_op_bench [rounds]. One thread on both sides; the
-// two are measured in turns, the best round of each counts.
+// Times one small op, recorded: nanoseconds of a 4x4 add with gradient recording (and its
+// backward), compared with libtorch's C++ API in one process: small_op_bench [rounds]. Both sides
+// use one thread and are measured in turns; the best round of each counts.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Training steps as the peers' train_bench.py takes them (forward, loss, zero_grad, backward,
-// optimizer): five to warm up, then the median over some seconds. One line a model, figures in ms,
-// beside them the CPU time of all threads, which on a machine with other jobs tells more, and the
+// Times training steps as the peers' train_bench.py does (forward, loss, zero_grad, backward,
+// optimizer): five to warm up, then the median over some seconds. Prints one line per model with
+// figures in ms, the CPU time of all threads, which on a machine with other jobs says more, and the
 // peak bytes of tensors beyond model and data.
 //   train_bench [--by-op | --by-shape] [--seconds S] [--autocast none|bf16|f16] THREADS
 //               [mlp lenet resnet18 gpt lstm gru rnn dcgan upconv ...]

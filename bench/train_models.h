@@ -18,7 +18,7 @@ struct LayerNorm : nn::Module {
   Tensor weight, bias;
 };
 
-// Pre-norm; heads of d / h.
+// A pre-norm transformer block with heads of size d / h.
 struct GptBlock : nn::Module {
   GptBlock(int64_t d, int64_t h)
       : heads(h),
@@ -60,7 +60,7 @@ struct Gpt : nn::Module {
   nn::Child<nn::Linear> head{this, "head", 256, 256, false};
 };
 
-// A tag for every step of 50: two recurrent layers and a head.
+// Tags each of 50 steps: two recurrent layers and a head.
 template <class Layers>
 struct Tagger : nn::Module {
   static nn::RnnOptions two() {
@@ -148,7 +148,7 @@ struct Dcgan : nn::Module {
                                    nn::ConvTranspose2d(128, 3, 4, up_options(2, 1, false))};
 };
 
-// The way up of a U-Net, without what lies between.
+// The up path of a U-Net, without what is between.
 struct UpConvs : nn::Module {
   Tensor forward(const Arg& x) override { return b(relu(a(x))); }
   nn::Child<nn::ConvTranspose2d> a{this, "a", 256, 128, 2, up_options(2, 0, true)};

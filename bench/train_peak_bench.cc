@@ -1,6 +1,6 @@
-// Peak bytes of one training step (zero_grad, forward, loss, backward, optimizer) of ResNet-18 and
-// the small GPT beyond what lives between steps (model, optimizer state, data), beside libtorch in
-// the same program, whose allocations go through a counting allocator:
+// Measures the peak bytes of one training step (zero_grad, forward, loss, backward, optimizer) of
+// ResNet-18 and the small GPT beyond what lives between steps (model, optimizer state, data), and
+// compares with libtorch in the same program, whose allocations go through a counting allocator:
 //   train_peak_bench [resnet18] [gpt]
 // Scratch is what kernels pack: Wick's is counted, that of libtorch's BLAS and oneDNN is not.
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace {
 
-constexpr int kSteps = 3;  // the first ones make the optimizer's state
+constexpr int kSteps = 3;  // the first ones create the optimizer's state
 
 struct Peak {
   size_t between = 0, step = 0;  // live between steps; what a step adds at most
@@ -67,7 +67,7 @@ Peak ours(const std::string& name) {
 #ifdef WICK_HAVE_TORCH
 namespace nn = torch::nn;
 
-// Counts what is asked for, as wick does.
+// Counts the bytes asked for, as wick does.
 struct Counting final : c10::Allocator {
   static inline size_t live = 0, peak = 0;
   static constexpr size_t kHeader = 64;  // holds the size; oneDNN asks for raw pointers

@@ -1,5 +1,5 @@
-// transposed_models DIR: the models of transposed convolutions as ONNX, DIR/dcgan.onnx and
-// DIR/upconv.onnx, for tools/scripts/bench_transposed.py.
+// Writes the models of transposed convolutions as ONNX, DIR/dcgan.onnx and DIR/upconv.onnx, for
+// tools/scripts/bench_transposed.py: transposed_models DIR.
 #include <cstdio>
 #include <string>
 

@@ -1,11 +1,11 @@
-// Vulkan kernels beside what the device can do at most: products in GFLOP/s beside a loop of fma,
-// what memory bounds in GB/s beside a copy.
+// Compares Vulkan kernels with the most that the device can do: products in GFLOP/s with a loop of
+// fma, memory-bound ops in GB/s with a copy.
 //
 //   vulkan_kernels_bench [--device NAME] [--largest N]     N: of the square products, 4096 unless
 //   told
 //
 // A kernel's time is that of one more of it in a command buffer, so that submitting and copies in
-// and out are not in it. Of three, the fastest.
+// and out are not included. The fastest of three counts.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -40,7 +40,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds of one repetition: the difference between many and few of them.
+// Returns the seconds of one repetition: the difference between many and few of them.
 template <class F>
 double seconds_each(int few, int many, F&& run) {
   double least_few = 1e30, least_many = 1e30;
@@ -61,7 +61,7 @@ struct Measured {
   double gflops = 0, bandwidth = 0;  // 1e9 a second
 };
 
-// Repetitions of the shader of a device's limits.
+// Runs repetitions of the shader that measures a device's limits.
 class Peak {
  public:
   explicit Peak(Context& context) : context_(context) {
@@ -147,7 +147,7 @@ struct Tensor {
   Shape shape;
 };
 
-// Seconds of the call, 0 where the device has no shader for it.
+// Returns the seconds of the call, 0 if the device has no shader for it.
 template <class A>
 double call_seconds(Context& context, OpId op, const std::vector<Tensor>& in, const Tensor& out,
                     const A& attrs, int many) {

@@ -1,6 +1,6 @@
-// What a program's start on Vulkan takes, and where: vulkan_start_bench MODEL.wick. Starts itself
-// twice, in a cache folder that is empty the first time. What is in the driver is timed at the
-// table of Vulkan's functions; the rest is Wick's own.
+// Measures what a program's start on Vulkan takes, and where: vulkan_start_bench MODEL.wick. Starts
+// itself twice, in a cache folder that is empty the first time. Time in the driver is measured at
+// the table of Vulkan's functions; the rest is Wick's own.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ constexpr const char* kPartNames[] = {"instance and device", "memory and mapping
 struct Function {
   const char* name;
   Part part;
-  // Pipelines are made by several threads. CPU time is the calling thread's.
+  // Several threads create pipelines. CPU time is the calling thread's.
   std::atomic<uint64_t> ns{0}, cpu_ns{0}, calls{0};
 };
 bool starts(const char* text, const char* with) { return std::string(text).rfind(with, 0) == 0; }
@@ -117,8 +117,8 @@ int fail(const char* what, const Status& s) {
   return 1;
 }
 
-// How long a step of the start takes, and the CPU time of the process, in the driver and outside:
-// on a busy machine that says more.
+// The time of a step of the start, and the CPU time of the process, in the driver and outside: on a
+// busy machine that says more.
 struct Times {
   uint64_t wall = 0, cpu = 0, driver = 0;
   void operator+=(const Times& t) { wall += t.wall, cpu += t.cpu, driver += t.driver; }
@@ -160,7 +160,7 @@ int once(const char* path, const char* folder, bool verbose) {
     for (const DimDef& d : (*session)->input(i).dims) shape.push_back(d.symbol >= 0 ? 1 : d.value);
     shapes.push_back(shape);
   }
-  // Where all sizes are known it is bound already.
+  // If all sizes are known, it is bound already.
   if (!(*session)->output_shape(0).ok()) {
     if (Status s = (*session)->bind(shapes); !s.ok()) return fail("bind", s);
   }
@@ -185,7 +185,7 @@ int once(const char* path, const char* folder, bool verbose) {
   total.print("start");
   std::printf("  %zu kernels checked, %.1f MB on the device, %zu steps\n", (*backend)->checked(),
               static_cast<double>((*session)->packed_bytes()) / 1e6, (*session)->step_count());
-  // What an upload cannot do without: pages of the file, read for the first time, into fresh ones.
+  // The least that an upload needs: pages of the file, read for the first time, into fresh ones.
   const auto bytes = static_cast<size_t>((*program)->file_bytes());
   const int file = ::open(path, O_RDONLY);
   void* from = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);

@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(wick_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/wick)
 set(wick_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Wick)
 
-# Files of `targets` must be there when `component` is installed: cmake/CheckInstall.cmake.in.
+# Requires that files of `targets` exist when `component` is installed: cmake/CheckInstall.cmake.in.
 function(wick_must_be_built component)
   foreach(target IN LISTS ARGN)
     get_target_property(type ${target} TYPE)
@@ -18,7 +18,7 @@ function(wick_must_be_built component)
   endforeach()
 endfunction()
 
-# wick_install(COMPONENT ROOMS folder... TARGETS target...): exported as Wick::<name without wick_>.
+# wick_install(COMPONENT ROOMS folder... TARGETS target...) exports each target as Wick::<name without wick_>.
 function(wick_install component)
   cmake_parse_arguments(arg "" "" "ROOMS;TARGETS" ${ARGN})
   foreach(target IN LISTS arg_TARGETS)
@@ -85,7 +85,7 @@ if(WICK_BUILD_TOOLS)
     DESTINATION ${CMAKE_INSTALL_DATADIR}/wick COMPONENT tools)
 endif()
 
-# Packages that find_package(Wick) must find again for a static link.
+# The packages that find_package(Wick) must find again for a static link.
 set(WICK_TRAINER_DEPENDENCIES "ZLIB;fmt")
 set(WICK_COMPILE_DEPENDENCIES "Protobuf;ONNX;fmt")
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/WickConfig.cmake.in
@@ -97,7 +97,7 @@ install(FILES ${PROJECT_BINARY_DIR}/WickConfig.cmake ${PROJECT_BINARY_DIR}/WickC
   ${PROJECT_SOURCE_DIR}/runtime/cmake/WickSelectedOps.cmake ${CMAKE_CURRENT_LIST_DIR}/WickParity.cmake
   DESTINATION ${wick_package_dir} COMPONENT runtime)
 
-# For builds without CMake. The prefix is found from where the file lies, so that an unpacked folder works as it is.
+# For builds without CMake. The prefix is found from the file's own location, so that an unpacked folder works as it is.
 set(wick_re2_library)
 if(WICK_RE2_FOUND)
   set(wick_re2_library "-Wl,--push-state,--as-needed -lre2 -Wl,--pop-state") # one op's: most programs do not need it
@@ -109,7 +109,7 @@ cmake_path(RELATIVE_PATH wick_down BASE_DIRECTORY ${wick_up} OUTPUT_VARIABLE wic
 configure_file(${CMAKE_CURRENT_LIST_DIR}/wick-runtime.pc.in ${PROJECT_BINARY_DIR}/wick-runtime.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/wick-runtime.pc DESTINATION ${pkgconfig_dir} COMPONENT runtime)
 
-# What wick_must_be_built() named, for cmake/CheckInstall.cmake.in.
+# Writes what wick_must_be_built() named for cmake/CheckInstall.cmake.in.
 get_property(wick_needs GLOBAL PROPERTY WICK_INSTALLED)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/CheckInstall.cmake.in ${PROJECT_BINARY_DIR}/CheckInstall.cmake.in @ONLY)
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/CheckInstall.cmake INPUT ${PROJECT_BINARY_DIR}/CheckInstall.cmake.in)

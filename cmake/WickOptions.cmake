@@ -1,8 +1,8 @@
 # Every option of the project. The runtime's own (WICK_VULKAN, WICK_SANITIZE ...) are declared in
 # runtime/cmake/WickFlags.cmake, because runtime/ also builds alone.
 
-# Inside another project: the runtime, which needs no package but two of headers; nothing of Wick is installed with that
-# project unless it asks.
+# Inside another project only the runtime is built, which needs no packages but two of headers; nothing of Wick is
+# installed with that project unless it asks.
 set(wick_components)
 if(NOT PROJECT_IS_TOP_LEVEL)
   set(wick_components runtime)
@@ -11,7 +11,7 @@ set(WICK_COMPONENTS "${wick_components}" CACHE STRING
   "Build these and what they stand on, alone: runtime sign trainer quantize compile tools (empty: by the switches below)")
 option(WICK_INSTALL "Let cmake --install and cpack install Wick" ${PROJECT_IS_TOP_LEVEL})
 
-# Ordinary variables, which option() leaves alone: the list is changed in a build folder by naming another one.
+# These are ordinary variables, which option() leaves alone: naming another list in a build folder changes it.
 if(WICK_COMPONENTS)
   foreach(part TRAINER QUANTIZE COMPILE SIGN TOOLS TESTS BENCH EXAMPLES)
     set(WICK_BUILD_${part} OFF)
@@ -38,7 +38,7 @@ option(WICK_BUILD_EXAMPLES "Build the examples" ON)
 option(WICK_BUILD_TESTS "Build the tests; needs GoogleTest" ON)
 option(WICK_BUILD_BENCH "Build the benchmarks; needs Google Benchmark" ON)
 if(WICK_BUILD_COMPILE OR NOT DEFINED WICK_BUILD_QUANTIZE)
-  set(WICK_BUILD_QUANTIZE ${WICK_BUILD_COMPILE}) # the exporter stands on it
+  set(WICK_BUILD_QUANTIZE ${WICK_BUILD_COMPILE}) # the exporter needs it
 endif()
 
 option(WICK_PRECOMPILE "Precompile headers" ON)

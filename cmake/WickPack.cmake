@@ -20,8 +20,8 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_THREADS 0)
 
-# Files of two packages that are one component for `cmake --install`: the components `library` and `program` hold them once
-# more, for cpack alone, and WickPackSplit takes them from the others.
+# Files of two packages that are one component for `cmake --install`: the components `library` and `program` have them
+# once more, for cpack alone, and WickPackSplit removes them from the others.
 set(CPACK_COMPONENTS_ALL runtime)
 if(TARGET wick_runtime_shared)
   install(TARGETS wick_runtime_shared LIBRARY NAMELINK_SKIP DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -54,7 +54,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
 file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Runs .wick models: the shared library")
 
-# What the static libraries and the package files name, which no object says: by the -dev packages of what was found.
+# The dependencies of static libraries and package files, which no object names: the -dev packages of what was found.
 set(this "(= ${PROJECT_VERSION})")
 set(runtime_depends)
 if(TARGET wick_runtime_shared)

@@ -1,4 +1,4 @@
-# Run by cpack between what it installs and what it packs: see cmake/WickPack.cmake.
+# cpack runs this after installing and before packing: see cmake/WickPack.cmake.
 foreach(own library program)
   file(GLOB_RECURSE files LIST_DIRECTORIES false RELATIVE ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${own}
     ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${own}/*)

@@ -1,9 +1,9 @@
 # wick_add_parity_test(NAME model.wick|model.onnx|run... [ARGS ...])
 #
-# A ctest entry that runs `wick verify` on the first model; further ones were made of it. ARGS are more options of the
-# command (--backend cpu,vulkan; --baseline DIR). What it found lies in ${CMAKE_BINARY_DIR}/parity: NAME.xml (JUnit),
-# NAME.html (models, targets, classes), and in NAME/ the few nodes that show a difference. The program is the package's;
-# -DWICK_VERIFY_COMMAND=PATH takes another one.
+# Adds a ctest entry that runs `wick verify` on the first model; further ones were made from it. ARGS are more options
+# of the command (--backend cpu,vulkan; --baseline DIR). Its results are in ${CMAKE_BINARY_DIR}/parity: NAME.xml
+# (JUnit), NAME.html (models, targets, classes), and in NAME/ the few nodes that show a difference. The program is the
+# package's; -DWICK_VERIFY_COMMAND=PATH selects another one.
 include_guard(GLOBAL)
 
 set(WICK_PARITY_DIR ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
@@ -13,7 +13,7 @@ function(wick_add_parity_test name)
   if(NOT arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "wick_add_parity_test(${name}): needs a model")
   endif()
-  # The package lies in PREFIX/lib/cmake/Wick or PREFIX/lib/ARCH/cmake/Wick.
+  # The package is in PREFIX/lib/cmake/Wick or PREFIX/lib/ARCH/cmake/Wick.
   find_program(WICK_VERIFY_COMMAND wick NO_DEFAULT_PATH
     HINTS ${WICK_PARITY_DIR}/../../../bin ${WICK_PARITY_DIR}/../../../../bin)
   if(NOT WICK_VERIFY_COMMAND)

@@ -1,23 +1,25 @@
 # A room is one library: its folder's CMakeLists declares it, its subfolders add their sources with
 # target_sources(wick_NAME PRIVATE ...), and wick_room_end() closes it.
 
-# A room's time goes into the kernels that it calls: release builds compile it with -O1 (bits do not depend on it:
-# -ffp-contract=off), and with one precompiled header of what most of its files include. wick_hot() names the exceptions.
+# A room's time is spent in the kernels that it calls: release builds compile it with -O1 (bits do not depend on it:
+# -ffp-contract=off), and with one precompiled header of what most of its files include. wick_hot() names the
+# exceptions.
 function(wick_cold target)
   target_compile_options(${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>")
   if(ARGN AND WICK_PRECOMPILE)
-    # A header that a file needs and does not include is found by clang-tidy, which reads files without it.
+    # clang-tidy finds a header that a file needs and does not include, since it reads files without the precompiled
+    # one.
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
   if(WICK_UNITY)
-    # What a small file includes costs more than what it says. GCC warns of members whose type is local to a file when the
+    # A small file's includes cost more than its own code. GCC warns of members whose type is local to a file when the
     # file is not the one on its command line.
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
     target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
   endif()
 endfunction()
 
-# wick_hot(NAME file...): sources of the folder with loops or calls of their own that are worth -O3.
+# wick_hot(NAME file...) names sources of the folder with loops or calls of their own that are worth -O3.
 function(wick_hot name)
   set_property(SOURCE ${ARGN} TARGET_DIRECTORY wick_${name} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
   set_property(SOURCE ${ARGN} TARGET_DIRECTORY wick_${name} PROPERTY SKIP_PRECOMPILE_HEADERS ON)

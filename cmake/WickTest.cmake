@@ -23,8 +23,9 @@ if(NOT DEFINED Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
   set(Python3_EXECUTABLE /usr/bin/python3) # not the one of a user's own environment
 endif()
 
-# What tests see of the caller's environment, and the Vulkan driver they run on: cmake/TestEnvironment.cmake.in.
-# wick_pin_tests(FOLDER): ctest reads that file with the tests of the folder and of those below it, from wherever it starts.
+# cmake/TestEnvironment.cmake.in decides what tests see of the caller's environment, and the Vulkan driver they run on.
+# wick_pin_tests(FOLDER): ctest reads that file with the tests of the folder and of those below it, from wherever it
+# starts.
 find_file(WICK_VULKAN_VALIDATION VkLayer_khronos_validation.json
   PATHS /usr/share/vulkan/explicit_layer.d /etc/vulkan/explicit_layer.d /usr/local/share/vulkan/explicit_layer.d)
 mark_as_advanced(WICK_VULKAN_VALIDATION)
@@ -35,14 +36,14 @@ function(wick_pin_tests folder)
       /usr/local/share/vulkan/icd.d/lvp_icd*.json)
     string(REPLACE ";" ":" wick_lavapipe "${wick_lavapipe}")
     if(NOT wick_lavapipe)
-      set(wick_lavapipe ${PROJECT_BINARY_DIR}/no-lavapipe.json) # not there: tests say that there is no device
+      set(wick_lavapipe ${PROJECT_BINARY_DIR}/no-lavapipe.json) # does not exist: tests report that there is no device
     endif()
     get_filename_component(wick_layer_folder "${WICK_VULKAN_VALIDATION}" DIRECTORY)
     if(NOT wick_layer_folder)
       set(wick_layer_folder ${PROJECT_BINARY_DIR}/no-layers)
     endif()
     configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/TestEnvironment.cmake.in ${settings} @ONLY)
-    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/cache/mesa) # Mesa makes the last folder of its cache's path alone
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/cache/mesa) # Mesa creates only the last folder of its cache's path
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test-bin/python3 @ONLY
       CONTENT "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n")
     file(CHMOD ${PROJECT_BINARY_DIR}/test-bin/python3
@@ -60,8 +61,8 @@ function(wick_pin_tests folder)
   endforeach()
 endfunction()
 
-# wick_test_definitions(FILE NAME=VALUE...): of one source of the folder, because a definition that names a folder keeps
-# copies of the tree from sharing the objects it is given to.
+# wick_test_definitions(FILE NAME=VALUE...) adds definitions to one source of the folder, because a definition that
+# names a folder keeps copies of the tree from sharing the objects compiled with it.
 function(wick_test_definitions file)
   set_property(SOURCE ${file} APPEND PROPERTY COMPILE_DEFINITIONS ${ARGN})
 endfunction()
@@ -77,12 +78,13 @@ function(wick_test name)
   if(NOT TARGET ${target})
     add_executable(${target})
     wick_flags(${target})
-    # What tests time and prove lies in the libraries: their own tables of samples compile in half the time so.
+    # The code that tests time and check is in the libraries: the tests' own tables of samples compile in half the time
+    # this way.
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     target_link_libraries(${target} PRIVATE ${wick_test_libs} wick_test_where)
     set(results ${PROJECT_BINARY_DIR}/test-results)
     add_test(NAME ${name} COMMAND ${target} --gtest_brief=1 --gtest_output=xml:${results}/${name}.xml)
-    # A sanitizer makes the longest ones several times as long.
+    # A sanitizer makes the longest ones take several times as long.
     set(limit 1800)
     if(WICK_SANITIZE)
       set(limit 5400)
@@ -93,8 +95,8 @@ function(wick_test name)
   target_link_libraries(${target} PRIVATE ${arg_LIBS})
 endfunction()
 
-# wick_full(PART NAME FILTER): in the part PART of make test-full, run test_NAME with that gtest filter
-# and WICK_TEST_FULL=1, under which tests widen from their subset to everything.
+# wick_full(PART NAME FILTER) runs test_NAME with that gtest filter in the part PART of make test-full, and with
+# WICK_TEST_FULL=1, under which tests widen from their subset to everything.
 function(wick_full part name filter)
   set(test full.${part}.${name})
   while(TEST ${test})
@@ -107,8 +109,8 @@ function(wick_full part name filter)
     ENVIRONMENT WICK_TEST_FULL=1)
 endfunction()
 
-# wick_script_test(NAME COMMAND ...): a script; exit 0 passed, 77 with a line "SKIP: reason" skipped.
-# A script that closes with "N passed, N failed" counts with those.
+# wick_script_test(NAME COMMAND ...) adds a script as a test: exit 0 means passed, 77 with a line "SKIP: reason"
+# skipped. If a script ends with "N passed, N failed", these are counted.
 function(wick_script_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND" ${ARGN})
   if(NOT arg_TIMEOUT)

@@ -1,4 +1,4 @@
-// What the language milestones share: a text as tokens, windows of it, a GPT with one thing broken,
+// Shared by the language milestones: a text as tokens, windows of it, a GPT with one part broken,
 // and the probes of probes.h as figures.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Corpus {
   }
 };
 
-// tokens[n, time] that begin at `starts`, and what follows each.
+// Returns tokens[n, time] that begin at `starts`, and the next token of each.
 inline std::pair<Tensor, Tensor> windows(const std::vector<int64_t>& text,
                                          const std::vector<int64_t>& starts, int64_t time) {
   std::vector<int64_t> x, y;
@@ -30,7 +30,7 @@ inline std::pair<Tensor, Tensor> windows(const std::vector<int64_t>& text,
   const auto n = static_cast<int64_t>(starts.size());
   return {from_blob(x.data(), {n, time}, DType::kI64), from_blob(y.data(), {n, time}, DType::kI64)};
 }
-// n of them that begin anywhere.
+// Returns n windows that begin at random places.
 inline std::pair<Tensor, Tensor> draw(const std::vector<int64_t>& text, int64_t n, int64_t time,
                                       Generator& g) {
   const auto last = static_cast<int64_t>(text.size()) - time;
@@ -41,7 +41,7 @@ inline Tensor token_loss(const Tensor& logits, const Tensor& targets) {
   return cross_entropy(logits.reshape({-1, logits.size(-1)}), targets.reshape({-1}));
 }
 
-// A GPT, or a copy without its mask ("mask" or "yes"), its attention or its positions.
+// Makes a GPT, or one without its mask ("mask" or "yes"), its attention or its positions.
 inline std::unique_ptr<nn::GPT> make_gpt(nn::GptOptions options, const std::string& sabotage) {
   options.causal = sabotage != "mask" && sabotage != "yes";
   auto gpt = std::make_unique<nn::GPT>(options);
@@ -62,8 +62,8 @@ inline std::vector<Tensor> trainable(const nn::Module& model) {
   return all;
 }
 
-// All six on `asked`, text that the model has not seen or, where it learned by heart, its own: no
-// model that knows the last character alone beats the pairs counted there. Each has to hold.
+// Runs all six on `asked`, text that the model has not seen or, if it learns by heart, its own: a
+// model that only knows the last character cannot beat the pairs counted there. All have to pass.
 inline void add_probes(nn::GPT& gpt, const Corpus& text, const std::vector<int64_t>& asked,
                        std::vector<Figure>* figures) {
   gpt.eval();

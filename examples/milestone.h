@@ -1,4 +1,4 @@
-// What the milestone examples share: their options, their gates and the lines they print.
+// Shared by the milestone examples: their options, their gates and the lines they print.
 //
 //   int main(int argc, char** argv) {
 //     return milestone::run("xor", argc, argv, [](const milestone::Options& o) {
@@ -7,10 +7,10 @@
 //     });
 //   }
 //
-// example_xor [--seed N] [--short] [--sabotage] [--threads N] [--data PATH]. One line of JSON a
-// figure, exit 1 where a gate is missed, 77 where data are missing. --short: minutes become seconds
-// and gates those that seconds reach. --sabotage breaks one thing that the milestone stands on, and
-// must miss a gate: a gate that cannot fail shows nothing.
+// example_xor [--seed N] [--short] [--sabotage] [--threads N] [--data PATH] prints one line of JSON
+// per figure, and exits with 1 if a gate is missed, with 77 if data are missing. --short takes
+// seconds instead of minutes, with gates that can be met in them. --sabotage breaks one thing that
+// the milestone depends on, and must miss a gate: a gate that cannot fail proves nothing.
 #pragma once
 
 #include <chrono>
@@ -30,8 +30,8 @@ namespace wick::milestone {
 struct Options {
   uint64_t seed = 1;
   bool short_form = false;
-  std::string sabotage;  // empty: none; "yes", or which one (--sabotage=positions)
-  std::string data;      // in place of the example's own
+  std::string sabotage;  // empty: none; "yes", or what to break (--sabotage=positions)
+  std::string data;      // replaces the example's own
   bool broken() const { return !sabotage.empty(); }
 };
 
@@ -39,15 +39,15 @@ struct Figure {
   std::string name;
   double value = 0, gate = 0;
   bool at_least = true;  // else at most
-  // No two runs measure the same: printed behind what must be equal, and the short form, which the
-  // test suite runs on any machine, passes without it.
+  // Differs between runs: it is printed after the figures that must be equal, and the short form,
+  // which the test suite runs on any machine, passes without it.
   bool timed = false;
   bool passed() const { return at_least ? value >= gate : value <= gate; }  // NaN: no
 };
 
 struct Result {
   std::vector<Figure> figures;
-  nn::NamedTensors weights;  // named by their SHA-256 in each line
+  nn::NamedTensors weights;  // each line names them by their SHA-256
 };
 
 struct Skip : std::runtime_error {
@@ -68,19 +68,19 @@ inline std::string read_text(const std::string& path) {
 inline data::ImageData open_images(const std::string& name) try {
   return data::open_images(name);
 } catch (const Error& e) {
-  if (e.code() != Code::kNotFound) throw;  // damaged files are no reason to skip
+  if (e.code() != Code::kNotFound) throw;  // damaged files are not a reason to skip
   throw Skip(
       (name == "fashion-mnist" ? "Fashion-MNIST not installed: " : "no shared data folder: ") +
       std::string(e.what()));
 }
 
-// The first n items.
+// Returns the first n items.
 inline std::shared_ptr<const data::Dataset> head(std::shared_ptr<const data::Dataset> all,
                                                  int64_t n) {
   return std::make_shared<data::Subset>(std::move(all), arange(n).to_vector<int64_t>());
 }
 
-// Sabotage: the images of another data set with labels that have nothing to do with them.
+// Sabotage: the images of another data set with labels that are unrelated to them.
 class RandomLabels : public data::Dataset {
  public:
   RandomLabels(std::shared_ptr<const Dataset> images, uint32_t classes)
@@ -96,7 +96,7 @@ class RandomLabels : public data::Dataset {
   uint32_t classes_;
 };
 
-// The share of rows whose largest logit is the label's.
+// Returns the share of rows whose largest logit is that of the label.
 inline double accuracy(nn::Module& model, std::shared_ptr<const data::Dataset> test) {
   NoGrad guard;
   const bool training = model.training();

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# milestone.sh PROGRAM TWIN...: the short form must pass its gates and print the same, weights'
-# digest and all, a second time and with another number of threads; each twin (--sabotage...) must
-# miss a gate.
+# milestone.sh PROGRAM TWIN...: the short form must pass its gates, and print the same, including
+# the digest of the weights, a second time and with another number of threads; each twin
+# (--sabotage...) must miss a gate.
 set -uo pipefail
 program=$1
 shift

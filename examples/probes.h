@@ -1,6 +1,5 @@
-// Is it a GPT? Six measurements that a model passes only if its mask, its attention and its
-// positions do their work; a sound loss alone does not show that. Header only, for examples and
-// tests:
+// Is it a GPT? Six measurements that a model only passes if its mask, its attention and its
+// positions work; a good loss alone does not prove that. Header only, for examples and tests:
 //
 //   for (const probes::Probe& p : {probes::causality(model, tokens), ...}) puts(p.text().c_str());
 //
@@ -22,7 +21,7 @@ using Model = std::function<Tensor(const Tensor& tokens)>;
 struct Probe {
   std::string name;
   double value = 0, bound = 0;
-  bool at_most = true;  // value <= bound is asked for, else value > bound
+  bool at_most = true;  // passes if value <= bound, else if value > bound
   bool passed() const { return at_most ? value <= bound : value > bound; }  // NaN does not pass
   std::string text() const {
     char line[160];
@@ -32,17 +31,17 @@ struct Probe {
   }
 };
 
-// The largest difference of two tensors; NaN where one has it.
+// Returns the largest difference of two tensors; NaN if one of them has a NaN.
 inline double difference(const Tensor& a, const Tensor& b) { return amax(abs(a - b)).item(); }
 
-// tokens[B, T] with those of [from, to) replaced by others of [0, vocab).
+// Returns tokens[B, T] with those in [from, to) replaced by other tokens in [0, vocab).
 inline Tensor replaced(const Tensor& tokens, int64_t from, int64_t to, int64_t vocab) {
   Tensor changed = tokens.clone();
   changed.slice(1, from, to).copy_((tokens.slice(1, from, to) + 1) % vocab);
   return changed;
 }
 
-// Other tokens behind a place must not move the logits up to it.
+// Other tokens after a position must not change the logits up to it.
 inline Probe causality(const Model& model, const Tensor& tokens, int64_t vocab) {
   NoGrad guard;
   const int64_t time = tokens.size(1);
@@ -56,7 +55,7 @@ inline Probe causality(const Model& model, const Tensor& tokens, int64_t vocab) 
   return p;
 }
 
-// Other tokens before the last must move its logits.
+// Other tokens before the last one must change its logits.
 inline Probe context(const Model& model, const Tensor& tokens, int64_t vocab) {
   NoGrad guard;
   const int64_t last = tokens.size(1) - 1;
@@ -64,15 +63,15 @@ inline Probe context(const Model& model, const Tensor& tokens, int64_t vocab) {
   return {"context", difference(before.select(1, last), after.select(1, last)), 1e-3, false};
 }
 
-// One token again and again: where it stands must show.
+// For a repeated token the logits must still depend on the position.
 inline Probe position(const Model& model, int64_t token, int64_t time) {
   NoGrad guard;
   Tensor logits = model(full({1, time}, token, DType::kI64));
   return {"position", amax(amax(logits, 1) - amin(logits, 1)).item(), 1e-3, false};
 }
 
-// Entropy of causal attention weights [B, heads, T, T], a tensor a layer, in parts of that of equal
-// weights: the mean over rows that see at least two positions.
+// The entropy of causal attention weights [B, heads, T, T], one tensor per layer, relative to that
+// of equal weights: the mean over rows that attend to at least two positions.
 inline Probe entropy(const std::vector<Tensor>& weights) {
   double sum = 0;
   int64_t rows = 0;
@@ -94,7 +93,7 @@ inline Probe entropy(const std::vector<Tensor>& weights) {
   return {"entropy", rows == 0 ? NAN : sum / static_cast<double>(rows), 0.90, true};
 }
 
-// The mean of -log p(target), in double, one logit after the other.
+// Returns the mean of -log p(target), computed in double, one logit after the other.
 inline double counted_loss(const Tensor& logits, const Tensor& targets) {
   const int64_t vocab = logits.size(-1);
   const std::vector<float> x = logits.detach().contiguous().to_vector<float>();
@@ -109,7 +108,7 @@ inline double counted_loss(const Tensor& logits, const Tensor& targets) {
   }
   return total / static_cast<double>(t.size());
 }
-// The loss that a training loop reports for these tokens, and the one that is right.
+// The loss that a training loop reports for these tokens, compared with the correct one.
 inline Probe loss(const Model& model, const Tensor& tokens, const Tensor& targets,
                   double reported) {
   NoGrad guard;
@@ -117,7 +116,7 @@ inline Probe loss(const Model& model, const Tensor& tokens, const Tensor& target
   return {"loss", std::fabs(reported - right) / right, 1e-5, true};
 }
 
-// Cross entropy of the pairs (tokens, targets) under pairs counted in `text`, one added to each.
+// Returns the cross entropy of (tokens, targets) under the pairs counted in `text`, plus one each.
 inline double bigram_loss(const std::vector<int64_t>& text, const Tensor& tokens,
                           const Tensor& targets, int64_t vocab) {
   std::vector<double> pair(static_cast<size_t>(vocab * vocab), 1);
@@ -135,7 +134,7 @@ inline double bigram_loss(const std::vector<int64_t>& text, const Tensor& tokens
   }
   return total / static_cast<double>(x.size());
 }
-// Better than pairs counted in the text it was trained on, on text that neither saw.
+// The model must beat the pairs counted in its training text, on text that neither has seen.
 inline Probe bigram(const Model& model, const std::vector<int64_t>& text, const Tensor& tokens,
                     const Tensor& targets, int64_t vocab) {
   NoGrad guard;

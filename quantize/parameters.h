@@ -1,4 +1,5 @@
-// Which constants of a graph or a program are parameters of the model, whatever form it has.
+// Decides which constants of a graph or a program are parameters of the model, whatever form it
+// has.
 #pragma once
 
 #include "runtime/core/dtype.h"
@@ -6,9 +7,9 @@
 
 namespace wick::quantize {
 
-// Whether a constant of that dtype and size, read as input i of the op, is one: a weight or a bias,
-// as floats or as integers. Not: scales, zero points and tables of integers, one number alone,
-// sizes, axes and indices.
+// Returns whether a constant of that dtype and size, read as input i of the op, is a parameter: a
+// weight or a bias, as floats or as integers. Scales, zero points and tables of integers, a single
+// number, sizes, axes and indices are not.
 bool is_parameter(OpId op, size_t i, DType dtype, int64_t numel);
 
 }  // namespace wick::quantize

@@ -18,7 +18,7 @@ int64_t inner_of(const Shape& s, int64_t axis) {
   return n;
 }
 
-// Which scale serves element i.
+// ScaleAt tells which scale belongs to element i.
 class ScaleAt {
  public:
   ScaleAt(const HostTensor& x, const QParams& q)
@@ -142,7 +142,7 @@ HostTensor to_integers(const HostTensor& x, const QParams& q) {
   const float* v = x.as<float>();
   for (int64_t i = 0; i < x.numel(); ++i) {
     const size_t k = at(i);
-    // doubles hold the sum of a rounded float and a zero point exactly, int32's bounds too
+    // Doubles hold the sum of a rounded float and a zero point exactly, and int32's bounds too.
     const double real = std::nearbyint(v[i] / q.scale[k]);
     const double whole = (real == real ? real : 0) + q.zero_point[k];
     put(out, i, static_cast<int32_t>(std::clamp<double>(whole, r.lo, r.hi)));

@@ -1,5 +1,5 @@
-// QParams: what makes integers of reals. real = (q - zero_point) * scale, q = clamp(rint(real /
-// scale) + zero_point) in float32, as QuantizeLinear and DequantizeLinear compute.
+// QParams turn reals into integers: real = (q - zero_point) * scale, q = clamp(rint(real / scale) +
+// zero_point) in float32, as QuantizeLinear and DequantizeLinear compute.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace wick::quantize {
 struct QParams {
   std::vector<float> scale;         // one, or one for each index of `axis`; finite and > 0
   std::vector<int32_t> zero_point;  // as many
-  DType dtype = DType::kU8;         // int8, uint8, int4 or uint4; int32 of biases
+  DType dtype = DType::kU8;         // int8, uint8, int4 or uint4; int32 for biases
   int64_t axis = -1;                // -1: one scale for the whole tensor
   bool per_tensor() const { return axis < 0; }
 };
@@ -20,7 +20,7 @@ struct QParams {
 struct IntegerRange {
   int32_t lo, hi;
 };
-// Throws Error for a dtype that is none of those of QParams.
+// Throws Error for a dtype that QParams cannot have.
 IntegerRange integer_range(DType dtype);
 
 // A range of reals; lo <= hi.
@@ -36,18 +36,18 @@ struct Range {
 // A range of 0 alone has scale 1. A scale is never below the smallest normal float32. Throws Error
 // for bounds that are not finite or lo > hi.
 QParams params_of(Range range, DType dtype, bool symmetric);
-// The same for every index of an axis.
+// Does the same for every index of an axis.
 QParams params_of(const std::vector<Range>& ranges, DType dtype, bool symmetric, int64_t axis);
 
-// Throws Error: "[quantize] NAME: scale 3 is 0 ...": a scale that is not finite or not > 0, counts
-// that differ, a zero point outside the dtype.
+// Throws Error, "[quantize] NAME: scale 3 is 0 ...", for a scale that is not finite or not > 0,
+// counts that differ, or a zero point outside the dtype.
 void check(const QParams& q, const std::string& name);
 
-// float32 -> q.dtype, and back to float32. Shapes are kept.
+// Convert float32 to q.dtype and back. Shapes are kept.
 HostTensor to_integers(const HostTensor& x, const QParams& q);
 HostTensor to_reals(const HostTensor& x, const QParams& q);
 
-// Inputs 1 and 2 of QuantizeLinear and DequantizeLinear: scalars, or one number for each index.
+// Return inputs 1 and 2 of QuantizeLinear and DequantizeLinear: scalars, or one number per index.
 HostTensor scale_tensor(const QParams& q);
 HostTensor zero_point_tensor(const QParams& q);
 

@@ -70,7 +70,7 @@ bool fits_pattern(const std::string& text, const std::string& pattern) {
     } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
       ++p, ++t;
     } else if (star != std::string::npos) {
-      p = star + 1, t = ++from;  // the last * takes one character more
+      p = star + 1, t = ++from;  // the last * matches one more character
     } else {
       return false;
     }

@@ -1,4 +1,4 @@
-// Recipe: how a model is quantized. What passes, calibration, training and the command line read.
+// Recipe says how a model is quantized. Passes, calibration, training and the command line read it.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ Mode mode_from(const std::string& name);  // throws Error listing them
 
 enum class ObserverKind : uint8_t {
   kMinMax,         // the extremes
-  kMovingAverage,  // of each batch's extremes
+  kMovingAverage,  // the moving average of each batch's extremes
   kPercentile,     // the extremes without the outermost values
   kEntropy,        // the clipping with the least Kullback-Leibler divergence (as TensorRT)
   kMse,            // the clipping with the least squared error
@@ -25,42 +25,42 @@ ObserverKind observer_from(const std::string& name);  // throws Error listing th
 
 struct ObserverSpec {
   ObserverKind kind = ObserverKind::kMinMax;
-  double averaging = 0.01;  // kMovingAverage: a new batch's share, as PyTorch's averaging_constant
-  double percentile = 99.99;  // kPercentile: of all values inside the range, both ends together
+  double averaging = 0.01;    // kMovingAverage: a new batch's share, PyTorch's averaging_constant
+  double percentile = 99.99;  // kPercentile: the share inside the range, both ends together
 };
 
 struct Recipe {
   Mode mode = Mode::kStatic;
-  // Activations: uint8 or int8.
+  // The dtype of activations: uint8 or int8.
   DType activation = DType::kU8;
   bool activation_symmetric = false;
   ObserverSpec activation_observer;
-  // Weights: int8, int4 or uint4.
+  // The dtype of weights: int8, int4 or uint4.
   DType weight = DType::kI8;
   bool weight_symmetric = true;
   bool per_channel = true;  // one scale for each output channel
   ObserverSpec weight_observer;
-  int64_t block_size = 32;  // weight-only: weights of one scale in a row, 32, 64 or 128
+  int64_t block_size = 32;  // weight-only: weights per scale in a row, 32, 64 or 128
 
   bool fold_batch_norm = true;
   bool equalize = false;         // cross-layer equalization (Nagel et al. 2019)
-  bool bias_correction = false;  // runs over the first batches once more, all at one time:
+  bool bias_correction = false;  // runs over the first batches again, all at one time:
   int64_t correction_batches = 16;
-  bool embeddings = true;  // weight-only: tables of Gather too
+  bool embeddings = true;  // weight-only: tables of Gather are quantized, too
 
-  // Layers (Conv, Linear, MatMul) nearest to the graph's inputs and outputs.
+  // Applies to the layers (Conv, Linear, MatMul) nearest to the graph's inputs and outputs.
   bool quantize_first = true;
   bool quantize_last = true;
-  // A last Linear gives float32 from its integers at once, which loses less than a byte would.
+  // A last Linear returns float32 directly from its integers, which loses less than a byte would.
   bool float_output = false;
-  // Nodes whose name or module fits stay float: * stands for any text, ? for one character.
+  // Nodes whose name or module matches stay float: * matches any text, ? one character.
   std::vector<std::string> skip;
 };
 
-// Throws Error for what cannot be: a dtype, block size, percentile or average of no meaning.
+// Throws Error for a value that is invalid: a dtype, block size, percentile or average.
 void check(const Recipe& recipe);
 
-// Whether text fits a pattern of *, ? and other characters.
+// Returns whether text matches a pattern of *, ? and other characters.
 bool fits_pattern(const std::string& text, const std::string& pattern);
 
 }  // namespace wick::quantize

@@ -1,6 +1,6 @@
-// minisign's files: a line of comment, a line of base64, and in signatures both once more, where
-// the second comment is signed. What the bytes behind base64 are stands in minisign's format
-// description; sizes below are its.
+// The files of minisign: a line of comment and a line of base64; signatures have both twice, and
+// the second comment is signed. minisign's format description defines the decoded bytes and the
+// sizes below.
 #include <sodium.h>
 
 #include <algorithm>
@@ -19,9 +19,10 @@ using Bytes = std::vector<uint8_t>;
 
 constexpr size_t kAlgorithm = 2, kKeyId = 8, kPublic = 32, kSecret = 64, kSignature = 64;
 constexpr size_t kChecksum = 32, kHash = 64;
-// What precedes the secret key: algorithm, key derivation, checksum's algorithm, salt, two limits.
+// The size of the fields before the secret key: algorithm, key derivation, checksum's algorithm,
+// salt, two limits.
 constexpr size_t kSecretHead = 2 + 2 + 2 + 32 + 8 + 8;
-constexpr size_t kMostText = 1 << 16;  // no file of these is larger
+constexpr size_t kMostText = 1 << 16;  // no file of these formats is larger
 constexpr char kTrusted[] = "trusted comment: ";
 
 void start() {
@@ -36,12 +37,12 @@ std::string base64(const Bytes& bytes) {
   return text;
 }
 
-// The bytes of a line; empty where it is not base64 of so many.
+// Decodes a line; the result is empty where the line is not base64 of `size` bytes.
 Bytes from_base64(const std::string& line, size_t size) {
   Bytes bytes(size + 3);
   size_t got = 0;
   const char* end = nullptr;
-  for (char c : line) {  // libsodium takes some bytes beyond ASCII for others
+  for (char c : line) {  // libsodium also decodes some bytes beyond ASCII
     if (static_cast<unsigned char>(c) >= 0x80) return {};
   }
   if (sodium_base642bin(bytes.data(), bytes.size(), line.data(), line.size(), nullptr, &got, &end,
@@ -80,7 +81,7 @@ void append(Bytes* to, const Range& from) {
 }
 constexpr std::array<uint8_t, 2> kEd = {'E', 'd'}, kHashedEd = {'E', 'D'}, kB2 = {'B', '2'};
 
-// As minisign shows it: the last byte first.
+// Formats a key id as minisign does: the last byte first.
 std::string shown(const uint8_t* id) {
   static const char* const kDigits = "0123456789ABCDEF";
   std::string text;
@@ -113,8 +114,8 @@ SecretKey read_secret(const std::string& text) {
   std::copy_n(body, kKeyId, key.id.begin());
   std::copy_n(body + kKeyId, kSecret, key.key.begin());
   sodium_memzero(all.data(), all.size());
-  // It ends with the public key, which follows from what precedes. The checksum behind it is that
-  // of an encrypted key, and zero here.
+  // The secret key ends with the public key, which is computed from the seed before it and
+  // compared. The checksum that follows is used in encrypted keys only, and is zero here.
   std::array<uint8_t, kPublic> open;
   SecretKey again;
   crypto_sign_seed_keypair(open.data(), again.key.data(), key.key.data());
@@ -150,7 +151,7 @@ SigningKeys make_signing_keys() {
   append(&bytes, kEd);
   bytes.resize(4);  // no key derivation
   append(&bytes, kB2);
-  bytes.resize(kSecretHead);  // without a password: no salt, no limits
+  bytes.resize(kSecretHead);  // no password: no salt, no limits
   append(&bytes, secret.id), append(&bytes, secret.key);
   bytes.resize(bytes.size() + kChecksum);
   keys.secret_key = "untrusted comment: minisign secret key " + id + "\n" + base64(bytes) + "\n";

@@ -1,4 +1,4 @@
-// In the place of minisign.cc where libsodium is not installed.
+// Replaces minisign.cc where libsodium is not installed.
 #include "sign/include/wick/sign.h"
 #include "wick/error.h"
 

@@ -1,5 +1,5 @@
-# What the cross builds' toolchain files share: libraries are the target's, programs and the
-# header-only dependencies the host's.
+# Shared by the cross builds' toolchain files: libraries are the target's, programs and the header-only dependencies the
+# host's.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -1,4 +1,4 @@
-# What the toolchain files of zig's C++ compiler share (pip install ziglang): it brings headers and libraries of its
+# Shared by the toolchain files of zig's C++ compiler (pip install ziglang), which brings headers and libraries of its
 # targets along. WICK_ZIG is the command, e.g. -DWICK_ZIG="/path/to/venv/bin/python;-m;ziglang".
 if(NOT WICK_ZIG AND NOT "$ENV{WICK_ZIG}" STREQUAL "")
   set(WICK_ZIG "$ENV{WICK_ZIG}")
@@ -10,11 +10,11 @@ endif()
 if(NOT WICK_ZIG)
   message(FATAL_ERROR "zig is not installed: pip install ziglang, and give -DWICK_ZIG=\"PYTHON;-m;ziglang\", in the environment or to CMake")
 endif()
-# CMake's own checks of the compiler read this file again, and know only what they are given.
+# CMake's own checks of the compiler read this file again, and know only what is passed to them.
 set(WICK_ZIG "${WICK_ZIG}" CACHE STRING "The command of zig")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WICK_ZIG)
 
-# A compiler is one program to CMake; zig's takes a word first.
+# CMake expects a compiler to be one program; zig's takes a word first.
 set(wick_zig_folder ${CMAKE_BINARY_DIR}/zig-${wick_zig_target})
 list(JOIN WICK_ZIG "' '" wick_zig_command)
 foreach(tool cc c++ ar ranlib)

@@ -1,8 +1,8 @@
 // 2017: attention alone reverses, copies, or does whichever of the two the first token asks for. A
-// post-norm encoder of two layers says all tokens of the answer at once; only attention carries
-// anything from one place to another, so that the twin, whose attention is zeroed, cannot reverse.
-// How it starts decides: small uniform tables learn in a few epochs; with tokens of N(0, 1) beside
-// positions of N(0, 0.02) where a token stands drowns in what it is, and reversal stalls.
+// post-norm encoder of two layers outputs all tokens of the answer at once; only attention moves
+// information between positions, so the twin, whose attention is zeroed, cannot reverse. The
+// initialization matters: small uniform tables learn in a few epochs; with tokens of N(0, 1) and
+// positions of N(0, 0.02) the positions are lost among the tokens, and reversal stalls.
 #include "examples/milestone.h"
 
 using namespace wick;  // NOLINT: an example
@@ -38,7 +38,7 @@ struct Net : nn::Module {
 struct Task {
   Tensor x, y;
 };
-// Mixed tasks begin with what is asked for; the answer repeats that token.
+// Mixed tasks begin with a token that names the task; the answer repeats that token.
 Task make(const std::string& kind, int64_t n) {
   Tensor letters = randint(1, 27, {n, kLength}), reversed = flip(letters, {1});
   if (kind == "copy") return {letters, letters};
@@ -47,7 +47,7 @@ Task make(const std::string& kind, int64_t n) {
   return {cat({which, letters}, 1), cat({which, where(eq(which, 27), reversed, letters)}, 1)};
 }
 
-// The share of sequences that are right as a whole.
+// Returns the share of sequences that are completely right.
 double learn(const std::string& kind, bool small_start, const milestone::Options& o, int epochs,
              nn::NamedTensors* weights) {
   const int64_t n = kind == "mixed" ? 800 : 600;

@@ -1,6 +1,6 @@
-// Gradient checkpointing: a deep net in segments of which only the ends are kept; backward runs
-// each again. Peak bytes fall to about two square roots of the depth, for one more forward pass.
-// Bytes are exact; seconds, which are the machine's, go to stderr.
+// Gradient checkpointing: a deep net in segments, of which only the ends are saved; backward runs
+// each segment again. Peak bytes fall to about two square roots of the depth, for one more forward.
+// Bytes are exact; seconds, which depend on the machine, go to stderr.
 #include <wick/trainer.h>
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // A convolution on TinyDigits: conv(1 -> 8, 3x3), ReLU, max pool, Linear(72, 10): 810 parameters.
-// Accuracy alone would not show that filters learn, frozen ones reach 80 % and more; so their
-// gradient and how far they moved are gates too. The twin's filters are frozen.
+// Accuracy alone would not show that the filters learn, as frozen ones reach 80 % and more; so
+// their gradient and how far they moved are gates too. The twin's filters are frozen.
 #include "examples/milestone.h"
 
 using namespace wick;  // NOLINT: an example
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     }
     optim::Adam adam(trained, {.lr = 0.01});
     data::DataLoader loader(digits.train, {.batch_size = 32, .shuffle = true, .seed = o.seed});
-    double gradient = 0;  // the smallest norm of the filters' in all steps
+    double gradient = 0;  // the smallest gradient norm of the filters over all steps
     bool first = true;
     for (int epoch = 0; epoch < (o.short_form ? 20 : 50); ++epoch) {
       for (data::Batch& b : loader) {

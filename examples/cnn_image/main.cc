@@ -1,7 +1,7 @@
-// Images, with what made deep networks train: batch norm, shortcuts, images flipped (photos
-// shifted, too), one cycle of the rate. A small ResNet on Fashion-MNIST; on CIFAR-10 where --data
-// is the folder of its binary files. Its twin trains on images upside down, as a wrong reader gives
-// them.
+// Images, with what made deep networks trainable: batch norm, shortcuts, flipped (photos: also
+// shifted) images, a one-cycle schedule. A small ResNet on Fashion-MNIST; on CIFAR-10 if --data is
+// the folder of its binary files. Its twin trains on images that are upside down, as a faulty
+// reader would give them.
 #include "examples/milestone.h"
 
 using namespace wick;  // NOLINT: an example
@@ -15,7 +15,7 @@ nn::Conv2dOptions plain(int64_t stride) {
   return o;
 }
 
-// Two convolutions beside a shortcut: a 1x1 convolution where the shape changes.
+// Two convolutions with a shortcut, which is a 1x1 convolution if the shape changes.
 struct Block : nn::Module {
   Block(int64_t in, int64_t out, int64_t stride)
       : conv1(this, "conv1", in, out, 3, plain(stride)),
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
       images.train = milestone::head(images.train, 3000);
       images.test = milestone::head(images.test, 1000);
     }
-    // Clothes are centred: flips vary them, shifts only slow the learning.
+    // Clothes are centered: flips vary them, shifts only slow down the learning.
     const bool photos = images.channels == 3;
     tf::Compose vary{tf::RandomCrop(images.size, photos ? 4 : 0), tf::RandomHorizontalFlip()};
     tf::Compose wrong{tf::RandomVerticalFlip(1.0), tf::RandomHorizontalFlip()};

@@ -1,5 +1,5 @@
-// A convolution is seven loops. The innermost line is traced for the first output, counted for all
-// of them, and the result compared with conv2d().
+// A convolution is seven loops. The innermost line is traced for the first output and counted for
+// all of them, and the result is compared with conv2d().
 #include <wick/trainer.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ static Tensor conv2d_explicit(const Tensor& x, const Tensor& w, bool trace) {
 }
 
 int main() {
-  // Small whole numbers, so that every sum is exact and both ways give the same bits.
+  // Small numbers, so that every sum is exact and both ways give the same bits.
   Tensor image = arange(64, DType::kI64).to(DType::kF32).view({1, 1, 8, 8}) / 4;
   Tensor edge = (arange(25, DType::kI64).to(DType::kF32).view({1, 1, 5, 5}) - 12) / 4;
   std::puts("one output of a 5x5 kernel is 25 multiply-adds:");

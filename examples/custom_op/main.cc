@@ -1,5 +1,5 @@
-// A user's op from a library of its own, all the way: eager, backward, gradcheck, capture, ONNX
-// there and back, .wick, and the runtime alone, with the same bits.
+// A user's op from its own library in all stages: eager, backward, gradcheck, capture, ONNX export
+// and import, .wick, and the runtime alone, with the same bits.
 //   custom_op LIBRARY.so FOLDER
 #include <cinttypes>
 #include <cstdio>
@@ -35,7 +35,7 @@ static int run(const std::string& library, const std::string& folder) {
   std::printf("swish    %s\ngradient %s\n", y.detach().to_string().c_str(),
               x.grad().to_string().c_str());
 
-  // 2. The gradient, and the gradient's gradient, against finite differences in float64.
+  // 2. The first and second gradient against finite differences in float64.
   GradcheckOptions twice;
   twice.second_order = true;
   auto f = [](const std::vector<Tensor>& in) {
@@ -59,7 +59,7 @@ static int run(const std::string& library, const std::string& folder) {
               same_bits(ir::run(graph, {&in, 1})[0], want) ? "bits equal" : "DIFFERS",
               same_bits(ir::run(back, {&in, 1})[0], want) ? "bits equal" : "DIFFERS");
 
-  // 4. The runtime, which knows nothing of the trainer: the ops are given when the program is
+  // 4. The runtime, which is independent of the trainer: the ops are passed when the program is
   // loaded.
   auto ops = OpLibrary::open(library.c_str());
   LoadOptions options;

@@ -1,5 +1,5 @@
-// swish(x) = x * sigmoid(beta * x) as a user's own op: kernel, gradient, ONNX name. Nothing to
-// link.
+// swish(x) = x * sigmoid(beta * x) as a user's own op: kernel, gradient, ONNX name. It links with
+// nothing.
 #include <wick/custom_op.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// A million times 0.0001: what each dtype and each way of adding makes of it, and that Wick's sum
-// stays within its bound. The exact sum of the numbers as stored is the yardstick.
+// A million times 0.0001: the result in each dtype and with each way of adding, and a check that
+// Wick's sum is within its bound. The reference is the exact sum of the numbers as stored.
 #include <wick/trainer.h>
 
 #include <cmath>
@@ -57,7 +57,7 @@ int main() {
     Tensor stored = small.to(t);
     double value = stored.slice(0, 0, 1).to(DType::kF64).item();
     std::printf("%s stores 0.0001 as %.10f\n", dtype_name(t), value);
-    // One by one stops where adding a small number changes nothing any more.
+    // Adding one by one stalls when the small number no longer changes the sum.
     Tensor s = zeros({}, t), step = stored.select(0, 0);
     int64_t n = 0;
     for (; n < kCount; ++n) {
@@ -72,14 +72,14 @@ int main() {
     // one rounding to the dtype at the end, and float32 sums far below it
     good = good && std::abs(got - truth) <= truth * (t == DType::kF16 ? 0x1p-11 : 0x1p-8) * 1.01;
   }
-  // Underflow: half of the smallest number is nothing.
+  // Underflow: half of the smallest number is 0.
   Tensor tiny = full({}, 6e-8).to(DType::kF16);
   std::printf("float16: %.3g, and half of it is %g\n", tiny.to(DType::kF64).item(),
               (tiny / 2).to(DType::kF64).item());
 
   // docs/numerics.md: 16 lanes within blocks of 4096, a tree of 4 over the lanes, block after
-  // block. A number goes through no more additions than that, each off by at most half an ulp of
-  // its result.
+  // block. A number goes through no more additions than that, and each one is wrong by at most half
+  // an ulp of its result.
   const double bound = (4096 / 16 + 4 + std::ceil(kCount / 4096.)) * 0x1p-24;
   std::printf("sum() in float32 is within its bound of %.1e: %s\n", bound,
               std::abs(ours - exact) <= exact * bound ? "yes" : "NO");

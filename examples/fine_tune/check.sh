@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check.sh PROGRAM MODEL: a small export with Dropout and BatchNorm learns TinyDigits under a new
-# head in seconds, and what is exported gives eval()'s bits (the program fails otherwise).
+# head in seconds, and the exported files give eval()'s bits (the program fails otherwise).
 set -uo pipefail
 program=$(realpath "$1") model=$(realpath "$2")
 data=${WICK_DATA:-${WICK_SHARED:-../shared}/data}/tinydigits

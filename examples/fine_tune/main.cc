@@ -1,6 +1,6 @@
-// fine_tune MODEL.onnx VALUE DATA [name=number ...]: trains what an ONNX file holds up to VALUE
+// fine_tune MODEL.onnx VALUE DATA [name=number ...]: trains the part of an ONNX file up to VALUE
 // further, under a new linear head, on grey images (DATA: tinydigits, mnist, fashion-mnist, a
-// folder); writes tuned.onnx and tuned.wick, which take the images as they are.
+// folder); writes tuned.onnx and tuned.wick, which take the images without preprocessing.
 //   size=64 channels=3    what the model takes; images are resized and repeated to it
 //   items=2000 test=0     images to learn from and to judge by; 0: all there are
 //   epochs=1 batch=50 seed=0 threads=0 (0: every core)
@@ -25,7 +25,7 @@ struct Net : nn::Module {
   Net(const char* model, const char* value, int64_t image_size, int64_t image_channels)
       : size(image_size), channels(image_channels), body(this, "body", import_module(model)) {
     body->set_output(value);
-    body->eval();  // how wide are the features?
+    body->eval();  // to find the number of features
     NoGrad guard;
     const Tensor features = body(zeros({1, channels, size, size}));
     body->train();
@@ -45,7 +45,7 @@ struct Net : nn::Module {
   std::shared_ptr<nn::Linear> head;
 };
 
-// The first `items` of them (0: all). Drawn labels are what no image tells.
+// Returns the first `items` images (0: all). Random labels cannot be learned from the images.
 static std::shared_ptr<data::Dataset> first(const std::shared_ptr<data::ImageDataset>& all,
                                             int64_t items, bool random_labels = false) {
   std::vector<int64_t> at(
@@ -56,7 +56,7 @@ static std::shared_ptr<data::Dataset> first(const std::shared_ptr<data::ImageDat
   return std::make_shared<data::TensorDataset>(batch);
 }
 
-// What a program of the graph gives, beside eval()'s own bits.
+// Returns whether a program of the graph gives the bits of eval().
 static bool same_as_program(Net& net, const ir::Graph& graph, const Tensor& images) {
   const std::vector<uint8_t> bytes = compile_program(graph);
   auto program = Program::load(Span<const uint8_t>(bytes));

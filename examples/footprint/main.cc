@@ -1,5 +1,5 @@
-// How much memory tensors take: elements times bytes each, to the byte; float32 to float64 doubles
-// it. What a product needs at its peak, and what whole data sets would.
+// The memory of tensors: elements times bytes each, exactly; float64 takes twice as much as
+// float32. Also the peak of a product, and the size of whole data sets.
 #include <wick/trainer.h>
 
 #include <cstdio>
@@ -22,8 +22,7 @@ int main() {
   Tensor turned = c.t();
   std::printf("a transposed view of it: footprint %lld bytes, all together still %zu\n",
               static_cast<long long>(memory_footprint(turned)), live_bytes());
-  // The product walks B in packed blocks, kept for the next one: no more than 16 MiB and 1 a
-  // thread.
+  // The product packs B in blocks, in buffers that are kept: at most 16 MiB, and 1 MiB per thread.
   size_t most = static_cast<size_t>(16 + num_threads()) << 20;
   std::printf("kernels' scratch, apart from that: bounded, %s\n",
               scratch_bytes() <= most ? "yes" : "NO");

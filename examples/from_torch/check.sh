@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check.sh PROGRAM: weights cross from PyTorch to Wick and from Wick to PyTorch; outputs agree to 1e-6.
+# check.sh PROGRAM: moves weights from PyTorch to Wick and back; the outputs must agree to 1e-6.
 set -uo pipefail
 program=$(realpath "$1") net=$(realpath "$(dirname "$0")")/net.py
 python=
@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 export PYTHONDONTWRITEBYTECODE=1
 "$python" "$net" save "$work" && "$program" "$work" && "$python" "$net" check "$work" ||
   { echo "0 passed, 1 failed"; exit 1; }
-# A name that does not fit is refused, and said.
+# A name that does not fit must be refused with a message that names it.
 "$python" - "$work" "$(dirname "$net")/../../tools/scripts" <<'PY' || exit 1
 import os, sys
 sys.path.insert(0, sys.argv[2])

@@ -1,5 +1,5 @@
-// Weights made by PyTorch go into the same net here, and weights made here go back: net.py is the
-// other side, check.sh runs both.
+// Loads weights made by PyTorch into the same net here, and saves weights for PyTorch: net.py is
+// the counterpart, check.sh runs both.
 //
 //   from_torch DIR
 //
@@ -43,7 +43,8 @@ struct Net : nn::Module {
 int run(const std::string& dir) {
   wick::manual_seed(1);
   Net net;
-  // DataParallel's prefix goes. Strict: a name or a shape that differs is an error that lists all.
+  // Removes DataParallel's prefix. Strict: a different name or shape throws an Error with all of
+  // them.
   net.load_state_dict(nn::remap_keys(wick::load_safetensors(dir + "/weights.safetensors").tensors,
                                      {{"^module\\.", ""}}));
   net.eval();
@@ -55,7 +56,7 @@ int run(const std::string& dir) {
   printf("Wick with PyTorch's weights: %zu tensors, outputs differ by at most %.1e\n",
          net.state_dict().size(), off);
 
-  Net own;  // as it was initialised here, with statistics of its own
+  Net own;  // with its own initial weights and statistics
   for (int i = 0; i < 3; ++i) own(wick::randn({16, 1, 8, 8}) - 0.5);
   own.eval();
   nn::NamedTensors state = own.state_dict();

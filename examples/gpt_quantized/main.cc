@@ -1,8 +1,8 @@
-// A character GPT on Shakespeare, exported four ways: float, weights alone in int8 and in int4
-// (blocks of 32), and layers that quantize their input row by row. Each is a .wick that is loaded
-// again and asked for the perplexity of text that the model has not seen; the gates are on what
-// integers add to it. On stderr the tokens each scores in a second of CPU, in turn with the others
-// on one thread, and its bytes: of the file, and of the weights as a session holds them. Its twin
+// A character GPT on Shakespeare, exported in four forms: float, only the weights in int8 and in
+// int4 (blocks of 32), and layers that quantize their input row by row. Each is a .wick that is
+// loaded again to compute the perplexity of text that the model has not seen; the gates limit how
+// much integers add to it. stderr gets the tokens that each scores per second of CPU, measured in
+// turn on one thread, and the bytes of its file and of its weights in a session. The twin
 // (--sabotage) keeps four bits in blocks of 128 where the first form says eight.
 #include <wick/compile.h>
 #include <wick/quantize.h>
@@ -57,7 +57,7 @@ class Form {
     }
     return std::exp(loss / static_cast<double>(windows));
   }
-  // Seconds of this thread that `runs` of it take.
+  // Returns the seconds of this thread for `runs` runs.
   double time(const Tensor& tokens, int runs) {
     logits(tokens);
     const std::clock_t begin = std::clock();
@@ -113,7 +113,7 @@ std::unique_ptr<nn::GPT> train(const milestone::Corpus& text, const milestone::O
   return gpt;
 }
 
-// Tokens a second of each form, in turn: the median of the rounds.
+// Returns tokens per second of each form, measured in turn: the median of the rounds.
 std::vector<double> speeds(std::vector<Form>& forms, const Tensor& tokens, int runs, int rounds) {
   std::vector<std::vector<double>> all(forms.size());
   for (int round = 0; round < rounds; ++round) {
@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
 
     const int64_t windows = std::min<int64_t>(o.short_form ? 128 : 300,
                                               (static_cast<int64_t>(text.held.size()) - 1) / time);
-    // percent that integers may add to the perplexity
+    // percent by which integers may increase the perplexity
     const double gates[] = {0, 0.5, 3, 0.5};
     std::vector<double> perplexity;
     for (Form& f : forms) perplexity.push_back(f.perplexity(text, time, windows));

@@ -1,6 +1,6 @@
 // A small GPT on 35,000 characters of Shakespeare: windows of 32 every 8 characters, AdamW. A good
-// loss does not show that it is a GPT, so that all six probes have to hold on text it has not seen.
-// Its twins have no mask (--sabotage), no attention (=attention) or no positions (=positions).
+// loss does not prove that it is a GPT, so all six probes have to pass on text it has not seen. Its
+// twins have no mask (--sabotage), no attention (=attention) or no positions (=positions).
 #include "examples/language.h"
 
 using namespace wick;  // NOLINT: an example

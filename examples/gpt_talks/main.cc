@@ -1,14 +1,14 @@
-// A GPT that answers: TinyTalks, 210 questions and answers, a character a token. The loss, the
-// share of 50 of its questions that it answers word for word, and all six probes of
-// examples/probes.h. It has the answers by heart, which is what it is asked for: pairs it has not
-// seen it answers by no more than their form. Twins as in gpt_shakespeare.
+// A GPT that answers: TinyTalks, 210 questions and answers, one character per token. It measures
+// the loss, the share of 50 of its questions that it answers word for word, and all six probes of
+// examples/probes.h. It knows the answers by heart, as it is meant to: of pairs that it has not
+// seen it only reproduces the form. Twins as in gpt_shakespeare.
 #include "examples/language.h"
 
 using namespace wick;  // NOLINT: an example
 
 namespace {
 
-// Greedy, up to the end of the line.
+// Returns the greedy continuation, up to the end of the line.
 std::string answer(nn::GPT& gpt, const milestone::Corpus& text, const std::string& question) {
   std::string line = question + "\nA:";
   const size_t begin = line.size();
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     options.lr = 5e-3;
     optim::AdamW adam(milestone::trainable(*gpt), options);
     optim::CosineAnnealingLR schedule(adam, steps, 0, steps / 20);
-    double loss_now = 0;  // of the last steps, each counts a twentieth
+    double loss_now = 0;  // average over the last steps, each with weight 1/20
     Generator g{o.seed, 1000000};
     for (int64_t step = 0; step < steps; ++step) {
       auto [x, y] = milestone::draw(text.train, 16, time, g);

@@ -1,5 +1,5 @@
-// 1998: convolutions on MNIST. Three epochs of SGD with momentum under one cosine. The twin's
-// images have their neighbours' labels.
+// 1998: convolutions on MNIST. Three epochs of SGD with momentum and a cosine schedule. The twin's
+// images have the labels of their neighbours.
 #include "examples/milestone.h"
 
 using namespace wick;  // NOLINT: an example

@@ -1,7 +1,6 @@
-// lenet_static MODEL.wick [IMAGE.npy] [--time]: runs a model with Wick linked in and nothing but
-// its ops' kernels, and prints the first output. Without an image, the input is zeros. --time adds
-// one line: milliseconds to open the model, of the first run and of a later one, and the peak
-// memory.
+// lenet_static MODEL.wick [IMAGE.npy] [--time]: runs a model with Wick linked in, and only its ops'
+// kernels, and prints the first output. Without an image the input is zeros. --time adds one line:
+// the milliseconds to open the model, for the first run and for a later one, and the peak memory.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -24,7 +23,8 @@ int fail(const char* what, const char* why) {
   return 1;
 }
 
-// Reads the elements of an .npy file of `descr` ("<f4") that holds exactly `bytes`; null: fits.
+// Reads an .npy file of `descr` ("<f4") with exactly `bytes` of elements; returns null or the
+// problem.
 const char* read_npy(const char* path, const char* descr, void* to, size_t bytes) {
   FILE* f = fopen(path, "rb");
   if (f == nullptr) return "cannot open";

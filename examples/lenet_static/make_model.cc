@@ -1,7 +1,7 @@
-// make_model FOLDER: what lenet_static and its test need, without training: lenet.wick (bytes in,
-// seeded weights, the ops `wick export` gives), the same as lenet.onnx, image.npy, the trainer's
-// own answer to it (logits.txt), and softmax.wick, which needs an op that lenet_static does not
-// have.
+// make_model FOLDER: writes the files of lenet_static and its test, without training: lenet.wick
+// (bytes in, seeded weights, the ops of `wick export`), the same model as lenet.onnx, image.npy,
+// the trainer's own output for it (logits.txt), and softmax.wick, which needs an op that
+// lenet_static lacks.
 #include <cstdio>
 #include <string>
 

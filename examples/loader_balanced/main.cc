@@ -1,5 +1,5 @@
-// One class in a hundred is the one that matters: a linear model on the data as it comes says "no"
-// to everything; with every class equally often in its batches it finds them.
+// Only one class in a hundred matters: a linear model on the data as they are says "no" to
+// everything; with all classes equally often in its batches it finds that class.
 #include <wick/trainer.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // Sentences of different lengths in one batch: padded to the longest of the batch, with lengths;
-// and buckets of like length, so that there is little to pad.
+// and buckets of similar length, so that little padding is needed.
 #include <wick/trainer.h>
 
 #include <cstdio>
@@ -17,7 +17,7 @@ struct Sentences : data::Dataset {
   }
 };
 
-// How many numbers of the epoch's batches are padding.
+// Returns the percentage of padding among the numbers of the epoch's batches.
 static double padding(data::DataLoader& loader) {
   int64_t all = 0, real = 0;
   for (data::Batch& batch : loader) {

@@ -1,5 +1,5 @@
-// Why is it slow? A training whose items are read from 600 small files, each of them decoded twice
-// over: profile, read the verdict, repair, profile again.
+// Why is it slow? The items of a training run are read from 600 small files, and each is decoded
+// twice: profile, read the verdict, repair, profile again.
 #include <wick/trainer.h>
 
 #include <chrono>
@@ -10,14 +10,14 @@ using namespace wick;
 
 static void wait_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
-// Stands for a disk that takes 4 ms to find a file, and a decoder that takes 3 ms.
+// Simulates a disk that takes 4 ms to find a file, and a decoder that takes 3 ms.
 struct Pictures : data::Dataset {
   bool one_file;
   explicit Pictures(bool packed) : one_file(packed) {}
   int64_t size() const override { return 160; }
   data::Item get(int64_t i) const override {
     if (!one_file) {
-      data::ReadScope time;  // so that the profile knows: the readers of Wick have it inside
+      data::ReadScope time;  // reports the wait to the profile; Wick's own readers do so too
       wait_ms(4);
     }
     wait_ms(3);
@@ -38,7 +38,7 @@ static data::StepReport train(std::shared_ptr<data::Dataset> set, int workers) {
     {
       auto time = profile.measure(data::Phase::kForward);
       loss = cross_entropy(model(batch[0]), batch[1]);
-      wait_ms(10);  // stands for a larger model
+      wait_ms(10);  // simulates a larger model
     }
     {
       auto time = profile.measure(data::Phase::kBackward);

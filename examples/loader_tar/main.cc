@@ -1,5 +1,5 @@
-// WebDataset: samples stream out of .tar.gz files, in two ranks and with workers, and nothing is
-// unpacked. The tars are made here with the tar command.
+// WebDataset: samples are streamed from .tar.gz files, by two ranks and with workers, and nothing
+// is unpacked. The tar files are made here with the tar command.
 #include <wick/trainer.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
-// A language model on a mapped file of tokens: 128 MB of them, a few in memory. Tokens follow a
-// rule (next = 3 * token + 1 mod 61); a bigram model finds it from a sliver of the file.
+// A language model on a memory-mapped token file: 128 MB, of which little is in memory. Tokens
+// follow a rule (next = 3 * token + 1 mod 61), which a bigram model finds from a small part of the
+// file.
 #include <wick/trainer.h>
 
 #include <cstdio>
@@ -41,7 +42,7 @@ int main() {
               static_cast<long long>(windows->size()));
   Bigram model;
   optim::SGD sgd(model.parameters(), {.lr = 30});
-  // 200 batches from anywhere in the file: no epoch needs to end.
+  // 200 batches from random places of the file: no epoch needs to end.
   auto some = std::make_shared<data::RandomSampler>(windows->size(), true, 200 * 32, /*seed=*/1);
   data::DataLoader loader(windows, {.batch_size = 32, .workers = 2, .sampler = some});
   int64_t before = resident_kb(), most = 0;

@@ -1,5 +1,5 @@
-// Loading while computing: the same batches, in the same order, with none and with four workers.
-// Making an item waits 2 ms (a disk, a network), using a batch 8 ms.
+// Loading while computing: the same batches, in the same order, without and with four workers.
+// Making an item waits 2 ms (for a disk or network), using a batch takes 8 ms.
 #include <wick/trainer.h>
 
 #include <chrono>
@@ -39,7 +39,7 @@ static Epoch run(int workers) {
 
 int main() {
   Epoch naive = run(0), workers = run(4);
-  // One after the other: 30 batches of 16 + 8 ms. Four workers make a batch every 4 ms.
+  // Sequentially: 30 batches of 16 + 8 ms. Four workers make a batch every 4 ms.
   std::fprintf(stderr, "0 workers: %.2f s, 4 workers: %.2f s\n", naive.seconds, workers.seconds);
   std::printf("items an epoch: %zu\n", workers.labels.size());
   std::printf("the same batches: %s\n", naive.labels == workers.labels ? "yes" : "no");

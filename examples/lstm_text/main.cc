@@ -1,6 +1,6 @@
-// An LSTM reads Shakespeare a character at a time and says the next one. What it has to beat are
-// pairs of characters counted in the same text, which know the last character alone: a state that
-// carries something does better. The twin's state is cleared at each character.
+// An LSTM reads Shakespeare character by character and predicts the next one. It has to beat the
+// pairs of characters counted in the same text, which only know the last character: a state that
+// carries information does better. The twin's state is cleared at each character.
 #include "examples/language.h"
 
 using namespace wick;  // NOLINT: an example

@@ -1,5 +1,5 @@
-// Backpropagation by hand: a two-layer net trained without backward(), each gradient beside what
-// autograd says.
+// Backpropagation by hand: a two-layer net trained without backward(), with each gradient compared
+// with that of autograd.
 #include <wick/trainer.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Autograd on single numbers: a Value knows what made it and how to hand its gradient back. Learns
-// xor beside the same net of tensors, from the same weights: the same losses.
+// Autograd on single numbers: a Value knows its inputs and how to pass its gradient back. It learns
+// xor next to the same net of tensors, from the same weights and with the same losses.
 #include <wick/trainer.h>
 
 #include <cmath>
@@ -38,7 +38,7 @@ class Value {
     return Value(std::tanh(a.value()), {a.cell_},
                  [](Cell& c) { c.from[0]->grad += (1 - c.value * c.value) * c.grad; });
   }
-  // Parents before what they were made from: each hands on a gradient that is complete.
+  // Results before their inputs, so that each passes on a gradient that is complete.
   void backward() const {
     std::vector<Cell*> order;
     std::set<Cell*> seen;
@@ -60,7 +60,7 @@ class Value {
 
 constexpr double kX[4][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, kY[4] = {-1, 1, 1, -1};
 
-// 2 inputs, 4 tanh neurons, 1 output: p is w1 (4x2), b1, w2, b2.
+// 2 inputs, 4 tanh neurons, 1 output; p is w1 (4x2), b1, w2, b2.
 static Value loss_of(const std::vector<std::vector<Value>>& p) {
   Value total;
   for (int r = 0; r < 4; ++r) {

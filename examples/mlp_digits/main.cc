@@ -1,5 +1,5 @@
-// 1986: hidden layers learn by backpropagation. 64-32-10 on TinyDigits (1000 images of 8x8), by SGD
-// and by Adam, which gets much further in as many steps. The twin has labels drawn at random.
+// 1986: hidden layers learn by backpropagation. 64-32-10 on TinyDigits (1000 images of 8x8), with
+// SGD and with Adam, which gets much further in the same steps. The twin has random labels.
 #include "examples/milestone.h"
 
 using namespace wick;  // NOLINT: an example

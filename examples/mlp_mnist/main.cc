@@ -1,5 +1,5 @@
-// 784-128-64-10 on MNIST by Adam, five epochs; on Fashion-MNIST with --data fashion-mnist. The twin
-// forgets zero_grad and sums the gradients of all steps.
+// 784-128-64-10 on MNIST with Adam, five epochs; on Fashion-MNIST with --data fashion-mnist. The
+// twin omits zero_grad, so that the gradients of all steps are summed.
 #include "examples/milestone.h"
 
 using namespace wick;  // NOLINT: an example

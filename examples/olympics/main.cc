@@ -1,7 +1,7 @@
 // 2018: a net made small. An MLP on TinyDigits is trained and profiled, stored as int8, pruned by
-// half of its hidden units and trained on, and both. Each candidate is a .wick in the runtime: all
-// of the file's bytes, what a session holds, and time are compared. The twin zeroes and rounds
-// float32 weights, as such exercises often do, and nothing gets smaller.
+// half of its hidden units and trained further, and both. Each candidate is a .wick in the runtime:
+// the bytes of the file, the memory of a session, and the time are compared. The twin zeroes and
+// rounds float32 weights, as many such exercises do, and nothing gets smaller.
 #include <deque>
 
 #include "examples/milestone.h"
@@ -26,7 +26,7 @@ class Counting final : public Allocator {
   }
 };
 
-// A candidate as it is deployed.
+// A candidate in its deployed form.
 struct Deployed {
   std::string name;
   Counting memory;
@@ -52,7 +52,7 @@ struct Deployed {
     return from_blob(out.data, out.shape, out.dtype);
   }
   double bytes() const { return static_cast<double>(file.nbytes()); }
-  // The file in memory, what was decoded of it, packed weights and the arena of the last shapes.
+  // The file in memory, the parts decoded from it, packed weights and the arena of the last shapes.
   double resident() const { return bytes() + static_cast<double>(memory.live); }
 };
 
@@ -74,7 +74,7 @@ void train(nn::Module& net, const data::ImageData& digits, int epochs, double lr
   net.eval();
 }
 
-// In turn; medians.
+// Measures all of them in turn, and takes medians.
 void time_all(std::deque<Deployed>& all, const Tensor& x, int runs, double Deployed::*ms) {
   std::vector<std::vector<double>> times(all.size());
   for (int i = 0; i < runs; ++i) {

@@ -1,5 +1,5 @@
-// What an optimizer keeps between steps: SGD nothing, with momentum as much as the parameters, Adam
-// twice that.
+// The state of optimizers between steps: none for SGD, as much as the parameters with momentum,
+// twice that for Adam.
 #include <wick/trainer.h>
 
 #include <cstdio>
@@ -15,7 +15,7 @@ static void measure(const char* name, Options options) {
   Optimizer optimizer(layer.parameters(), options);
   sum(layer(ones({1, 1000}))).backward();
   size_t before = live_bytes();
-  optimizer.step();  // the state is made at the first step
+  optimizer.step();  // the first step allocates the state
   size_t state = live_bytes() - before;
   std::printf("%-14s parameters %zu bytes, state %7zu bytes = %.0f x\n", name, parameters, state,
               static_cast<double>(state) / static_cast<double>(parameters));

@@ -1,6 +1,5 @@
-// The model: a module of your own. Members are its layers, each named once, as in PyTorch's
-// state_dict
-// ("conv.weight", "norm.running_mean", "gate" ...).
+// The model: a module of your own. Its members are its layers, and each is named once, as in
+// PyTorch's state_dict ("conv.weight", "norm.running_mean", "gate" ...).
 #pragma once
 
 #include "wick/trainer.h"
@@ -9,7 +8,7 @@ using wick::Arg;
 using wick::Tensor;
 namespace nn = wick::nn;
 
-// A convolution, batch norm, a learned gate on each channel, and two linear layers.
+// A convolution, batch norm, a learned gate for each channel, and two linear layers.
 struct Net : nn::Module {
   explicit Net(int64_t classes)
       : conv(this, "conv", 1, 8, 3),

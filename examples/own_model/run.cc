@@ -1,5 +1,5 @@
-// run_cpp MODEL.wick INPUT.f32 EXPECTED.f32: the model from C++, with no part of the trainer linked
-// in. Prints the scores, and compares every bit with the trainer's.
+// run_cpp MODEL.wick INPUT.f32 EXPECTED.f32: runs the model from C++ without linking the trainer.
+// Prints the scores, and compares every bit with the trainer's.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
 
   const auto n = static_cast<int64_t>(input.size() / (28 * 28 * sizeof(float)));
   wick::TensorView in(input.data(), wick::DType::kF32, {n, 1, 28, 28});
-  wick::TensorView out;  // no data: the session lends its own memory until the next run
+  wick::TensorView out;  // no data: the session's own memory is borrowed until the next run
   wick::Status s = (*session)->run({&in, 1}, {&out, 1});
   if (!s.ok()) return std::puts(s.message()), 1;
 

@@ -13,8 +13,8 @@ struct Data {
   wick::data::Batch train, test;  // {images [N, 1, 28, 28], labels [N]}
 };
 
-// 4,000 images of Fashion-MNIST where Debian's dataset-fashion-mnist (or WICK_DATA) has it; else
-// seeded noise with a bright stripe, which lies (class 0) or stands (class 1).
+// 4,000 images of Fashion-MNIST if Debian's dataset-fashion-mnist (or WICK_DATA) has it; otherwise
+// seeded noise with a bright stripe, which is horizontal (class 0) or vertical (class 1).
 Data get_data() {
   try {
     auto images = wick::data::open_images("fashion-mnist");

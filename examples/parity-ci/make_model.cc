@@ -1,4 +1,4 @@
-// A small model as ONNX and as .wick: make_model model.onnx model.wick
+// Writes a small model as ONNX and as .wick: make_model model.onnx model.wick
 #include <wick/compile.h>
 
 #include <cstdio>

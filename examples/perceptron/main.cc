@@ -1,5 +1,4 @@
-// 1957, the perceptron: one neuron tells two clouds of points apart. Its twin steps
-// uphill.
+// 1957, the perceptron: one neuron separates two clouds of points. Its twin goes uphill instead.
 #include "examples/milestone.h"
 
 using namespace wick;  // NOLINT: an example

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check.sh PROGRAM: a short study must find 16 bits as good as 32. Without data it says so.
+# check.sh PROGRAM: in a short study 16 bits must be as good as 32. Reports if there are no data.
 set -uo pipefail
 out=$("$1" --data "${2:-tinydigits}" --epochs 20 --hidden 64)
 code=$?

@@ -1,5 +1,5 @@
-// float32, float16 with a GradScaler, bfloat16: one MLP, one seed, one set of batches. What each
-// costs and what it learns.
+// float32, float16 with a GradScaler, bfloat16: one MLP, one seed, one set of batches. It compares
+// their cost and what they learn.
 //
 //   precision_study [--data mnist|fashion-mnist|tinydigits] [--train N] [--epochs N] [--hidden N]
 #include <cstdio>
@@ -13,7 +13,7 @@ using namespace wick;
 
 namespace {
 
-// CPU time: one thread works, and other programs of the machine are not counted.
+// CPU time: there is one thread, and other programs on the machine are not counted.
 double now() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 struct Options {
@@ -23,12 +23,12 @@ struct Options {
 
 struct Outcome {
   double accuracy, seconds;
-  size_t bytes;  // of tensors made by the forward and live after it, at most
+  size_t bytes;  // peak of tensors made by the forward and alive after it
   int64_t skipped = 0;
   double scale;
 };
 
-// All pixels of a set as one tensor [N, H * W], and its labels.
+// Returns all pixels of a set as one tensor [N, H * W], and its labels.
 std::pair<Tensor, Tensor> all_of(const data::Dataset& set, int64_t most) {
   std::vector<int64_t> indices(static_cast<size_t>(std::min(most, set.size())));
   for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int64_t>(i);
@@ -71,7 +71,7 @@ Outcome study(DType precision, const Options& o, const data::ImageData& images) 
   return r;
 }
 
-// One product of 1024 x 1024 x 1024, the best of several.
+// Times one product of 1024 x 1024 x 1024, the best of several.
 double product_ms(DType precision) {
   Tensor a = randn({1024, 1024}).to(precision), b = randn({1024, 1024}).to(precision);
   double best = 1e9;
@@ -83,7 +83,7 @@ double product_ms(DType precision) {
   return best;
 }
 
-// One training step of a small GPT: 4 sequences of 128 tokens, 2 layers of width 256.
+// Times one training step of a small GPT: 4 sequences of 128 tokens, 2 layers of width 256.
 double gpt_step_ms(DType precision) {
   manual_seed(2);
   nn::GptOptions o;

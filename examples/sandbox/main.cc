@@ -1,7 +1,6 @@
-// A model from somebody else, run in a process that can do nothing but compute: the file is read
-// first, then seccomp (Linux) leaves the process memory, time and the pipe it answers through. What
-// Wick promises of a hostile file stands in docs/security.md; this is for who does not rely on
-// promises alone.
+// Runs a model from somebody else in a process that can only compute: the file is read first, then
+// seccomp (Linux) leaves the process memory, time and the pipe for its answer. docs/security.md
+// states what Wick promises for hostile files; this is for users who do not rely on promises alone.
 //
 //   sandbox MODEL.wick
 #include <fcntl.h>
@@ -32,7 +31,7 @@ constexpr uint32_t kArch = AUDIT_ARCH_AARCH64;
 constexpr uint32_t kArch = 0;
 #endif
 
-// From here on every other call fails with EPERM. A session of one thread needs no more.
+// From here on all other system calls fail with EPERM. A session with one thread needs no more.
 bool leave_nothing_but_memory() {
   const long allowed[] = {SYS_write,     SYS_brk,           SYS_munmap,
                           SYS_mremap,    SYS_mprotect,      SYS_madvise,
@@ -53,7 +52,7 @@ bool leave_nothing_but_memory() {
   answer(SECCOMP_RET_KILL_PROCESS);
   load(offsetof(seccomp_data, nr));
   for (long call : allowed) if_equal(static_cast<uint32_t>(call), SECCOMP_RET_ALLOW);
-  // Of mmap only memory, no file: its fifth argument is -1.
+  // mmap is only allowed for memory, not for files: its fifth argument must be -1.
   program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3));
   load(offsetof(seccomp_data, args[4]));
   if_equal(0xFFFFFFFF, SECCOMP_RET_ALLOW);
@@ -80,7 +79,7 @@ int main(int argc, char** argv) {
   std::printf("opening a file now: %s\n",
               open("/etc/passwd", O_RDONLY) < 0 ? strerror(errno) : "works");
 
-  // Not foreign to Wick's own budgets: the file's structure, the session's memory, the run's time.
+  // Uses Wick's own budgets too: the file's structure, the session's memory, the run's time.
   wick::LoadOptions trusted_little;
   trusted_little.max_ram = 64 << 20;
   auto program = wick::Program::load(
@@ -93,7 +92,7 @@ int main(int argc, char** argv) {
   auto session = wick::Session::create(**program, small);
   if (!session.ok()) return failed(session.status());
 
-  // Zeros of the least sizes.
+  // The inputs are zeros of the smallest sizes.
   std::vector<std::vector<uint8_t>> bytes;
   std::vector<wick::TensorView> inputs, outputs((*session)->output_count());
   for (size_t i = 0; i < (*session)->input_count(); ++i) {

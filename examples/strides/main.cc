@@ -1,5 +1,5 @@
-// A tensor is bytes plus a way to walk them: shape, strides, offset. Views change the walk, not the
-// bytes.
+// A tensor is bytes plus a way to traverse them: shape, strides, offset. Views change that way, and
+// not the bytes.
 #include <wick/trainer.h>
 
 #include <cstdio>
@@ -35,7 +35,7 @@ int main() {
   show("x.unsqueeze(1)", x.unsqueeze(1));
   show("x[0] expanded to 2,3", x.select(0, 0).expand({2, 3}));
 
-  // The element [i, j] lies at offset + i * stride[0] + j * stride[1].
+  // The element [i, j] is at offset + i * stride[0] + j * stride[1].
   Tensor t = x.t();
   const auto* bytes = static_cast<const int64_t*>(x.raw().data);
   std::printf("x.t()[2, 1] = bytes[2 * %lld + 1 * %lld] = %lld\n",

@@ -1,7 +1,7 @@
 // A table: 178 Italian wines, thirteen measured columns, three growers (UCI; a file of
-// scikit-learn's). The columns' sizes differ a thousandfold: proline is near 1000, hue near 1; so
-// each is put to mean 0 and deviation 1, by the numbers of the training rows. The twin leaves that
-// out.
+// scikit-learn). The scales of the columns differ by a factor of a thousand: proline is near 1000,
+// hue near 1; so each is normalized to mean 0 and deviation 1, with the statistics of the training
+// rows. The twin omits that.
 #include <filesystem>
 
 #include "examples/milestone.h"
@@ -10,8 +10,8 @@ using namespace wick;  // NOLINT: an example
 
 namespace {
 
-// The file's first line is no header: it has the number of rows, of columns, and the classes. So it
-// is given one, and growers by name.
+// The file's first line is not a header: it has the number of rows and columns, and the classes. So
+// it is replaced by a header, and the growers get names.
 data::CsvTable read_wines(const std::string& path, const std::vector<std::string>& columns) {
   std::istringstream lines(milestone::read_text(path));
   std::string line, table;

@@ -1,4 +1,4 @@
-// View or copy? The same bytes mean a view: a write through one shows in the other.
+// View or copy? If the bytes are the same it is a view: a write through one shows in the other.
 #include <wick/trainer.h>
 
 #include <cstdio>

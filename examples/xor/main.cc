@@ -1,8 +1,8 @@
 // 1969, the crisis: no line separates xor, so a single layer stays at 75 % or less and at a loss of
-// ln 2. Two layers do it, from most starts: a ReLU that is 0 for all four points has no gradient
-// and never comes back, and one or two living units of four seldom do it. So the gate is over many
-// starts: most learn all four points, and those that do have more living units than those that stay
-// stuck. (PyTorch: 65 % of sixty starts.) The twin has no ReLU: two layers of lines are one line.
+// ln 2. Two layers do it from most starts: a ReLU that is 0 for all four points has no gradient and
+// never recovers, and one or two living units of four rarely suffice. So the gate is over many
+// starts: most learn all four points, and those have more living units than those that stay stuck.
+// (PyTorch: 65 % of sixty starts.) The twin has no ReLU: two linear layers are one linear layer.
 #include <cmath>
 
 #include "examples/milestone.h"
@@ -30,7 +30,7 @@ struct Xor {
     NoGrad guard;
     return mean(eq(gt(net(x), 0.0), gt(y, 0.0)).to(DType::kF32)).item();
   }
-  // Units that are not 0 for every point.
+  // Returns the number of units that are not 0 for every point.
   int living(nn::Module& hidden) const {
     NoGrad guard;
     return static_cast<int>(sum(gt(amax(hidden(x), 0), 0.0).to(DType::kF32)).item());

@@ -19,7 +19,8 @@ using onnx::GraphProto;
 using onnx::ModelProto;
 using onnx::NodeProto;
 
-// What a node reads, its subgraphs' captures too. A name that a subgraph makes itself is none.
+// Collects what a node reads, its subgraphs' captures included. A name that a subgraph defines
+// itself does not count.
 void reads_of(const NodeProto& node, std::set<std::string> own, std::vector<std::string>* reads) {
   for (const std::string& name : node.input()) {
     if (!name.empty() && own.count(name) == 0) reads->push_back(name);

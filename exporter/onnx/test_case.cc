@@ -28,7 +28,8 @@ std::string read_bytes(const fs::path& path) {
 
 using Infos = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;
 
-// The graph's inputs that a caller gives: before IR 4 initializers stand among them too.
+// Returns the graph's inputs that a caller gives: before IR 4 initializers are listed among them
+// too.
 std::vector<onnx::ValueInfoProto> given_inputs(const onnx::GraphProto& graph) {
   std::set<std::string> constants;
   for (const auto& t : graph.initializer()) constants.insert(t.name());
@@ -66,8 +67,8 @@ HostTensor read_bound(const fs::path& file, const HostTensor& output) {
   return bound;
 }
 
-// Input values become initializers of the same name; the input they were goes. What is no tensor
-// has no initializer.
+// Turns input values into initializers of the same name, in place of the inputs. What is not a
+// tensor cannot be an initializer.
 void make_constant(onnx::GraphProto& graph, std::vector<HostTensor>& inputs) {
   const std::vector<onnx::ValueInfoProto> infos = given_inputs(graph);
   auto first_float = std::find_if(inputs.begin(), inputs.end(),
@@ -179,7 +180,7 @@ std::string case_differs(const HostTensor& actual, const HostTensor& expected,
     }
     return "";
   }
-  const bool small = is_small(expected.dtype());  // their values exact, -0 and 0 alike
+  const bool small = is_small(expected.dtype());  // compared exactly, with -0 equal to 0
   if (!is_float(expected.dtype()) && !small)
     return same_bits(actual, expected) ? "" : "integers differ";
   for (int64_t i = 0; i < expected.numel(); ++i) {

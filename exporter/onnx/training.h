@@ -1,4 +1,4 @@
-// Reading a model that is to be trained on.
+// Reads a model that is to be trained further.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace wick {
 
-// As import_onnx(); but Dropout stays a node of its own, and a Dropout or BatchNormalization that
-// the file has in training mode is read like one in inference mode, because train() and eval() of
-// the module decide (trainer/capture/graph_module.h).
+// Reads as import_onnx() does; but Dropout stays a node of its own, and a Dropout or
+// BatchNormalization that the file has in training mode is read like one in inference mode, because
+// train() and eval() of the module decide (trainer/capture/graph_module.h).
 ir::Graph import_for_training(const std::string& path);
 
 namespace onnx {
 
-// While it lives, this thread reads for training.
+// While it lives, this thread reads models for training.
 class TrainingScope {
  public:
   TrainingScope();

@@ -32,7 +32,7 @@ void list_training(const ir::Graph& g, std::string* list) {
   }
 }
 
-constexpr int kMaxRegionDepth = 8;  // what the loader takes
+constexpr int kMaxRegionDepth = 8;  // the loader's limit
 
 void check_depth(const ir::Graph& g, int depth) {
   for (const ir::Node& node : g.nodes()) {
@@ -47,7 +47,7 @@ void check_depth(const ir::Graph& g, int depth) {
 }
 
 void check_writable(const ir::Graph& g) {
-  constexpr size_t kMaxPorts = 4096;  // what the loader takes
+  constexpr size_t kMaxPorts = 4096;  // the loader's limit
   if (g.inputs().size() > kMaxPorts || g.outputs().size() > kMaxPorts) {
     throw Error(fmt::format("a program has at most {} inputs and outputs, the graph {} and {}",
                             kMaxPorts, g.inputs().size(), g.outputs().size()),
@@ -73,7 +73,7 @@ std::array<uint8_t, 32> sha256(Span<const uint8_t> bytes) {
   return digest;
 }
 
-// Of all that is there but its own 32 bytes.
+// The digest is of everything but its own 32 bytes.
 void write_file_digest(std::vector<uint8_t>* file) {
   FileDigest block = {};
   memcpy(block.magic, kDigestMagic, sizeof(kDigestMagic));
@@ -87,7 +87,7 @@ void write_file_digest(std::vector<uint8_t>* file) {
 
 class Writer {
  public:
-  // `lent`: gets the constants, which then are no part of the file.
+  // `lent`, if given, gets the constants, which then are no part of the file.
   Writer(const ir::Graph& graph, const ProgramInfo& info, Span<const PackedConstant> packed,
          std::vector<HostTensor>* lent = nullptr)
       : g_(graph), info_(info), lent_(lent) {
@@ -111,7 +111,7 @@ class Writer {
     if (lent_ != nullptr) {
       for (const HostTensor& t : *lent_) segments.push_back(fbs::CreateSegment(b_, 0, t.nbytes()));
     } else {
-      // also when each constant is empty: they name their segment
+      // The segment is added even if each constant is empty, since they name it.
       if (!constants_.empty()) add_segment(0, segment_);
       if (!packed_segment_.empty()) add_segment(segment_.size(), packed_segment_);
       if (digest.empty()) {
@@ -151,7 +151,8 @@ class Writer {
   }
 
  private:
-  // A region's own symbols by their names: of no entry input, so nothing ever binds them.
+  // Lists a region's own symbols by their names: no entry input has them, so nothing ever binds
+  // them.
   void add_symbols(const ir::Graph& g, Offsets<fbs::Symbol>* list) {
     for (const auto& s : g.symbols()) {
       if (!symbols_.emplace(s.name, static_cast<uint32_t>(symbols_.size() + 1)).second) continue;
@@ -162,8 +163,8 @@ class Writer {
     }
   }
 
-  // Constants lie in one segment, each at a multiple of 64. Those that share their bytes (an outer
-  // one that a region reads) are one.
+  // Constants are in one segment, each at a multiple of 64. Those that share their bytes (an outer
+  // one that a region reads) are stored once.
   uint32_t add_constant(const ir::Value& v) {
     std::vector<int64_t> dims(v.constant.shape().begin(), v.constant.shape().end());
     auto key = std::make_tuple(v.constant.address(), v.dtype, dims, v.name);
@@ -193,7 +194,7 @@ class Writer {
     return id;
   }
 
-  // Where each string begins and the last one ends, then the text.
+  // Encodes strings: the offsets where each begins and the last one ends, then the text.
   static HostTensor string_bytes(const HostTensor& t) {
     std::vector<uint64_t> offsets = {0};
     std::string text;
@@ -215,8 +216,8 @@ class Writer {
     return at;
   }
 
-  // A dim that is an expression has no place in the file; the session computes it again. The value
-  // is unranked then.
+  // A dim that is an expression cannot be stored, and the value is unranked then; the session
+  // computes it again.
   Offset<fbs::Value> make_value(const ir::Value& v) {
     bool is_constant = v.origin == ir::ValueOrigin::kConstant;
     uint32_t constant = is_constant ? add_constant(v) : kNoIndex;
@@ -280,7 +281,7 @@ class Writer {
     return fbs::CreateNode(b_, file_id(node.op), 1, in_list, out_list, attr_list, name);
   }
 
-  // A custom op's id is its place in the file's own list.
+  // A custom op's id is its index in the file's own list.
   uint16_t file_id(OpId op) {
     if (!is_custom(op)) return static_cast<uint16_t>(op);
     auto [at, fresh] = custom_id_.emplace(op, kFirstCustomOp + custom_id_.size());
@@ -292,7 +293,8 @@ class Writer {
     return at->second;
   }
 
-  // Values of all regions are in one table: a region's ids follow those of the one it stands in.
+  // The values of all regions are in one table: a region's ids follow those of the region around
+  // it.
   uint32_t make_region(const ir::Graph& g) {
     auto index = static_cast<uint32_t>(regions_.size());
     regions_.emplace_back();
@@ -360,8 +362,8 @@ class Writer {
   bool non_tensor_ = false;
 };
 
-// The graph with what a program needs: no holes, and every output its own node's value under the
-// output's name.
+// Returns the graph as a program needs it: without holes, and with every output as a node's value
+// of its own, under the output's name.
 ir::Graph prepared(ir::Graph g) {
   g.compact();
   std::map<ir::ValueId, int> seen;

@@ -12,7 +12,7 @@ namespace wick::ir {
 namespace {
 
 constexpr double kNodeRoundings = 8;
-constexpr int64_t kBytesStep = 1;  // of what is rounded to a byte
+constexpr int64_t kBytesStep = 1;  // for what is rounded to a byte
 
 double half_ulp(DType dtype) {
   switch (dtype) {
@@ -33,7 +33,8 @@ double largest(const HostTensor& t) {
   return most;
 }
 
-// Of one node: the terms of an element's sum, and what their magnitudes add up to.
+// Returns the allowance of one node: the terms of an element's sum, and what their magnitudes add
+// up to.
 Allowance own_allowance(const Node& n, Span<const HostTensor> in, Span<const HostTensor> out,
                         Promise promise) {
   Allowance a;
@@ -54,7 +55,7 @@ Allowance own_allowance(const Node& n, Span<const HostTensor> in, Span<const Hos
     if (m > 0) product *= m;
   }
   a.roundings = kNodeRoundings + terms;
-  // exp of a device is off by 3 + 2|x| ulp, and what is made of it in the same way
+  // A device's exp is off by 3 + 2|x| ulp, and so is what is computed from it.
   if (promise == Promise::kDevice) a.roundings += 2 * std::fmin(most, 128);
   a.magnitude = std::fmax(a.magnitude, most);
   if (cost.macs > 0) a.magnitude = std::fmax(a.magnitude, terms * product);
@@ -62,8 +63,8 @@ Allowance own_allowance(const Node& n, Span<const HostTensor> in, Span<const Hos
   return a;
 }
 
-// Which values go by their names: an output's name is that of its value, and a name that several
-// values have is none.
+// Returns which values go by their names: an output's name belongs to the output's value, and a
+// name that several values have does not count.
 std::vector<bool> has_name(const Graph& g) {
   std::map<std::string, ValueId> owner;
   for (const GraphOutput& o : g.outputs()) owner.emplace(o.name, o.value);
@@ -115,7 +116,7 @@ Apart apart(const HostTensor& made, const HostTensor& given, Promise promise, do
     if (a == b && (promise != Promise::kBits || std::signbit(a) == std::signbit(b))) continue;
     if (promise == Promise::kNothing && std::isfinite(a) == std::isfinite(b)) continue;
     if (promise != Promise::kBits && std::fabs(a - b) <= bound) continue;
-    // In another order a sum of infinities is NaN earlier or later.
+    // In another order a sum of infinities becomes NaN earlier or later.
     if (promise != Promise::kBits && !std::isfinite(a) && !std::isfinite(b)) continue;
     result.differs = true;
     result.element = i;
@@ -169,7 +170,7 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
       if (is_given &&
           !look({id, k, out[k], known->second, in, allowed.of(out[k].dtype(), promise)}))
         return;
-      // what is of another type would only be refused further on
+      // A value of another type would only be refused further on.
       const bool usable = is_given && known->second.dtype() == out[k].dtype() &&
                           known->second.shape() == out[k].shape();
       if (readers[at(v)] == 0) continue;

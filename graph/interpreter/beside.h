@@ -1,5 +1,5 @@
-// A graph beside values that somebody else made of it: each node is run on those values, so that a
-// difference is the node's own and none is carried on.
+// Compares a graph's values, computed elsewhere, with what each node makes of them: each node is
+// run on the given values, so that a difference is the node's own and none is carried on.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,19 @@
 
 namespace wick::ir {
 
-// How far a value may be from what the node makes of the same inputs (docs/numerics.md).
+// Promise says how far a value may be from what the node makes of the same inputs
+// (docs/numerics.md).
 enum class Promise : uint8_t {
   kBits,          // equal, every NaN counting as one value
-  kReassociates,  // the same real number, rounded elsewhere: within besides' bound
-  kDevice,        // the same, by operations that round to 1 ulp rather than to 1/2
-  kNothing,       // dtype and shape, and finite where it should be
+  kReassociates,  // the same real number, rounded elsewhere: within Beside's bound
+  kDevice,        // the same, by operations that round to 1 ulp and not to 1/2
+  kNothing,       // same dtype and shape, and finite where it should be
 };
 
-// What follows from a promise for one value: 2 n u M, where u is half an ulp of 1 in the value's
-// type, n the roundings that can meet in one element since the last values that were given (the
-// terms of each sum, and 8 for each node beside them) and M the largest magnitude that may come up
-// among them (of a sum of products: terms * max|x| * max|w|).
+// Allowance is the bound that follows from a promise for one value: 2 n u M, where u is half an ulp
+// of 1 in the value's type, n is the number of roundings that can meet in one element since the
+// last given values (the terms of each sum, and 8 for each node in addition), and M is the largest
+// magnitude that may come up among them (for a sum of products: terms * max|x| * max|w|).
 struct Allowance {
   double roundings = 0, magnitude = 0;
   double of(DType dtype, Promise promise) const;
@@ -32,9 +33,9 @@ struct Beside {
   NodeId node = -1;
   size_t output = 0;
   const HostTensor& made;   // by the interpreter
-  const HostTensor& given;  // by whom it is compared with
+  const HostTensor& given;  // by whoever the interpreter is compared with
   Span<const HostTensor> inputs;
-  double bound = 0;  // 0: bits
+  double bound = 0;  // 0: equal bits
 };
 
 struct Apart {
@@ -45,22 +46,22 @@ struct Apart {
 };
 Apart apart(const HostTensor& made, const HostTensor& given, Promise promise, double bound);
 
-// Values by name. What has no name, or is none of the node's, is made by the interpreter.
+// Values by name. The interpreter computes what has no name, or is not here.
 using GivenValues = std::map<std::string, HostTensor>;
 
-// Runs every node on the given values where there are some, else on what was made before. `look`
-// sees each output that is given, in the graph's order; false: enough.
+// Runs every node on the given values where there are some, else on what was computed before.
+// `look` sees each output that is given, in the graph's order; it returns false to stop.
 void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenValues& given,
                 Promise promise, const std::function<bool(const Beside&)>& look,
                 const InterpreterOptions& options = {});
 
-// Every node's outputs under their names (a name that several have, or that is an output's of the
-// graph, is none of theirs), and the graph's outputs under theirs.
+// Returns every node's outputs under their names (a name that several have, or that belongs to an
+// output of the graph, is left out), and the graph's outputs under theirs.
 GivenValues named_values(const Graph& graph, Span<const HostTensor> inputs,
                          const InterpreterOptions& options = {});
 
-// A name for every value of the graph (regions apart) that a node makes: those without one get
-// PREFIX and a number. A name that comes twice stays with the first.
+// Gives a name to every value that a node of the graph makes (not in regions): a value without one
+// gets PREFIX and a number. A name that comes twice stays with the first.
 void name_values(Graph& graph, const std::string& prefix);
 
 }  // namespace wick::ir

@@ -15,14 +15,14 @@
 namespace wick::ir {
 namespace {
 
-// more integers than any op reads as a shape, axes or sizes
+// This is more integers than any op reads as a shape, axes or sizes.
 constexpr int64_t kMaxShapeValues = 64;
-// scratch that any node may have, however few bytes its values may take
+// Scratch memory that any node may have, however few bytes its values take.
 constexpr uint64_t kLeastScratch = uint64_t{1} << 26;
-// about what a region's run takes for each of its values and nodes, beside what its kernels do
+// About what running a region costs for each of its values and nodes, besides its kernels' work.
 constexpr double kStepsOfValue = 200;
 
-// A packed value whose elements are strings.
+// Returns whether v is a packed value whose elements are strings.
 bool holds_strings(const TensorView& v) {
   if (!is_container(v.dtype)) return false;
   auto packed = PackedSequence::open(v);
@@ -120,7 +120,7 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
   }
   std::vector<TensorView> out_views;
   for (const auto& o : out) out_views.emplace_back(nullptr, o.dtype, o.shape);
-  if (options.work_left != nullptr)  // before there is memory for them: zeroing it takes time too
+  if (options.work_left != nullptr)  // checked before allocating: zeroing memory takes time too
     take_work(op_work(op, attrs, in_views, out_views), options);
   std::vector<HostTensor> results;
   for (size_t i = 0; i < out.size(); ++i) {
@@ -131,7 +131,8 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
   PreparedKernel kernel;
   s = kernel.prepare(options.kernels, query);
   if (!s.ok()) throw Error(s.message(), s.code());
-  // what a kernel works in is small, or a multiple of what it reads; a file may ask for any
+  // A kernel's scratch memory is small, or a multiple of what it reads; a file may ask for any
+  // size.
   if (kernel.scratch_bytes() > std::max(options.max_bytes, kLeastScratch)) {
     throw Error("needs " + std::to_string(kernel.scratch_bytes()) +
                     " bytes to work in, more than the " + std::to_string(options.max_bytes) +
@@ -164,7 +165,7 @@ bool one_bool(const HostTensor& t, const char* what) {
   return *t.as<uint8_t>() != 0;
 }
 
-// Equal shapes one behind the other, along a new first axis.
+// Stacks tensors of equal shape along a new first axis.
 HostTensor stack(const std::vector<HostTensor>& parts, DType dtype, const Shape& each,
                  const InterpreterOptions& options) {
   if (is_container(dtype)) throw Error("trips cannot stack sequences");
@@ -177,7 +178,7 @@ HostTensor stack(const std::vector<HostTensor>& parts, DType dtype, const Shape&
                     std::to_string(options.max_bytes) + " bytes allowed",
                 Code::kBudgetExceeded);
   }
-  HostTensor all(dtype, shape);  // strings are copied behind the loop
+  HostTensor all(dtype, shape);  // strings are copied after the loop
   size_t at = 0;
   for (const HostTensor& part : parts) {
     if (!(part.shape() == each)) {

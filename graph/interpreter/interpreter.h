@@ -1,6 +1,6 @@
-// Runs a graph node by node on the kernel sets given, allocating as it goes: the reference every
-// other path is compared with, and the evaluator of constant folding. No planning, no packing, one
-// thread.
+// Runs a graph node by node on the given kernel sets, allocating as it goes. It is the reference
+// that every other path is compared with, and the evaluator of constant folding. It does no
+// planning and no packing, and uses one thread.
 #pragma once
 
 #include <functional>
@@ -12,29 +12,30 @@
 namespace wick::ir {
 
 struct InterpreterOptions {
-  // In this order; the default is the reference set alone.
+  // They are tried in this order; the default is the reference set alone.
   std::vector<const KernelSet*> kernels = {&kReferenceKernels};
-  // Of all values alive at one time, constants not counted. A file may ask for any size.
+  // The most bytes of all values alive at one time, constants not counted. A file may ask for any
+  // size.
   uint64_t max_bytes = uint64_t{1} << 32;
-  // Nodes run, trips and what they run included: a loop of a file may never end.
+  // The most nodes run, trips and what they run included: a loop in a file may never end.
   uint64_t max_nodes = uint64_t{1} << 32;
-  // What may still be done (op_work): every node takes its part before it runs, and one that asks
-  // for more than is left does not run. Null: as much as it takes.
+  // The work that may still be done (op_work): every node takes its part before it runs, and one
+  // that asks for more than is left does not run. Null: no limit.
   double* work_left = nullptr;
-  // Sees every node's outputs as soon as they are made, those of regions apart.
+  // Called with every node's outputs as soon as they are made, except those in regions.
   std::function<void(NodeId, Span<const HostTensor>)> after_node;
 };
 
-// Inputs in the graph's order. Throws Error: a dtype or shape that does not fit, no kernel, a
-// kernel's refusal.
+// Takes inputs in the graph's order. Throws Error for a dtype or shape that does not fit, if there
+// is no kernel, or if a kernel refuses.
 std::vector<HostTensor> run(const Graph& graph, Span<const HostTensor> inputs,
                             const InterpreterOptions& options = {});
 
-// One node of a graph, of any kind, on concrete inputs.
+// Runs one node of a graph, of any kind, on concrete inputs.
 std::vector<HostTensor> run_any(const Node& node, Span<const HostTensor> inputs,
                                 const InterpreterOptions& options = {});
 
-// One node without regions on concrete inputs (absent ones have dtype kNone).
+// Runs one node without regions on concrete inputs (absent ones have dtype kNone).
 std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTensor> inputs,
                                  size_t outputs, const InterpreterOptions& options = {});
 

@@ -4,8 +4,8 @@
 
 namespace wick::ir {
 
-// Ops that integer lowering makes: bytes that stand for reals go in. Not those of ONNX that give
-// sums of integers, and not float32 by weights in blocks.
+// Returns whether integer lowering makes this op: its inputs are bytes that stand for reals. ONNX's
+// ops that give sums of integers are not among them, nor is float32 by weights in blocks.
 inline bool is_byte_op(OpId op) {
   const OpKind kind = kind_of(op);
   if (kind == OpKind::kByteMath) return true;

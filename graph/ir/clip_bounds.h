@@ -1,4 +1,4 @@
-// A Clip's bounds, whether they are attributes or inputs.
+// Reads a Clip's bounds, whether they are attributes or inputs.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace wick::ir {
 
-// Nothing where a bound is no constant number.
+// Returns nothing if a bound is not one constant number.
 inline std::optional<ClipAttrs> clip_bounds(const Graph& g, const Node& n) {
   ClipAttrs bounds = n.attrs.as<ClipAttrs>();
   for (size_t i = 1; i < n.inputs.size(); ++i) {

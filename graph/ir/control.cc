@@ -1,4 +1,5 @@
-// Types of control nodes: their inputs' into the regions, the regions' back to the outputs.
+// Infers the types of control nodes: from their inputs into the regions, and from the regions back
+// to the outputs.
 #include <algorithm>
 
 #include "graph/ir/infer.h"
@@ -25,17 +26,17 @@ bool same_type(const Value& a, const Value& b) {
   return true;
 }
 
-// Symbols of outside that come in are declared inside too.
+// Declares the symbols of the graph outside that come in inside too.
 void declare_symbols(Graph& region, const SymShape& shape) {
   for (const SymDim& d : shape) {
     d.each_symbol([&](const std::string& name, int64_t min, int64_t max) {
-      if (name[0] == '?') return;  // open: no symbol of any graph
+      if (name[0] == '?') return;  // an open size, not a symbol of any graph
       if (!region.has_symbol(name)) region.symbol(name, min, max);
     });
   }
 }
 
-// A region's input takes the type of what it gets. True when that is news.
+// Gives a region's input the type of what it gets. Returns whether that changed it.
 bool take_type(Graph& region, Value& to, const Value& from, bool elements) {
   if ((to.dtype != from.dtype || to.element != from.element) && to.dtype != DType::kNone) {
     throw Error("a region takes " + type_text(to) + " as \"" + to.name + "\", it gets " +
@@ -69,14 +70,15 @@ void infer_all(Graph& region, bool anew) {
   }
 }
 
-// Open sizes of elements have no symbol that would tell an old size from a new one: what was read
-// of them is inferred from nothing.
+// Open sizes of elements have no symbol that would tell an old size from a new one, so values that
+// depend on them are inferred from scratch.
 bool takes_container(const Graph& region) {
   return std::any_of(region.inputs().begin(), region.inputs().end(),
                      [&](ValueId v) { return is_container(region.value(v).dtype); });
 }
 
-// A size of a region means something outside when the outside knows its symbols.
+// Returns a region's size as the graph outside sees it: it stays if the outside knows its symbols,
+// else it is open.
 SymDim leave(const Graph& outside, const SymDim& d) {
   bool known = true;
   d.each_symbol([&](const std::string& name, int64_t, int64_t) {
@@ -85,14 +87,14 @@ SymDim leave(const Graph& outside, const SymDim& d) {
   return known ? d : dim_open(d);
 }
 
-// The same of a container's elements: what the outside does not know is open.
+// Does the same for a container's elements: a size that the outside does not know is open.
 Value left_behind(const Graph& outside, const Value& v) {
   Value type = v;
   for (int d = 0; d < type.shape.rank(); ++d) type.shape[d] = leave(outside, type.shape[d]);
   return type;
 }
 
-// The type of an output of the node that may come from a or b.
+// Sets the type of a node's output that may come from a or b.
 void set_joined(Graph& g, ValueId id, const Value& a, const Value& b, const SymDim* stacked) {
   Value& v = g.value(id);
   if (a.dtype != b.dtype)
@@ -134,7 +136,7 @@ void set_joined(Graph& g, ValueId id, const Value& a, const Value& b, const SymD
   v.shape = shape;
 }
 
-// Captured values come last, in a node's inputs and in its regions'.
+// Captured values come last, both in a node's inputs and in its regions'.
 void check_form(const Node& n) {
   size_t regions = n.op == OpId::kIf ? 2 : 1;
   if (n.regions.size() != regions) throw Error("needs " + std::to_string(regions) + " regions");
@@ -178,7 +180,7 @@ const Value& result(const Graph& region, size_t i) {
   return region.value(region.outputs()[i].value);
 }
 
-// Of whatever rank: real models hand an If a bool of shape [1, 1].
+// The condition may have any rank: real models give an If a bool of shape [1, 1].
 bool may_be_one(const Value& v) {
   for (const SymDim& d : v.shape) {
     if (v.ranked && dim_equal(d, SymDim(1)) == Tri::kNo) return false;
@@ -203,7 +205,7 @@ void infer_loop(Graph& g, NodeId id) {
   scalar.dtype = DType::kBool;
   news = take_type(body, input(1), scalar, false) || news;
   news = take_captures(g, n, body) || news;
-  // A carried size that a trip changes is open inside; one that is open already stays so.
+  // A carried size that a trip changes is open inside; one that is already open stays so.
   for (size_t k = 0; k < carried; ++k) {
     Value now = g.value(n.inputs[2 + k]);
     const Value& was = input(2 + k);
@@ -254,7 +256,7 @@ void infer_loop(Graph& g, NodeId id) {
   if (go_on.dtype != DType::kBool || !may_be_one(go_on))
     throw Error("the condition of a trip is " + type_text(go_on) + ", not one bool");
   for (size_t k = 0; k < carried; ++k) {
-    // no trip at all gives what came in
+    // With no trip at all the outputs are the initial values.
     set_joined(g, n.outputs[k], g.value(n.inputs[2 + k]), input(2 + k), nullptr);
   }
   ValueId last = body.outputs()[0].value;
@@ -265,7 +267,7 @@ void infer_loop(Graph& g, NodeId id) {
   if (all_trips && trips.has_elements && trips.elements.size() == 1)
     count = dim_max(trips.elements[0], SymDim(0));
   if (count.known() && count.constant() > INT32_MAX)
-    count = dim_open(SymDim());  // no tensor's size
+    count = dim_open(SymDim());  // no tensor has this size
   for (size_t k = carried; k < n.outputs.size(); ++k)
     set_joined(g, n.outputs[k], result(body, 1 + k), result(body, 1 + k), &count);
 }
@@ -309,7 +311,7 @@ std::vector<Shape> output_shapes(const Graph& body, Span<const Shape> inputs) {
       g.infer(id);
     }
   } catch (const Error&) {
-    g = body;  // a trip would fail; none is made
+    g = body;  // a trip would fail, but none is made
   }
   std::vector<Shape> shapes;
   for (const GraphOutput& o : g.outputs()) {

@@ -69,7 +69,8 @@ LazyBytes::LazyBytes(std::shared_ptr<const FileBytes> file, uint64_t offset, siz
       bytes_(bytes),
       reserved_((bytes + kAlignment + kPage - 1) / kPage * kPage),
       state_(std::make_unique<State>()) {
-  // Nobody's to read until it is filled: who forgets to ask is found, rather than given zeros.
+  // Nobody may read it until it is filled: whoever forgets to ask faults, rather than reading
+  // zeros.
   void* p = mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED)
     throw Error("no memory for a tensor of " + std::to_string(bytes) + " bytes",

@@ -27,7 +27,7 @@ const SymbolInfo* Graph::find_symbol(const std::string& symbol_name) const {
 
 SymDim Graph::fresh_symbol(int64_t min) {
   while (true) {
-    // what a region makes has another name than anything outside it
+    // Symbols made in a region have other names than any outside it.
     std::string fresh =
         depth_ == 0 ? std::string(1, 'd') : std::string(static_cast<size_t>(depth_), 'r');
     fresh += std::to_string(fresh_++);

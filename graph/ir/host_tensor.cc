@@ -17,7 +17,7 @@ namespace wick {
 
 namespace {
 
-// Never 0, room for whole vectors; what lies behind the tensor's end is zero.
+// Allocates never 0 bytes, with room for whole vectors; what follows the tensor's end is zero.
 std::shared_ptr<char> room_for(size_t bytes) {
   const size_t padded = (bytes + kAlignment) / kAlignment * kAlignment;
   auto* p = static_cast<char*>(default_allocator().allocate(padded, kAlignment));
@@ -70,8 +70,8 @@ HostTensor HostTensor::in_file(DType dtype, const Shape& shape,
 
 void HostTensor::read_file() const { check_status(lazy_->fill()); }
 
-// Of a sequence or an optional of strings: what the strings of its elements refer to goes behind
-// it, text that several share once.
+// For a sequence or an optional of strings: copies the text that its elements refer to behind the
+// packed bytes, shared text once.
 void HostTensor::own_packed() {
   auto packed = PackedSequence::open(view());
   if (!packed.ok() || packed->dtype() != DType::kString) return;
@@ -97,8 +97,8 @@ void HostTensor::own_packed() {
   });
 }
 
-// The text goes behind the elements; elements of one text share it, as they did (an Expand of one
-// long string is not that string many times).
+// Copies the text behind the elements; elements that shared text still do (an Expand of one long
+// string is not that string many times).
 void HostTensor::own(Span<const StringRef> from) {
   std::map<std::pair<const char*, uint64_t>, size_t> place;
   size_t size = 0;
@@ -171,7 +171,7 @@ double element_as_double(const HostTensor& t, int64_t i) {
 
 namespace {
 
-// Sequences of strings: their addresses differ.
+// Compares sequences of strings, whose addresses differ.
 bool same_packed_strings(const PackedSequence& a, const PackedSequence& b) {
   if (a.count() != b.count() || a.present() != b.present()) return false;
   for (int64_t i = 0; i < a.count(); ++i) {

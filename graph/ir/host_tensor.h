@@ -1,4 +1,4 @@
-// HostTensor: a contiguous tensor on the host that owns its bytes, those of its strings included.
+// HostTensor is a contiguous tensor on the host that owns its bytes, those of its strings included.
 // Copies share them; nobody writes through a shared one. Bytes of a file may stay there: whoever
 // first asks for them has them read.
 #pragma once
@@ -16,21 +16,22 @@ namespace wick {
 class HostTensor {
  public:
   HostTensor() = default;
-  // Zero-filled, 64-byte aligned. Throws Error when the shape is unsound or there is no memory.
+  // Allocates zeros, 64-byte aligned. Throws Error if the shape is unsound or there is no memory.
   HostTensor(DType dtype, const Shape& shape);
-  // Copies `bytes` (which must be exactly the tensor's). Of strings also what they refer to.
+  // Copies `bytes` (which must be exactly the tensor's). For strings it copies their text, too.
   HostTensor(DType dtype, const Shape& shape, const void* data, size_t bytes);
 
   template <class T>
   static HostTensor of(const Shape& shape, const std::vector<T>& values) {
     return HostTensor(dtype_of<T>, shape, values.data(), values.size() * sizeof(T));
   }
-  // The bytes at `offset` of the file, read when they are asked for: data(), as() and view() throw
-  // Error when the file cannot be read any more. No strings, whose bytes say where others lie.
+  // Takes its bytes from `offset` of the file, and reads them when they are asked for: data(), as()
+  // and view() throw Error if the file can no longer be read. It cannot hold strings, whose bytes
+  // refer to others.
   static HostTensor in_file(DType dtype, const Shape& shape, std::shared_ptr<const FileBytes> file,
                             uint64_t offset);
   static HostTensor strings(const Shape& shape, const std::vector<std::string>& values);
-  // Rank 1 int64.
+  // Makes an int64 tensor of rank 1.
   static HostTensor ints(Span<const int64_t> values);
 
   DType dtype() const { return dtype_; }
@@ -38,14 +39,15 @@ class HostTensor {
   bool present() const { return dtype_ != DType::kNone; }
   int64_t numel() const { return wick::numel(shape_); }
   size_t nbytes() const { return bytes_; }
-  // With the bytes of its strings, which lie behind its elements.
+  // Includes the bytes of its strings, which follow its elements.
   size_t held_bytes() const { return bytes_ + string_bytes_; }
   std::string string_at(int64_t i) const;
   void* data() { return there(); }
   const void* data() const { return there(); }
-  // Where the bytes are or will be: equal of copies, which share them.
+  // Returns where the bytes are or will be: equal for copies, which share them.
   const void* address() const { return data_.get(); }
-  // Not null: they are still in their file. It lives as long as the tensor.
+  // Returns non-null while the bytes are still in their file. The result lives as long as the
+  // tensor.
   LentBytes* unread() const { return lazy_ != nullptr && !lazy_->filled() ? lazy_.get() : nullptr; }
   template <class T>
   T* as() {
@@ -56,7 +58,7 @@ class HostTensor {
     return static_cast<const T*>(data());
   }
   TensorView view() const { return {there(), dtype_, shape_}; }
-  // The same bytes under another shape of as many elements.
+  // Returns the same bytes in another shape of as many elements.
   HostTensor reshaped(const Shape& shape) const;
 
  private:
@@ -72,14 +74,15 @@ class HostTensor {
   Shape shape_;
   size_t bytes_ = 0, string_bytes_ = 0;
   std::shared_ptr<char> data_;
-  std::shared_ptr<LazyBytes> lazy_;  // whose room data_ is; mostly none
+  std::shared_ptr<LazyBytes> lazy_;  // the owner of data_'s memory; mostly null
 };
 
-// The integers of an int32 / int64 tensor.
+// Returns the integers of an int32 / int64 tensor.
 std::vector<int64_t> int_values(const HostTensor& t);
-// Equal dtype, shape and bits, every NaN counting as one value; of strings the text.
+// Returns whether dtype, shape and bits are equal, every NaN counting as one value; for strings,
+// the text.
 bool same_bits(const HostTensor& a, const HostTensor& b);
-// The value of a floating-point or integer tensor's element as a double; bool is 0 or 1.
+// Returns an element of a floating-point or integer tensor as a double; bool is 0 or 1.
 double element_as_double(const HostTensor& t, int64_t index);
 
 }  // namespace wick

@@ -10,7 +10,7 @@ namespace wick::ir {
 
 namespace {
 
-// The dims that a custom op's rule computes with: handles into a list of expressions.
+// SymHost has the dims that a custom op's rule computes with: handles into a list of expressions.
 class SymHost final : public DimHost {
  public:
   OpDim add(const SymDim& d) {
@@ -72,7 +72,7 @@ bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in
   if (s.code() == Code::kNeedsValue) return false;
   if (!s.ok()) throw Error(s.message());
   for (const ValueInfo<SymDim>& v : out) {
-    Shape least;  // what is known must be sound whatever the symbols are
+    Shape least;  // the known sizes must be sound whatever the symbols are
     for (const SymDim& d : v.shape) least.push_back(d.known() ? d.constant() : 1);
     auto bytes = checked_bytes(least, dtype_bits(v.dtype));
     if (!bytes.ok()) throw Error(bytes.status().message());
@@ -99,7 +99,7 @@ bool binary_elements(OpId op, const SymDim& a, const SymDim& b, SymDim* out) {
     case OpId::kMin: *out = dim_min(a, b); return true;
     case OpId::kDiv:
     case OpId::kMod:
-      // integer division truncates: equal to floor only where nothing is negative
+      // Integer division truncates: it equals floor only if nothing is negative.
       if (!b.known() || b.constant() <= 0 || a.min() < 0) return false;
       *out = dim_floor_div(a, b.constant());
       if (op == OpId::kMod) *out = a - *out * b;
@@ -108,10 +108,10 @@ bool binary_elements(OpId op, const SymDim& a, const SymDim& b, SymDim* out) {
   }
 }
 
-// Element i of a value that is as long as the result or has one element.
+// Returns element i of a value that is as long as the result or has one element.
 const SymDim& spread(const std::vector<SymDim>& v, size_t i) { return v[v.size() == 1 ? 0 : i]; }
 
-// Whether a condition holds for element i of the result, where constants or sizes tell.
+// Returns whether a condition holds for element i of the result, if constants or sizes tell.
 Tri condition_at(const Graph& g, ValueId id, size_t i) {
   const Value& v = g.value(id);
   if (v.origin == ValueOrigin::kConstant) {
@@ -142,8 +142,8 @@ bool where_elements(const Graph& g, const Node& n, int64_t count, std::vector<Sy
   return true;
 }
 
-// All of a vector to one number: what a reduction of a rank-1 value is, unless its axes are empty
-// and that means none.
+// Returns whether the node reduces a vector to one number: it does, for a rank-1 value, unless its
+// axes are empty and that means none.
 bool reduces_all(const Graph& g, const Node& n) {
   if (g.value(n.inputs[0]).shape.rank() != 1) return false;
   const auto& r = n.attrs.as<ReduceAttrs>();
@@ -152,7 +152,7 @@ bool reduces_all(const Graph& g, const Node& n) {
   return axes != nullptr && !axes->empty();
 }
 
-// A list that an attribute holds, or a known input.
+// Gets a list from the attribute or from a known input.
 bool known_list(const Graph& g, const Node& n, size_t i, Span<const int64_t> attribute,
                 std::vector<int64_t>* out) {
   if (i >= n.inputs.size() || n.inputs[i] == kNoValue) {
@@ -170,7 +170,7 @@ bool known_list(const Graph& g, const Node& n, size_t i, Span<const int64_t> att
 
 using Elements = std::vector<SymDim>;
 
-// What only moves, repeats at most one number.
+// Moves elements; it repeats at most one number.
 bool moved_elements(const Node& n, const Value& result, const Elements* a, Elements* out) {
   if (a == nullptr || !is_static(result.shape)) return false;
   const int64_t count = numel(to_static(result.shape));
@@ -183,7 +183,7 @@ bool moved_elements(const Node& n, const Value& result, const Elements* a, Eleme
   return true;
 }
 
-// `step`: what a reduction does with two of its numbers.
+// `step` is what a reduction does with two of its numbers.
 bool reduced_elements(const Graph& g, const Node& n, OpId step, const Elements* a, Elements* out) {
   if (a == nullptr || a->empty() || !reduces_all(g, n)) return false;
   SymDim all = (*a)[0];

@@ -1,4 +1,4 @@
-// The rule of one node over symbolic sizes, and what it leaves open.
+// Runs the rule of one node over symbolic sizes, and closes what it leaves open.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,8 @@
 namespace wick::ir {
 namespace {
 
-// Sizes that only values decide take symbols of the graph; those an earlier inference gave stay.
+// Gives open sizes, which depend on values, symbols of the graph; those from an earlier inference
+// stay.
 void close_shape(Graph& g, Value& v, SymShape shape) {
   bool keep = v.ranked && v.shape.rank() == shape.rank();
   for (int d = 0; d < shape.rank(); ++d) {
@@ -21,7 +22,8 @@ void close_shape(Graph& g, Value& v, SymShape shape) {
   v.shape = shape;
 }
 
-// Symbols in place of integers that nobody knows yet: a rule then tells at least the rank.
+// Puts symbols in place of integers that are not known yet: with them a rule infers at least the
+// rank.
 bool stand_in(Span<ValueInfo<SymDim>> in, std::vector<std::vector<SymDim>>* elements) {
   bool any = false;
   elements->assign(in.size(), {});
@@ -43,7 +45,7 @@ bool stand_in(Span<ValueInfo<SymDim>> in, std::vector<std::vector<SymDim>>* elem
   return any;
 }
 
-// Integers too long to write down are not known ahead of running.
+// Computes the elements; integers that are too long to write down count as not known.
 bool written_elements(const Graph& g, const Node& n, std::vector<SymDim>* elements) {
   try {
     return compute_elements(g, n, elements);
@@ -53,8 +55,8 @@ bool written_elements(const Graph& g, const Node& n, std::vector<SymDim>* elemen
   }
 }
 
-// Sizes of more than `most` terms as what no expression says. `each`: another one for each, since
-// rules subtract sizes.
+// Opens sizes of more than `most` terms. `each`: every one gets its own symbol, since rules
+// subtract sizes.
 void open_sizes(Span<ValueInfo<SymDim>> in, size_t most, bool each) {
   auto too_long = [&](const SymDim& d) { return d.terms().size() > most; };
   int next = 0;
@@ -72,8 +74,8 @@ void open_sizes(Span<ValueInfo<SymDim>> in, size_t most, bool each) {
   }
 }
 
-// Where lists of a length that only running tells leave every size open, the rank of what only
-// changes sizes is still its input's; Unsqueeze adds as many as there are axes.
+// If a list whose length only running tells leaves every size open, an op that only changes sizes
+// still has its input's rank; Unsqueeze adds as many dims as there are axes.
 bool keep_rank(const Graph& g, const Node& n, ValueInfo<SymDim>& out) {
   int more = 0;
   if (n.op == OpId::kUnsqueeze) {
@@ -94,9 +96,9 @@ bool keep_rank(const Graph& g, const Node& n, ValueInfo<SymDim>& out) {
   return true;
 }
 
-// The rule of a node. A size that grows beyond what can be written down is no error: it is open,
-// because first the long sizes among the inputs are, then all that are no numbers; at last, where
-// a rule does nothing but add them, all are one.
+// Runs the rule of a node. A size that grows beyond what can be written down is no error but open:
+// the rule is run again with the long input sizes opened, then with all that are not numbers; at
+// last, for a rule that only adds them, all are the same open size.
 bool run_rule(const Node& n, Span<ValueInfo<SymDim>> in, std::vector<ValueInfo<SymDim>>& out,
               bool* opened) {
   const std::vector<ValueInfo<SymDim>> given(in.begin(), in.end());
@@ -117,11 +119,11 @@ bool run_rule(const Node& n, Span<ValueInfo<SymDim>> in, std::vector<ValueInfo<S
   return false;
 }
 
-// What a rule reads of a node's inputs.
+// RuleInputs is what a rule reads of a node's inputs.
 struct RuleInputs {
   std::vector<ValueInfo<SymDim>> in;
   std::vector<DType> dtypes;
-  std::vector<SymDim> reals;  // of the one input that an op reads so
+  std::vector<SymDim> reals;  // of the one input whose reals an op reads
   bool ranked = true;
 
   RuleInputs(const Graph& g, const Node& n)
@@ -150,7 +152,7 @@ struct RuleInputs {
   }
 };
 
-// `known`: the types are; `guessed`: by less than the rule asks for.
+// `known`: the types are known; `guessed`: they come from less than the rule asks for.
 struct RuleResult {
   std::vector<ValueInfo<SymDim>> out;
   bool known = false, guessed = false;
@@ -186,7 +188,7 @@ void store_types(Graph& g, const Node& n, const RuleResult& r, Span<const DType>
   }
 }
 
-// The integers of a node's one output, by its rule or by its inputs'.
+// Stores the integers of a node's only output, from its rule or from its inputs' integers.
 void store_elements(Graph& g, const Node& n, const RuleResult& r) {
   if (n.outputs.size() != 1 || r.guessed || !r.known) return;
   const ValueInfo<SymDim>& made = r.out[0];
@@ -209,7 +211,8 @@ void Graph::infer(NodeId id) {
   RuleInputs given(*this, n);
   RuleResult made;
   try {
-    // before anything reads them: without shapes no rule runs, and dtypes are read off them
+    // This comes before anything reads them: without shapes no rule runs, and dtypes depend on
+    // them.
     if (Status s = check_attrs(*info, n.attrs.get(), n.inputs.size()); !s.ok())
       throw Error(s.message());
     if (info->role == OpRole::kControl) return infer_control(*this, id);

@@ -33,7 +33,7 @@ HostTensor pack(DType kind, DType element, const std::vector<HostTensor>& elemen
   PackedWriter writer(packed.data(), bytes, element, count, present);
   for (const HostTensor& t : elements) writer.add(t.view());
   if (element != DType::kString) return packed;
-  return HostTensor(kind, packed.shape(), packed.data(), packed.nbytes());  // with their text
+  return HostTensor(kind, packed.shape(), packed.data(), packed.nbytes());  // copies the text, too
 }
 
 Unpacked unpack(const HostTensor& packed) {

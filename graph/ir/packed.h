@@ -9,8 +9,8 @@
 
 namespace wick {
 
-// `kind`: kSequence, kOptional or kOptionalSequence; `present` counts for the last only. Throws
-// Error where an element is of another dtype.
+// Packs elements. `kind` is kSequence, kOptional or kOptionalSequence; `present` matters for the
+// last only. Throws Error if an element has another dtype.
 HostTensor pack(DType kind, DType element, const std::vector<HostTensor>& elements,
                 bool present = true);
 
@@ -19,7 +19,7 @@ struct Unpacked {
   bool present = true;
   std::vector<HostTensor> elements;  // copies
 };
-// Throws Error when the bytes are not those of a packed value.
+// Throws Error if the bytes are not those of a packed value.
 Unpacked unpack(const HostTensor& packed);
 
 }  // namespace wick

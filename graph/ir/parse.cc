@@ -1,4 +1,4 @@
-// The text form, read: the lines that text.cc writes.
+// Parses the text form that text.cc writes.
 #include <cstring>
 #include <map>
 
@@ -30,7 +30,7 @@ class Parser {
     if (at_ < text_.size() && !eat("\n")) fail("text after the end of a line");
     ++line_;
   }
-  // The lines up to "}", of a graph inside this one.
+  // Parses the lines up to "}" of a graph inside this one.
   Graph region() {
     if (++depth_ > kMaxDepth) fail("regions nest too deep");
     if (!eat("\n")) fail("expected the end of the line after {");
@@ -52,7 +52,7 @@ class Parser {
     --depth_;
     return outside;
   }
-  // Whatever the text has for a word, an error is short.
+  // Keeps the error short, whatever the text has for a word.
   [[noreturn]] void fail(const std::string& why) const {
     throw Error("graph text, line " + std::to_string(line_) + ": " + why.substr(0, kMostOfError));
   }
@@ -114,7 +114,7 @@ class Parser {
     }
     fail("\"" + name + "\" is no dtype");
   }
-  // "float32", or "sequence<float32>" and the like.
+  // Parses "float32", or "sequence<float32>" and the like.
   Value named_type() {
     Value t;
     if (eat("optional<sequence<")) {
@@ -145,7 +145,7 @@ class Parser {
       return t;
     }
     expect("[");
-    // commas inside floor() and max() belong to the dimension
+    // Commas inside floor() and max() belong to the dimension.
     std::string dim;
     int depth = 0;
     for (; at_ < text_.size() && text_[at_] != '\n' && !(depth == 0 && text_[at_] == ']'); ++at_) {
@@ -165,7 +165,7 @@ class Parser {
     return t;
   }
   SymDim symbol(const std::string& name) {
-    if (name == "?") return dim_open(SymDim());  // among the elements of a sequence
+    if (name == "?") return dim_open(SymDim());  // a dim of a sequence's elements
     const SymbolInfo* s = g_.find_symbol(name);
     if (s == nullptr) fail("the dimension " + name + " is not declared");
     return SymDim::symbol(name, s->min, s->max);
@@ -222,7 +222,7 @@ class Parser {
     const Shape shape = to_static(t.shape);
     std::string bytes = until("\n");
     if (bytes == "empty") bytes.clear();
-    auto size = checked_bytes(shape, dtype_bits(t.dtype));  // the digits are there before the room
+    auto size = checked_bytes(shape, dtype_bits(t.dtype));  // digits come before memory
     if (!size.ok() || bytes.size() / 2 != *size || bytes.size() % 2 != 0)
       fail("the constant's bytes do not fit its shape");
     HostTensor tensor(t.dtype, shape);
@@ -317,7 +317,7 @@ class Parser {
 
   static constexpr size_t kMostOfError = 200;
   static constexpr int kMaxDepth = 16;
-  // A region knows all dimensions around it: so many in all.
+  // A region knows all dimensions around it, so the total is limited.
   static constexpr uint64_t kVisits = 1 << 16, kVisitsOfByte = 8;
   const std::string& text_;
   Ledger ledger_;

@@ -1,5 +1,5 @@
-// Types of sequences and optionals. A container's `shape` is that of its elements: a dim is known
-// where all of them have it, open where they differ.
+// Infers the types of sequences and optionals. A container's `shape` is that of its elements: a dim
+// is known if all of them have it, open if they differ.
 #include "graph/ir/infer.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
@@ -39,7 +39,7 @@ void join_elements(Value& of, const Value& with) {
 
 namespace {
 
-// One node's types, worked out from its inputs'.
+// Types infers one node's types from its inputs'.
 class Types {
  public:
   Types(Graph& g, NodeId id) : g_(g), n_(g.node(id)) {}
@@ -119,7 +119,7 @@ class Types {
     return static_cast<DType>(dtype);
   }
 
-  // A tensor; open dims take symbols of the graph, those an earlier inference gave stay.
+  // Sets a tensor type; open dims get symbols of the graph, those from an earlier inference stay.
   void give(DType dtype, const SymShape& shape, bool ranked = true) {
     Value& v = out();
     v.dtype = dtype;

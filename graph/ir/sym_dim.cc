@@ -9,7 +9,8 @@
 namespace wick {
 namespace {
 
-// A hostile file can square a dimension at every node; past these a size is nobody's real shape.
+// A hostile file can square a dimension at every node; past these limits a size is not a real
+// shape's.
 constexpr size_t kMaxTerms = 64, kMaxDegree = 16, kMaxText = 2048;
 
 int64_t wrap_add(int64_t a, int64_t b) {
@@ -51,7 +52,7 @@ bool factors_less(const std::vector<SymAtomRef>& a, const std::vector<SymAtomRef
 bool factors_equal(const std::vector<SymAtomRef>& a, const std::vector<SymAtomRef>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const SymAtomRef& x, const SymAtomRef& y) {
-                      // a file may name a dimension "max(a,b)"
+                      // A file may name a dimension "max(a,b)".
                       return x->kind == y->kind && x->text == y->text;
                     });
 }
@@ -153,8 +154,8 @@ Tri dim_equal(const SymDim& a, const SymDim& b) {
   return r.min > 0 || r.max < 0 ? Tri::kNo : Tri::kUnknown;
 }
 
-// floor((b*q + r) / b) = q + floor(r / b): what divides leaves the atom, so that one quotient has
-// one form.
+// floor((b*q + r) / b) = q + floor(r / b): terms that b divides leave the atom, so that a quotient
+// has one form.
 SymDim dim_floor_div(const SymDim& a, int64_t b) {
   if (b <= 0) throw Error("a dimension is divided by a number below 1");
   if (a.known()) return SymDim(dim_floor_div(a.constant_, b));

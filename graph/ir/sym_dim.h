@@ -1,7 +1,7 @@
-// SymDim: a dimension that may depend on symbols. A canonical polynomial over symbols and opaque
-// atoms (floor division, max), so that equal sizes compare equal whichever way they were computed.
-// The dim_* vocabulary of runtime/ops/rule.h is overloaded for it: one shape rule serves numbers
-// and symbols.
+// SymDim is a dimension that may depend on symbols: a canonical polynomial over symbols and opaque
+// atoms (floor division, max), so that equal sizes compare equal however they were computed. The
+// dim_* functions of runtime/ops/rule.h are overloaded for it, so that one shape rule serves
+// numbers and symbols.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace wick {
 
 class SymDim;
 
-// A symbol, or an expression that a polynomial cannot say. Equal texts mean equal atoms.
+// A symbol, or an expression that a polynomial cannot represent. Equal texts mean equal atoms.
 struct SymAtom;
 using SymAtomRef = std::shared_ptr<const SymAtom>;
 
@@ -30,14 +30,15 @@ class SymDim {
  public:
   SymDim(int64_t value = 0) : constant_(value) {}  // NOLINT: numbers are dimensions
 
-  // A symbol with inclusive bounds. Two symbols of one name in one graph are the same dimension.
+  // Returns a symbol with inclusive bounds. Two symbols of one name in one graph are the same
+  // dimension.
   static SymDim symbol(const std::string& name, int64_t min = 1, int64_t max = INT32_MAX);
 
   bool known() const { return terms_ == nullptr; }
   int64_t constant() const { return constant_; }  // the value when known()
   const std::vector<SymTerm>& terms() const;
 
-  // Inclusive, saturated to int64.
+  // The bounds are inclusive and saturated to int64.
   int64_t min() const;
   int64_t max() const;
 
@@ -77,9 +78,10 @@ inline int64_t dim_value(const SymDim& d) { return d.constant(); }
 Tri dim_equal(const SymDim& a, const SymDim& b);
 SymDim dim_floor_div(const SymDim& a, int64_t b);
 SymDim dim_max(const SymDim& a, const SymDim& b);
-// a / b where b is a product that divides every term of a; else nothing.
+// Returns a / b if b is a product that divides every term of a; else nothing.
 std::optional<SymDim> dim_exact_div(const SymDim& a, const SymDim& b);
-// What no expression says; Graph::infer puts a symbol of the graph in its place.
+// Returns an open size, which no expression gives; Graph::infer puts a symbol of the graph in its
+// place.
 SymDim dim_open(const SymDim&);
 bool is_open(const SymDim& d);
 inline SymDim dim_min(const SymDim& a, const SymDim& b) { return a + b - dim_max(a, b); }
@@ -92,7 +94,7 @@ bool is_static(const SymShape& shape);
 Shape to_static(const SymShape& shape);
 SymShape to_symbolic(const Shape& shape);
 
-// Reads what SymDim::text() wrote. Symbols are looked up by name. Throws Error on anything else.
+// Parses what SymDim::text() wrote. Symbols are looked up by name. Throws Error on anything else.
 SymDim parse_dim(const std::string& text, const std::function<SymDim(const std::string&)>& symbol);
 
 }  // namespace wick

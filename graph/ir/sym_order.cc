@@ -5,8 +5,8 @@
 namespace wick {
 namespace {
 
-constexpr int kMaxSteps = 3;                           // atoms that are replaced, one in another
-constexpr size_t kMaxOrderTerms = 8;                   // of an expression that is looked at
+constexpr int kMaxSteps = 3;                           // atoms replaced one inside another
+constexpr size_t kMaxOrderTerms = 8;                   // the most of an expression that is tried
 constexpr int64_t kMaxCoefficient = int64_t{1} << 24;  // products of two must not wrap
 
 bool same_factors(const SymTerm& a, const SymTerm& b) {
@@ -16,7 +16,7 @@ bool same_factors(const SymTerm& a, const SymTerm& b) {
                     });
 }
 
-// A sum of terms, opened up.
+// Sum is a sum of terms that can be added to.
 struct Sum {
   int64_t constant = 0;
   std::vector<SymTerm> terms = {};
@@ -40,7 +40,7 @@ struct Sum {
            std::all_of(terms.begin(), terms.end(),
                        [&](const SymTerm& t) { return fits(t.coefficient); });
   }
-  // At most this, each term by itself.
+  // Returns an upper bound, from each term by itself.
   long double most() const {
     long double sum = static_cast<long double>(constant);
     for (const SymTerm& t : terms) {
@@ -68,8 +68,8 @@ bool opened(const SymDim& d, Sum* sum) {
 
 bool bounded(const Sum& d, int steps);
 
-// Term i without its atom: what takes its place is no less (where it counts positively; else no
-// more).
+// Tries the bound with the atom of term i replaced by something that is no less (if its coefficient
+// is positive; else no more).
 bool bounded_without(const Sum& d, size_t i, int steps) {
   const SymAtom& atom = *d.terms[i].factors[0];
   const int64_t c = d.terms[i].coefficient;
@@ -88,7 +88,8 @@ bool bounded_without(const Sum& d, size_t i, int steps) {
   Sum other = rest;
   rest.add(c, atom.a);
   other.add(c, atom.b);
-  // the larger one adds: both must do; it takes away: it takes at least each
+  // If the maximum is added, both cases must hold; if it is subtracted, one suffices, since it is
+  // at least each.
   return c > 0 ? bounded(rest, steps) && bounded(other, steps)
                : bounded(rest, steps) || bounded(other, steps);
 }

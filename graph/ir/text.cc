@@ -1,4 +1,4 @@
-// The text form, written line for line; parse.cc reads it.
+// Writes the text form line for line; parse.cc reads it.
 //
 //   graph "main"
 //   dim batch 1 1024
@@ -47,7 +47,7 @@ std::string hex(const HostTensor& t) {
   return s.empty() ? "empty" : s;
 }
 
-// A constant's bytes, or its strings: "a" "b".
+// Returns a constant's bytes, or its strings: "a" "b".
 std::string constant_text(const HostTensor& t) {
   if (t.dtype() != DType::kString) return hex(t);
   std::string s;
@@ -58,7 +58,7 @@ std::string constant_text(const HostTensor& t) {
   return s.empty() ? "empty" : s;
 }
 
-// A double's bits survive as a hexadecimal float.
+// A hexadecimal float keeps a double's bits.
 std::string float_text(double v) {
   char digits[32];
   std::string s(digits,
@@ -135,7 +135,7 @@ void print_to(std::ostream& out, const Graph& g, bool weights, const std::string
     if (outside != nullptr && outside->has_symbol(s.name)) continue;
     out << indent << "dim " << s.name << " " << s.min << " " << s.max << "\n";
   }
-  // Ids in the text are places in it, so that it reads back the same.
+  // Ids in the text are positions in it, so that it reads back the same.
   for (ValueId v : g.inputs()) {
     out << indent << "input " << id_text(v) << " " << quote(g.value(v).name) << " "
         << type_text(g.value(v)) << "\n";

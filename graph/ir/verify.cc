@@ -10,13 +10,13 @@ namespace wick::ir {
 
 namespace {
 
-// Programs and the C interface hold names as C strings.
+// Programs and the C interface hold names as C strings, so a name must not be empty or hold a zero.
 bool nameless(const std::string& name) {
   return name.empty() || name.find('\0') != std::string::npos;
 }
 
-// What is wrong with a graph: with its lists of values and nodes first, with types only where those
-// are sound.
+// Verifier lists what is wrong with a graph: it checks the lists of values and nodes first, and
+// types only if those are sound.
 class Verifier {
  public:
   explicit Verifier(const Graph& g) : g_(g), defined_(g.value_count(), false) {}
@@ -136,8 +136,8 @@ class Verifier {
     if (g_.outputs().empty() && !g_.is_region()) bad("the graph has no output");
   }
 
-  // Types: what is stored must be what the rules say now. A shape may be known better than the rule
-  // knows (an ONNX file declares it), never differently.
+  // The stored types must be what the rules infer now. A shape may be known better than the rule
+  // knows it (an ONNX file declares it), but never differently.
   void check_types() {
     Graph copy = g_;
     for_each_node([&](NodeId id, const Node& n) { check_types_of(id, n, copy); });

@@ -31,7 +31,7 @@ void Readers::redirect(NodeId id, size_t i, ValueId to) {
 namespace {
 
 DimList full(const DimList& perm, int rank) { return perm.empty() ? no_perm(rank) : perm; }
-// A transpose by `inner`, seen through `outer`.
+// Composes a transpose by `inner` with one by `outer` after it.
 DimList through(const DimList& inner, const DimList& outer) {
   DimList both;
   for (int64_t i = 0; i < outer.count; ++i) both.values[both.count++] = inner[outer[i]];
@@ -67,7 +67,7 @@ class Absorber {
   const SymShape& shape(ValueId v) const { return g_.value(v).shape; }
   bool ranked(ValueId v) const { return g_.value(v).ranked && !g_.value(v).declared; }
   int rank(NodeId id) const { return shape(g_.node(id).inputs[0]).rank(); }
-  // The node that makes input i, for this node only.
+  // Returns the node that makes input i, if only this node reads it.
   const Node* maker(NodeId id, size_t i) const {
     const ValueId v = g_.node(id).inputs[i];
     return readers_.only(v) == id ? producer_of(g_, v) : nullptr;
@@ -98,8 +98,8 @@ class Absorber {
     return true;
   }
 
-  // Keys and values that each head of a group gets a copy of: [.., heads, ..] of
-  // [.., key heads, 1, ..] expanded to [.., key heads, group, ..].
+  // Absorbs keys and values of which each head of a group gets a copy: [.., heads, ..] of [.., key
+  // heads, 1, ..] expanded to [.., key heads, group, ..].
   bool take_repeat(NodeId id, size_t input) {
     if (input == 0 || rank(id) < 3 || rank(id) == kMaxRank) return false;
     const Node* merge = maker(id, input);
@@ -139,7 +139,7 @@ class Absorber {
     return shape(g_.node(id).inputs[0])[static_cast<int>(full(attrs(id).q_perm, n)[n - 3])];
   }
 
-  // Queries or keys times, or divided by, one number.
+  // Absorbs queries or keys multiplied, or divided, by one number.
   bool take_number(NodeId id, size_t input) {
     FusedAttentionAttrs& a = attrs(id);
     const Node* n = maker(id, input);
@@ -165,7 +165,7 @@ class Absorber {
     }
     return true;
   }
-  // As the first step of its phase: it was done before them.
+  // Inserts the step as the first one of its phase, since it was done before the others.
   void insert(NodeId id, int phase, AttentionStep step, ValueId operand) {
     FusedAttentionAttrs& a = attrs(id);
     int64_t at = 0, input = 3;

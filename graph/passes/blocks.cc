@@ -1,5 +1,6 @@
-// Linear over weights in blocks of 4 or 8 bits, which DequantizeLinear makes reals of: one
-// BlockLinear that multiplies by them as they lie. Exact: the same reals in the same order.
+// Turns a Linear over weights in blocks of 4 or 8 bits, which DequantizeLinear makes reals of, into
+// one BlockLinear that multiplies by them as they are stored. This is exact: the same reals in the
+// same order.
 #include <algorithm>
 
 #include "graph/rewrite/pass.h"
@@ -16,7 +17,7 @@ int64_t number(const HostTensor& t, int64_t i) {
   return static_cast<int64_t>(narrow_at(t.dtype(), t.data(), i));
 }
 
-// The zero point of all blocks where they have one.
+// Gets the zero point of all blocks if they have a single one.
 bool same_everywhere(const HostTensor& t, int64_t* zero) {
   *zero = t.numel() == 0 ? 0 : number(t, 0);
   for (int64_t i = 1; i < t.numel(); ++i) {
@@ -25,7 +26,7 @@ bool same_everywhere(const HostTensor& t, int64_t* zero) {
   return true;
 }
 
-// What a weight is made of: inputs 1 to 3 of BlockLinear.
+// Blocks holds inputs 1 to 3 of BlockLinear.
 struct Blocks {
   ValueId weight, scale, zero = kNoValue;
   BlockLinearAttrs attrs;
@@ -78,7 +79,7 @@ bool keep_blocks(Graph& g) {
     if (g.is_output(made) || readers.empty() ||
         !std::all_of(readers.begin(), readers.end(), is_weight) || !blocks_of(g, n, &b))
       continue;
-    for (NodeId id : readers) {  // in place: what it gives has the same type
+    for (NodeId id : readers) {  // in place: the result has the same type
       Node& user = g.node(id);
       const ValueId bias = user.inputs.size() > 2 ? user.inputs[2] : kNoValue;
       user.op = OpId::kBlockLinear;

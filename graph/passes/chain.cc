@@ -10,7 +10,7 @@
 namespace wick::ir {
 namespace {
 
-// A number that a step may have as a constant.
+// Returns whether v is a number that a step may have as a constant.
 bool is_number(const Graph& g, ValueId v) {
   return g.is_constant(v) && g.value(v).constant.numel() == 1 &&
          (is_float(g.value(v).dtype) || is_int(g.value(v).dtype));
@@ -39,7 +39,7 @@ int dims_of_reduce(const Graph& g, const Node& n) {
   return dims;
 }
 
-// `v` has the shape of `whole`, its last dims 1 instead.
+// Returns whether `v` has the shape of `whole` with its last dims 1.
 bool one_a_row(const Graph& g, ValueId v, ValueId whole, int row_dims) {
   const Value &a = g.value(v), &b = g.value(whole);
   if (!a.ranked || a.declared || a.shape.rank() != b.shape.rank()) return false;
@@ -76,14 +76,14 @@ bool ChainFinder::may_join(const Node& n) const {
   };
   switch (chain_op(n.op).kind) {
     case ChainKind::kNone:
-    case ChainKind::kReduce: return false;  // `fits` says which
+    case ChainKind::kReduce: return false;  // `fits` decides
     case ChainKind::kUnary:
       for (size_t i = 1; i < n.inputs.size(); ++i) {  // Clip's bounds
         if (n.inputs[i] != kNoValue && !is_number(g_, n.inputs[i])) return false;
       }
       return g_.value(n.inputs[0]).dtype == DType::kF32;
     case ChainKind::kBinary:
-      // An exponent of another type counts as the nearest float.
+      // An exponent of another dtype is taken as the nearest float.
       if (n.op == OpId::kPow && g_.value(n.inputs[0]).dtype == DType::kF32 &&
           is_number(g_, n.inputs[1]) && g_.value(n.inputs[1]).constant.shape().rank() == 0)
         return true;
@@ -148,16 +148,16 @@ bool ChainFinder::build(const std::vector<NodeId>& nodes, Found* out) const {
   Found f;
   f.root = nodes[0];
   f.nodes = nodes;
-  std::sort(f.nodes.begin(), f.nodes.end());  // nodes stand in order
+  std::sort(f.nodes.begin(), f.nodes.end());  // nodes are in order
   const ValueId whole = g_.node(f.root).outputs[0];
-  const auto index_of = [&](ValueId v) -> int {  // of the step that makes it
+  const auto index_of = [&](ValueId v) -> int {  // the index of the step that makes it
     if (g_.value(v).origin != ValueOrigin::kNode) return -1;
     const auto at = std::lower_bound(f.nodes.begin(), f.nodes.end(), g_.value(v).producer);
     return at != f.nodes.end() && *at == g_.value(v).producer
                ? static_cast<int>(at - f.nodes.begin())
                : -1;
   };
-  // What may be written in place stands first: a value that ends here.
+  // An input that may be overwritten in place comes first: a value that ends here.
   for (NodeId id : f.nodes) {
     for (ValueId v : g_.node(id).inputs) {
       if (v == kNoValue || g_.is_constant(v) || index_of(v) >= 0 || !f.inputs.empty()) continue;
@@ -181,7 +181,7 @@ bool ChainFinder::build(const std::vector<NodeId>& nodes, Found* out) const {
     const ValueId v = n.inputs[i];
     if (const int made = index_of(v); made >= 0) return kChainFirstStep + made;
     if (is_number(g_, v)) {
-      // Without its dims the result must keep its own.
+      // A constant may lose its dims only if the result keeps its own without them.
       const HostTensor& t = g_.value(v).constant;
       bool plain = t.shape().rank() == 0;
       for (size_t k = 0; k < n.inputs.size() && !plain; ++k)
@@ -215,7 +215,7 @@ bool ChainFinder::build(const std::vector<NodeId>& nodes, Found* out) const {
     if (what.kind == ChainKind::kReduce) f.attrs.row_dims = reduced_[static_cast<size_t>(id)];
     f.attrs.steps.values[f.attrs.steps.count++] = chain_word(n.op, in[0], in[1], in[2], flag);
   }
-  // Bools alone do not say what floats the numbers are.
+  // Bools alone do not tell which floats the numbers are.
   const bool real = std::any_of(f.inputs.begin(), f.inputs.end(),
                                 [&](ValueId v) { return g_.value(v).dtype == DType::kF32; });
   if (!fits || !real || f.inputs.size() > kChainInputs) return false;

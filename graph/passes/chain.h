@@ -1,5 +1,5 @@
-// What the passes that make a FusedElementwise share: pieces of a graph whose values nobody else
-// reads, and the program such a piece is.
+// Shared by the passes that make a FusedElementwise: finding pieces of a graph whose values nothing
+// else reads, and turning such a piece into a program.
 #pragma once
 
 #include <vector>
@@ -13,18 +13,18 @@ class ChainFinder {
  public:
   explicit ChainFinder(Graph& g);
 
-  // Trailing dims that a reduction takes, which keeps them as 1; 0: it is none that a chain may
-  // have.
+  // Returns the number of trailing dims that a reduction reduces to 1; 0: it is not one that a
+  // chain may have.
   int reduced_dims(NodeId id) const { return reduced_[static_cast<size_t>(id)]; }
-  // Whether a chain may end there.
+  // Returns whether a chain may end there.
   bool may_end(NodeId id) const;
-  // All that can be one op with `root`: nodes of its shape that it is computed of, where every
-  // reader of theirs is in it. row_dims > 0: reductions of so many dims too, and what is computed
-  // of their results.
+  // Returns all nodes that can be one op with `root`: nodes of its shape that it is computed from,
+  // whose readers are all among them. row_dims > 0: also reductions of so many dims and what is
+  // computed from their results.
   std::vector<NodeId> grow(NodeId root, int row_dims) const;
-  // These nodes will be one op; no other chain gets them.
+  // Marks the nodes as one op; no other chain gets them.
   void take(std::vector<NodeId> nodes);
-  // Puts the ops in place. True when there was any.
+  // Inserts the ops. Returns whether there was any.
   bool finish();
 
  private:
@@ -37,7 +37,7 @@ class ChainFinder {
   bool may_join(const Node& n) const;
   bool fits(NodeId id, ValueId whole, int row_dims) const;
   bool inside(ValueId v, const std::vector<NodeId>& nodes) const;
-  // False when the op cannot hold that much.
+  // Returns false if the op cannot hold that much.
   bool build(const std::vector<NodeId>& nodes, Found* out) const;
 
   Graph& g_;

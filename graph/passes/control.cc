@@ -1,5 +1,5 @@
-// Control nodes made smaller: constants move in, captures that no region reads go, and an If whose
-// condition is known is replaced by its branch.
+// Simplifies control nodes: constants move into the regions, captures that no region reads are
+// removed, and an If whose condition is known is replaced by its branch.
 #include <algorithm>
 #include <map>
 
@@ -61,7 +61,7 @@ bool trim_captures(Graph& g, Node& n) {
   return true;
 }
 
-// The branch's nodes in place of the If.
+// Puts the branch's nodes in place of the If.
 void inline_branch(Graph& g, NodeId id, size_t branch, Substitution& sub) {
   const Node n = g.node(id);
   const Graph& region = n.regions[branch];

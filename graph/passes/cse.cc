@@ -1,4 +1,4 @@
-// Common subexpressions: equal nodes on equal inputs become one.
+// Common subexpression elimination: equal nodes on equal inputs become one.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -11,8 +11,8 @@
 namespace wick::ir {
 namespace {
 
-constexpr uint64_t kMaxCompared = 1 << 10;  // bytes of a constant that are looked at
-constexpr size_t kMaxCandidates = 16;       // nodes with regions that are compared with one
+constexpr uint64_t kMaxCompared = 1 << 10;  // larger constants are not compared
+constexpr size_t kMaxCandidates = 16;       // nodes with regions that one is compared with
 
 void put(std::string& key, const void* data, size_t bytes) {
   key.append(static_cast<const char*>(data), bytes);
@@ -35,7 +35,7 @@ void put_attrs(std::string& key, const AttrType& type, const void* attrs) {
   }
 }
 
-// Of each value, the first constant that is equal to it, or itself.
+// Returns, for each value, the first constant that is equal to it, or the value itself.
 std::vector<ValueId> first_equal(const Graph& g) {
   std::vector<ValueId> first(g.value_count());
   std::unordered_map<std::string, ValueId> seen;
@@ -45,7 +45,7 @@ std::vector<ValueId> first_equal(const Graph& g) {
     const HostTensor& t = g.value(id).constant;
     std::string key;
     put(key, t.dtype());
-    put(key, t.shape().rank());  // else a dim reads as bytes
+    put(key, t.shape().rank());  // else a dim would read as bytes
     for (int64_t d : t.shape()) put(key, d);
     const bool whole = t.held_bytes() <= kMaxCompared;
     put(key, whole);
@@ -67,7 +67,8 @@ std::vector<ValueId> first_equal(const Graph& g) {
 
 bool same_regions(const Node& a, const Node& b);
 
-// Equal node by node, numbers of values included: copies of one graph are.
+// Returns whether two regions are equal node by node, ids of values included, as copies of one
+// graph are.
 bool same_region(const Graph& a, const Graph& b) {
   if (a.node_count() != b.node_count() || a.value_count() != b.value_count() ||
       a.inputs() != b.inputs() || a.outputs().size() != b.outputs().size()) {
@@ -112,7 +113,7 @@ bool share_common(Graph& g) {
     Node& n = g.node(id);
     if (n.removed()) continue;
     sub.apply(n);
-    // each reader of a quantized value keeps a pair of its own
+    // Each reader of a quantized value keeps its own pair.
     if (n.op == OpId::kQuantizeLinear || n.op == OpId::kDequantizeLinear) continue;
     std::vector<ValueId> in;
     for (ValueId v : n.inputs) in.push_back(v == kNoValue ? v : first[static_cast<size_t>(v)]);

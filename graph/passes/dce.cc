@@ -1,4 +1,4 @@
-// Dead code.
+// Dead code elimination.
 #include "graph/rewrite/pass.h"
 
 namespace wick::ir {

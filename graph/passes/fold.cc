@@ -1,4 +1,4 @@
-// Nodes of constants, run once and for all.
+// Constant folding: runs nodes of constants once and for all.
 #include <algorithm>
 #include <set>
 
@@ -16,24 +16,25 @@ namespace {
 constexpr uint64_t kMaxGrowth = 1 << 16;
 constexpr uint64_t kMaxFolded = uint64_t{1} << 31;
 constexpr uint64_t kMaxFoldedNodes = 1 << 14;  // of a loop over constants
-// Nor must it turn one into hours. What is there may be read and written a few times, as weights
-// are that are turned and cast; what else it may do is the same for every file.
+// Nor must it take hours. What is there may be read and written a few times, as weights are that
+// are transposed and cast; the limit on other work is the same for every file.
 constexpr double kPasses = 32;
-// A node of shape arithmetic; there may be many thousands of them.
+// The work of a node of shape arithmetic, of which there may be many thousands.
 constexpr double kCheap = 1e4;
 constexpr double kMostCheap = 1e8;
 
-// All that is folded may come to a few times what there was, and to this much of any graph.
+// All folded constants may take a few times what there was, and this much in any graph.
 constexpr uint64_t kTimesHeld = 5;
 constexpr uint64_t kMaxHeld = 1 << 24;
 
-// Of elements of less than a byte also what they are as reals, which is how they are multiplied.
+// For elements of less than a byte, returns their size as reals, too, since they are multiplied as
+// reals.
 uint64_t as_reals(const HostTensor& t) {
   const auto bits = static_cast<uint64_t>(dtype_bits(t.dtype()));
   return bits > 0 && bits < 8 ? t.held_bytes() * (32 / bits) : 0;
 }
 
-// Of the graph and its regions, what several share once.
+// Visits the constants of the graph and its regions, shared ones once.
 template <class F>
 void each_constant(const Graph& g, std::set<const void*>* counted, const F& visit) {
   for (size_t i = 0; i < g.value_count(); ++i) {
@@ -47,7 +48,7 @@ void each_constant(const Graph& g, std::set<const void*>* counted, const F& visi
   }
 }
 
-// A tensor that is given twice counts once: what joins it with itself grows.
+// A tensor that is given twice counts once: joining it with itself is growth.
 uint64_t bytes_of(Span<const HostTensor> tensors) {
   uint64_t n = 0;
   std::set<const void*> counted;
@@ -57,7 +58,7 @@ uint64_t bytes_of(Span<const HostTensor> tensors) {
   return n;
 }
 
-// A shape value whose numbers are all known is a constant whatever made it.
+// A shape value whose numbers are all known is a constant, whatever made it.
 bool known_elements(const Value& v, HostTensor* out) {
   if (!v.has_elements || v.dtype != DType::kI64 || v.shape.rank() > 1) return false;
   std::vector<int64_t> values;
@@ -71,10 +72,10 @@ bool known_elements(const Value& v, HostTensor* out) {
   return true;
 }
 
-// Weights in blocks that only linear layers read and BlockLinear does not take (2 bits, blocks of
-// other sizes). There is no kernel that multiplies by them as they are, and turning them into reals
-// at every run takes a hundred times as long as the product: once and for all, unless they are so
-// many that memory matters more.
+// Finds weights in blocks that only linear layers read and BlockLinear does not take (2 bits,
+// blocks of other sizes). No kernel multiplies by them as they are, and dequantizing them in every
+// run takes a hundred times as long as the product: they are dequantized once and for all, unless
+// they are so many that memory matters more.
 constexpr uint64_t kMaxDequantized = uint64_t{1} << 29;
 std::vector<bool> dequantized_weights(const Graph& g) {
   std::vector<bool> found(g.node_count(), false);
@@ -104,13 +105,13 @@ std::vector<bool> dequantized_weights(const Graph& g) {
 }
 
 bool folds(const Node& n) {
-  // They say how a model is quantized: a weight stays as small as it is.
+  // These say how a model is quantized: a weight stays as small as it is.
   if (n.op == OpId::kQuantizeLinear || n.op == OpId::kDequantizeLinear) return false;
   return !n.removed() && op_info(n.op)->role != OpRole::kTrain;
 }
 
-// What the node makes of its constants; empty when it has others, or when it makes too much of
-// them.
+// Returns the node's outputs, computed from its constants; empty if it has other inputs, or if the
+// outputs are too large.
 std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growth,
                                    WorkAhead* work) {
   HostTensor elements;
@@ -140,7 +141,7 @@ std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growt
       out = run_any(n, in, options);
       break;
     } catch (const Error& e) {
-      // too large, too long, or no kernel: the run will say so if it matters
+      // It is too large, takes too long, or has no kernel: the run will report it if it matters.
       if (e.code() != Code::kBudgetExceeded) break;
     }
   }
@@ -223,7 +224,7 @@ bool fold_constants(Graph& g, WorkAhead* work) {
     g.remove_node(id);
   }
   if (!sub.finish()) return false;
-  infer_behind(g, std::move(made));  // what was data is now known: shapes behind it may be too
+  infer_behind(g, std::move(made));  // made values are now known: shapes behind may be, too
   g.compact();
   return true;
 }

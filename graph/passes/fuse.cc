@@ -1,6 +1,6 @@
-// Conv | Linear | MatMul by a constant matrix (and its bias), then batch norm, residual add,
-// activation: one FusedConv | FusedLinear | FusedMatMul whose epilogue does the same arithmetic in
-// the same order. Exact: weights are not touched.
+// Fuses a Conv, a Linear, or a MatMul by a constant matrix (and its bias), then batch norm,
+// residual add and activation into one FusedConv, FusedLinear or FusedMatMul whose epilogue does
+// the same arithmetic in the same order. This is exact: weights are not changed.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -18,7 +18,7 @@ struct EpilogueMatch {
   ValueId bias = kNoValue;
   ValueId scale = kNoValue, shift = kNoValue, residual = kNoValue;
   EpilogueAttrs epilogue;
-  ValueId result;  // what the last node of the chain makes
+  ValueId result;  // the output of the chain's last node
 };
 
 class EpilogueFuser {
@@ -46,7 +46,7 @@ class EpilogueFuser {
   }
 
  private:
-  // The one reader of a value that nobody else sees.
+  // Returns the only reader of a value that nothing else sees.
   NodeId only_user(ValueId v) const {
     if (output_[static_cast<size_t>(v)]) return -1;
     NodeId only = -1;
@@ -58,7 +58,7 @@ class EpilogueFuser {
     return only;
   }
 
-  // A single column runs faster as MatMul has it: as a row.
+  // A product by a single column is left to MatMul, which runs it faster as a row.
   bool by_matrix(const Node& n) const {
     if (n.op != OpId::kMatMul || !g_.is_constant(n.inputs[1])) return false;
     const Value &x = g_.value(n.inputs[0]), &w = g_.value(n.inputs[1]);
@@ -105,7 +105,7 @@ class EpilogueFuser {
     NodeId id = only_user(m.result);
     if (id < 0 || g_.node(id).op != OpId::kBatchNorm || g_.node(id).inputs[0] != m.result) return;
     const Node& n = g_.node(id);
-    // Linear's channels are its last axis, batch norm's the second
+    // Linear's channels are its last axis, batch norm's the second.
     if (!g_.value(m.result).ranked) return;
     if (g_.node(m.head).op != OpId::kConv && g_.value(m.result).shape.rank() != 2) return;
     for (size_t i = 1; i < 5; ++i) {
@@ -196,7 +196,7 @@ class EpilogueFuser {
     }
   }
 
-  // Whoever read `from` reads `to`, a value just made.
+  // Makes whoever read `from` read `to`, a value just made.
   void pass_on(ValueId from, ValueId to) {
     users_.resize(g_.value_count());
     output_.resize(g_.value_count(), false);
@@ -214,7 +214,7 @@ class EpilogueFuser {
   }
 
   Graph& g_;
-  std::vector<std::vector<NodeId>> users_;  // by value; removed nodes may still stand there
+  std::vector<std::vector<NodeId>> users_;  // by value; removed nodes may still be listed
   std::vector<bool> output_;
 };
 

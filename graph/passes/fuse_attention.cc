@@ -1,6 +1,6 @@
-// MatMul, steps on the scores, Softmax, MatMul: one FusedAttention, which does the same arithmetic
-// in the same order without a matrix of scores. What stands before and behind it goes into it in
-// absorb_into_attention.
+// Fuses MatMul, steps on the scores, Softmax and MatMul into one FusedAttention, which does the
+// same arithmetic in the same order without a matrix of scores. absorb_into_attention then absorbs
+// what is before and after it.
 #include <algorithm>
 #include <optional>
 
@@ -18,12 +18,12 @@ struct Step {
 };
 
 struct AttentionMatch {
-  ValueId q = kNoValue, k = kNoValue, v = kNoValue;  // k as MatMul has it: [..., size, keys]
+  ValueId q = kNoValue, k = kNoValue, v = kNoValue;  // k as MatMul takes it: [..., size, keys]
   std::vector<Step> steps;                           // on scores, then on weights
-  std::vector<NodeId> nodes;                         // that go away
+  std::vector<NodeId> nodes;                         // that are removed
   ValueId result = kNoValue;
-  // A mask may have another number of keys, as far as is known. Then it is one, or the graph does
-  // not run: the weights would not go with the values, of which there are as many as keys.
+  // A mask's number of keys may be unknown. Then it is 1 or the number of keys, or the graph does
+  // not run: the weights would not fit the values, of which there are as many as keys.
   bool open_keys = false;
 };
 
@@ -69,7 +69,7 @@ class AttentionFuser {
     return m;
   }
 
-  // From the scores that `reader` reads, and nobody else, back to the product.
+  // Follows the scores, which only `reader` reads, back to the product.
   bool before(ValueId v, NodeId reader, int depth, AttentionMatch* m) {
     const Node* n = producer_of(g_, v);
     if (n == nullptr || depth > kMostNodes || readers_.only(v) != reader) return false;
@@ -114,8 +114,8 @@ class AttentionFuser {
     return true;
   }
 
-  // Queries of heads that share keys stand one after another: [B, heads, S, n] as
-  // [B, key heads, R, n] and back.
+  // Matches queries of heads that share keys, which are stacked: [B, heads, S, n] as [B, key heads,
+  // R, n] and back.
   bool grouped(const Node& n, NodeId id, ValueId scores, AttentionMatch* m) {
     const Node* matmul = producer_of(g_, n.inputs[0]);
     if (matmul == nullptr || matmul->op != OpId::kMatMul || readers_.only(n.inputs[0]) != id)
@@ -132,7 +132,7 @@ class AttentionFuser {
     return true;
   }
 
-  // From the weights, which nobody else reads, to the product with the values.
+  // Follows the weights, which nothing else reads, to the product with the values.
   bool behind(ValueId weights, AttentionMatch* m) {
     ValueId v = weights;
     for (int i = 0; i < kMostNodes; ++i) {
@@ -188,7 +188,7 @@ class AttentionFuser {
     return true;
   }
 
-  // `rows` [..., heads, S, n] against `stacked` [..., key heads, R, n] of as many elements.
+  // Returns whether `stacked` [..., key heads, R, n] is `rows` [..., heads, S, n] reshaped.
   bool stacks(ValueId rows, ValueId stacked) const {
     if (!ranked(rows) || !ranked(stacked)) return false;
     const SymShape &a = shape(rows), &b = shape(stacked);
@@ -199,7 +199,7 @@ class AttentionFuser {
     }
     return true;
   }
-  // All dims but the last are known to be equal.
+  // Returns whether all dims but the last are known to be equal.
   static bool same_rows(const SymShape& a, const SymShape& b) {
     if (a.rank() != b.rank()) return false;
     for (int i = 0; i + 1 < a.rank(); ++i) {
@@ -213,7 +213,7 @@ class AttentionFuser {
     if (keys == Tri::kUnknown) m->open_keys = true;
     return keys != Tri::kNo;
   }
-  // Whether x is broadcast to the scores without making them larger.
+  // Returns whether x broadcasts to the scores without making them larger.
   bool fits(ValueId x, const SymShape& scores, AttentionMatch* m) const {
     if (!ranked(x) || shape(x).rank() > scores.rank()) return false;
     const SymShape& s = shape(x);
@@ -226,7 +226,8 @@ class AttentionFuser {
     }
     return true;
   }
-  // Keys or values [..., heads, rows, columns] serve queries: equal batch dims, or one for all.
+  // Returns whether keys or values [..., heads, rows, columns] fit the queries: equal batch dims,
+  // or 1.
   static bool heads_serve(const SymShape& x, const SymShape& q, bool in_groups) {
     for (int i = 0; i + 2 < q.rank(); ++i) {
       if (dim_equal(x[i], q[i]) == Tri::kYes || dim_equal(x[i], SymDim(1)) == Tri::kYes) continue;

@@ -1,5 +1,5 @@
-// Elementwise ops that only each other read: one FusedElementwise with the arithmetic of each, so
-// that what lies between never leaves the cache.
+// Fuses elementwise ops that only each other read into one FusedElementwise with the arithmetic of
+// each, so that intermediate values never leave the cache.
 #include "graph/passes/chain.h"
 #include "graph/rewrite/pass.h"
 

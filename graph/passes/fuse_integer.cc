@@ -1,6 +1,6 @@
-// MatMulInteger by a matrix of constants, Cast and Mul by the product of two scales, as dynamic
-// quantization writes them: one QGemm that gives reals. Exact: the same integers, the same product
-// of the scales, the same rounding.
+// Fuses a MatMulInteger by a matrix of constants, a Cast and a Mul by the product of two scales, as
+// dynamic quantization writes them, into one QGemm that returns reals. This is exact: the same
+// integers, the same product of the scales, the same rounding.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -43,7 +43,7 @@ class IntegerFuser {
   bool alone(ValueId v) const {
     return !g_.is_output(v) && users_[static_cast<size_t>(v)].size() == 1;
   }
-  // One number, as far as shapes tell.
+  // Returns whether v is one number, as far as shapes tell.
   bool is_one(ValueId v) const {
     const Value& value = g_.value(v);
     if (!value.ranked || value.declared) return false;
@@ -52,13 +52,13 @@ class IntegerFuser {
     }
     return true;
   }
-  // A scale that DynamicQuantizeLinear finds: above 0, as QGemm wants it, if perhaps infinite. One
-  // from elsewhere might be anything.
+  // Returns whether v is a scale that DynamicQuantizeLinear computes: above 0, as QGemm requires
+  // it, if perhaps infinite. A scale from elsewhere might be anything.
   bool is_range(ValueId v) const {
     const Node* n = producer_of(g_, v);
     return n != nullptr && n->op == OpId::kDynamicQuantizeLinear && n->outputs[1] == v;
   }
-  // Constants that QGemm takes as scales: one, or one of each of n columns.
+  // Returns whether v is a constant that QGemm takes as scales: one, or one for each of n columns.
   bool weight_scale(ValueId v, int64_t n) const {
     if (!g_.is_constant(v) || g_.value(v).dtype != DType::kF32) return false;
     const HostTensor& t = g_.value(v).constant;
@@ -68,7 +68,7 @@ class IntegerFuser {
     }
     return true;
   }
-  // The scales whose product v is.
+  // Finds the scales whose product v is.
   bool scales_of(ValueId v, int64_t n, Scales* s) {
     if (weight_scale(v, n)) {
       HostTensor one(DType::kF32, Shape{});
@@ -86,7 +86,7 @@ class IntegerFuser {
     }
     return false;
   }
-  // A zero point; 0 where there is none.
+  // Returns the zero point, 0 if there is none.
   ValueId zero_of(ValueId v, DType t) {
     if (v != kNoValue) return v;
     const auto [at, fresh] = zeros_.emplace(t, kNoValue);

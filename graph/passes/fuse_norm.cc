@@ -1,5 +1,5 @@
-// Norms that a model spells out (mean, difference, square, mean, root, quotient ...): what is
-// computed of whole rows, reductions and all, becomes one FusedElementwise that takes a row at a
+// Fuses norms that a model spells out (mean, difference, square, mean, root, quotient ...): what is
+// computed of whole rows, reductions included, becomes one FusedElementwise that takes one row at a
 // time. Whatever the form, its sums and steps stay those of the parts.
 #include <algorithm>
 #include <set>
@@ -10,7 +10,7 @@
 namespace wick::ir {
 namespace {
 
-// A few buffers of a row each must stay in a cache; where rows are short, too little is done a row.
+// A few buffers of a row each must stay in a cache; short rows have too little work each.
 constexpr int64_t kMinRow = 16, kMaxRow = 1 << 14;
 
 bool has_rows(const Graph& g, NodeId id, int row_dims) {

@@ -1,4 +1,4 @@
-// Ops that give back what they get: identities, casts and movements that change nothing.
+// Removes ops that return their input: identities, and casts and movements that change nothing.
 #include <optional>
 
 #include "graph/rewrite/pass.h"
@@ -22,10 +22,10 @@ std::optional<Holds> holds(DType t) {
   }
   if (is_unsigned_int(t)) return Holds{dtype_bits(t), false, false};
   if (is_signed_int(t)) return Holds{dtype_bits(t) - 1, true, false};
-  return std::nullopt;  // what is smaller has rules of its own
+  return std::nullopt;  // smaller dtypes have rules of their own
 }
 
-// Every value of `from` is one of `to`.
+// Returns whether every value of `from` is one of `to`.
 bool keeps_all(DType from, DType to) {
   const auto a = holds(from), b = holds(to);
   if (!a || !b || to == DType::kBool) return from == to;
@@ -35,8 +35,8 @@ bool keeps_all(DType from, DType to) {
   return a->whole <= b->whole && (b->negative || !a->negative);
 }
 
-// A cast from `from` to `to` by way of `over` has the bits of one straight there. What leaves a
-// whole number's range saturates from floats, and wraps around from integers.
+// Returns whether a cast from `from` to `to` by way of `over` gives the bits of a direct one. What
+// leaves an integer's range saturates from floats, and wraps around from integers.
 bool passes_over(DType from, DType over, DType to) {
   if (!holds(to) || !keeps_all(from, over)) return false;
   return is_float(from) == is_float(over) || keeps_all(from, to);
@@ -56,7 +56,7 @@ bool only_first_input(const Node& n) {
   return true;
 }
 
-// Dropout whose flag says inference; its mask must have no reader.
+// Returns whether a Dropout drops nothing: its flag says inference, and its mask has no reader.
 bool keeps_everything(const Graph& g, const Node& n, const std::vector<int>& readers) {
   if (readers[static_cast<size_t>(n.outputs[1])] > 0) return false;
   if (n.inputs.size() < 3) return true;
@@ -65,7 +65,7 @@ bool keeps_everything(const Graph& g, const Node& n, const std::vector<int>& rea
          element_as_double(g.value(flag).constant, 0) == 0;
 }
 
-// The node gives back its first input, as it came.
+// Returns whether the node returns its first input unchanged.
 bool gives_back(const Graph& g, const Node& n, const std::vector<int>& readers) {
   if (n.inputs.empty()) return false;
   const ValueId x = n.inputs[0], y = n.outputs[0];
@@ -90,7 +90,7 @@ bool gives_back(const Graph& g, const Node& n, const std::vector<int>& readers) 
 
 bool remove_identities(Graph& g) {
   Substitution sub(g);
-  std::vector<int> readers(g.value_count(), 0);  // at least as many as there are
+  std::vector<int> readers(g.value_count(), 0);  // an upper bound
   for (const Node& n : g.nodes()) {
     for (ValueId v : n.inputs) {
       if (v != kNoValue) ++readers[static_cast<size_t>(v)];

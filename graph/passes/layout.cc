@@ -1,5 +1,5 @@
-// Transposes and reshapes that undo each other, and transposes of matrix weights that Linear takes
-// as they are.
+// Cancels transposes and reshapes that undo each other, and transposes of matrix weights that
+// Linear takes as they are.
 #include <algorithm>
 
 #include "graph/rewrite/pass.h"
@@ -17,7 +17,8 @@ bool moves_nothing(OpId op) {
   return op == OpId::kReshape || op == OpId::kFlatten || op == OpId::kSqueeze ||
          op == OpId::kUnsqueeze;
 }
-// A reshape that copies a dimension of what it reads (0) reads no other tensor's instead.
+// Returns whether a reshape copies a dimension of its input (0), so that it must not read another
+// tensor instead.
 bool copies_a_dim(const Graph& g, const Node& n) {
   const auto& a = n.attrs.as<ReshapeAttrs>();
   if (a.allowzero != 0) return false;
@@ -31,7 +32,7 @@ bool copies_a_dim(const Graph& g, const Node& n) {
                      [](const SymDim& d) { return d.min() <= 0 && d.max() >= 0; });
 }
 
-// The transpose of a transpose is one; true when the node changed.
+// Merges a transpose of a transpose into one; true if the node changed.
 bool merge_transposes(Graph& g, Node& n) {
   const Node* inner = producer(g, n.inputs[0], OpId::kTranspose);
   if (inner == nullptr || !g.value(inner->inputs[0]).ranked || !g.value(n.inputs[0]).ranked)
@@ -44,7 +45,8 @@ bool merge_transposes(Graph& g, Node& n) {
   return true;
 }
 
-// What has the node's result already, under another shape or through it; kNoValue: nobody.
+// Returns the value that is already the node's result, by way of another shape or none; kNoValue:
+// there is none.
 ValueId same_tensor(const Graph& g, const Node& n) {
   const ValueId x = n.inputs[0], y = n.outputs[0];
   if (n.op == OpId::kTranspose)
@@ -71,7 +73,7 @@ bool cancel_layout(Graph& g) {
     if (to != kNoValue && sub.may_replace(n.outputs[0], to)) {
       sub.drop(id, to);
     } else if (n.op == OpId::kReshape && !copies_a_dim(g, n)) {
-      // reshape of a reshape is the last one
+      // A reshape of a reshape is the last one.
       for (int depth = 0; depth < kMaxRank; ++depth) {
         const Node* inner = producer_of(g, n.inputs[0]);
         if (inner == nullptr || !moves_nothing(inner->op)) break;

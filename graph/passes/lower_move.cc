@@ -1,6 +1,6 @@
 // Ops that move, copy or choose elements do the same to bytes as to the reals they stand for: the
-// DequantizeLinear before them goes behind them, and the QuantizeLinear behind a change of shape
-// before it, next to what computes. Exact.
+// DequantizeLinear before them is moved behind them, and a QuantizeLinear behind a change of shape
+// is moved before it, next to the op that computes. This is exact.
 #include <algorithm>
 
 #include "graph/interpreter/interpreter.h"
@@ -9,7 +9,8 @@
 namespace wick::ir {
 namespace {
 
-// How many of a node's first inputs are the elements that it moves; 0: it does other things.
+// Returns how many of a node's first inputs are the elements that it moves; 0: it does not only
+// move.
 size_t moved_inputs(const Node& n) {
   const OpId op = n.op;
   if (op == OpId::kConcat) return n.inputs.size();
@@ -44,7 +45,8 @@ bool Lowering::sink_node(NodeId id, Substitution& sub) {
     in[i] = b->q;
   }
   AnyAttrs attrs = n.attrs;
-  if (n.op == OpId::kPad) {  // the padding is a byte, too
+  // The padding becomes a byte, too.
+  if (n.op == OpId::kPad) {
     auto& a = attrs.as<PadAttrs>();
     if (a.mode == static_cast<int64_t>(PadMode::kConstant)) {
       const ValueId given = in.size() > 2 ? in[2] : kNoValue;
@@ -60,7 +62,7 @@ bool Lowering::sink_node(NodeId id, Substitution& sub) {
   if (g_.is_constant(in[0]) && keeps_size(n.op) &&
       std::all_of(in.begin(), in.end(), [&](ValueId v) {
         return v == kNoValue || g_.is_constant(v);
-      })) {  // a weight stays a constant
+      })) {  // a constant weight stays a constant
     std::vector<HostTensor> tensors;
     for (ValueId v : in) tensors.push_back(v == kNoValue ? HostTensor() : g_.value(v).constant);
     const Value before = g_.value(in[0]);
@@ -102,7 +104,7 @@ bool Lowering::raise() {
       std::string why;
       const auto type = target_of(q, &why);
       if (!type) continue;
-      std::vector<NodeId> between;  // the last first
+      std::vector<NodeId> between;  // the last one first
       ValueId v = q.inputs[0];
       for (const Node* n = producer_of(g_, v);
            n != nullptr && keeps_size(n->op) && readers_of(v).size() == 1 &&
@@ -119,7 +121,7 @@ bool Lowering::raise() {
         in[0] = y;
         y = emit_any(n.op, n.attrs, std::move(in), between[k]);
       }
-      if (y == kNoValue) continue;  // an op without a form for bytes
+      if (y == kNoValue) continue;  // an op has no form for bytes
       g_.value(y).name = g_.value(q.outputs[0]).name;
       sub.drop(id, y);
       for (NodeId n : between) g_.remove_node(n);

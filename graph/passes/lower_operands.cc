@@ -1,4 +1,4 @@
-// Scales, weights and biases behind the float operands of a QDQ graph.
+// Finds scales, weights and biases behind the float operands of a QDQ graph.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -116,7 +116,8 @@ std::optional<ByteWeight> Lowering::weight_of(ValueId v, int64_t channel_axis, b
     *why = "its weight " + text;
     return std::nullopt;
   };
-  // Transposes between the bytes and the layer: perm[i] is the axis of the bytes that i is.
+  // Follows transposes between the bytes and the layer: perm[i] is the bytes' axis that is axis i
+  // here.
   const Value& seen = g_.value(v);
   if (!seen.ranked) return no("has no known rank");
   const int rank = seen.shape.rank();
@@ -195,11 +196,11 @@ std::optional<ValueId> Lowering::bias_of(ValueId bias, int64_t n, float x_scale,
       return std::nullopt;
     }
     const HostTensor &t = g_.value(q).constant, &s = g_.value(scale).constant;
-    const bool one = t.numel() == 1;  // for all
+    const bool one = t.numel() == 1;  // one for all channels
     bool same = t.dtype() == DType::kI32 && (one || t.numel() == n) && s.dtype() == DType::kF32 &&
                 (s.numel() == 1 || s.numel() == n) &&
                 (zero == kNoValue || all_zero(g_.value(zero).constant));
-    for (int64_t i = 0; same && i < n; ++i) {  // as far as float32 tells the product
+    for (int64_t i = 0; same && i < n; ++i) {  // as exactly as float32 represents the product
       const float given = s.as<float>()[s.numel() == 1 ? 0 : i];
       same = std::fabs(given - unit(i)) <= 0x1p-20F * unit(i);
     }

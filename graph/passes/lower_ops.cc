@@ -1,4 +1,4 @@
-// The patterns: an op on bytes for each op between DequantizeLinear and QuantizeLinear.
+// The patterns: a byte op for each float op between DequantizeLinear and QuantizeLinear.
 #include <algorithm>
 #include <cmath>
 
@@ -62,7 +62,7 @@ ValueId Lowering::linear(NodeId id, ValueId xv, ValueId wv, bool transpose, Valu
   return c || y == kNoValue ? y : emit(OpId::kAdd, NoAttrs{}, {y, bias}, id);
 }
 
-// A product by one matrix of constants, which is a linear layer.
+// Returns whether the node is a product by one matrix of constants, which is a linear layer.
 bool Lowering::by_matrix(const Node& n) const {
   const Value& w = g_.value(n.inputs[1]);
   if (!w.ranked || w.shape.rank() != 2) return false;
@@ -109,8 +109,8 @@ ValueId Lowering::binary(const Node& n, NodeId id, const ByteType& to) {
       id);
 }
 
-// A matrix product that only this sum reads, plus a vector of constants or one of them, is a linear
-// layer.
+// Returns whether the sum is a linear layer: a matrix product that only this sum reads, plus a
+// constant vector or number.
 bool Lowering::is_layer(const Node& n, NodeId* at, ValueId* with) const {
   for (size_t i : {size_t{0}, size_t{1}}) {
     const ValueId product = n.inputs[i], bias = n.inputs[1 - i];
@@ -148,7 +148,8 @@ ValueId Lowering::pool(const Node& n, NodeId id, const ByteType& to) {
                   {x->q, x->type.scale, x->type.zero, to.scale, to.zero}, id);
 }
 
-// Over the last axes of [a, b, ...]; other axes are moved there where at most two are left.
+// Lowers a mean over the last axes of [a, b, ...]; other axes are moved there if at most two are
+// left.
 ValueId Lowering::mean(const Node& n, NodeId id, const ByteType& to) {
   const auto x = bytes_of(n.inputs[0], &why_);
   if (!x) return kNoValue;
@@ -171,7 +172,7 @@ ValueId Lowering::mean(const Node& n, NodeId id, const ByteType& to) {
   }
   if (gone.empty() || kept.count > 2 || kept.empty() || rank >= kMaxRank)
     return refuse("the mean is over axes that leave " + std::to_string(kept.count) + " of them");
-  int64_t count = 1;  // a size that is not known is looked at when the model runs
+  int64_t count = 1;  // an unknown size is checked when the model runs
   for (int64_t d : gone.span()) {
     const SymDim& size = value.shape[static_cast<int>(d)];
     if (size.known() && __builtin_mul_overflow(count, size.constant(), &count)) count = INT64_MAX;

@@ -16,7 +16,7 @@ namespace {
 
 bool is_qdq(OpId op) { return op == OpId::kQuantizeLinear || op == OpId::kDequantizeLinear; }
 
-// Bytes of constants that only move: weights, as some files have them.
+// Returns whether the node only moves constant bytes: weights, as some files have them.
 bool moves_bytes(const Graph& g, const Node& n) {
   const DType t = n.outputs.empty() ? DType::kNone : g.value(n.outputs[0]).dtype;
   if (t != DType::kI8 && t != DType::kU8 && t != DType::kI32) return false;
@@ -40,13 +40,13 @@ std::string LowerReport::text() const {
 
 ValueId Lowering::emit_any(OpId op, const AnyAttrs& attrs, std::vector<ValueId> in, NodeId like) {
   const Node from = g_.node(like);
-  if (in[0] == kNoValue) return kNoValue;  // what should have made it was refused
+  if (in[0] == kNoValue) return kNoValue;  // the op that makes it was refused
   try {
     const NodeId id = g_.add_node(op, attrs, std::move(in), 1, from.name);
     g_.node(id).module = from.module;
     g_.node(id).source = from.source;
     return g_.node(id).outputs[0];
-  } catch (const Error& e) {  // the rule of the integer op is stricter
+  } catch (const Error& e) {  // the integer op's rule is stricter
     return refuse(e.what());
   }
 }
@@ -68,7 +68,7 @@ void Lowering::check_scales() const {
   }
 }
 
-// Weights that a file quantizes, or turns, when it runs.
+// Folds weights that a file quantizes, or moves, when it runs.
 bool Lowering::fold_quantized() {
   Substitution sub(g_);
   for (size_t i = 0; i < g_.node_count(); ++i) {
@@ -103,7 +103,7 @@ bool Lowering::is_clamp(const Node& n) const {
   return true;
 }
 
-// Everybody who reads v makes bytes of it, some behind a clamp.
+// Returns whether everything that reads v quantizes it, directly or after a clamp.
 bool Lowering::only_quantized(ValueId v, std::string* why) const {
   if (static_cast<size_t>(v) >= users_.size()) return true;  // made just now, for bytes
   if (output_[static_cast<size_t>(v)]) {
@@ -144,7 +144,7 @@ ValueId Lowering::lower_quantize(NodeId id) {
   }
   if (core == nullptr) return kNoValue;
   const NodeId at = g_.value(v).producer;
-  if (is_qdq(core->op)) return kNoValue;  // of each channel, or of 16 bits
+  if (is_qdq(core->op)) return kNoValue;  // per channel, or of 16 bits
   const ValueId y = only_quantized(v, &why_) ? lower_core(at, *to) : kNoValue;
   if (y == kNoValue) {
     stays(at, why_);
@@ -189,7 +189,7 @@ bool Lowering::lower_quantized() {
   return sub.finish();
 }
 
-// Layers whose result somebody reads as reals, or that are the last ones.
+// Lowers layers whose result is read as reals, or that are the last ones.
 bool Lowering::lower_float_results() {
   find_users();
   Substitution sub(g_);
@@ -219,14 +219,14 @@ bool Lowering::lower_float_results() {
       continue;
     }
     if (const auto why = reasons_.find(n.outputs[0]); why != reasons_.end())
-      reasons_.emplace(y, std::string(why->second));  // of a bias that is added as float
+      reasons_.emplace(y, std::string(why->second));  // why a bias is added as float
     g_.value(y).name = g_.value(n.outputs[0]).name;
     sub.drop(id, y);
   }
   return sub.finish();
 }
 
-// Without renumbering values, which reasons go by.
+// Removes dead nodes without renumbering values, since reasons_ refers to them.
 void Lowering::drop_dead() {
   g_.sort_nodes();
   std::vector<bool> read(g_.value_count(), false);
@@ -249,12 +249,12 @@ void Lowering::drop_dead() {
 void Lowering::write_report() {
   if (report_ == nullptr) return;
   const auto users = g_.users();
-  std::vector<bool> behind(g_.value_count(), false);  // a DequantizeLinear, as reals
+  std::vector<bool> behind(g_.value_count(), false);  // computed as reals from a DequantizeLinear
   for (size_t i = 0; i < g_.node_count(); ++i) {
     const auto id = static_cast<NodeId>(i);
     const Node& n = g_.node(id);
     if (n.removed()) continue;
-    // Some files' own: sums of bytes, which become other numbers in float ops.
+    // Some files have these themselves: sums of bytes, which float ops turn into other numbers.
     const bool sums = n.op == OpId::kMatMulInteger || n.op == OpId::kConvInteger;
     if (is_byte_op(n.op) || sums) ++report_->integer[op_info(n.op)->name];
     if (n.op == OpId::kDequantizeLinear || is_byte_op(n.op)) {

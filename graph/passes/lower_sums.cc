@@ -1,4 +1,4 @@
-// Whether the sums of an integer op stay within int32. Where they may not, the op stays float.
+// Checks whether the sums of an integer op stay within int32. An op whose sums may not stays float.
 #include <cstdlib>
 
 #include "graph/passes/byte_sums.h"
@@ -14,7 +14,7 @@ ByteReach reach_of(const ByteType& t) { return ir::reach_of(t.dtype, t.z); }
 
 }  // namespace
 
-// `most` of output `i`, its bias included.
+// Checks that output `i`, whose sum with its bias is at most `most`, fits.
 bool Lowering::sum_fits(int64_t most, int64_t i) {
   if (most <= kMostSum) return true;
   why_ = "32 bits may not hold its sums (channel " + std::to_string(i) + ": up to " +
@@ -39,7 +39,8 @@ bool Lowering::sums_fit(const ByteType& x, const ByteWeight& w, ValueId bias) {
   return true;
 }
 
-// a [.., m, k] by b [.., k, n]; b constant or `b_type`. Lengths that the graph does not know pass.
+// Checks a [.., m, k] times b [.., k, n], where b is constant or of type `b_type`. A length that
+// the graph does not know passes.
 bool Lowering::product_fits(const Bytes& a, const ByteWeight& b, const ByteType* b_type) {
   if (b_type != nullptr && !g_.is_constant(b.q)) {
     const Value &left = g_.value(a.q), &right = g_.value(b.q);
@@ -66,7 +67,7 @@ bool Lowering::product_fits(const Bytes& a, const ByteWeight& b, const ByteType*
   return true;
 }
 
-// Of `count` bytes.
+// Checks the sum of `count` bytes.
 bool Lowering::mean_fits(const ByteType& x, int64_t count) {
   if (count <= kMostSum / std::max<int64_t>(1, reach_of(x).most())) return true;
   why_ = "32 bits may not hold the sum of " + std::to_string(count) + " bytes";

@@ -1,4 +1,4 @@
-// Whatever is computed element by element of one byte tensor is a table of 256 bytes, which the
+// Anything computed element by element from one byte tensor becomes a table of 256 bytes, which the
 // reference kernels fill in: whole chains, x * sigmoid(x) and the like.
 #include <algorithm>
 
@@ -138,7 +138,7 @@ ValueId Lowering::look_up(const Bytes& b, const std::vector<int32_t>& entries, c
   for (int i = 0; same && i < 256; ++i)
     same = entries[static_cast<size_t>(i)] == (from == DType::kI8 ? i - 128 : i);
   if (same) return q;
-  // a table of a table is one
+  // A table of a table is one table.
   const Node* before = producer_of(g_, q);
   if (before != nullptr && before->op == OpId::kByteTable && g_.is_constant(before->inputs[1])) {
     const std::vector<int32_t> first = values(g_.value(before->inputs[1]).constant);
@@ -156,8 +156,8 @@ ValueId Lowering::requantized(const Bytes& b, const ByteType& to, NodeId like) {
   return look_up(b, bytes_from(reals_of(b.type), to), to, like);
 }
 
-// As ONNX writes a table, which has no such op: an element of 256 by a byte, an int8 below 0 from
-// the end.
+// Finds tables as ONNX files write them, since ONNX has no such op: an element of 256 by a byte,
+// where an int8 below 0 counts from the end.
 bool find_tables(Graph& g) {
   bool changed = false;
   const size_t count = g.node_count();

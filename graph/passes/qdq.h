@@ -1,4 +1,4 @@
-// What the parts of lower_qdq() share.
+// Shared by the parts of lower_qdq().
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace wick::ir {
 
-// One scale and one zero point, both constants.
+// ByteType is one scale and one zero point, both constants.
 struct ByteType {
   ValueId scale = kNoValue, zero = kNoValue;
   float s = 1;
@@ -25,14 +25,14 @@ struct Bytes {
   ValueId q = kNoValue;
   ByteType type;
 };
-// Constant bytes whose scale is one or one a channel.
+// ByteWeight is constant bytes with one scale, or one scale per channel.
 struct ByteWeight {
   ValueId q, scale, zero;
 };
 
 inline constexpr const char* kNoForm = "it has no integer form";
 
-// Element i of int8 or uint8.
+// Returns element i of int8 or uint8.
 inline int32_t byte_value(const HostTensor& t, int64_t i) {
   return t.dtype() == DType::kI8 ? t.as<int8_t>()[i] : t.as<uint8_t>()[i];
 }
@@ -43,26 +43,29 @@ class Lowering {
   bool run();
 
  private:
-  // lower_operands.cc: what stands behind a float value. `why`: what hinders.
+  // lower_operands.cc: find what is behind a float value. `why` gets what prevents it.
   ValueId zero_of(DType t);
-  // A constant of 4 bits as bytes, one constant however often it is asked for; others as they are.
+  // Returns a 4-bit constant as bytes, the same constant however often it is asked for; others as
+  // they are.
   ValueId as_bytes(ValueId v);
   std::optional<ByteType> type_of(ValueId scale, ValueId zero, DType dtype, std::string* why);
   std::optional<ByteType> target_of(const Node& quantize, std::string* why);
   std::optional<Bytes> bytes_of(ValueId v, std::string* why);
   std::optional<ByteWeight> weight_of(ValueId v, int64_t channel_axis, bool transpose,
                                       std::string* why);
-  // int32, of `n` channels, or nothing where it is no whole multiple of the scales' product.
+  // Returns an int32 bias of `n` channels, or nothing if it is not a whole multiple of the scales'
+  // product.
   std::optional<ValueId> bias_of(ValueId bias, int64_t n, float x_scale, ValueId w_scale,
                                  std::string* why);
   std::string name_of(ValueId v) const;
 
-  // lower_move.cc: ops that move or choose elements, before DequantizeLinear instead of behind it.
+  // lower_move.cc: moves ops that move or choose elements from behind DequantizeLinear to before
+  // it.
   bool sink();
   bool sink_node(NodeId id, Substitution& sub);
-  // QuantizeLinear before Reshape and the like, instead of behind.
+  // Moves QuantizeLinear from behind Reshape and the like to before them.
   bool raise();
-  // In order, without what nobody reads; values have other numbers then.
+  // Sorts the nodes and removes what nothing reads; values have other ids then.
   void renumber();
 
   // lower_table.cc
@@ -70,32 +73,35 @@ class Lowering {
     Bytes leaf;
     std::vector<NodeId> nodes;  // in order
     std::map<ValueId, int> seen;
-    int rank = 0;  // of the constants
+    int rank = 0;  // the largest rank of the constants
   };
   bool collect(ValueId v, Elementwise* e);
   std::vector<int32_t> table(const Elementwise& e, ValueId result, const ByteType& to);
-  // What is computed element by element of one byte tensor; kNoValue: it is not.
+  // Lowers a value that is computed element by element from one byte tensor; kNoValue: it is not.
   ValueId by_table(ValueId v, const ByteType& to, NodeId like);
-  // q through the table; itself where that changes nothing.
+  // Looks q up in the table; returns q itself if that changes nothing.
   ValueId look_up(const Bytes& q, const std::vector<int32_t>& entries, const ByteType& to,
                   NodeId like);
   ValueId requantized(const Bytes& b, const ByteType& to, NodeId like);
-  // What stands for each of the 256 bytes, and the bytes that stand for reals.
+  // Return the reals that each of the 256 bytes stands for, and the bytes that stand for given
+  // reals.
   HostTensor reals_of(const ByteType& type) const;
   std::vector<int32_t> bytes_from(const HostTensor& reals, const ByteType& to) const;
-  // The clamps, the innermost last, of bytes that are stored as `type`.
+  // Returns the table of the clamps, the innermost last, for bytes that are stored as `type`.
   std::vector<int32_t> clamp_table(const std::vector<NodeId>& clamps, const ByteType& type) const;
 
-  // lower_sums.cc: whether 32 bits hold the sums; where they may not, why_ says so. Weights have
-  // their outputs first; of a product of two matrices b_type is b's where that is no constant.
+  // lower_sums.cc: check whether 32 bits hold the sums; if they may not, why_ says so. Weights have
+  // their outputs first; for a product of two matrices b_type is b's type if b is not constant.
   bool sum_fits(int64_t most, int64_t i);
   bool sums_fit(const ByteType& x, const ByteWeight& w, ValueId bias);
   bool product_fits(const Bytes& a, const ByteWeight& b, const ByteType* b_type);
   bool mean_fits(const ByteType& x, int64_t count);
 
-  // lower_ops.cc: the op that makes v, with the result as `to` has it. kNoValue: why_ says why.
+  // lower_ops.cc: lowers the op that makes v, with a result of type `to`. kNoValue: why_ says why
+  // not.
   ValueId lower_core(NodeId id, const ByteType& to);
-  // A sum that is the bias of a product by a matrix of constants: that node and the vector.
+  // Returns whether a sum is the bias of a product by a matrix of constants; gets that node and the
+  // vector.
   bool is_layer(const Node& sum, NodeId* product, ValueId* bias) const;
   ValueId conv(const Node& n, NodeId id, const ByteType& to);
   ValueId linear(NodeId id, ValueId x, ValueId w, bool transpose, ValueId bias, const ByteType* to);
@@ -134,9 +140,9 @@ class Lowering {
   std::vector<std::vector<NodeId>> users_;
   std::vector<bool> output_;
   void find_users();
-  // Those that read v still: lowered nodes are gone.
+  // Returns the nodes that still read v: lowered nodes are gone.
   std::vector<NodeId> readers_of(ValueId v) const;
-  std::map<ValueId, std::string> reasons_;  // of nodes that stay float, by their first output
+  std::map<ValueId, std::string> reasons_;  // why nodes stay float, by their first output
   std::string why_;
   std::map<DType, ValueId> zeros_;
   std::map<ValueId, ValueId> widened_;

@@ -76,7 +76,7 @@ std::optional<PassFault> PassChecker::check(const Pass& pass, const Graph& after
       }
       fault = PassFault{pass.name, "", "", std::string("the graph no longer runs: ") + e.what()};
     }
-    // An output whose maker has another name now was not met above.
+    // The loop above did not see an output whose maker now has another name.
     for (const GraphOutput& o : after.outputs()) {
       if (fault) break;
       const auto was = values_[s].find(o.name), is = now.find(o.name);

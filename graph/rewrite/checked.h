@@ -1,4 +1,4 @@
-// Checked passes: the graph before a pass and the one behind it, run on samples.
+// Checked passes: the graph before a pass and the one after it are run on samples and compared.
 #pragma once
 
 #include <optional>
@@ -8,19 +8,20 @@
 
 namespace wick::ir {
 
-// A pass's class as what it promises of values.
+// Returns what a pass's class promises of values.
 Promise promise_of(Numerics numerics);
 
-// Keeps the values of the graph as the last pass left it, so that each pass costs one run a sample.
+// PassChecker keeps the values of the graph as the last pass left it, so that each pass costs one
+// run per sample.
 class PassChecker {
  public:
-  // Each sample: the graph's inputs, in order. `work` is how many steps (op_work) all runs together
-  // may take; beyond it passes go unchecked, and unchecked() says so.
+  // Each sample has the graph's inputs, in order. `work` is how many steps (op_work) all runs
+  // together may take; beyond it passes go unchecked, and unchecked() says so.
   PassChecker(const Graph& graph, std::vector<std::vector<HostTensor>> samples, double work);
-  // Throws Error where a sample does not run before the pass; what then does not run behind it is a
-  // fault.
+  // Throws Error if a sample does not run before the pass; if it then does not run after the pass,
+  // that is a fault.
   std::optional<PassFault> check(const Pass& pass, const Graph& after);
-  // "" while every pass was looked at.
+  // Returns "" while every pass was checked.
   const std::string& unchecked() const { return unchecked_; }
 
  private:

@@ -18,7 +18,7 @@ const char* numerics_name(Numerics n) {
 
 namespace {
 
-// Regions first: what they become the graph around them sees.
+// Runs the pass on the regions first: the graph around them sees the result.
 bool run_inside_out(Graph& graph, const Pass& pass, WorkAhead* work) {
   bool changed = false;
   for (size_t i = 0; i < graph.node_count(); ++i) {
@@ -58,7 +58,7 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work,
 
 namespace {
 
-// The passes but for those that were undone. False when nothing changed.
+// Runs the passes except those that were undone. Returns whether anything changed.
 bool run_round(Graph& graph, Span<const Pass> passes, WorkAhead* work, const PassWatch& watch,
                PassReport* all) {
   std::vector<Pass> sound;
@@ -77,7 +77,7 @@ bool run_round(Graph& graph, Span<const Pass> passes, WorkAhead* work, const Pas
 PassReport simplify(Graph& graph, const PassWatch& watch) {
   constexpr Pass kRound[] = {kIdentity, kBlocks,        kFold,        kControl, kCse,
                              kLayout,   kFuseAttention, kFuseInteger, kFuse,    kDce};
-  constexpr int kMaxRounds = 8;  // each one shrinks the graph; a bound all the same
+  constexpr int kMaxRounds = 8;  // each round shrinks the graph; this is a bound all the same
   WorkAhead work(graph);
   PassReport all;
   for (int i = 0; i < kMaxRounds; ++i) {
@@ -94,7 +94,7 @@ PassReport optimize_watched(Graph& graph, bool chains, const PassWatch& watch) {
   return all;
 }
 
-// `run` with the watch of the options, or with a check on their samples.
+// Calls `run` with the watch of the options, or with a check on their samples.
 PassReport checked(Graph& graph, const OptimizeOptions& options,
                    const std::function<PassReport(const PassWatch&)>& run) {
   if (options.watch || options.samples.empty()) return run(options.watch);

@@ -1,4 +1,4 @@
-// Passes: named rewrites of a graph, each with the promise about numbers it keeps.
+// Passes are named rewrites of a graph, each with the promise about numbers that it keeps.
 #pragma once
 
 #include <functional>
@@ -11,27 +11,29 @@
 
 namespace wick::ir {
 
-// Ordered: a later one promises less.
+// They are ordered: a later one promises less.
 enum class Numerics : uint8_t {
   kExact = 0,         // the same bits
   kReassociates = 1,  // the same real number, rounded elsewhere
-  kApproximates = 2,  // another function, close by
+  kApproximates = 2,  // another function, close to it
 };
 const char* numerics_name(Numerics n);
 
-// What folding may spend (op_work, bytes): one account for a graph with all of its regions, however
-// many rounds there are and however much each of them makes.
+// WorkAhead is what folding may spend (op_work, bytes): one account for a graph with all of its
+// regions, however many rounds there are and however much each of them makes.
 struct WorkAhead {
   explicit WorkAhead(const Graph& graph);
-  // A round begins: what constants the graph still has, and no others, count against the limit.
+  // Starts a round: only the constants that the graph still has count against the limit.
   void recount(const Graph& graph);
-  // Bytes of constants: as many as there were, times a few, and some that any graph may have.
+  // The limit for bytes of constants: a few times as many as there were, plus some that any graph
+  // may have.
   Ledger memory;
   uint64_t held = 0;  // taken from it
-  double all = 0;     // the steps that there were
+  double all = 0;     // all steps at the start
   LedgerLimits spent() const { return {0, memory.spent().bytes, all - left - cheap}; }
-  double left;   // the same for every file, and a few passes over the constants that it has
-  double cheap;  // beside it, of nodes that are next to nothing: shapes are known in the end
+  double left;  // the same for every file, plus a few passes over its constants
+  // An extra for nodes that cost next to nothing, so that shapes are always known in the end.
+  double cheap;
 };
 
 struct Pass {
@@ -39,67 +41,67 @@ struct Pass {
   Numerics numerics;
   // True when the graph changed.
   bool (*run)(Graph&);
-  // Instead of run: a pass that runs nodes.
+  // Used instead of run: a pass that runs nodes.
   bool (*spend)(Graph&, WorkAhead*) = nullptr;
 };
 
-// What a pass did to values that its class does not allow.
+// PassFault is what a pass did to values that its class does not allow.
 struct PassFault {
   std::string pass;
   std::string node,
-      value;        // of the graph behind it: the first that is wrong; "" where it runs no more
+      value;        // in the graph after it: the first that is wrong; "" if the graph runs no more
   std::string why;  // "element 3 is 1.5, before the pass 1.25, equal bits are promised"
 };
 
 struct PassReport {
-  // the strongest promise left: only passes that changed something count
+  // The strongest promise left: only passes that changed something count.
   Numerics numerics = Numerics::kExact;
   std::vector<std::string> changed;  // their names, in order
-  std::vector<PassFault> undone;     // passes that did not keep their promise: not in `changed`
+  std::vector<PassFault> undone;     // passes that broke their promise: not in `changed`
   std::string unchecked;             // why passes went unchecked from some point on; "": none did
-  LedgerLimits spent = {0, 0, 0};    // by folding, of its WorkAhead: bytes and work
+  LedgerLimits spent = {0, 0, 0};    // by folding, from its WorkAhead: bytes and work
 };
 
-// Sees the graph before and behind each pass that changed it. A fault takes the graph back to where
-// it was, and that pass does not run again.
+// Sees the graph before and after each pass that changed it. A fault restores the graph as it was,
+// and that pass does not run again.
 using PassWatch =
     std::function<std::optional<PassFault>(const Pass&, const Graph& before, Graph& after)>;
 
-// Runs the passes in order, verifying after each; throws Error naming the pass that broke the
-// graph. Who calls it in rounds gives them one account of work; null is one for this call.
+// Runs the passes in order and verifies after each; throws Error that names the pass which broke
+// the graph. A caller that runs rounds passes them one account of work; null is one for this call.
 PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work = nullptr,
                       const PassWatch& watch = {});
 
-// identity, blocks, fold, control, cse, layout, fuse_attention, fuse_integer, fuse, dce: all exact,
-// to a fixed point.
+// Runs identity, blocks, fold, control, cse, layout, fuse_attention, fuse_integer, fuse and dce,
+// all exact, to a fixed point.
 PassReport simplify(Graph& graph);
-// That, then fuse_norm and fuse_elementwise, which leave little that others could see through: all
-// exact.
+// Runs simplify(), then fuse_norm and fuse_elementwise, whose ops other passes can hardly see
+// through: all exact.
 PassReport optimize(Graph& graph);
 
 struct OptimizeOptions {
   bool chains = true;  // false: simplify() alone
-  // Each the graph's inputs, in order: every pass is checked on them, by its class, and undone
-  // where it breaks its promise (graph/rewrite/checked.h). Throws Error where the graph itself does
-  // not run on them.
+  // Each sample has the graph's inputs, in order: every pass is checked on them, by its class, and
+  // undone if it breaks its promise (graph/rewrite/checked.h). Throws Error if the graph itself
+  // does not run on them.
   std::vector<std::vector<HostTensor>> samples = {};
   double check_work = 1e18;  // steps (op_work) for all checks together
-  PassWatch watch = {};      // instead of the check on samples
+  PassWatch watch = {};      // used instead of the check on samples
 };
 PassReport optimize(Graph& graph, const OptimizeOptions& options);
-// The passes that are given, checked on samples (`chains` says nothing here).
+// Runs the given passes, checked on samples (`chains` has no effect).
 PassReport run_checked(Graph& graph, Span<const Pass> passes, const OptimizeOptions& options);
 
 // -- the passes
-bool remove_identities(Graph& graph);  // ops that give back what they get
+bool remove_identities(Graph& graph);  // ops that return their input
 bool keep_blocks(Graph& graph);        // Linear of weights in blocks -> BlockLinear
-// nodes of constants, run by the interpreter on the reference kernels
+// Folds nodes of constants, which the interpreter runs on the reference kernels.
 bool fold_constants(Graph& graph, WorkAhead* work);
 bool fold_constants(Graph& graph);  // with an account of its own
-// constants go into regions, captures that nobody reads go, an If of a known condition is its
-// branch
+// Moves constants into regions, removes captures that nothing reads, and replaces an If of a known
+// condition by its branch.
 bool simplify_control(Graph& graph);
-// The first two of these, in regions within regions too; nothing else changes.
+// Does the first two of these only, in regions within regions, too.
 void trim_regions(Graph& graph);
 bool share_common(Graph& graph);   // equal nodes on equal inputs become one
 bool cancel_layout(Graph& graph);  // transposes and reshapes that undo each other
@@ -113,7 +115,7 @@ bool fuse_epilogues(Graph& graph);
 // reductions of rows and the elementwise ops around them -> FusedElementwise
 bool fuse_norm(Graph& graph);
 bool fuse_elementwise(Graph& graph);  // elementwise ops -> FusedElementwise
-bool remove_dead(Graph& graph);       // nodes nobody reads; renumbers
+bool remove_dead(Graph& graph);       // nodes that nothing reads; renumbers
 
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
 inline constexpr Pass kBlocks = {"blocks", Numerics::kExact, keep_blocks};

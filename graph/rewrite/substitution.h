@@ -1,4 +1,4 @@
-// What passes share: readers told to read another value, in one walk over the graph however many
+// Shared by the passes: makes readers read another value, in one walk over the graph however many
 // values are replaced.
 #pragma once
 
@@ -8,8 +8,9 @@
 
 namespace wick::ir {
 
-// For a pass that visits the nodes in order: apply() each before looking at it, replace() what it
-// makes, and at the end finish(). A value may only be replaced by one that is made before it.
+// For a pass that visits the nodes in order: it calls apply() on each before looking at it,
+// replace() for the values it makes, and finish() at the end. A value may only be replaced by one
+// that is made before it.
 class Substitution {
  public:
   explicit Substitution(Graph& g) : g_(g), output_(g.value_count(), false) {
@@ -19,12 +20,12 @@ class Substitution {
   Substitution& operator=(const Substitution&) = delete;
 
   bool changed() const { return changed_; }
-  // Of the graph, replacements counted.
+  // Returns whether `v` is an output of the graph, replacements included.
   bool is_output(ValueId v) const {
     return static_cast<size_t>(v) < output_.size() && output_[static_cast<size_t>(v)];
   }
-  // The result of a node may be read as `to` instead: an output of the graph that is an input, a
-  // constant or another output needs a node that makes it.
+  // Returns whether readers may read `to` instead of `from`. An output of the graph must be made by
+  // a node of its own: it may not become an input, a constant or another output.
   bool may_replace(ValueId from, ValueId to) const {
     return !is_output(from) || (g_.value(to).origin == ValueOrigin::kNode && !is_output(to));
   }
@@ -35,7 +36,7 @@ class Substitution {
     if (is_output(from)) output_[static_cast<size_t>(to)] = true;
     changed_ = true;
   }
-  // The node's first result is read as `to`; the node goes.
+  // Replaces the node's first result by `to` and removes the node.
   void drop(NodeId id, ValueId to) {
     replace(g_.node(id).outputs[0], to);
     g_.remove_node(id);
@@ -43,7 +44,8 @@ class Substitution {
   void apply(Node& n) const {
     for (ValueId& v : n.inputs) v = find(v);
   }
-  // Nodes visited before a replacement, and the graph's outputs. True when anything was replaced.
+  // Applies the replacements to nodes that were visited before one, and to the graph's outputs.
+  // Returns whether anything was replaced.
   bool finish() {
     if (!changed_) return false;
     for (size_t i = 0; i < g_.node_count(); ++i) apply(g_.node(static_cast<NodeId>(i)));
@@ -61,12 +63,12 @@ class Substitution {
   }
 
   Graph& g_;
-  std::vector<ValueId> to_;  // kNoValue: itself
+  std::vector<ValueId> to_;  // kNoValue: not replaced
   std::vector<bool> output_;
   bool changed_ = false;
 };
 
-// Known to have the same shape whatever the symbols are.
+// Returns whether both are known to have the same shape whatever the symbols are.
 inline bool same_shape(const Graph& g, ValueId a, ValueId b) {
   const Value &x = g.value(a), &y = g.value(b);
   if (!x.ranked || !y.ranked || x.declared || y.declared || x.shape.rank() != y.shape.rank())
@@ -77,13 +79,13 @@ inline bool same_shape(const Graph& g, ValueId a, ValueId b) {
   return true;
 }
 
-// The node that makes a value, or null.
+// Returns the node that makes a value, or null.
 inline const Node* producer_of(const Graph& g, ValueId v) {
   if (v == kNoValue || g.value(v).origin != ValueOrigin::kNode) return nullptr;
   return &g.node(g.value(v).producer);
 }
 
-// The permutation of a Transpose of that rank, also where it names none.
+// Returns the permutation of a Transpose of that rank, also if it has none as an attribute.
 inline DimList full_perm(const Node& transpose, int rank) {
   const DimList& perm = transpose.attrs.as<TransposeAttrs>().perm;
   if (!perm.empty()) return perm;
@@ -105,8 +107,8 @@ inline ValueId input_or_none(const Node& n, size_t i) {
   return i < n.inputs.size() ? n.inputs[i] : kNoValue;
 }
 
-// Types of what reads a marked value, inferred anew; what changes by that is marked too. Nodes must
-// stand in order.
+// Infers the types of the nodes that read a marked value again; values whose type changes are
+// marked too. The nodes must be in topological order.
 void infer_behind(Graph& g, std::vector<bool> marked);
 
 }  // namespace wick::ir

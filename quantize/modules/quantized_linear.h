@@ -1,4 +1,4 @@
-// A Linear layer of int8.
+// An int8 Linear layer.
 #pragma once
 
 #include "quantize/observe/observer.h"
@@ -14,31 +14,32 @@ struct MemoryUsage {
   }
 };
 
-// x[..., in] -> float32 [..., out], computed by integers: its weight is int8 (symmetric, a scale an
-// output or one for all, as the recipe says) and nothing else is kept of the float one. Example:
+// Maps x[..., in] to float32 [..., out] by integer arithmetic: its weight is int8 (symmetric, with
+// a scale per output or one for all, as the recipe says) and nothing of the float weight is kept.
+// Example:
 //
 //   QuantizedLinear layer(trained);
 //   layer.calibrate(batch);           // as often as there are batches
 //   Tensor y = layer(x);
 //
-// Before calibrate() each row of x is quantized by its own range as it comes (DynamicLinear);
-// behind it by the range that was seen, 8 bits as the recipe says (QuantizeLinear, then QGemm,
-// whose sums are exact integers; the bias is added in float32). capture() of a model with such
-// layers has these ops, so that a .wick of it runs them. No gradient goes through it.
+// Before calibrate() each row of x is quantized by its own range as it comes (DynamicLinear); after
+// it, by the range that was seen, in 8 bits as the recipe says (QuantizeLinear, then QGemm, whose
+// sums are exact integers; the bias is added in float32). capture() of a model with such layers has
+// these ops, so that a .wick of it runs them. No gradient flows through it.
 class QuantizedLinear : public nn::Module {
  public:
-  // Throws Error: a weight that is not float32 or not finite; a recipe of no meaning, or of weights
-  // that are not symmetric int8.
+  // Throws Error for a weight that is not float32 or not finite, and for a recipe that is not valid
+  // or whose weights are not symmetric int8.
   explicit QuantizedLinear(const nn::Linear& layer, const Recipe& recipe = {});
-  // One batch, seen by the recipe's activation observer. Throws Error: NaN or infinity, an empty
-  // tensor, another number of features.
+  // Shows one batch to the recipe's activation observer. Throws Error for NaN or infinity, an empty
+  // tensor, or another number of features.
   void calibrate(const Arg& x);
   bool calibrated() const;
   Tensor forward(const Arg& x) override;
   MemoryUsage memory_usage() const;
   std::string extra_repr() const override;
 
-  // Buffers: state_dict() holds the layer, calibrated or not.
+  // These are buffers: state_dict() holds the layer, calibrated or not.
   Tensor weight;        // int8 [out, in]
   Tensor weight_scale;  // [out] or [1]
   Tensor bias;          // float32 [out], or undefined

@@ -63,7 +63,7 @@ std::unique_ptr<QuantizedModel> quantize_model(nn::Module& model,
   QuantizeResult quantized = quantize(graph, recipe, batches);
   ir::LowerReport report;
   ir::Graph integers = ir::lowered(quantized.graph, &report);
-  // weights in blocks: the op that multiplies by them as they are
+  // Weights in blocks become BlockLinear, which multiplies by them as they are stored.
   constexpr ir::Pass kKeep[] = {ir::kBlocks, ir::kDce};
   ir::run_passes(integers, kKeep);
   return std::make_unique<QuantizedModel>(std::move(integers), std::move(quantized),
@@ -76,7 +76,7 @@ std::string ModelSizes::text() const {
 
 ModelSizes compare_model_sizes(const nn::Module& original, const QuantizedModel& quantized) {
   ModelSizes sizes;
-  std::set<const void*> counted;  // shared ones once
+  std::set<const void*> counted;  // shared ones count once
   for (const auto& [name, t] : original.state_dict()) {
     if (counted.insert(t.layout().data).second)
       sizes.original_bytes += static_cast<int64_t>(t.raw().nbytes());

@@ -1,4 +1,4 @@
-// A trained model as one of integers, in one call. Example:
+// Quantizes a trained model in one call. Example:
 //
 //   auto small = quantize::quantize_model(net, {images});
 //   std::puts(quantize::compare_model_sizes(net, *small).text().c_str());
@@ -17,20 +17,21 @@
 
 namespace wick::quantize {
 
-// The graph of integer ops as a module: its forward runs them through the trainer's one door, so
-// that it computes the bits of the .wick made of to_graph(). Weights are buffers; nothing trains.
+// A graph of integer ops as a module: its forward runs them through the trainer's one entry point
+// for ops, so that it computes the bits of the .wick made of to_graph(). Weights are buffers;
+// nothing trains.
 class QuantizedModel : public nn::GraphModule {
  public:
-  // `integers`: the graph that runs, made of quantized.graph.
+  // `integers` is the graph that runs, made from quantized.graph.
   QuantizedModel(ir::Graph integers, QuantizeResult quantized, ir::LowerReport report);
   const ir::Graph& qdq() const { return quantized_.graph; }  // for ONNX
-  // What computes with floats still, and why.
+  // Returns what still computes with floats, and why.
   const std::vector<Unquantized>& stayed() const { return quantized_.stayed; }
   const std::vector<std::string>& notes() const { return quantized_.notes; }
   const ir::LowerReport& lowered() const { return lowered_; }
-  // Of all constants: integers, scales, zero points, tables.
+  // Returns the size of all constants: integers, scales, zero points, tables.
   int64_t bytes() const;
-  // Weights and biases: as many as the float model has, batch norms folded.
+  // Returns the number of weights and biases: as many as the float model has, batch norms folded.
   int64_t parameter_count() const;
 
  private:
@@ -39,9 +40,10 @@ class QuantizedModel : public nn::GraphModule {
 };
 
 // Captures the model (in eval mode, whatever mode it is in, with a free batch), and does what
-// quantize() does with the recipe: static, or dynamic or weight-only, which take of the batches
-// their shape alone. Layers of every kind, as docs/quantize.md has them; the model stays as it is.
-// Throws Error: no batch, data that calibrate() refuses, a model that capture() refuses.
+// quantize() does with the recipe: static, or dynamic or weight-only, which use only the shape of
+// the batches. Layers of every kind are quantized, as docs/quantize.md has them; the model stays as
+// it is. Throws Error if there is no batch, for data that calibrate() refuses, and for a model that
+// capture() refuses.
 std::unique_ptr<QuantizedModel> quantize_model(nn::Module& model,
                                                const std::vector<Tensor>& calibration,
                                                const Recipe& recipe = {});
@@ -57,7 +59,7 @@ struct ModelSizes {
 };
 ModelSizes compare_model_sizes(const nn::Module& original, const QuantizedModel& quantized);
 
-// The functions above by one recipe.
+// The functions above with one recipe.
 class Quantizer {
  public:
   explicit Quantizer(Recipe recipe = {}) : recipe_(std::move(recipe)) { check(recipe_); }

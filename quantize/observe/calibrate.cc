@@ -44,7 +44,7 @@ class Calibrator {
     const std::vector<HostTensor> inputs = graph_inputs(g_, batch, index);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ir::Value& v = g_.value(g_.inputs()[i]);
-      // another dtype the run refuses, with a clearer word
+      // The run refuses another dtype with a clearer message.
       if (inputs[i].dtype() == v.dtype)
         observe(g_.inputs()[i], inputs[i], index, "input \"" + v.name + "\"");
     }
@@ -106,7 +106,7 @@ class Calibrator {
   const CalibrateOptions& o_;
   const Plan plan_;
   std::map<ValueId, Observer> observers_;
-  std::vector<Observer*> watched_;  // by value; null: nobody asks
+  std::vector<Observer*> watched_;  // by value; null: not observed
   std::map<ValueId, int64_t> counts_;
   Calibration result_;
 };

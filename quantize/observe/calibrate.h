@@ -1,5 +1,5 @@
 // Calibration: the float graph runs over a set of batches, and observers see the values that will
-// be integers.
+// be quantized.
 #pragma once
 
 #include <functional>
@@ -15,43 +15,43 @@
 namespace wick::quantize {
 
 using Batch = std::map<std::string, HostTensor>;  // by the input's name
-// Batch `index`, counted from 0, or none when there are no more. Bias correction asks for the
+// Returns batch `index`, counted from 0, or none if there are no more. Bias correction asks for the
 // first ones again.
 using Batches = std::function<std::optional<Batch>(int64_t index)>;
 Batches batches_of(std::vector<Batch> all);
 
 struct Calibration {
-  // By the value in whose name those stand that share a scale (Plan::scale_of).
+  // Keyed by the value that represents those which share a scale (Plan::scale_of).
   std::map<ir::ValueId, QParams> params;
-  // The extremes that were seen there, clipped ones too.
+  // The extremes seen there, clipped ones too.
   std::map<ir::ValueId, Range> seen;
-  // Scales of weights that somebody knows better than their own range does (training), by the
-  // weight's value; else empty.
+  // Keyed by the weight's value: scales known better than by the weight's own range (from
+  // training); else empty.
   std::map<ir::ValueId, QParams> weights;
-  // For bias correction: the mean of each output channel of Conv and Linear, by what they make.
+  // For bias correction: the mean of each output channel of Conv and Linear, by its output value.
   std::map<ir::ValueId, std::vector<double>> means;
   int64_t batches = 0;
-  std::vector<std::string> notes;  // what deserves a look: values that never changed
+  std::vector<std::string> notes;  // worth a look: values that never changed
 };
 
 struct CalibrateOptions {
-  // After each batch: how many are done.
+  // Called after each batch with the number of batches done.
   std::function<void(int64_t done)> progress;
-  // The fast kernels: by contract they have the bits of the reference.
+  // The fast kernels, which by contract give the bits of the reference.
   std::vector<const KernelSet*> kernels{default_kernels().begin(), default_kernels().end()};
 };
 
-// `graph` as quantize_static() will get it (prepare()). Throws Error: no batch at all; in which
-// batch an input is missing, unknown, empty, or of another dtype or shape; which node gave NaN or
-// infinity in which batch.
+// `graph` is as quantize_static() will get it (prepare()). Throws Error if there is no batch; if an
+// input of a batch is missing, unknown, empty, or of another dtype or shape; and if a node gives
+// NaN or infinity. The error names the batch.
 Calibration calibrate(const ir::Graph& graph, const Batches& batches, const Recipe& recipe,
                       const CalibrateOptions& options = {});
 
-// The batch as the graph's inputs, in order.
+// Returns the batch as the graph's inputs, in order.
 std::vector<HostTensor> graph_inputs(const ir::Graph& graph, const Batch& batch, int64_t index);
 
-// Adds the sum of each channel of x (all other axes together) to `sums`, and how many numbers a
-// channel has to `count`.
+// Adds the sum of each channel of x (over all other axes) to `sums`, and the number of values per
+// channel to `count`.
 void add_channel_sums(const HostTensor& x, int axis, std::vector<double>* sums, int64_t* count);
 
 }  // namespace wick::quantize

@@ -6,7 +6,8 @@
 namespace wick::quantize {
 namespace {
 
-// Exact: a float's product with a power of two is a double as long as exponents fit, and these do.
+// This is exact: a float's product with a power of two is a double as long as exponents fit, and
+// these do.
 int64_t bin_of(float x, double per_width) {
   return static_cast<int64_t>(std::floor(static_cast<double>(x) * per_width));
 }
@@ -19,7 +20,7 @@ void Histogram::widen(float lo, float hi) {
   const bool first = counts_.empty();
   if (!first && lo >= lo_ && hi <= hi_) return;
   lo_ = std::min(lo_, lo), hi_ = std::max(hi_, hi);
-  // The least width that fits; with 0 in the range it can only grow with it.
+  // The smallest width that fits; with 0 in the range it can only grow with it.
   const int least = std::ilogb(std::max(-lo_, hi_)) - 13;
   const int old = exponent_;
   exponent_ = first ? least : std::max(old, least);
@@ -31,7 +32,7 @@ void Histogram::widen(float lo, float hi) {
                 to = bin_of(hi_, std::ldexp(1.0, -exponent_));
   std::vector<int64_t> merged(static_cast<size_t>(to - from + 1), 0);
   for (size_t i = 0; i < counts_.size(); ++i) {
-    // Rounds down. By 63 all is shifted out, by 64 nobody knows.
+    // The shift rounds down. Shifting by 63 shifts everything out; by 64 is undefined.
     const int64_t at = (first_ + static_cast<int64_t>(i)) >> std::min(exponent_ - old, 63);
     merged[static_cast<size_t>(at - from)] += counts_[i];
   }

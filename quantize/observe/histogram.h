@@ -1,4 +1,4 @@
-// Histogram: counts of reals in bins whose width is a power of two, aligned at 0. When values fall
+// Histogram counts reals in bins whose width is a power of two, aligned at 0. When values fall
 // outside, neighbouring bins are merged in pairs, which is exact: the result is that of one pass
 // over all data with the final width, in whatever order the data came.
 #pragma once
@@ -12,17 +12,18 @@ class Histogram {
  public:
   static constexpr int64_t kMaxBins = 4096;
 
-  // Finite values within [lo, hi].
+  // Adds finite values within [lo, hi].
   void add(const float* x, int64_t n, float lo, float hi);
 
-  // Bin i counts the values in [(first() + i) width(), (first() + i + 1) width()), 0 itself apart.
+  // Bin i counts the values in [(first() + i) width(), (first() + i + 1) width()); 0 itself is
+  // counted apart.
   const std::vector<int64_t>& counts() const { return counts_; }
   int64_t first() const { return first_; }
   double width() const;
   int64_t zeros() const { return zeros_; }
 
   // Bin i counts the values with i width() <= |x| < (i + 1) width(); a negative value on an edge
-  // counts one lower. 0 itself apart.
+  // counts one bin lower. 0 itself is counted apart.
   std::vector<int64_t> magnitudes() const;
 
  private:

@@ -65,7 +65,7 @@ void Observer::add(Channel& c, const float* x, int64_t n) {
   float lo = x[0], hi = x[0], odd = 0;
   for (int64_t i = 0; i < n; ++i) {
     lo = std::min(lo, x[i]), hi = std::max(hi, x[i]);
-    odd += x[i] - x[i];  // NaN once a number is not finite
+    odd += x[i] - x[i];  // NaN if a number is not finite
   }
   if (odd != 0 || odd != odd) refuse(x, n);
   grow(c.seen, c.any, lo, hi);
@@ -105,7 +105,7 @@ Range Observer::range(const Channel& c, DType dtype, bool symmetric) const {
     case ObserverKind::kPercentile:
       return percentile_range(c.histogram, wide, spec_.percentile, symmetric);
     case ObserverKind::kEntropy: {
-      // Numbers of one sign have all the integers to themselves, unless these are symmetric.
+      // Numbers of one sign use all the integers, unless these are symmetric.
       const bool one_side = !symmetric && (wide.lo == 0 || wide.hi == 0);
       return entropy_range(c.histogram, wide, 1 << (dtype_bits(dtype) - (one_side ? 0 : 1)));
     }

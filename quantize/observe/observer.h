@@ -1,5 +1,5 @@
-// Observer: sees tensors of one value over many batches, and says by which scale and zero point
-// their integers should stand for them. One for the whole tensor, or for each index of an axis.
+// Observer sees tensors of one value over many batches, and returns the scale and zero point by
+// which integers should represent them: one for the whole tensor, or one for each index of an axis.
 #pragma once
 
 #include <string>
@@ -16,25 +16,25 @@ class Observer {
   // axis -1: per tensor.
   explicit Observer(const ObserverSpec& spec, int64_t axis = -1);
 
-  // A part of a batch. float32 of any rank; an empty tensor adds nothing. Throws Error: another
-  // dtype, NaN or infinity (and where), an axis that the shape has not, another number of indices
-  // than before.
+  // Adds a part of a batch: float32 of any rank; an empty tensor adds nothing. Throws Error for
+  // another dtype, for NaN or infinity (and says where), for an axis that the shape does not have,
+  // and for another number of indices than before.
   void add(const HostTensor& x);
-  // What was added since is one batch: kMovingAverage averages over these.
+  // Ends a batch of what was added since the last one: kMovingAverage averages over batches.
   void end_batch();
-  // Both.
+  // Does both.
   void observe(const HostTensor& x) {
     add(x);
     end_batch();
   }
 
   int64_t count() const { return count_; }  // numbers seen
-  // The extremes, clipping apart, over the channels together.
+  // Returns the extremes before clipping, over all channels together.
   Range seen() const;
-  // Every number was the same.
+  // Returns whether every number was the same.
   bool constant() const { return count_ > 0 && seen().lo == seen().hi; }
-  // One range a channel, clipped as the spec says for integers of that dtype. Throws Error when
-  // nothing was seen.
+  // Returns one range per channel, clipped as the spec says for integers of that dtype. Throws
+  // Error if nothing was seen.
   std::vector<Range> ranges(DType dtype, bool symmetric) const;
   QParams params(DType dtype, bool symmetric) const;
 

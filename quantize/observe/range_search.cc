@@ -8,7 +8,7 @@
 namespace wick::quantize {
 namespace {
 
-// Of the integers that take part in a sum of logarithms; nothing is divided by 0.
+// The least share in a sum of logarithms, so that nothing is divided by 0.
 constexpr double kLeastShare = 1e-12;
 
 Range clipped(double lo, double hi, Range seen) {
@@ -21,7 +21,7 @@ int64_t sum(const std::vector<int64_t>& v, size_t from, size_t to) {
                          v.begin() + static_cast<std::ptrdiff_t>(to), int64_t{0});
 }
 
-// From P, counts[0, kept) with the rest in its last bin, to Q.
+// Returns the divergence from P, counts[0, kept) with the rest in its last bin, to Q.
 double divergence(const std::vector<int64_t>& counts, size_t kept, size_t levels) {
   const int64_t beyond = sum(counts, kept, counts.size());
   const int64_t inside = sum(counts, 0, kept);
@@ -63,7 +63,7 @@ Range percentile_range(const Histogram& h, Range seen, double percent, bool symm
   }
   const double drop = (static_cast<double>(total) - kept) / 2;
   const std::vector<int64_t>& c = h.counts();
-  // Zeros lie at the lower edge of bin 0.
+  // Zeros are at the lower edge of bin 0.
   const auto at = [&](size_t i) {
     return c[i] + (h.first() + static_cast<int64_t>(i) == 0 ? h.zeros() : 0);
   };

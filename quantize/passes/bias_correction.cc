@@ -14,7 +14,7 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-// All batches at one time, node by node.
+// Corrector runs all batches at once, node by node.
 class Corrector {
  public:
   Corrector(Graph& g, const Calibration& c, const CalibrateOptions& o) : g_(g), c_(c) {
@@ -102,7 +102,7 @@ class Corrector {
     return true;
   }
 
-  // What the layer gives with its new bias, to the last bits.
+  // Adds to the layer's output what its new bias would give, to the last bits.
   static void add_to_channels(const Node& layer, const std::vector<float>& by, HostTensor* t) {
     const Shape& s = t->shape();
     const int axis = layer.op == OpId::kConv ? 1 : s.rank() - 1;

@@ -10,8 +10,8 @@
 namespace wick::quantize {
 namespace {
 
-// Scales that float16 holds: not beyond its end, and not so far among its subnormal numbers (the
-// first are below 2^-14, the last is 2^-24) that fewer than eight bits are left of them.
+// The scales that float16 holds: not beyond its maximum, and not so deep among its subnormal
+// numbers (the first are below 2^-14, the last is 2^-24) that they have fewer than eight bits left.
 constexpr float kMostHalf = 60000, kLeastHalf = 0x1p-17F;
 
 class BlockWriter {
@@ -41,9 +41,9 @@ class BlockWriter {
     int32_t zero = 0;
   };
 
-  // Some block, not all 0, has a scale too small for float16.
+  // Returns whether some block that is not all 0 has a scale too small for float16.
   bool has_tiny_blocks() const {
-    // Of a range around 0 alone the integers are all used; the search may shrink it by a fifth.
+    // A range around 0 alone uses all the integers; the search may shrink it by a fifth.
     const auto steps = static_cast<float>(symmetric_ ? range_.hi : range_.hi - range_.lo);
     for (int64_t r = 0; r < rows_; ++r) {
       for (int64_t from = 0; from < columns_; from += block_) {
@@ -63,8 +63,9 @@ class BlockWriter {
     return static_cast<float>(Half(s));
   }
 
-  // Half to even by the bits that a large number has not; the range is clamped first, so that they
-  // fit. The same as nearbyint, a loop of which runs ten times as long.
+  // Rounds half to even by adding a number so large that it has no fraction bits; the range is
+  // clamped first, so that the integers fit. It gives the same as nearbyint, a loop of which takes
+  // ten times as long.
   float integer(float w, Choice c) const {
     constexpr float kWhole = 0x1.8p23F;
     const auto zero = static_cast<float>(c.zero), lo = static_cast<float>(range_.lo) - zero,
@@ -89,7 +90,8 @@ class BlockWriter {
     Choice best;
     if (*lo != 0 || *hi != 0) {
       double least = std::numeric_limits<double>::infinity();
-      // Of 4 bits a range somewhat smaller or larger is often nearer; of 8 it is not worth a look.
+      // With 4 bits a range somewhat smaller or larger is often better; with 8 it is not worth
+      // trying.
       const bool few = range_.hi - range_.lo < 255;
       for (int step = few ? -3 : 0; step <= (few ? 11 : 0); ++step) {
         const float f = 1 - 0.02F * static_cast<float>(step);

@@ -1,4 +1,4 @@
-// A matrix as integers with a scale for each block of a row.
+// Quantizes a matrix with a scale for each block of a row.
 #pragma once
 
 #include "quantize/qparams.h"
@@ -12,9 +12,9 @@ struct BlockedWeight {
   HostTensor zero;   // [rows, blocks], all 0 of symmetric integers
 };
 
-// w: float32 [rows, columns], finite. The last block of a row may be short. Integers are rounded to
-// nearest by the scale as it is stored; of 4 bits the scale is, of 15 around the block's range, the
-// one with the least squared error.
+// Quantizes w, float32 [rows, columns] and finite. The last block of a row may be short. Integers
+// are rounded to nearest by the scale as it is stored; for 4 bits the scale is, of 15 around the
+// block's range, the one with the least squared error.
 BlockedWeight in_blocks(const HostTensor& w, DType dtype, bool symmetric, int64_t block);
 
 }  // namespace wick::quantize

@@ -16,16 +16,16 @@ using ir::NodeId;
 using ir::ValueId;
 
 constexpr int kMaxRounds = 20;
-// A channel moves by no more than 2^16: far from where float32 has no more digits.
+// A channel is scaled by no more than 2^16: far from where float32 has no more digits.
 constexpr int kMaxExponent = 16;
 
-// Two layers and the channels between them.
+// Pair is two layers and the channels between them.
 struct Pair {
-  ValueId first_weight, first_bias;  // bias: kNoValue where there is none
+  ValueId first_weight, first_bias;  // bias: kNoValue if there is none
   ValueId second_weight;
   int64_t channels = 0;
-  int64_t group = 1;    // of the second, a Conv
-  int64_t columns = 1;  // of the second, a Linear: how many in a row are of one channel
+  int64_t group = 1;    // of the second layer, if it is a Conv
+  int64_t columns = 1;  // of the second layer, if a Linear: how many in a row are of one channel
   bool second_conv = false;
 };
 
@@ -54,7 +54,7 @@ class Equalizer {
     return g_.is_output(v) || users.size() != 1 ? -1 : users[0];
   }
 
-  // The weight's bits are this node's alone, so that nobody else notices a change.
+  // Returns whether only this node reads the weight, so that changing it affects nothing else.
   bool own_weights(const Node& n) const {
     for (size_t i = 1; i < n.inputs.size(); ++i) {
       const ValueId v = n.inputs[i];
@@ -66,14 +66,14 @@ class Equalizer {
     return true;
   }
 
-  // f(s x) = s f(x) for s > 0, channel by channel.
+  // Returns whether f(s x) = s f(x) for s > 0, channel by channel.
   static bool is_homogeneous(const Graph& g, const Node& n) {
     if (n.op == OpId::kReduceMean) return op_part(g, n).part == Part::kPool;
     return n.op == OpId::kRelu || n.op == OpId::kLeakyRelu || n.op == OpId::kIdentity ||
            n.op == OpId::kMaxPool || n.op == OpId::kAveragePool;
   }
 
-  // The numbers of one row behind the batch: channels, each `columns` in a row. 0: unknown.
+  // Returns the size of one row after the batch: channels, each `columns` in a row. 0: unknown.
   int64_t row_of(ValueId v) const {
     const ir::Value& x = g_.value(v);
     if (!x.ranked || x.shape.rank() < 2) return 0;
@@ -130,7 +130,7 @@ class Equalizer {
     return true;
   }
 
-  // Visits the second layer's weights of an input channel.
+  // Visits the second layer's weights for an input channel.
   template <class F>
   void each_of_second(const Pair& p, int64_t channel, F f) {
     HostTensor& t = g_.value(p.second_weight).constant;
@@ -156,7 +156,7 @@ class Equalizer {
     for (int64_t i = channel * each; i < (channel + 1) * each; ++i) f(t.as<float>()[i]);
   }
 
-  // Whoever else holds the bytes of a constant keeps them as they are.
+  // Copies a constant before it is changed, so that whoever shares its bytes keeps them.
   void own_bytes(ValueId v) {
     if (v == kNoValue || !owned_.insert(v).second) return;
     HostTensor& t = g_.value(v).constant;
@@ -170,7 +170,7 @@ class Equalizer {
       float r1 = 0, r2 = 0;
       each_of_first(p, c, [&](float& w) { r1 = std::max(r1, std::fabs(w)); });
       each_of_second(p, c, [&](float& w) { r2 = std::max(r2, std::fabs(w)); });
-      if (!std::isnormal(r1) || !std::isnormal(r2)) continue;  // a channel that does nothing
+      if (!std::isnormal(r1) || !std::isnormal(r2)) continue;  // the channel does nothing
       const double half = (std::log2(r1) - std::log2(r2)) / 2;
       const auto exponent =
           std::clamp(static_cast<int>(std::nearbyint(half)), -kMaxExponent, kMaxExponent);

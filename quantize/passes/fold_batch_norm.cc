@@ -16,7 +16,7 @@ bool is_real_constant(const Graph& g, ValueId v) {
   return g.is_constant(v) && g.value(v).dtype == DType::kF32;
 }
 
-// The layer in front of the batch norm whose weights can take it, or -1.
+// Returns the layer before the batch norm whose weights can absorb it, or -1.
 NodeId layer_of(const Graph& g, const Node& norm, const std::vector<std::vector<NodeId>>& users,
                 const ir::Substitution& sub) {
   const ValueId x = norm.inputs[0];

@@ -1,5 +1,5 @@
-// Activations that a file has in pieces: one function of one element is one table of 256 numbers,
-// and is rounded once.
+// Fuses activations that a file has in pieces: one function of one element is one table of 256
+// numbers, and is rounded once.
 #include <cmath>
 
 #include "graph/rewrite/substitution.h"
@@ -46,27 +46,27 @@ class Fuser {
     return g_.is_constant(v) && g_.value(v).constant.numel() == 1 &&
            g_.value(v).shape.rank() == 0 && near(element_as_double(g_.value(v).constant, 0), want);
   }
-  // The only reader of v, if it is that op; -1.
+  // Returns the only reader of v if it is that op; else -1.
   NodeId only_user(ValueId v, OpId op) const {
     const std::vector<NodeId>& users = users_[static_cast<size_t>(v)];
     if (g_.is_output(v) || users.size() != 1 || g_.node(users[0]).op != op) return -1;
     return users[0];
   }
-  // x where node `id` is that op of x and a number; kNoValue.
+  // Returns x if node `id` is that op of x and a number; else kNoValue.
   ValueId with_number(NodeId id, double number) const {
     const Node& n = g_.node(id);
     if (is_number(n.inputs[1], number)) return n.inputs[0];
     const bool swaps = n.op == OpId::kAdd || n.op == OpId::kMul;
     return swaps && is_number(n.inputs[0], number) ? n.inputs[1] : ir::kNoValue;
   }
-  // The other factor or term of a node that reads v.
+  // Returns the other factor or term of a node that reads v.
   ValueId other(NodeId id, ValueId v) const {
     const Node& n = g_.node(id);
     return n.inputs[0] == v ? n.inputs[1] : n.inputs[0];
   }
   ValueId made(NodeId id) const { return g_.node(id).outputs[0]; }
 
-  // x / f or x (1 / f), made of what only `v`'s reader sees.
+  // Returns x if v is x / f or x (1 / f), made from what only `v`'s reader sees.
   ValueId divided(ValueId v, double by) const {
     const Node* n = ir::producer_of(g_, v);
     if (n == nullptr || n->removed()) return ir::kNoValue;
@@ -74,14 +74,14 @@ class Fuser {
     if (n->op == OpId::kDiv) return with_number(id, by);
     return n->op == OpId::kMul ? with_number(id, 1 / by) : ir::kNoValue;
   }
-  // The reader that divides v by a number, or multiplies it by the inverse.
+  // Returns the reader that divides v by a number, or multiplies it by the inverse.
   NodeId divider(ValueId v, double by) const {
     const NodeId div = only_user(v, OpId::kDiv), mul = only_user(v, OpId::kMul);
     if (div >= 0 && with_number(div, by) == v) return div;
     return mul >= 0 && with_number(mul, 1 / by) == v ? mul : -1;
   }
 
-  // Node `last` becomes the function of x; what is between goes by itself.
+  // Makes node `last` the function of x; the nodes between become dead.
   template <class A>
   bool become(NodeId last, OpId op, const A& attrs, ValueId x) {
     Node& n = g_.node(last);
@@ -89,7 +89,7 @@ class Fuser {
     return true;
   }
 
-  // x sigmoid(x)
+  // Matches x sigmoid(x).
   bool gate(NodeId id, OpId op) {
     const ValueId x = g_.node(id).inputs[0];
     const NodeId mul = only_user(made(id), OpId::kMul);
@@ -97,7 +97,7 @@ class Fuser {
     return become(mul, op, NoAttrs{}, x);
   }
 
-  // clip(x + 3, 0, 6) / 6, times x or not, in either order
+  // Matches clip(x + 3, 0, 6) / 6, multiplied by x or not, in either order.
   bool hard_sigmoid(NodeId clip) {
     const Node& n = g_.node(clip);
     double bounds[2] = {n.attrs.as<ClipAttrs>().min, n.attrs.as<ClipAttrs>().max};
@@ -122,7 +122,7 @@ class Fuser {
     return last >= 0 && become(last, OpId::kHardSwish, NoAttrs{}, x);
   }
 
-  // x (erf(x / sqrt 2) + 1) / 2, the half wherever it stands
+  // Matches x (erf(x / sqrt 2) + 1) / 2, wherever the half is.
   bool gelu(NodeId erf) {
     const ValueId x = divided(g_.node(erf).inputs[0], std::sqrt(2.0));
     const NodeId add = only_user(made(erf), OpId::kAdd);

@@ -18,9 +18,9 @@ using ir::kNoValue;
 using ir::NodeId;
 using ir::ValueId;
 
-// What a bias may use of int32: sums of products join it.
+// The most of int32 that a bias may use: sums of products are added to it.
 constexpr double kMaxBias = 1 << 30;
-// Where a bias is all that a channel has, its integer: enough digits for float32's own.
+// If a bias is all that a channel has, this is its integer: enough digits for float32's own.
 constexpr double kLoneBias = 1 << 20;
 
 class Inserter {
@@ -93,7 +93,7 @@ class Inserter {
     return g_.emit(OpId::kDequantizeLinear, a, std::move(in), name + ".dequantize");
   }
 
-  // What v's integers stand for.
+  // Returns the dequantized value of v.
   ValueId reals(ValueId v) {
     ValueId& made = reals_[static_cast<size_t>(v)];
     if (made != kNoValue) return made;
@@ -114,8 +114,8 @@ class Inserter {
     return dequantize(bytes, scale, at, q.axis, name);
   }
 
-  // A constant among the data, with one scale: of a matrix like a weight's, else like an
-  // activation's.
+  // Quantizes a constant among the data with one scale: a matrix like a weight, else like an
+  // activation.
   ValueId number(ValueId v, Part part) {
     const auto [at, fresh] = numbers_.emplace(v, kNoValue);
     if (!fresh) return at->second;
@@ -163,7 +163,7 @@ class Inserter {
     notes_->push_back(name + ": " + who + ", so that 32 bits hold " + what);
   }
 
-  // One copy for all layers that share a weight, as long as they need the same scales.
+  // Returns one copy for all layers that share a weight, as long as they need the same scales.
   ValueId shared_weight(ValueId v, const HostTensor& weight, const QParams& q) {
     for (const auto& [scales, made] : weights_[v]) {
       if (scales == q.scale) return made;
@@ -199,7 +199,8 @@ int fit_bias(const HostTensor& bias, const HostTensor& weight, float input_scale
     const double b = std::fabs(bias.as<float>()[c]);
     float& scale = q->scale[q->per_tensor() ? 0 : static_cast<size_t>(c)];
     const float* w = weight.as<float>() + c * each;
-    // Pretrained nets have channels of 1e-37: the bias's units, the product, stay normal numbers.
+    // Pretrained nets have channels of 1e-37: the product, which is the bias's unit, must stay a
+    // normal number.
     const double least = 1.0001 * std::numeric_limits<float>::min() / input_scale;
     if (scale < least) scale = static_cast<float>(least);
     const bool nothing =
@@ -241,7 +242,7 @@ int fit_sums(const HostTensor& bias, const HostTensor& weight, const QParams& in
   const int64_t channels = weight.shape()[0],
                 each = weight.numel() / std::max<int64_t>(1, channels);
   const auto free = ir::kMostSum - static_cast<int64_t>(kMaxBias);
-  if (each <= free / (255 * x.most())) return 0;  // nearly all layers
+  if (each <= free / (255 * x.most())) return 0;  // true for nearly all layers
   std::set<int64_t> changed;
   for (bool again = true; again;) {
     again = false;
@@ -251,7 +252,7 @@ int fit_sums(const HostTensor& bias, const HostTensor& weight, const QParams& in
       double room = static_cast<double>(free);
       if (!bias_moves) {
         const double b = bias.present() ? std::fabs(bias.as<float>()[c]) : 0;
-        // Its steps, which are counted in float32.
+        // These are the bias's steps, which are counted in float32.
         room = static_cast<double>(ir::kMostSum) - std::ceil(1.000001 * b / input.scale[0] / scale);
       }
       const auto most = static_cast<double>(largest[static_cast<size_t>(c)]);
@@ -259,7 +260,7 @@ int fit_sums(const HostTensor& bias, const HostTensor& weight, const QParams& in
       scale *= static_cast<float>(std::max(most / room, 1.001));
       changed.insert(c);
       again = true;
-      if (q->per_tensor()) break;  // the others, by the new scale
+      if (q->per_tensor()) break;  // the others are checked with the new scale
     }
   }
   return static_cast<int>(changed.size());

@@ -19,7 +19,7 @@ HostTensor transposed(const HostTensor& w) {
   return t;
 }
 
-// The Add that puts a constant vector on what only it reads; -1: none.
+// Returns the Add that adds a constant vector to v and is its only reader; -1: there is none.
 NodeId bias_behind(const Graph& g, ValueId v, int64_t outputs,
                    const std::vector<std::vector<NodeId>>& users, ValueId* bias) {
   if (g.is_output(v) || users[static_cast<size_t>(v)].size() != 1) return -1;
@@ -52,7 +52,7 @@ bool matmul_to_linear(Graph& g) {
     ValueId bias = ir::kNoValue;
     const NodeId add = bias_behind(g, n.outputs[0], outputs, users, &bias);
     const ValueId weight = g.add_constant(std::move(t), weight_name, true);
-    // In place: what the last of them makes keeps its id, its name and its readers.
+    // This is done in place: the result of the last node keeps its id, its name and its readers.
     Node& linear = g.node(id);
     linear.op = OpId::kLinear;
     linear.attrs = AnyAttrs::of(NoAttrs{});

@@ -30,7 +30,8 @@ OpPart layer(const Graph& g, const Node& n) {
   return {Part::kLayer, "", {0}};
 }
 
-// A constant among the data: its numbers become integers by their own range.
+// Plans a node that may have a constant among its data: its numbers are quantized by their own
+// range.
 OpPart with_constants(const Graph& g, const Node& n, Part part, size_t count) {
   OpPart p{part, "", {}};
   bool any = false;
@@ -73,11 +74,11 @@ OpPart softmax(const Graph& g, const Node& n) {
   return {Part::kTable, "", {0}};
 }
 
-// What integers can do of an op.
+// Form says what integers can do of an op.
 enum class Form : uint8_t {
   kNone,
-  kLayer,    // a constant weight and a bias
-  kProduct,  // of two, one of which may be a constant
+  kLayer,    // with a constant weight and a bias
+  kProduct,  // a product of two, one of which may be a constant
   kJoin,     // elementwise on two
   kConcat,
   kPool,

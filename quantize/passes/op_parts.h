@@ -1,4 +1,4 @@
-// What part an op may take in a quantized graph, looked at alone.
+// Decides what part an op may take in a quantized graph, looking at the op alone.
 #pragma once
 
 #include "quantize/passes/plan.h"
@@ -7,17 +7,17 @@ namespace wick::quantize {
 
 struct OpPart {
   Part part = Part::kFloat;
-  std::string reason;  // kFloat: why
-  std::vector<size_t>
-      data;  // inputs that become integers, constants included; weights and biases not
+  std::string reason;        // why, for kFloat
+  std::vector<size_t> data;  // the inputs that are quantized, constants too; no weights or biases
 };
 
 OpPart op_part(const ir::Graph& graph, const ir::Node& node);
 
-// Relu, or Clip by constants around 0: what it lets through, a scale can.
+// Returns whether the node is Relu, or Clip by constants around 0: a scale can express what it lets
+// through.
 bool limits_range(const ir::Graph& graph, const ir::Node& node);
 
-// Whether a constant has real numbers that integers can stand for.
+// Returns whether a constant has real numbers that integers can represent.
 bool is_finite(const HostTensor& t);
 
 }  // namespace wick::quantize

@@ -1,4 +1,4 @@
-// Rewrites of float graphs ahead of quantization. Each says what it promises about numbers.
+// Rewrites of float graphs before quantization. Each says what it promises about numbers.
 #pragma once
 
 #include "graph/rewrite/pass.h"
@@ -6,20 +6,20 @@
 
 namespace wick::quantize {
 
-// BatchNorm behind a Conv, or behind a Linear of rank 2, into its weights and bias, where nobody
-// else reads the layer: w gamma / sqrt(var + eps), computed in float64 and rounded once.
+// Folds BatchNorm behind a Conv, or behind a Linear of rank 2, into the layer's weights and bias,
+// if nothing else reads the layer: w gamma / sqrt(var + eps), computed in float64 and rounded once.
 bool fold_batch_norm(ir::Graph& graph);
-// MatMul by a constant matrix, and the vector added behind it: Linear. The same products in the
-// same order, so that weights have a scale for each output.
+// Turns a MatMul by a constant matrix, and the vector added behind it, into Linear. It has the same
+// products in the same order, and its weights can have a scale per output.
 bool matmul_to_linear(ir::Graph& graph);
-// x sigmoid(x), clip(x + 3, 0, 6) / 6 and x (erf(x / sqrt 2) + 1) / 2, as files have them in
-// pieces: Silu, HardSigmoid, HardSwish, Gelu. Of integers each is one table.
+// Fuses x sigmoid(x), clip(x + 3, 0, 6) / 6 and x (erf(x / sqrt 2) + 1) / 2, as files have them in
+// pieces, into Silu, HardSigmoid, HardSwish and Gelu. On integers each is one table.
 bool fuse_activations(ir::Graph& graph);
 // Cross-layer equalization (Nagel et al., Data-Free Quantization Through Weight Equalization and
 // Bias Correction, 2019): between two layers with nothing but Relu, LeakyRelu, pooling or reshaping
-// between them, each channel is divided in the first and multiplied in the second, until both
-// use their range alike. By powers of two, so that the graph's function keeps its bits (as long as
-// no number leaves float32's normal range).
+// between them, each channel is divided in the first and multiplied in the second, until both use
+// their range alike. The factors are powers of two, so that the graph's function keeps its bits (as
+// long as no number leaves float32's normal range).
 bool equalize(ir::Graph& graph);
 
 inline constexpr ir::Pass kFoldBatchNorm = {"fold_batch_norm", ir::Numerics::kReassociates,
@@ -30,10 +30,10 @@ inline constexpr ir::Pass kFuseActivations = {"fuse_activations", ir::Numerics::
                                               fuse_activations};
 inline constexpr ir::Pass kEqualize = {"equalize", ir::Numerics::kExact, equalize};
 
-// Makes a captured or imported graph ready: exact simplifications without fusion, matmul_to_linear,
-// then fold_batch_norm and equalize where the recipe asks for them; where activations become
-// integers (static, qat) fuse_activations too. The report names what changed and the strongest
-// promise left.
+// Prepares a captured or imported graph: exact simplifications without fusion, matmul_to_linear,
+// then fold_batch_norm and equalize if the recipe asks for them; if activations are quantized
+// (static, qat), fuse_activations too. The report names what changed and the strongest promise
+// left.
 ir::Graph prepare(ir::Graph graph, const Recipe& recipe, ir::PassReport* report = nullptr);
 
 }  // namespace wick::quantize

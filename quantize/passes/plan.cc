@@ -18,7 +18,7 @@ using ir::ValueOrigin;
 
 using ir::at;
 
-// What the recipe says of nodes.
+// Excluder finds the nodes that the recipe excludes.
 class Excluder {
  public:
   Excluder(const Graph& g, const Recipe& r) : g_(g), r_(r), reasons_(g.node_count()) {}
@@ -49,7 +49,7 @@ class Excluder {
 
   bool is_layer(NodeId id) const { return op_part(g_, g_.node(id)).part == Part::kLayer; }
 
-  // Layers that a graph's input reaches through no other layer.
+  // Finds layers that an input of the graph reaches through no other layer.
   void find_first() {
     std::vector<bool> fresh(g_.value_count(), false);
     for (ValueId v : g_.inputs()) fresh[at(v)] = true;
@@ -142,7 +142,7 @@ class Planner {
     const Node& n = g_.node(id);
     PlannedNode& planned = plan_.nodes[at(id)];
     if (!touches_reals(n) || n.op == OpId::kShape) {
-      planned.reason.clear();  // sizes and indices: nothing to quantize
+      planned.reason.clear();  // sizes and indices: there is nothing to quantize
       return;
     }
     if (!planned.reason.empty()) return;
@@ -160,7 +160,7 @@ class Planner {
     for (ValueId v : n.outputs) plan_.integers_only[at(v)] = true;
   }
 
-  // Whether what makes v can do an activation behind it: nobody else sees v.
+  // Returns whether the node that makes v can absorb an activation behind it: nothing else reads v.
   bool absorbs(ValueId v) const {
     const ir::Value& value = g_.value(v);
     if (value.origin != ValueOrigin::kNode || users_[at(v)].size() != 1 || g_.is_output(v))
@@ -175,7 +175,7 @@ class Planner {
                        [&](NodeId id) { return plan_.nodes[at(id)].part == part; });
   }
 
-  // A Linear whose integers nobody wants.
+  // Returns whether n is a Linear whose result nothing reads as integers.
   bool gives_float(const Node& n) const {
     const ValueId v = n.outputs[0];
     if (n.op != OpId::kLinear || !all_readers(v, Part::kFloat)) return false;
@@ -223,13 +223,13 @@ class Planner {
       for (ValueId v : n.inputs) {
         if (!joins_concat(v)) continue;
         join(v, n.outputs[0]);
-        derived_[at(v)] = true;  // the output has all of it
+        derived_[at(v)] = true;  // the output covers all of it
       }
     }
   }
 
-  // Nobody but the Concat reads it, and what makes it has a scale of its own to give up: then its
-  // integers need no other scale on the way.
+  // Returns whether only the Concat reads v, and the node that makes it has a scale of its own to
+  // give up: then the integers need no other scale on the way.
   bool joins_concat(ValueId v) const {
     const ir::Value& value = g_.value(v);
     if (value.origin != ValueOrigin::kNode || users_[at(v)].size() != 1 || g_.is_output(v))
@@ -251,7 +251,7 @@ class Planner {
   const Recipe& r_;
   const std::vector<std::vector<NodeId>> users_;
   std::vector<OpPart> parts_;
-  std::vector<ValueId> set_;  // a forest; kNoValue: no integers
+  std::vector<ValueId> set_;  // a forest of sets; kNoValue: not quantized
   std::vector<bool> derived_;
   Plan plan_;
 };

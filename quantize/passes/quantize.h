@@ -1,10 +1,10 @@
-// Graphs quantized after training. Example:
+// Quantizes graphs after training. Example:
 //
 //   Recipe recipe;                                          // uint8 activations, int8 weights
 //   ir::Graph g = prepare(import_onnx("m.onnx"), recipe);
 //   Calibration c = calibrate(g, batches, recipe);
 //   QuantizeResult q = quantize_static(g, c, recipe, batches);
-//   // q.graph: a QDQ graph; q.stayed: what is float still, and why
+//   // q.graph: a QDQ graph; q.stayed: what is still float, and why
 #pragma once
 
 #include "quantize/observe/calibrate.h"
@@ -19,30 +19,30 @@ struct QuantizeResult {
   ir::Numerics numerics = ir::Numerics::kApproximates;
 };
 
-// Pairs of QuantizeLinear and DequantizeLinear around the ops that the plan gives integers; nodes
+// Puts pairs of QuantizeLinear and DequantizeLinear around the ops that the plan quantizes; nodes
 // and values keep their names. Inputs and outputs of the graph stay float32. Weights become
-// constants of recipe.weight behind DequantizeLinear, with a scale for each output channel; biases
-// int32 in units of the input's scale times the weight's, which is made larger where 32 bits would
-// not hold a bias or might not hold a sum. `batches` serve bias correction alone.
-// Throws Error: what plan_quantization() refuses; a calibration of another graph.
+// constants of recipe.weight behind DequantizeLinear, with a scale per output channel; biases
+// become int32 in units of the input's scale times the weight's, which is made larger where 32 bits
+// would not hold a bias or might not hold a sum. `batches` are for bias correction only. Throws
+// Error for what plan_quantization() refuses, and for a calibration of another graph.
 QuantizeResult quantize_static(const ir::Graph& graph, const Calibration& calibration,
                                const Recipe& recipe, const Batches& batches = {},
                                const CalibrateOptions& options = {});
 
-// Weights of Linear (and MatMul by a constant, after prepare()) in blocks of recipe.block_size
-// along their inputs, rounded to nearest: recipe.weight integers with float16 scales (float32 where
-// one is beyond 60,000 or below 2^-17) behind DequantizeLinear, which the pass keep_blocks makes
-// BlockLinear of. Tables of Gather likewise where recipe.embeddings says so: their rows are
-// gathered as integers. Each block's scale is, of a few around its largest magnitude, the one with
-// the least squared error.
+// Quantizes weights of Linear (and MatMul by a constant, after prepare()) in blocks of
+// recipe.block_size along their inputs, rounded to nearest: recipe.weight integers with float16
+// scales (float32 if one is beyond 60,000 or below 2^-17) behind DequantizeLinear, which the pass
+// keep_blocks turns into BlockLinear. Tables of Gather are quantized likewise if recipe.embeddings
+// says so: their rows are gathered as integers. Each block's scale is, of a few around its largest
+// magnitude, the one with the least squared error.
 QuantizeResult quantize_weights(const ir::Graph& graph, const Recipe& recipe);
 
-// Linear by constant weights as DynamicLinear: int8 weights with a scale for each output (or one,
-// where recipe.per_channel says so), and an input that is quantized row by row as it comes; one
-// whose sums 32 bits may not hold stays float. Tables of Gather in blocks of int8, as above.
+// Turns Linear by constant weights into DynamicLinear: int8 weights with a scale per output (or
+// one, as recipe.per_channel says), and an input that is quantized row by row as it comes; a layer
+// whose sums 32 bits may not hold stays float. Tables of Gather are in blocks of int8, as above.
 QuantizeResult quantize_dynamic(const ir::Graph& graph, const Recipe& recipe);
 
-// prepare(), calibrate() and the one of these that recipe.mode asks for.
+// Runs prepare(), calibrate() and the one of these that recipe.mode asks for.
 QuantizeResult quantize(ir::Graph graph, const Recipe& recipe, const Batches& batches = {},
                         const CalibrateOptions& options = {});
 

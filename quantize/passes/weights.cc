@@ -1,5 +1,5 @@
-// Weights alone: in blocks along a layer's inputs, or for layers that quantize their input as it
-// comes.
+// Quantizes weights alone: in blocks along a layer's inputs, or for layers that quantize their
+// input as it comes.
 #include <algorithm>
 #include <set>
 
@@ -19,7 +19,7 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-// A matrix in blocks: constants of the new graph.
+// Blocks is a matrix in blocks, as constants of the new graph.
 struct Blocks {
   ValueId bytes = kNoValue, scale = kNoValue, zero = kNoValue;
   DType dtype = DType::kNone;
@@ -58,7 +58,7 @@ class WeightQuantizer {
  private:
   static const char* op_info_name(const Node& n) { return find_op(n.op)->name; }
 
-  // Nodes that have a constant of real numbers large enough to be a weight.
+  // Returns whether a node has a constant of real numbers large enough to be a weight.
   bool has_weight(const Node& n) const {
     const auto real = [&](size_t i) {
       return i < n.inputs.size() && g_.is_constant(n.inputs[i]) &&
@@ -71,7 +71,7 @@ class WeightQuantizer {
     return false;
   }
 
-  // Why a node with a weight keeps it; "" when it does not.
+  // Returns why a node's weight is not quantized; "" if it is.
   std::string refusal(const Node& n) const {
     const bool table = n.op == OpId::kGather;
     if (n.op != OpId::kLinear && !table) {
@@ -90,7 +90,7 @@ class WeightQuantizer {
     return "";
   }
 
-  // Whatever a row's zero point is.
+  // Returns whether 32 bits hold the sums, whatever a row's zero point is.
   bool sums_fit(const HostTensor& w) const {
     if (w.shape()[1] <= ir::kMostSum / (255 * 127)) return true;
     const std::vector<int64_t> most = largest_sums(w, weight_params(w, r_), {0, 255});
@@ -109,7 +109,8 @@ class WeightQuantizer {
   Blocks blocks_of(ValueId v) {
     const auto [at, fresh] = made_.emplace(v, Blocks{});
     if (!fresh) return at->second;
-    // Rows of 4 bits are not gathered. A table that is a layer's weight too is held once, in 8.
+    // Rows of 4 bits cannot be gathered. A table that is also a layer's weight is stored once, in 8
+    // bits.
     const bool table = tables_.count(v) != 0;
     const DType dtype = table ? DType::kI8 : r_.weight;
     const bool symmetric = table || r_.weight_symmetric;
@@ -139,7 +140,7 @@ class WeightQuantizer {
     g_.node(id).inputs[1] = made;
   }
 
-  // In place: what it makes keeps its type.
+  // This is done in place: the output keeps its type.
   void dynamic(NodeId id) {
     const std::vector<ValueId> in = g_.node(id).inputs;
     auto& [bytes, scale] = per_channel_.emplace(in[1], std::pair{kNoValue, kNoValue}).first->second;
@@ -169,7 +170,7 @@ class WeightQuantizer {
     const ValueId bytes = rows(b.bytes, ".rows"), scale = rows(b.scale, ".scales"),
                   zero = rows(b.zero, ".zero_points");
     const ValueId reals = dequantize({bytes, scale, zero}, -1, name);
-    // The old node's result, by the new one: readers, names and outputs of the graph stay.
+    // The new node takes over the old one's result: readers, names and outputs of the graph stay.
     const NodeId made = g_.value(reals).producer;
     std::swap(g_.node(made).outputs, g_.node(id).outputs);
     g_.value(g_.node(made).outputs[0]).producer = made;

@@ -20,7 +20,7 @@ using ir::ValueId;
 
 class Converter {
  public:
-  // round: integers stand where FakeQuantize was; else what it was given.
+  // round: puts integers where FakeQuantize was; otherwise its unrounded input.
   Converter(const Graph& graph, bool round) : g_(graph), round_(round) {}
 
   Graph run() {
@@ -76,7 +76,7 @@ class Converter {
     }
   }
 
-  // A value computed of constants, by the reference kernels.
+  // Returns a value that is computed from constants, by the reference kernels.
   const HostTensor& constant(ValueId v) {
     const ir::Value& value = g_.value(v);
     if (value.origin == ir::ValueOrigin::kConstant) return value.constant;
@@ -142,7 +142,7 @@ class Converter {
     g_.remove_node(id);
   }
 
-  // Equal ones once, so that whoever compares scales compares ids.
+  // Returns equal tensors as one constant, so that scales can be compared by id.
   ValueId constant_of(const HostTensor& t) {
     for (const auto& [tensor, id] : shared_) {
       if (same_bits(tensor, t)) return id;
@@ -151,7 +151,7 @@ class Converter {
     return shared_.back().second;
   }
 
-  // Fixed statistics: y + bias, which the layer itself adds behind its last product.
+  // The statistics are fixed: this is y + bias, which the layer itself adds after its last product.
   void add_bias(NodeId id) {
     const ValueId y = g_.node(id).inputs[0], out = g_.node(id).outputs[0];
     ValueId bias = g_.node(id).inputs[1];
@@ -176,8 +176,8 @@ class Converter {
     }
     g_.remove_node(id);
   }
-  // Computed of floats that were constants before; what FakeQuantize gave is a DequantizeLinear
-  // now.
+  // Returns whether v is computed from floats that were constants before; a FakeQuantize's result
+  // is a DequantizeLinear's now.
   bool known_value(ValueId v) const {
     return static_cast<size_t>(v) < known_.size() && known_[static_cast<size_t>(v)] &&
            g_.value(v).origin == ir::ValueOrigin::kNode;

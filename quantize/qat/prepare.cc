@@ -78,7 +78,7 @@ class Preparer {
  private:
   // -- batch norms go into the layer before them
   // What is quantized is decided on the graph as it will be deployed: without those batch norms.
-  // Ids are those of this graph; the layer's output stands for the batch norm's.
+  // Ids are those of this graph; the layer's output represents the batch norm's.
   Plan plan_folded() {
     Graph deployed = graph_;
     const auto users = g_.users();
@@ -108,7 +108,7 @@ class Preparer {
       if (!g_.is_constant(norm.inputs[i])) return -1;
     }
     const Node& layer = g_.node(y.producer);
-    // a Linear has its channels last, a batch norm reads them as dim 1
+    // A Linear has its channels last; a batch norm reads them as dim 1.
     const bool linear = layer.op == OpId::kLinear && y.shape.rank() == 2;
     if ((layer.op != OpId::kConv && !linear) || !g_.is_constant(layer.inputs[1])) return -1;
     const bool bias = layer.inputs.size() > 2 && layer.inputs[2] != kNoValue;
@@ -182,7 +182,7 @@ class Preparer {
     const IntegerRange r = integer_range(dtype);
     return {axis < 0 ? 0 : axis, r.lo, r.hi, learned_, 0};
   }
-  // An observer that has seen nothing. count 0: one scale.
+  // Adds a FakeQuantize whose observer has seen nothing. count 0: one scale.
   ValueId fake(ValueId x, const std::string& base, DType dtype, int64_t axis, int64_t count,
                Scales* out) {
     const Shape each = count == 0 ? Shape{} : Shape{count};
@@ -202,7 +202,7 @@ class Preparer {
     const auto at = plan.sources.find(plan.scale_of[static_cast<size_t>(v)]);
     return at != plan.sources.end() && at->second.front() == v;
   }
-  // Values that share a scale are rounded by the one that is observed.
+  // Values that share a scale are rounded by the scale of the one that is observed.
   void round_value(ValueId planned, ValueId like, const Plan& plan) {
     const auto folded = behind_.find(planned);
     const ValueId v = folded == behind_.end() ? planned : folded->second;
@@ -222,7 +222,7 @@ class Preparer {
     g_.node(id).inputs[0] = v;
   }
 
-  // A quantized node reads integers, its constants too; the weight comes later.
+  // Makes a quantized node read rounded values, its constants too; the weight comes later.
   void read_rounded(NodeId id) {
     const OpPart part = op_part(deployed_, deployed_.node(id));
     for (size_t i : part.data) {
@@ -244,7 +244,7 @@ class Preparer {
     const ValueId x = g_.node(id).inputs[0], w = g_.node(id).inputs[1];
     if (scale_of_.count(w) != 0) return;  // a product of two activations
     const auto shape = g_.value(w).shape;
-    // a matrix behind MatMul is a Linear's by now
+    // A matrix behind MatMul has become a Linear's by now.
     const int64_t axis = g_.node(id).op != OpId::kMatMul && recipe_.per_channel ? 0 : -1;
     const int64_t count = axis < 0 ? 0 : shape[static_cast<int>(axis)].constant();
     const auto key = std::make_pair(w, axis);
@@ -255,7 +255,7 @@ class Preparer {
     }
     const auto& [made, s] = weights_[key];
     g_.node(id).inputs[1] = made;
-    // the bias, which a folded batch norm adds
+    // A folded batch norm adds the bias, if there is one.
     NodeId adds = g_.node(id).inputs.size() > 2 && g_.node(id).inputs[2] != kNoValue ? id : -1;
     size_t input = 2;
     for (const auto& [norm, layer] : folds_) {
@@ -277,11 +277,11 @@ class Preparer {
   int64_t learned_;
   std::set<std::string> names_;
   Graph deployed_;
-  std::vector<std::pair<NodeId, NodeId>> folds_;  // a batch norm, the layer that takes it
-  std::map<ValueId, ValueId> behind_;             // by the layer's output, the batch norm's
-  std::map<ValueId, Scales> scales_;              // by the value whose name they have in the plan
+  std::vector<std::pair<NodeId, NodeId>> folds_;  // a batch norm, and the layer that absorbs it
+  std::map<ValueId, ValueId> behind_;             // the batch norm's output by the layer's
+  std::map<ValueId, Scales> scales_;              // by the value that represents them in the plan
   std::map<ValueId, ValueId> rounded_;
-  std::map<ValueId, ValueId> scale_of_;  // by what a FakeQuantize makes
+  std::map<ValueId, ValueId> scale_of_;  // by the output of a FakeQuantize
   std::map<ValueId, ValueId> operands_;
   std::map<std::pair<ValueId, int64_t>, std::pair<ValueId, Scales>> weights_;
 };

@@ -12,7 +12,7 @@ namespace {
 using ir::kNoValue;
 using ir::Node;
 
-// What PyTorch's learnable fake quantization keeps a scale above.
+// PyTorch's learnable fake quantization keeps a scale above this.
 constexpr float kLeastLearned = 1.1920929e-7F;
 
 bool is_prepared(const ir::Graph& g) {
@@ -26,7 +26,7 @@ void write(const Tensor& t, const std::vector<float>& v) {
   t.copy_(from_blob(v.data(), t.raw_shape(), DType::kF32));
 }
 
-// All dims but the axis of the scales; none: all of them.
+// Returns all dims but the scales' axis; an empty list means all of them.
 Dims reduced(const Tensor& x, const FakeQuantizeAttrs& a, size_t scales) {
   DimList dims;
   for (int d = 0; scales > 1 && d < x.rank(); ++d) {
@@ -34,7 +34,7 @@ Dims reduced(const Tensor& x, const FakeQuantizeAttrs& a, size_t scales) {
   }
   return dims;
 }
-// A scale for each of the axis of a vector: there is nothing to reduce.
+// Returns whether each index of a vector has its own scale, so that there is nothing to reduce.
 bool each_alone(const Tensor& x, size_t scales) { return scales > 1 && x.rank() == 1; }
 
 }  // namespace
@@ -70,7 +70,7 @@ QatModule::QatModule(const ir::Graph& graph, const QatOptions& options)
   frozen_norm_ = register_buffer("batch_norm_frozen", full({}, 0, DType::kU8));
 }
 
-// A layer that two weights' groups share keeps the last bias found: it bounds a scale, no more.
+// If two weights' groups share a layer, the last bias found is kept: it only bounds a scale.
 void QatModule::find_bias(const Node& layer, const std::map<std::string, Tensor>& by_name,
                           Group* group) {
   const ir::Graph& g = graph();
@@ -94,8 +94,8 @@ void QatModule::find_bias(const Node& layer, const std::map<std::string, Tensor>
     group->bias = known(g.node(rounds).inputs[0]);
 }
 
-// Weights may be so small that their bias does not fit int32 in steps of s_x s_w: scales that keep
-// it below 2^29, which leaves it room to move.
+// Weights may be so small that their bias does not fit int32 in steps of s_x s_w: returns scales
+// that keep it below 2^29, which leaves it room to move.
 std::vector<float> QatModule::least_scales(const Group& group, size_t count) const {
   std::vector<float> least(count, 0);
   Tensor bias = group.bias;
@@ -126,7 +126,7 @@ void QatModule::train_epoch(int epoch) {
   freeze_batch_norm(options_.batch_norm_epochs >= 0 && epoch >= options_.batch_norm_epochs);
 }
 
-// Below what a scale may be an optimizer may take it; biases read it before its own node does.
+// An optimizer may move scales below their bound; biases read a scale before its own node does.
 void QatModule::lift_scales() const {
   const NoGrad guard;
   for (const auto& [t, group] : learned_) {
@@ -136,7 +136,7 @@ void QatModule::lift_scales() const {
     bool low = false;
     for (size_t i = 0; i < scale.size(); ++i) {
       const float bound = std::max(kLeastLearned, least[i]);
-      if (!(scale[i] < bound)) continue;  // NaN is the kernel's error
+      if (!(scale[i] < bound)) continue;  // the kernel reports NaN
       low = true;
       scale[i] = bound;
     }
@@ -170,15 +170,16 @@ void QatModule::freeze(ir::LowerReport* report) {
 
 bool QatModule::observe(const Node& node, std::vector<Tensor>* in, const Where& where) const {
   const auto at = groups_.find(node.inputs[1]);
-  if (at == groups_.end()) return true;  // a bias: multiples of scales that others have
+  if (at == groups_.end()) return true;  // a bias: its steps come from others' scales
   const NoGrad guard;
   const bool watches = in->size() > 3 && (*in)[3].defined();
   const bool learned = node.attrs.as<FakeQuantizeAttrs>().learned != 0;
   const std::vector<float> range = floats(at->second.range);
   const bool seen = range[0] <= range[range.size() / 2];
   const bool open = training() && (learned ? !seen : !observers_frozen());
-  // What shares its scale with an observed value (the parts of a Concat) is rounded there, to the
-  // same bits. Rounded here too, what is beyond today's range would never be seen.
+  // A value that shares its scale with an observed one (a part of a Concat) is rounded there, to
+  // the same bits. If it were rounded here too, values beyond the current range would never be
+  // seen.
   if (open && !watches) return false;
   if (open) {
     learned ? first_scale(node, at->second, *in, where) : move_range(node, at->second, *in, where);
@@ -190,14 +191,14 @@ bool QatModule::observe(const Node& node, std::vector<Tensor>* in, const Where& 
   }
   if (!training()) return true;
   if (!learned) {
-    // backward reads the scale of this forward, whatever comes after it
+    // backward() reads the scale of this forward, whatever comes after it.
     (*in)[1] = (*in)[1].clone(where);
     (*in)[2] = (*in)[2].clone(where);
   }
   return true;
 }
 
-// Ranges of today's x, and what the state becomes of them.
+// Computes the ranges of the current x and updates the state with them.
 void QatModule::move_range(const Node& node, const Group& group, const std::vector<Tensor>& in,
                            const Where& where) const {
   const auto& a = node.attrs.as<FakeQuantizeAttrs>();
@@ -237,7 +238,7 @@ void QatModule::move_range(const Node& node, const Group& group, const std::vect
     const std::vector<float> least = least_scales(group, count);
     for (size_t i = 0; i < count; ++i) {
       const bool nothing = ranges[i].lo == 0 && ranges[i].hi == 0;
-      // of a channel without weights the bias is all there is: 20 bits of it
+      // A channel without weights has only its bias, which gets 20 bits.
       if (nothing && least[i] > 0) q.scale[i] = 512 * least[i];
       q.scale[i] = std::max(q.scale[i], least[i]);
     }
@@ -247,8 +248,8 @@ void QatModule::move_range(const Node& node, const Group& group, const std::vect
   write(in[3], state);
 }
 
-// Of a weight 2 mean |w| / sqrt(qmax) (Esser et al. 2020, section 2.1); of an activation what its
-// first range gives.
+// Sets the first scale: for a weight 2 mean |w| / sqrt(qmax) (Esser et al. 2020, section 2.1); for
+// an activation that of its first range.
 void QatModule::first_scale(const Node& node, const Group& group, const std::vector<Tensor>& in,
                             const Where& where) const {
   move_range(node, group, in, where);

@@ -1,4 +1,4 @@
-// Training of a model that will run on integers. Example:
+// Trains a model that will run on integers. Example:
 //
 //   CaptureInput image{"image", zeros({1, 1, 28, 28}), {{0, "batch"}}, {}};
 //   quantize::QatModule net(capture(trained, {image}));
@@ -22,61 +22,64 @@ namespace wick::quantize {
 
 struct QatOptions {
   Recipe recipe = qat_recipe();
-  // Scales are parameters that learn by gradient (LSQ), from what the first batch gave; else they
-  // follow the observers.
+  // Scales are parameters that learn by gradient (LSQ), starting from the first batch; otherwise
+  // they follow the observers.
   bool learn_scales = false;
-  // Epochs that train_epoch() lets pass before observers, and batch norms, are frozen; as
-  // torchvision's reference for quantization-aware training has them. Below 0: never.
+  // The number of epochs after which train_epoch() freezes observers, and batch norms, as in
+  // torchvision's reference for quantization-aware training. Below 0: never.
   int observer_epochs = 4, batch_norm_epochs = 3;
 };
 
 // Parameters are those of the float model, under their names, and with learn_scales the scales
-// ("NAME_scale"). Buffers besides the model's own: "NAME_range", "NAME_scale", "NAME_zero_point" of
-// each weight and activation, "observing" and "batch_norm_frozen": state_dict() resumes exactly.
+// ("NAME_scale"). Buffers besides the model's own are "NAME_range", "NAME_scale" and
+// "NAME_zero_point" of each weight and activation, "observing" and "batch_norm_frozen":
+// state_dict() resumes exactly.
 //
-// train(): each weight's range is today's, each activation's moves by the recipe's averaging
-// towards the batch's least and largest value (the first batch's are taken whole), as PyTorch's
-// MovingAverageMinMaxObserver does. eval(): nothing moves; batch norms are folded; the bits are
-// those of convert(). Results do not depend on the number of threads.
+// In train() each weight's range is the current one, and each activation's moves by the recipe's
+// averaging towards the batch's least and largest value (the first batch's are taken whole), as
+// PyTorch's MovingAverageMinMaxObserver does. In eval() nothing moves; batch norms are folded; the
+// bits are those of convert(). Results do not depend on the number of threads.
 class QatModule : public nn::GraphModule {
  public:
-  // A float graph, which is prepared, or one that prepare_qat() made (then the recipe says how
-  // observers move; the same as before, to resume). Errors: prepare_qat's.
+  // Takes a float graph, which is prepared, or one that prepare_qat() made (then the recipe says
+  // how observers move; the same as before, to resume). Throws prepare_qat's errors.
   explicit QatModule(const ir::Graph& graph, const QatOptions& options = {});
 
-  // Ranges, scales and zero points stay as they are in train() too; learned scales go on learning.
+  // Keeps ranges, scales and zero points as they are in train() too; learned scales go on learning.
   void freeze_observers(bool frozen = true);
   bool observers_frozen() const;
-  // Batch norms use the running statistics from now on, and leave them; their weight and bias go
-  // on learning.
+  // Batch norms use the running statistics from now on and do not update them; their weight and
+  // bias go on learning.
   void freeze_batch_norm(bool frozen = true);
   bool batch_norm_frozen() const override;
-  // train(), with what the schedule says for this epoch (from 0) frozen.
+  // Runs train() with the parts frozen that the schedule says for this epoch (from 0).
   void train_epoch(int epoch);
 
-  // The QDQ graph of today's weights (convert_qat). Error: no batch was seen in train().
+  // Returns the QDQ graph of the current weights (convert_qat). Throws Error if no batch was seen
+  // in train().
   ir::Graph convert() const;
-  // Today's weights without rounding: compare(net.unrounded(), {net.convert()}, batches) says what
-  // rounding costs in each layer.
+  // Returns the current weights without rounding: compare(net.unrounded(), {net.convert()},
+  // batches) says what rounding costs in each layer.
   ir::Graph unrounded() const;
-  // Ends the training: eval(), in which forward() and run() from now on compute what is deployed,
-  // the graph of integer ops that ir::lowered(convert()) is, op by op through the trainer's one
-  // door. A forward in train() takes it back. The report says what stayed float.
+  // Ends the training with eval(): from now on forward() and run() compute what is deployed, the
+  // graph of integer ops that ir::lowered(convert()) is, op by op through the trainer's one entry
+  // point for ops. A forward in train() undoes this. The report says what stayed float.
   void freeze(ir::LowerReport* report = nullptr);
-  // Null before freeze().
+  // Returns null before freeze().
   const nn::GraphModule* integer() const { return integer_.get(); }
   const QatOptions& options() const { return options_; }
 
  protected:
   std::vector<Tensor> run_all(const std::vector<Tensor>& inputs, const Where& where) override;
-  // Error: NaN or infinity in what passes, by the value's name; eval() before a batch was seen.
+  // Throws Error for NaN or infinity in a value, by its name, and for eval() before a batch was
+  // seen.
   bool observe(const ir::Node& node, std::vector<Tensor>* in, const Where& where) const override;
 
  private:
-  struct Group {  // of those that share a scale
+  struct Group {  // the values that share a scale
     Tensor range;
     bool weight = false;
-    // A weight's: the scale of what it is multiplied with; the bias, or the batch norm whose fixed
+    // For a weight: the scale of what it is multiplied by; the bias, or the batch norm whose fixed
     // form makes it: gamma, beta, mean, var, the layer's own bias.
     Tensor input_scale, bias;
     std::vector<Tensor> norm;

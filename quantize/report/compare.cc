@@ -16,14 +16,14 @@ using ir::NodeId;
 using ir::ValueId;
 using Values = std::vector<HostTensor>;  // by ValueId
 
-// What 8 bits can hold at best, about: an input that is better counts as this good, so that the
-// first rounding of all is no growth.
+// About the best that 8 bits can do: a better input counts as this good, so that the very first
+// rounding is no growth.
 constexpr double kEightBitsDb = 48;
 
 using ir::at;
 bool real(const HostTensor& t) { return t.dtype() == DType::kF32 && t.numel() > 0; }
 
-// One run, every value kept.
+// Runs the graph once and keeps every value.
 Values run_whole(const Graph& g, const std::vector<HostTensor>& inputs,
                  ir::InterpreterOptions options) {
   Values values(g.value_count());
@@ -39,7 +39,7 @@ Values run_whole(const Graph& g, const std::vector<HostTensor>& inputs,
   return values;
 }
 
-// What is summed up for a layer over the batches.
+// LayerSums is what is summed up for a layer over the batches.
 struct LayerSums {
   size_t layer = 0;
   Layer at;
@@ -114,7 +114,7 @@ class Comparer {
       const HostTensor& raw = integers_[at(made)];
       const HostTensor& y =
           s.at.rounding[k] ? integers_[at(q_.node(s.at.rounding[k]->dequantize).outputs[0])] : raw;
-      if (!(y.shape() == x.shape())) continue;  // a size that depends on numbers
+      if (!(y.shape() == x.shape())) continue;  // a size that depends on values
       s.accumulated.add(x, y, axes_[at(s.at.outputs[k])], k);
       if (s.at.rounding[k]) count_outside(s, raw, s.at.rounding[k]->params);
     }
@@ -202,7 +202,7 @@ class Comparer {
     }
     const auto found = changed.find(out);
     const HostTensor& x = floats_[at(out)];
-    s.has_effect = true;  // exact where nothing of it arrives
+    s.has_effect = true;  // the layer is exact if its effect does not arrive
     if (found == changed.end() || !(found->second.shape() == x.shape())) return;
     s.effect.add(x, found->second, axes_[at(out)]);
   }
@@ -225,8 +225,8 @@ class Comparer {
 
   void judge() {
     double most = 0;
-    // What has arrived at each layer: float ops on the way may hide an error (a mask of large
-    // numbers does), they do not take it away.
+    // The error that has arrived at each layer: float ops on the way may hide an error (a mask of
+    // large numbers does), but they do not remove it.
     std::vector<double> arrived(sums_.size());
     for (const LayerSums& s : sums_) {
       LayerReport& layer = result_.layers[s.layer];
@@ -238,7 +238,7 @@ class Comparer {
       }
       const double now = layer.accumulated.channel_db;
       arrived[s.layer] = s.has_own && !s.at.moves ? now : std::min(before, now);
-      if (s.at.moves) continue;  // other channels, the same numbers
+      if (s.at.moves) continue;  // other channels, but the same numbers
       layer.growth_db = before - std::min(kEightBitsDb, layer.accumulated.channel_db);
       if (!s.has_own || layer.own.exact()) continue;
       result_.by_sensitivity.push_back(s.layer);

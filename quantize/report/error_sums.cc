@@ -27,7 +27,7 @@ void ErrorSums::add(const HostTensor& x, const HostTensor& y, int axis, size_t p
   if (parts_.size() <= part) parts_.resize(part + 1);
   std::vector<Sums>& sums_of = parts_[part];
   if (sums_of.empty()) sums_of.resize(static_cast<size_t>(channels));
-  if (static_cast<int64_t>(sums_of.size()) != channels) {  // a size of the data: no channels
+  if (static_cast<int64_t>(sums_of.size()) != channels) {  // the data's own size: no channels
     Sums all;
     for (const Sums& c : sums_of) all.xx += c.xx, all.yy += c.yy, all.xy += c.xy, all.ee += c.ee;
     sums_of.assign(1, all);
@@ -51,7 +51,7 @@ void ErrorSums::add(const HostTensor& x, const HostTensor& y, int axis, size_t p
 }
 
 ErrorNumbers ErrorSums::numbers() const {
-  // One channel may be exact: it must not count for more than others at their best.
+  // A channel may be exact: it must not count for more than others at their best.
   constexpr double kMostOfChannel = 100;
   Sums all;
   double sum = 0;

@@ -1,4 +1,5 @@
-// How far one tensor is from another: sums over any number of batches, and what is told of them.
+// Measures how far one tensor is from another: sums over any number of batches, and numbers derived
+// from them.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,13 @@
 
 namespace wick::quantize {
 
-// What stands for "no error at all" in decibels, and its negative for "no signal, only error".
+// Means "no error at all" in decibels; its negative means "no signal, only error".
 inline constexpr double kExactDb = 200;
 
 struct ErrorNumbers {
   double sqnr_db = kExactDb;  // 10 log10(sum x^2 / sum (x - y)^2)
-  // The same for each channel that is not 0 everywhere, averaged: one channel with large numbers
-  // does not hide what happens to the others, which a layer behind may need as much.
+  // The same, averaged over the channels that are not 0 everywhere: a channel with large numbers
+  // does not hide what happens to the others, which a later layer may need as much.
   double channel_db = kExactDb;
   double cosine = 1;
   double max_error = 0;  // max |x - y|
@@ -23,11 +24,12 @@ struct ErrorNumbers {
 
 class ErrorSums {
  public:
-  // x: what should be; y: what is. float32 of one shape; axis: of the channels, -1: none; part:
-  // which of several values that are summed up together, each with channels of its own. Where
-  // x is infinite or NaN (a mask) nothing counts; where y alone is, x is lost. Throws
-  // Error for other dtypes or shapes. An axis whose size differs from before (the width of a line
-  // of text) is not one of channels: all of that part count as one from then on.
+  // Adds the error of y, the actual tensor, against x, the expected one: float32 of one shape.
+  // `axis` is that of the channels, -1: none. `part` says which of several values, each with
+  // channels of its own, is added. An element where x is infinite or NaN (a mask) does not count;
+  // if y alone is, x is lost. Throws Error for other dtypes or shapes. An axis whose size differs
+  // from before (the width of a line of text) is not one of channels: all of that part counts as
+  // one from then on.
   void add(const HostTensor& x, const HostTensor& y, int axis, size_t part = 0);
   ErrorNumbers numbers() const;
 

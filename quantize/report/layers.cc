@@ -67,7 +67,8 @@ class Finder {
   }
 
  private:
-  // The Relu or Clip behind a quantized node with nothing rounded between; -1: none.
+  // Returns the Relu or Clip behind a quantized node with no rounding in between; -1: there is
+  // none.
   NodeId activation_in(NodeId id) const {
     const Node &from = g_.node(id), &to = q_.node(pairs_.node[at(id)]);
     if (from.outputs.size() != 1 || float_users_[at(from.outputs[0])].size() != 1) return -1;
@@ -115,7 +116,8 @@ class Finder {
            q_.node(q_.value(v).producer).op == OpId::kDequantizeLinear;
   }
 
-  // Not what another layer made of integers: rows of a table.
+  // Returns whether the node itself reads integers, rather than a counterpart that gathered them:
+  // rows of a table.
   bool reads_integers(const Node& n) const {
     return std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) {
       return dequantized(v) && !stands_[at(q_.value(v).producer)];
@@ -128,7 +130,7 @@ class Finder {
     return l.rounding[0] || n.op != g_.node(l.nodes[0]).op || reads_integers(n);
   }
 
-  // Moves or picks elements, whose scale is that of the result.
+  // Returns whether the nodes move or pick elements whose scale is that of the result.
   bool keeps_integers(const std::vector<NodeId>& nodes, const QParams& result) const {
     constexpr OpId kMoving[] = {OpId::kMaxPool,   OpId::kReshape,   OpId::kFlatten, OpId::kSqueeze,
                                 OpId::kUnsqueeze, OpId::kTranspose, OpId::kSlice,   OpId::kSplit,
@@ -193,7 +195,7 @@ class Finder {
   std::vector<std::string>* notes_;
   const std::vector<std::vector<NodeId>> float_users_, users_;
   std::map<NodeId, std::string> reasons_;
-  std::vector<bool> stands_;  // by the quantized graph's NodeId: for a node of the float graph
+  std::vector<bool> stands_;  // by the quantized graph's NodeId: it has a float counterpart
   std::vector<Layer> layers_;
 };
 
@@ -221,7 +223,7 @@ std::vector<int> channel_axes(const Graph& g) {
       for (ValueId v : n.outputs) axes[at(v)] = before;
     }
   }
-  for (size_t v = 0; v < axes.size(); ++v) {  // as many in every batch
+  for (size_t v = 0; v < axes.size(); ++v) {  // the number of channels must be fixed
     const ir::Value& value = g.value(static_cast<ValueId>(v));
     if (axes[v] >= 0 && value.ranked &&
         (axes[v] >= value.shape.rank() || !value.shape[axes[v]].known()))

@@ -64,7 +64,7 @@ HostTensor LocalRun::unrounded(ValueId v) {
   };
   while (v != kNoValue && float_of_[at(v)] == kNoValue && made_by(v, OpId::kDequantizeLinear)) {
     const ValueId bytes = q_.node(q_.value(v).producer).inputs[0];
-    if (!made_by(bytes, OpId::kQuantizeLinear)) break;  // integers that were never reals
+    if (!made_by(bytes, OpId::kQuantizeLinear)) break;  // these integers were never reals
     v = q_.node(q_.value(bytes).producer).inputs[0];
   }
   return value(v);

@@ -1,4 +1,5 @@
-// A layer of a quantized graph on the float graph's numbers: its own quantization alone.
+// Runs a layer of a quantized graph on the float graph's numbers: the effect of its own
+// quantization alone.
 #pragma once
 
 #include <map>
@@ -13,20 +14,20 @@ class LocalRun {
  public:
   LocalRun(const ir::Graph& quantized, const Pairs& pairs, const ir::InterpreterOptions& options);
 
-  // What the float graph has for each of its values in this batch; must live until the next call.
+  // Sets the float graph's values in this batch; they must live until the next call.
   void begin_batch(const std::vector<HostTensor>* floats);
 
-  // The outputs of the last of these nodes of the float graph, each of which reads what the one
-  // before made (a layer and the activation in it), not yet rounded themselves: constants are those
-  // of the quantized graph, other inputs are the float graph's, unrounded.
+  // Returns the outputs of the last of these nodes of the float graph, each of which reads what the
+  // one before made (a layer and its activation). They are not rounded themselves yet: constants
+  // are those of the quantized graph, other inputs are the float graph's, unrounded.
   std::vector<HostTensor> run(const std::vector<ir::NodeId>& nodes);
-  // As `quantize` and `dequantize` make it.
+  // Rounds x as `quantize` and `dequantize` do.
   HostTensor round(const Rounding& r, const HostTensor& x) const;
 
-  // Made of nothing but constants.
+  // Returns whether v is computed from constants alone.
   bool fixed(ir::ValueId v);
-  // Of the quantized graph, with the float graph's numbers for whatever stands for one of its
-  // values.
+  // Returns a value of the quantized graph, computed from the float graph's numbers wherever a
+  // value has a counterpart there.
   HostTensor value(ir::ValueId v);
 
  private:

@@ -1,4 +1,4 @@
-// ExplainHook: how a session tells where its present binding runs, why, and what that costs.
+// ExplainHook: receives where a session's present binding runs, why, and what that costs.
 #pragma once
 
 #include "runtime/core/span.h"
@@ -6,13 +6,13 @@
 
 namespace wick {
 
-// A node of the program, in the order of execution.
+// A node of the program, in order of execution.
 struct PlacedStep {
   const char *op, *node;
   const char* backend;  // "cpu", "vulkan"
-  const char* kernel;   // the CPU's; "" of a device, which tells its kernels one by one
-  const char* why;      // not on the session's backend; "": it is there, or there is none
-  int64_t index;        // step number, as traces have it; -1: it is no step of a run
+  const char* kernel;   // the CPU's; "" on a device, which reports its kernels by themselves
+  const char* why;      // why it is not on the session's backend; "": it is, or there is none
+  int64_t index;        // step number as in traces; -1: not a step of a run
   size_t region;
   Span<const TensorView> in, out;  // dtypes and shapes
 };
@@ -27,16 +27,16 @@ struct PlacedKernel {
   uint64_t read_bytes, written_bytes;
 };
 
-// A value that crosses between host and device in every run.
+// A value that is copied between host and device in every run.
 struct PlacedCopy {
   const char* value;
   TensorView type;  // dtype and shape
   bool to_device;
-  // Of the step at the other end; "": it is an input or an output of the program.
+  // These describe the step at the other end; "": it is an input or an output of the program.
   const char *op, *node, *backend;
 };
 
-// Consecutive steps that a device runs at once. Bytes of a run, but for what is held.
+// Consecutive steps that a device runs at once. Bytes are per run, except those that are held.
 struct PlacedPart {
   const char* backend;
   size_t kernels, barriers;
@@ -47,8 +47,8 @@ struct PlacedPart {
 
 class ExplainHook {
  public:
-  // A device's part: its copies to the device, its steps, then its kernels, itself, its copies
-  // back.
+  // For a device's part the order is: its copies to the device, its steps, its kernels, the part
+  // itself, its copies back.
   virtual void on_step(const PlacedStep& step) = 0;
   virtual void on_kernel(const PlacedKernel&) {}
   virtual void on_copy(const PlacedCopy&) {}

@@ -1,4 +1,4 @@
-// PackCache: packed weights of one session, shared by its steps and kept over re-bindings.
+// PackCache: packed weights of one session, shared by its steps and kept when it is bound again.
 #pragma once
 
 #include "runtime/core/arena.h"
@@ -12,18 +12,18 @@ class PackCache {
   PackCache(Allocator& allocator, size_t limit)
       : allocator_(allocator), arena_(allocator, limit), entries_(allocator), slots_(allocator) {}
 
-  // The session's, for what lives shorter than a form.
+  // The session's allocator, for memory that is freed before a form.
   Allocator& allocator() const { return allocator_; }
 
   struct Key {
     uint32_t constant;     // index in Program::constants()
-    const KernelRow* row;  // whose pack() wrote it
-    uint32_t layout;       // not 0: what an id means never varies with shapes or threads
+    const KernelRow* row;  // the row whose pack() wrote it
+    uint32_t layout;       // not 0: the meaning of an id never depends on shapes or threads
     size_t bytes;
     int64_t variant;  // KernelPlan::Pack's
     bool operator==(const Key&) const = default;
   };
-  // The entry of this key, a new one if need be.
+  // Returns the entry with this key, a new one if there is none.
   Result<uint32_t> entry(const Key& key) {
     for (size_t at = slots_.empty() ? 0 : slot_of(key); !slots_.empty() && slots_[at] != 0;
          at = (at + 1) & (slots_.size() - 1)) {
@@ -38,20 +38,20 @@ class PackCache {
     enter(key, entries_.size() - 1);
     return static_cast<uint32_t>(entries_.size() - 1);
   }
-  // Memory for new packed forms, in one block: large ones come in large pages.
+  // Allocates memory for new packed forms, in one block: large blocks get large pages.
   Result<void*> allocate(size_t bytes) { return arena_.allocate(bytes, kAlignment); }
-  // Where an entry's form is to be; null: it has no place yet.
+  // Returns the memory of an entry's form; null: not allocated yet.
   void* room(size_t i) const { return entries_[i].room; }
   void set_room(size_t i, void* room) { entries_[i].room = room; }
-  // It was packed there; what failed is packed by the next binding.
+  // Marks the form as packed; one that failed is packed in the next binding.
   void set_packed(size_t i) { entries_[i].packed = true; }
-  // True from the first binding's wish to pack it until that binding is through.
+  // True from when the first binding plans to pack it until that binding ends.
   bool planned(size_t i) const { return entries_[i].planned; }
   void set_planned(size_t i, bool planned) { entries_[i].planned = planned; }
   size_t bytes() const { return arena_.used(); }
   size_t size() const { return entries_.size(); }
   const Key& key(size_t i) const { return entries_[i].key; }
-  // Null: not packed.
+  // Returns the packed form; null: not packed.
   const void* data(size_t i) const { return entries_[i].packed ? entries_[i].room : nullptr; }
 
  private:
@@ -73,7 +73,7 @@ class PackCache {
   Allocator& allocator_;
   Arena arena_;
   Array<Entry> entries_;
-  Array<uint32_t> slots_;  // a power of two of them: entry + 1, 0 free
+  Array<uint32_t> slots_;  // their number is a power of two; entry + 1, or 0 where free
 };
 
 }  // namespace wick

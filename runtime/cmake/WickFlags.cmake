@@ -1,6 +1,6 @@
-# Options of the runtime and the compile flags of the whole tree. Lives in runtime/ so that the folder
-# builds alone; the top-level project includes it too. Where Wick is a part of somebody's project, how that is
-# built (warnings that stop it, launchers, linkers, the build type) is not Wick's to say.
+# Options of the runtime and the compile flags of the whole tree. The file is in runtime/ so that this folder builds
+# alone; the top-level project includes it too. Where Wick is part of another project, that project decides how it is
+# built (warnings as errors, launchers, linkers, the build type).
 include_guard(GLOBAL)
 include(${CMAKE_CURRENT_LIST_DIR}/WickPlatform.cmake)
 
@@ -47,7 +47,7 @@ if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# What nothing calls is left out: so does the linker of WebAssembly by itself.
+# Unreferenced sections are dropped; the linker of WebAssembly does so by default.
 set(wick_link_flags)
 if(APPLE)
   list(APPEND wick_link_flags -Wl,-dead_strip)
@@ -62,10 +62,10 @@ if(WICK_MOLD AND NOT CMAKE_CROSSCOMPILING)
   endif()
 endif()
 
-# The flags every target of the tree is built with. -ffp-contract=off is part of the numeric contract:
-# the compiler must not fuse what the source does not.
+# The flags that every target of the tree is built with. -ffp-contract=off is part of the numeric contract: the compiler
+# must not fuse multiplications and additions that the source keeps apart.
 set(wick_compile_flags -Wall -Wextra -ffp-contract=off -ffunction-sections -fdata-sections)
-# Without a system uint32_t is a long, of an int's width: "%u" is right there and would be warned of.
+# Without an operating system uint32_t is a long of the width of int: "%u" is right but would cause warnings.
 if(WICK_PLATFORM STREQUAL "none")
   list(APPEND wick_compile_flags -Wno-format)
 endif()
@@ -99,7 +99,7 @@ function(wick_flags target)
     C_VISIBILITY_PRESET hidden
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
-  # The shared library is made of the static one's objects.
+  # The shared library is linked from the same objects as the static one.
   if(WICK_PIC OR WICK_BUILD_SHARED)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()

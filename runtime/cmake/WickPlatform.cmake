@@ -1,4 +1,4 @@
-# What the runtime has of an operating system: the folders of runtime/platform that its calls come from.
+# The parts of an operating system that the runtime uses: selects the folders of runtime/platform that implement them.
 include_guard(GLOBAL)
 
 if(CMAKE_SYSTEM_NAME STREQUAL "Generic")
@@ -16,7 +16,7 @@ if(NOT WICK_PLATFORM MATCHES "^(posix|wasm|none|windows)$")
   message(FATAL_ERROR "WICK_PLATFORM is posix, wasm, none or windows, not ${WICK_PLATFORM}")
 endif()
 
-# wick_has(NAME PLATFORMS text): an option that is on where the system of this build has it.
+# wick_has(NAME PLATFORMS text): defines an option that is on where the platform of this build has the part.
 macro(wick_has name platforms text)
   if(WICK_PLATFORM MATCHES "^(${platforms})$")
     option(${name} "${text}" ON)
@@ -32,7 +32,7 @@ if(WICK_PLATFORM STREQUAL "none" AND (WICK_THREADS OR WICK_FILES OR WICK_DLOPEN)
     "WICK_FILES and WICK_DLOPEN off")
 endif()
 
-# What headers of runtime/platform are told; unsaid, a build has it.
+# Definitions for the headers of runtime/platform; a part without a definition counts as present.
 set(wick_platform_definitions)
 if(NOT WICK_THREADS)
   list(APPEND wick_platform_definitions WICK_HAS_THREADS=0)

@@ -1,17 +1,17 @@
 # wick_selected_ops(TARGET MODEL.wick... [OP[:simd|:blocked|:narrow|:reference]...])
 #
-# Links TARGET, statically, with the kernels of these models and ops only. Each op by its name in
-# runtime/ops/ops.def; ":simd" leaves the plain loops of other dtypes out, ":reference" takes only them;
-# ":blocked", beside ":simd", has the kernels of values in blocks of channels;
-# FusedElementwise:arithmetic is for chains of Add, Sub, Mul and Div alone.
-# A model that needs more fails when it is opened, with the op's name. With models, the ops are found at
-# build time by wick_select_ops, a program of this package; where that cannot run (a cross build), list
-# what it prints elsewhere:  wick_select_ops MODEL.wick
+# Links TARGET, statically, with the kernels of these models and ops only. Each op is given by its name in
+# runtime/ops/ops.def; ":simd" leaves out the plain loops of other dtypes, ":reference" takes only those; ":blocked",
+# together with ":simd", adds the kernels for values in blocked layout; FusedElementwise:arithmetic is for chains of
+# Add, Sub, Mul and Div alone.
+# A model that needs more fails when it is opened, with the op's name. With models, the ops are found at build time by
+# wick_select_ops, a program of this package; where that cannot run (a cross build), list the output of running it
+# elsewhere:  wick_select_ops MODEL.wick
 include_guard(GLOBAL)
 
 set(WICK_SELECTED_OPS_DIR ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
 
-# ops.def lies beside this file's folder in the tree, among the headers once installed.
+# ops.def is in the runtime folder beside this file's in the source tree, and among the headers once installed.
 function(wick_known_ops out)
   set(known)
   foreach(file ${WICK_SELECTED_OPS_DIR}/../ops/ops.def ${Wick_OPS_DEF})

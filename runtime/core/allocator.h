@@ -1,4 +1,5 @@
-// Where all memory of the runtime comes from. Fallible: a null return becomes Code::kOutOfMemory.
+// Allocator: the source of all the runtime's memory. Allocation can fail: a null return becomes
+// Code::kOutOfMemory.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,8 @@
 
 namespace wick {
 
-// Of every tensor, arena and packed weight.
-#if WICK_SMALL  // nothing has vectors there
+// The alignment of every tensor, arena and packed weight, in bytes.
+#if WICK_SMALL  // these machines have no vectors
 constexpr size_t kAlignment = 16;
 #else
 constexpr size_t kAlignment = 64;
@@ -16,8 +17,8 @@ constexpr size_t kAlignment = 64;
 
 class Allocator {
  public:
-  // Null when there is no memory. `align` is a power of two; bytes may be 0 (then any non-null or
-  // null is fine).
+  // Returns null when there is no memory. `align` is a power of two; bytes may be 0 (then any
+  // non-null or null is fine).
   virtual void* allocate(size_t bytes, size_t align) = 0;
   // `bytes` and `align` are those of the allocate call; null is ignored. Must be callable from any
   // thread.
@@ -27,7 +28,7 @@ class Allocator {
   ~Allocator() = default;  // not virtual: a virtual one would pull in operator delete
 };
 
-// aligned_alloc / free.
+// Returns the allocator that uses aligned_alloc / free.
 Allocator& default_allocator();
 
 }  // namespace wick

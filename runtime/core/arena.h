@@ -1,4 +1,4 @@
-// Arena: bump allocation for plain data that lives and dies together, under a byte limit.
+// Arena: bump allocation for plain data with one lifetime, under a byte limit.
 #pragma once
 
 #include <cstring>
@@ -28,8 +28,8 @@ class Arena {
   Arena(const Arena&) = delete;
   ~Arena() { free_from(&first_); }
 
-  // Uninitialised, 64-byte aligned for align up to 64. Fails on the limit (kBudgetExceeded), which
-  // the blocks taken keep to as well, or on the allocator.
+  // Returns uninitialised memory, 64-byte aligned for align up to 64. Fails when the limit is
+  // exceeded (kBudgetExceeded), which also counts whole blocks, or when the allocator fails.
   Result<void*> allocate(size_t bytes, size_t align) {
     if (used_ > limit_ || bytes > limit_ - used_) return over(bytes, used_);
     for (;;) {
@@ -57,13 +57,13 @@ class Arena {
     for (size_t i = 0; i < n; ++i) new (t + i) T();
     return Span<T>{t, n};
   }
-  // Forgets everything, keeps the blocks: what fitted once fits again without an allocation.
+  // Frees everything but keeps the blocks: what fitted once fits again without an allocation.
   void clear() {
     for (Block* b = first_; b != nullptr; b = b->next) b->used = kHeader;
     at_ = first_;
     used_ = 0;
   }
-  // Forgets what was allocated after the mark, keeps the blocks.
+  // rewind(mark) frees what was allocated after the mark and keeps the blocks.
   struct Mark {
     void* block;
     size_t in_block, used;
@@ -76,7 +76,7 @@ class Arena {
     if (to != nullptr) to->used = mark.in_block;
     used_ = mark.used;
   }
-  // Gives back the blocks that nothing lies in.
+  // Gives the blocks that hold no data back to the allocator.
   void shrink() {
     Block** rest = &first_;
     at_ = nullptr;
@@ -88,7 +88,7 @@ class Arena {
     free_from(rest);
   }
   size_t used() const { return used_; }
-  size_t held() const { return held_; }  // the blocks, what clear() keeps included
+  size_t held() const { return held_; }  // bytes of all blocks, also of those that clear() keeps
   void set_limit(size_t limit) { limit_ = limit; }
 
  private:
@@ -99,7 +99,7 @@ class Arena {
   static constexpr size_t kHeader = (sizeof(Block) + kAlignment - 1) / kAlignment * kAlignment;
 #if WICK_SMALL
   static constexpr size_t kFirstBlock = 512;
-  static constexpr size_t kLargestBlock = kFirstBlock;  // what is left of the last is little
+  static constexpr size_t kLargestBlock = kFirstBlock;  // little of the last one is unused
 #else
   static constexpr size_t kFirstBlock = 1024;
   static constexpr size_t kLargestBlock = size_t{1} << 20;
@@ -141,7 +141,7 @@ class Arena {
   Block* at_ = nullptr;
 };
 
-// What is allocated while it lives is forgotten behind it.
+// Frees at its end what was allocated from the arena in its lifetime.
 class ArenaScope {
  public:
   explicit ArenaScope(Arena& arena) : arena_(arena), mark_(arena.mark()) {}

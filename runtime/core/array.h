@@ -1,4 +1,4 @@
-// Array<T>: a growable array whose growth can fail, from an explicit Allocator.
+// Array<T>: a growable array from an explicit Allocator, whose growth can fail.
 #pragma once
 
 #include <cstddef>

@@ -1,17 +1,18 @@
-// Work that goes on after the call that began it: devices with queues are known here, so that
-// whoever reads a clock can wait for all of them.
+// AsyncWork: work that continues after the call that started it. Devices with queues register here,
+// so that code that reads a clock can wait for all of them.
 #pragma once
 
 namespace wick {
 
 class AsyncWork {
  public:
-  // Returns when what was begun before has ended, or is given up. From any thread.
+  // Returns when all work that was started before has ended or was abandoned. May be called from
+  // any thread.
   virtual void wait_for_all() = 0;
 
  protected:
   ~AsyncWork() = default;
-  // Once it has work to wait for; and before it goes.
+  // Call enlist() before there is work to wait for, and leave() before the object is destroyed.
   void enlist();
   void leave();
 
@@ -20,7 +21,7 @@ class AsyncWork {
   AsyncWork* next_ = nullptr;
 };
 
-// Returns when all that was begun has ended: on the CPU alone at once.
+// Returns when all asynchronous work has ended; at once where only the CPU is used.
 void synchronize();
 
 }  // namespace wick

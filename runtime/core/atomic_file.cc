@@ -18,7 +18,7 @@ const char* name_in(const char* path) {
   const char* slash = strrchr(path, '/');
   return slash == nullptr ? path : slash + 1;
 }
-// The folder of `path` into `buffer`, which holds more than the path takes.
+// Writes the folder of `path` to `buffer`, which is larger than the path.
 void folder_of(const char* path, char* buffer) {
   const size_t n = static_cast<size_t>(name_in(path) - path);
   memcpy(buffer, path, n);
@@ -45,7 +45,8 @@ Status AtomicFile::fail(const char* what, int cause) {
 
 Status AtomicFile::open(const char* path) {
   path_ = path;
-  // The rename would put a file in the place of a device, for whoever may: /dev/null, /dev/stdout.
+  // The rename would put a file in the place of a device such as /dev/null or /dev/stdout, if
+  // permissions allow it.
   platform::FileInfo there;
   if (platform::file_info(platform::kNoFolder, path, true, &there) == 0 &&
       there.kind != platform::FileKind::kRegular && there.kind != platform::FileKind::kFolder)
@@ -59,18 +60,18 @@ Status AtomicFile::open(const char* path) {
   char folder[kMaxPath];
   folder_of(path, folder);
   remove_leftovers(folder, name_in(path));
-  // A file of this name is left from a killed process whose number we now have.
+  // A file of this name was left by a killed process that had our process id.
   platform::remove_file(temporary_);
   const int cause = platform::open_new(temporary_, &fd_);
-  if (cause == ENOENT) {  // there is no older file to speak of
+  if (cause == ENOENT) {  // there is no older file to mention
     temporary_[0] = '\0';
     return error(Code::kIo, "cannot create %s: No such file or directory (its folder is missing)",
                  path);
   }
   if (cause != 0) return fail("create", cause);
   unfinished_.begin(temporary_);
-  // Held until the rename, so that who clears up knows that it is not left behind; a file system
-  // without locks goes by the process's number.
+  // The lock is held until the rename: it tells remove_leftovers() that the file is in use. Where a
+  // file system has no locks, the process id in the name does.
   (void)platform::try_lock(fd_);
   return {};
 }
@@ -94,12 +95,12 @@ Status AtomicFile::flush() {
 
 Status AtomicFile::commit() {
   WICK_TRY(flush());
-  // Open until it has its name, which says that it is still written. O_TMPFILE and linkat() would
-  // leave nothing behind, but cannot replace a file that is there.
+  // The file stays open, and so locked, until it has its name. O_TMPFILE and linkat() would leave
+  // nothing behind, but cannot replace an existing file.
   int cause = platform::rename_file(temporary_, path_);
   if (cause != 0) return fail("replace", cause);
   unfinished_.done();
-  platform::close_file(fd_);  // what it might still say, flush() has said
+  platform::close_file(fd_);  // flush() has already reported any error
   fd_ = -1;
   folder_of(path_, temporary_);
   cause = platform::flush_folder(temporary_);  // the rename itself must survive a power cut

@@ -9,8 +9,8 @@
 namespace wick {
 
 // Writes go to a temporary file in the same folder; commit() makes it durable (fsync) and renames
-// it over the path. After an error, or destroyed without commit(), the temporary file is gone and
-// what was at the path is as it was.
+// it to the path. After an error, or when destroyed without commit(), the temporary file is removed
+// and the path holds what it held before.
 class AtomicFile {
  public:
   AtomicFile() = default;
@@ -18,10 +18,10 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  // Once per object. `path` must outlive it.
+  // Call it once per object. `path` must outlive it.
   Status open(const char* path);
   Status write(const void* bytes, size_t n);
-  // Makes what was written durable, so that commit() has only the name to change.
+  // Makes the written bytes durable, so that commit() only has to change the name.
   Status flush();
   Status commit();
 
@@ -36,7 +36,7 @@ class AtomicFile {
   Unfinished unfinished_;  // temporary_
 };
 
-// All of it in one call.
+// Writes a whole file in one call.
 Status write_file_atomically(const char* path, const void* bytes, size_t n);
 
 }  // namespace wick

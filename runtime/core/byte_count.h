@@ -1,5 +1,6 @@
-// Bytes counted in 64 bits where addresses have 32: a kernel's scratch is made of several tensors'
-// sizes, threads and paddings, and may be more than there are addresses though each tensor fits.
+// Counts bytes in 64 bits also where addresses have 32: the scratch size of a kernel is computed
+// from several tensors' sizes, threads and paddings, and can exceed the address space although each
+// tensor fits.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,8 @@
 
 namespace wick {
 
-// More than there are addresses is the last page of them: every allocation refuses that, and it may
-// still be rounded up.
+// Clamps a size beyond the address space to its last page: every allocation refuses that size, and
+// it can still be rounded up without overflow.
 constexpr size_t byte_count(uint64_t bytes) {
   constexpr size_t kMost = SIZE_MAX - 4095;
   return bytes < kMost ? static_cast<size_t>(bytes) : kMost;

@@ -6,8 +6,8 @@
 
 namespace wick {
 
-// Elements of whole bytes as those, packed ones bit by bit where they do not begin at a byte. The
-// other bits of the bytes written stay.
+// Copies `bits` bits: byte by byte where both positions are whole bytes, else bit by bit. The other
+// bits of the bytes written keep their values.
 inline void copy_bits(const void* from_data, size_t from_bit, void* to_data, size_t to_bit,
                       size_t bits) {
   const auto* from = static_cast<const unsigned char*>(from_data);

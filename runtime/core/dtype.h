@@ -40,14 +40,14 @@ enum class DType : uint8_t {
 #define X(name, value, bits, text) k##name = value,
   WICK_DTYPES(X)
 #undef X
-  // Not of tensors, and numbers of our own: the value is the bytes of one packed sequence
-  // (packed_sequence.h), whose elements' dtype stands beside it where types are written down.
+  // Not dtypes of tensors, and not ONNX's numbers: the value is the bytes of one packed sequence
+  // (packed_sequence.h). The dtype of its elements is stored separately where types are declared.
   kSequence = 64,
-  kOptional = 65,          // of a tensor
-  kOptionalSequence = 66,  // of a sequence
+  kOptional = 65,          // an optional tensor
+  kOptionalSequence = 66,  // an optional sequence
 };
 
-constexpr uint8_t kDTypeCount = 27;  // one past the last value of a tensor's
+constexpr uint8_t kDTypeCount = 27;  // one past the last value of a tensor dtype
 
 constexpr bool is_container(DType t) {
   return t == DType::kSequence || t == DType::kOptional || t == DType::kOptionalSequence;
@@ -81,7 +81,7 @@ constexpr const char* dtype_name(DType t) {
   return "invalid";
 }
 
-// Bytes of one element; 0 for sub-byte types (their tensors count in bits).
+// Returns the bytes of one element; 0 for sub-byte types (their tensors count in bits).
 constexpr size_t dtype_size(DType t) { return static_cast<size_t>(dtype_bits(t)) / 8; }
 
 constexpr bool is_float(DType t) {
@@ -95,7 +95,8 @@ constexpr bool is_unsigned_int(DType t) {
 }
 constexpr bool is_int(DType t) { return is_signed_int(t) || is_unsigned_int(t); }
 
-// Types that only move, convert and quantize: floats of 8 and 4 bits, integers of 4 and 2.
+// Returns whether the type is a float of 8 or 4 bits. These types and integers of 4 and 2 bits can
+// only be moved, converted and quantized.
 constexpr bool is_small_float(DType t) {
   return (t >= DType::kF8E4M3FN && t <= DType::kF8E5M2FNUZ) || t == DType::kF4E2M1 ||
          t == DType::kF8E8M0;

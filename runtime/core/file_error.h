@@ -1,4 +1,4 @@
-// How a call on files that failed is told (runtime/platform/files.h).
+// Error codes and texts for failed file calls (runtime/platform/files.h).
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@ namespace wick {
 
 inline Code file_code() { return platform::kHasFiles ? Code::kIo : Code::kUnsupported; }
 
-// `cause`: a value of errno.
+// Returns the text for `cause`, a value of errno.
 inline const char* file_words(int cause) {
   if constexpr (!platform::kHasFiles) return "this build has no files: load the model from memory";
   return strerror(cause);

@@ -31,7 +31,8 @@ FileLock::~FileLock() {
   while (*at != nullptr && *at != this) at = &(*at)->outer_;
   if (*at != nullptr) *at = outer_;
   unfinished_.done();
-  // Before it is let go: nobody waits for a file that has no name any more.
+  // The file is removed before the lock is released: nobody waits for a file that has no name any
+  // more.
   platform::remove_file(path_);
   platform::close_file(fd_);
 }
@@ -40,7 +41,8 @@ Status FileLock::take(const char* lock, const char* what) {
   const int n = snprintf(path_, kMaxPath, "%s", lock);
   if (n < 0 || static_cast<size_t>(n) >= kMaxPath)
     return error(Code::kIo, "cannot lock %.300s: %s", what, file_words(ENAMETOOLONG));
-  // Between its opening and its locking the holder may have removed it: then it guards nothing.
+  // The holder may remove the file after we opened and before we locked it; our lock would then
+  // protect nothing, so we try again.
   for (int tries = 0; tries < 100; ++tries) {
     int fd = -1;
     const int cause = platform::open_lock_file(path_, &fd);
@@ -65,7 +67,7 @@ Status FileLock::take(const char* lock, const char* what) {
     }
     char pid[24];
     const int length = snprintf(pid, sizeof pid, "%ld\n", platform::process_id());
-    // Its number is told where it can be written: the lock holds without.
+    // Writes the process id into the file where that is possible; the lock holds without it.
     platform::replace_content(fd, pid, static_cast<size_t>(length));
     fd_ = fd;
     unfinished_.begin(path_);

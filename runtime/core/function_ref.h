@@ -1,4 +1,5 @@
-// A non-owning callable: two words, no allocation. The callee must outlive the call.
+// FunctionRef: a non-owning callable of two words, without allocation. The callee must outlive the
+// call.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Half (IEEE binary16) and BFloat16: storage types with round-to-nearest-even conversion.
-// Own code because g++ has no portable _Float16 in C++ and Highway 1.0.3 truncates to bf16.
+// Half (IEEE binary16) and BFloat16: storage types with round-to-nearest-even conversion. They are
+// our own because g++ has no portable _Float16 in C++ and Highway 1.0.3 truncates to bf16.
 #pragma once
 
 #include <bit>

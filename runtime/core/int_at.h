@@ -1,14 +1,14 @@
-// How the runtime reads integers that say something about shapes: axes, sizes, pads, indices. A
-// rule accepts them in any integer dtype, so every reader must take every integer dtype as well;
-// one that does not reads beyond the tensor or reads other numbers than the rule did. tests/layers
-// finds readers that do it by themselves.
+// Reads the integers that describe shapes: axes, sizes, pads, indices. Shape rules accept them in
+// any integer dtype, so every reader must accept every integer dtype as well; a reader that does
+// not would read beyond the tensor or read other numbers than the rule did. tests/layers finds code
+// that reads them without these functions.
 #pragma once
 
 #include "runtime/core/tensor_view.h"
 
 namespace wick {
 
-// int8 to int32, uint8 to uint64; 0 of what is no integer.
+// Reads int8 to int32 and uint8 to uint64; returns 0 for a dtype that is no integer.
 inline int64_t narrow_int_at(const TensorView& v, int64_t offset) {
   switch (v.dtype) {
     case DType::kI32: return v.as<int32_t>()[offset];
@@ -22,8 +22,8 @@ inline int64_t narrow_int_at(const TensorView& v, int64_t offset) {
   }
 }
 
-// The integer that lies `offset` elements behind the first of an integer tensor. uint64 wraps, as
-// it does for the rules. `offset` must lie within the tensor.
+// Returns the integer `offset` elements after the first of an integer tensor. uint64 wraps, as it
+// does for the shape rules. `offset` must lie within the tensor.
 inline int64_t int_at(const TensorView& v, int64_t offset) {
   return v.dtype == DType::kI64 ? v.as<int64_t>()[offset] : narrow_int_at(v, offset);
 }

@@ -1,7 +1,7 @@
-// What one call (load, import, optimise, bind) may spend on a file that nobody trusts. All that the
-// call does is counted on one ledger, so that a bound on the whole cannot be met part by part and
-// broken in sum. Whoever loops over what a file says visits; whoever keeps memory for it takes;
-// whoever computes on its behalf works.
+// Ledger: the resources that one call (load, import, optimise, bind) may spend on an untrusted
+// file. All that the call does is counted on one ledger, so that a limit cannot be respected by
+// every part and exceeded by their sum. Code that loops over a file's contents calls visit(), code
+// that keeps memory for them calls take(), code that computes for them calls work().
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace wick {
 
 struct LedgerLimits {
-  uint64_t visits = UINT64_MAX;  // tables, nodes, attributes, elements looked at
+  uint64_t visits = UINT64_MAX;  // tables, nodes, attributes and elements looked at
   uint64_t bytes = UINT64_MAX;   // memory kept at one time
-  double work = std::numeric_limits<double>::infinity();  // as op_work() counts it
+  double work = std::numeric_limits<double>::infinity();  // in the unit of op_work()
 };
 
 class Ledger {
@@ -22,7 +22,7 @@ class Ledger {
   Ledger() = default;
   explicit Ledger(const LedgerLimits& limits) : limits_(limits) {}
 
-  // kBudgetExceeded, and nothing is counted, where that would be more than the limit.
+  // Each fails with kBudgetExceeded, and counts nothing, where the limit would be exceeded.
   Status visit(uint64_t n) {
     if (n > limits_.visits - visits_) return too_much("visits", limits_.visits);
     visits_ += n;
@@ -45,7 +45,7 @@ class Ledger {
   LedgerLimits left() const {
     return {limits_.visits - visits_, limits_.bytes - bytes_, limits_.work - work_};
   }
-  // What was spent; of bytes, the most at one time.
+  // Returns what was spent; for bytes, the peak.
   LedgerLimits spent() const { return {visits_, peak_, work_}; }
 
  private:

@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-// Digits alone, from `at` up to `end`; -1: something else.
+// Returns the number in the digits from `at` up to `end`; -1 where there is anything else.
 long digits(const char* at, const char* end) {
   if (at == end || end - at > 9) return -1;
   long n = 0;
@@ -22,7 +22,7 @@ long digits(const char* at, const char* end) {
 
 bool left_behind(const char* entry, const char* name, const char* kind) {
   const char* end = entry + strlen(entry);
-  const char* dots[3] = {end, end, end};  // of KIND, PID and N, from the back
+  const char* dots[3] = {end, end, end};  // the dots before KIND, PID and N
   const char* at = end;
   for (int k = 2; k >= 0; --k) {
     do {

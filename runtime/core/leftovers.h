@@ -1,15 +1,16 @@
-// What a killed process left beside the file that it wrote: NAME.KIND.PID.N.
+// Finds temporary files that killed processes left: NAME.KIND.PID.N beside the file NAME that they
+// wrote.
 #pragma once
 
 #include "runtime/core/status.h"
 
 namespace wick {
 
-// Whether `entry`, a file's name, is such a file of `name` (null: of any) and of a process that has
-// ended.
+// Returns whether `entry`, a file's name, is a leftover of this kind for the file `name` (null: any
+// file), from a process that has ended.
 bool left_behind(const char* entry, const char* name, const char* kind);
-// Removes such files of kind "tmp" from the folder, as far as the system lets it; one that a
-// process still holds, as another machine's or container's may, stays.
+// Removes leftovers of kind "tmp" from the folder, as far as the system allows it. A file that is
+// still locked by a process, perhaps of another machine or container, stays.
 void remove_leftovers(const char* folder, const char* name = nullptr);
 
 }  // namespace wick

@@ -1,5 +1,6 @@
-// LentBytes: bytes of a constant that lie elsewhere (in the file of a model) until somebody needs
-// them. A weight that is only packed is read once, into memory that the next one takes over.
+// LentBytes: a constant's bytes that are read from elsewhere (a model's file) only when they are
+// needed. A weight that is used only in packed form is read once, into a buffer that the next
+// weight reuses.
 #pragma once
 
 #include "runtime/core/span.h"
@@ -7,26 +8,28 @@
 
 namespace wick {
 
-// Every call from any thread.
+// Every function may be called from any thread.
 class LentBytes {
  public:
-  // They are at their address and stay there. Before that nobody may touch it.
+  // filled() returns whether the bytes are at their address, where they then stay. Before that
+  // nobody may read that address.
   virtual bool filled() const = 0;
   virtual Status fill() = 0;
-  // All of them, to a place of the caller's.
+  // Copies all bytes to `to`, memory of the caller.
   virtual Status read(void* to) = 0;
 
  protected:
   ~LentBytes() = default;
 };
 
-// What a program made in memory is lent: 64-byte aligned, alive as long as the program.
+// A segment that is lent to a program made in memory: 64-byte aligned, and it lives as long as the
+// program.
 struct LentSegment {
   LentSegment() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): bytes that are there are a segment
   LentSegment(Span<const uint8_t> b, LentBytes* s = nullptr) : bytes(b), source(s) {}
   Span<const uint8_t> bytes;
-  LentBytes* source = nullptr;  // null: they are there
+  LentBytes* source = nullptr;  // null: the bytes are already in memory
 };
 
 }  // namespace wick

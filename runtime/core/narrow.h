@@ -1,6 +1,6 @@
-// Types below a byte or a half: the values of the 8- and 4-bit floats, and how 4- and 2-bit
-// elements are packed (the first in the lowest bits of a byte). Integer arithmetic only, so that no
-// rounding mode is asked.
+// Types narrower than a byte or a half: the values of the 8- and 4-bit floats, and the packing of
+// 4- and 2-bit elements (the first in the lowest bits of a byte). It uses integer arithmetic only,
+// so that the rounding mode does not matter.
 #pragma once
 
 #include <bit>
@@ -10,13 +10,13 @@
 
 namespace wick {
 
-// A float of sign, exponent and `mantissa` bits; exponent 0 is subnormal.
+// Describes a float of sign, exponent and `mantissa` bits; exponent 0 is subnormal.
 struct NarrowFloat {
   int mantissa, bias;
-  uint8_t sign;  // the sign's bit
+  uint8_t sign;  // the sign bit
   uint8_t max;   // the largest finite magnitude
-  uint8_t inf;   // 0: none
-  uint8_t nan;   // with the sign's bit set: has no sign of its own
+  uint8_t inf;   // 0: the type has none
+  uint8_t nan;   // where it has the sign bit set, NaN has no sign of its own
 };
 
 constexpr NarrowFloat narrow_float(DType t) {
@@ -25,18 +25,18 @@ constexpr NarrowFloat narrow_float(DType t) {
     case DType::kF8E4M3FNUZ: return {3, 8, 0x80, 0x7F, 0, 0x80};
     case DType::kF8E5M2: return {2, 15, 0x80, 0x7B, 0x7C, 0x7E};
     case DType::kF8E5M2FNUZ: return {2, 16, 0x80, 0x7F, 0, 0x80};
-    // No NaN: it becomes -0, as in ONNX's own test data.
+    // The type has no NaN: NaN becomes -0, as in ONNX's own test data.
     default: return {1, 1, 0x8, 0x7, 0, 0x8};  // kF4E2M1
   }
 }
 
-// 2^n for any n that a float has, subnormal ones too.
+// Returns 2^n for any n in the range of float, subnormals included.
 constexpr float power_of_two(int n) {
   return n >= -126 ? std::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23)
                    : std::bit_cast<float>(uint32_t{1} << (n + 149));
 }
 
-// The value of a small float's bits; exact.
+// Returns the exact value of a small float.
 constexpr float narrow_to_float(DType t, uint8_t bits) {
   const float kNan = std::bit_cast<float>(0x7FC00000u);
   if (t == DType::kF8E8M0) return bits == 0xFF ? kNan : power_of_two(bits - 127);
@@ -56,8 +56,8 @@ constexpr float narrow_to_float(DType t, uint8_t bits) {
   return negative ? -v : v;
 }
 
-// Rounds half to even. Beyond the largest finite number: that number when `saturate` (and always
-// for 4 bits), else infinity where there is one, else NaN.
+// Rounds half to even. A value beyond the largest finite number becomes that number when `saturate`
+// (and always for 4 bits), else infinity where the type has it, else NaN.
 constexpr uint8_t float_to_narrow(DType t, float x, bool saturate) {
   const NarrowFloat f = narrow_float(t);
   const uint32_t u = std::bit_cast<uint32_t>(x), magnitude = u & 0x7FFFFFFF;
@@ -89,9 +89,9 @@ constexpr uint8_t float_to_narrow(DType t, float x, bool saturate) {
   return static_cast<uint8_t>(code | sign);
 }
 
-// To a power of two, which has no sign: the next above |x| (0), below (1), or the nearer, half up
-// (2). What lies outside [2^-127, 2^127] then, zero and infinity with it: the end of the range when
-// `saturate`, else NaN.
+// Rounds to a power of two without a sign: the next above |x| (round_mode 0), the next below (1),
+// or the nearest, with halves up (2). A result outside [2^-127, 2^127], also of zero and infinity,
+// becomes the end of the range when `saturate`, else NaN.
 constexpr uint8_t double_to_e8m0(double x, bool saturate, int64_t round_mode) {
   const uint64_t u = std::bit_cast<uint64_t>(x) & (UINT64_MAX >> 1);
   constexpr uint64_t kInf = uint64_t{0x7FF} << 52, kHalf = uint64_t{1} << 51;
@@ -105,9 +105,9 @@ constexpr uint8_t double_to_e8m0(double x, bool saturate, int64_t round_mode) {
   return static_cast<uint8_t>(code);
 }
 
-// Element i of packed 4- or 2-bit elements; i may be negative.
+// Returns element i of packed 4- or 2-bit elements; i may be negative.
 inline uint8_t get_packed(const void* data, int bits, int64_t i) {
-  const int per = bits == 4 ? 1 : 2;  // log2 of the elements a byte
+  const int per = bits == 4 ? 1 : 2;  // log2 of the elements per byte
   const int at = static_cast<int>(i & ((1 << per) - 1)) * bits;
   const int byte = static_cast<const uint8_t*>(data)[i >> per];
   return static_cast<uint8_t>(byte >> at & ((1 << bits) - 1));
@@ -119,7 +119,7 @@ inline void set_packed(void* data, int bits, int64_t i, uint8_t value) {
   byte = static_cast<uint8_t>((byte & ~mask) | (value << at & mask));
 }
 
-// The value of element i of a tensor of a small type.
+// Returns the value of element i of a tensor of a small type.
 inline float narrow_at(DType t, const void* data, int64_t i) {
   const int bits = dtype_bits(t);
   const uint8_t v = bits == 8 ? static_cast<const uint8_t*>(data)[i] : get_packed(data, bits, i);

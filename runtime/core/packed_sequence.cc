@@ -7,7 +7,8 @@ namespace {
 
 constexpr int64_t kMagic = 0x315145534B434957;  // "WICKSEQ1"
 constexpr int64_t kHeadBytes = 32, kDims = 8, kEntryBytes = 8 * (2 + kDims), kAlign = 64;
-// Of all elements together; where addresses have 32 bits, as of any tensor (checked_bytes).
+// The limit for all elements together; with 32-bit addresses it is that of any tensor
+// (checked_bytes).
 constexpr int64_t kMostBytes = sizeof(size_t) < 8 ? int64_t{1} << 26 : INT64_MAX / 2;
 
 int64_t load(const char* data, int64_t at) {

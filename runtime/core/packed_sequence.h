@@ -1,14 +1,14 @@
-// A sequence or an optional in one piece of memory: what a value of dtype kSequence, kOptional or
-// kOptionalSequence holds, as a tensor of that many bytes. Nothing here allocates, and nothing is
-// believed: a packed sequence may come from a caller or a file.
+// A sequence or an optional packed into one block of memory: the value of dtype kSequence,
+// kOptional or kOptionalSequence, a tensor of that many bytes. Nothing here allocates, and every
+// number is checked, because a packed sequence may come from a caller or a file.
 //
-//   head   8 bytes each, little-endian: "WICKSEQ1", bytes of all, count, dtype + 256 * present
-//   entry  one an element: offset, rank, 8 dims (0 behind the rank)
-//   the elements' bytes, each at a multiple of 64 from the start; what lies between is 0
+//   head   8 bytes each, little-endian: "WICKSEQ1", total bytes, count, dtype + 256 * present
+//   entry  one per element: offset, rank, 8 dims (0 beyond the rank)
+//   the elements' bytes, each at a multiple of 64 from the start; gaps are filled with 0
 //
-// An optional tensor has 0 or 1 elements; an optional sequence that is absent has none and
-// `present` 0, which tells it from an empty one. Elements that are strings hold addresses, like a
-// tensor of strings: they are good as long as what they point to.
+// An optional tensor has 0 or 1 elements. An absent optional sequence has no elements and `present`
+// 0, which distinguishes it from an empty one. Elements that are strings hold addresses, as in a
+// string tensor: they are valid as long as the strings they point to.
 #pragma once
 
 #include <cstring>
@@ -21,16 +21,17 @@ namespace wick {
 class PackedSequence {
  public:
   PackedSequence() = default;
-  // Checks every number of it.
+  // Checks every number of the packed data.
   static Result<PackedSequence> open(const void* data, int64_t bytes);
   static Result<PackedSequence> open(const TensorView& v) {
     return open(v.data, static_cast<int64_t>(v.nbytes()));
   }
 
   bool present() const { return present_; }
-  DType dtype() const { return dtype_; }  // of the elements
+  DType dtype() const { return dtype_; }  // dtype of the elements
   int64_t count() const { return count_; }
-  // Element i, which is in range, where it lies. Its address is 64-byte aligned where data is.
+  // Returns element i, which must be in range, as a view of the packed data. Its address is 64-byte
+  // aligned where data is.
   TensorView at(int64_t i) const;
 
  private:
@@ -40,7 +41,7 @@ class PackedSequence {
   bool present_ = false;
 };
 
-// The bytes that a packed sequence of `count` elements needs, by adding their shapes up.
+// Computes the bytes that a packed sequence of `count` elements needs, from their shapes.
 class PackedSize {
  public:
   explicit PackedSize(int64_t count);
@@ -52,8 +53,8 @@ class PackedSize {
   bool fits_ = true;
 };
 
-// Fills memory of exactly the size above. add() is called once an element, with contiguous views or
-// (add_space) with the place returned, to be written by the caller.
+// Fills a buffer of exactly that size. Call once per element either add() with a contiguous view,
+// or add_space(), which returns the place where the caller writes the element.
 class PackedWriter {
  public:
   PackedWriter(void* data, int64_t bytes, DType dtype, int64_t count, bool present = true);
@@ -64,13 +65,13 @@ class PackedWriter {
   void word(int64_t at, int64_t value) { memcpy(data_ + 8 * at, &value, sizeof(value)); }
   char* data_;
   DType dtype_;
-  int64_t next_ = 0;  // entry
-  int64_t end_;       // of what is written
+  int64_t next_ = 0;  // index of the next entry
+  int64_t end_;       // offset after the bytes written so far
   Poll poll_;
 };
 
-// Position p of a sequence of n, counted from the end where negative. `behind`: n itself is
-// allowed.
+// Normalises position p in a sequence of n; a negative one counts from the end. `behind`: n itself
+// is allowed too.
 Result<int64_t> sequence_position(int64_t p, int64_t n, bool behind);
 
 }  // namespace wick

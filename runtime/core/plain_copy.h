@@ -1,5 +1,5 @@
-// The values of a session's own tensors, whose channels may lie in blocks (TensorView::block), as
-// everybody else reads them.
+// Copies the values of a session's internal tensors, whose channels may be in blocked layout
+// (TensorView::block), to the plain layout.
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,7 @@
 
 namespace wick {
 
-// Copies the elements of v, which is contiguous or in blocks, to `to`: row-major without gaps,
+// Copies the elements of v, which is contiguous or blocked, to `to`: row-major without gaps,
 // v.numel() elements.
 inline void copy_plain(const TensorView& v, void* to) {
   if (v.block == 0) {

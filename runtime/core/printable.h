@@ -1,20 +1,20 @@
-// Text for a terminal: a name comes from a file, and a file's bytes must not move the cursor,
-// recolour the window, hide what stands beside them or turn the line round.
+// Makes text safe for a terminal: names come from files, and their bytes must not move the cursor,
+// change colours, hide neighbouring text or reverse the line.
 #pragma once
 
 #include <cstddef>
 
 namespace wick {
 
-// What stands at `text`, of which `left` > 0 bytes are there: `bytes` of it, shown as they are
-// where `escape` is empty, else as that.
+// The next piece of text: `bytes` of the input, to be printed unchanged where `escape` is empty,
+// else as `escape`.
 struct Printable {
   size_t bytes;
   char escape[8];
 };
-// Line ends and tabs are shown. Escaped are the other controls of C0 and C1, DEL, the controls of
-// writing direction, the separators of lines and paragraphs (\u001b, which JSON reads as well), and
-// bytes that are no UTF-8 (\xff).
+// Reads the next piece of `text`, of which `left` > 0 bytes remain. Line ends and tabs are shown.
+// Escaped are the other C0 and C1 controls, DEL, the bidirectional controls and the line and
+// paragraph separators (\u001b, which JSON reads as well), and bytes that are not UTF-8 (\xff).
 Printable next_printable(const char* text, size_t left);
 
 template <class String>

@@ -1,5 +1,5 @@
-// Reads a number as the C locale writes it, whatever locale the application has set: strtod() takes
-// a decimal comma under setlocale(LC_ALL, "de_DE"), and would read 0.5 as 0.
+// Reads a number in the format of the C locale, whatever locale the application has set: under
+// setlocale(LC_ALL, "de_DE") strtod() expects a decimal comma and would read 0.5 as 0.
 #pragma once
 
 #include <charconv>
@@ -7,8 +7,8 @@
 
 namespace wick {
 
-// The number that the whole of `text` is (decimal, hexadecimal with 0x, inf or nan; a sign before
-// it); false: it is none.
+// Parses the whole of `text` as a number (decimal, hexadecimal with 0x, inf or nan, optionally
+// signed); false where it is not one.
 inline bool read_real(std::string_view text, double* value) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);

@@ -36,8 +36,8 @@ Status RegularFile::open_in(int folder, const char* name) { return open_at(folde
 
 Status RegularFile::open_at(int folder, const char* path, bool follow) {
   FileInfo info;
-  // Looked at first, as some devices act when they are opened; then once more, as another file may
-  // have been put there since. Nor is that one waited for.
+  // The kind is checked before opening, as some devices act when they are opened, and again
+  // afterwards, as the file may have been replaced in between. Opening does not wait even then.
   int cause = platform::file_info(folder, path, follow, &info);
   if (cause != 0) return failed(cause);
   WICK_TRY(check_kind(info.kind));

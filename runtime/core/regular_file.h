@@ -1,6 +1,6 @@
-// RegularFile: how everything opens a file that a user, or a model, names for reading. Only a
-// regular file: opening a pipe waits for a writer that may never come, a device never ends or does
-// something when it is opened.
+// RegularFile: opens a file that a user or a model names, for reading. It accepts regular files
+// only: opening a pipe waits for a writer that may never come, and a device may have no end or act
+// when it is opened.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +18,23 @@ class RegularFile {
   RegularFile(const RegularFile&) = delete;
   RegularFile& operator=(const RegularFile&) = delete;
 
-  // Once per object. kNotFound, kIo; the text says why, and not which: callers name the file.
+  // Call it once per object. Fails with kNotFound or kIo; the text gives the reason but not the
+  // file, which the caller names.
   Status open(const char* path);
-  // `name` in the open folder `folder`, itself and nothing that a link leads to.
+  // Opens `name` in the open folder `folder`; links are not followed.
   Status open_in(int folder, const char* name);
   int fd() const { return fd_; }
-  uint64_t size() const { return size_; }  // when it was opened
-  // The descriptor becomes the caller's to close.
+  uint64_t size() const { return size_; }  // in bytes, when the file was opened
+  // Hands the descriptor to the caller, who closes it.
   int release() { return std::exchange(fd_, -1); }
-  // All of these bytes or an error.
+  // Reads exactly these bytes, or fails.
   Status read(uint64_t offset, void* to, size_t bytes) const;
-  // kIo where its size is another one than when it was opened: what was read is of two files.
+  // Fails with kIo where the size has changed since the file was opened: the bytes read would mix
+  // two versions.
   Status check_size() const;
-  // Whether its storage is this machine's own and stays readable while the file is mapped. False
-  // where that is not known: network and user-space file systems, removable media's.
+  // Returns whether the file's storage belongs to this machine and stays readable while the file is
+  // mapped. Returns false where that is unknown: network and user-space file systems, removable
+  // media.
   bool is_local() const;
 
  private:
@@ -41,7 +44,7 @@ class RegularFile {
   uint64_t size_ = 0;
 };
 
-// All of a file into a std::string or a std::vector of bytes; the error's text names the file.
+// Reads a whole file into a std::string or a std::vector of bytes; the error's text names the file.
 template <class Bytes>
 Status read_regular_file(const char* path, Bytes* to) {
   RegularFile file;

@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-// The fractional parts of the cube roots of the first 64 primes.
+// The round constants: fractional parts of the cube roots of the first 64 primes.
 constexpr uint32_t kRound[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -26,7 +26,7 @@ constexpr uint32_t kRound[64] = {
 #if defined(__x86_64__)
 #define WICK_SHA_INSTRUCTIONS __attribute__((target("sha,sse4.1")))
 
-// The instructions keep the eight numbers as (A, B, E, F) and (C, D, G, H), highest first.
+// The SHA instructions keep the state as (A, B, E, F) and (C, D, G, H), highest first.
 WICK_SHA_INSTRUCTIONS void block_by_instructions(uint32_t* h, const uint8_t* p) {
   const __m128i big_endian = _mm_set_epi64x(0x0C0D0E0F08090A0B, 0x0405060700010203);
   auto load = [](const void* at) WICK_SHA_INSTRUCTIONS {
@@ -81,7 +81,7 @@ void Sha256::block(const uint8_t* p) {
   memcpy(v, h_, sizeof(v));
   for (int i = 0; i < 64; i += 8) {
 #pragma GCC unroll 8
-    for (int k = 0; k < 8; ++k) {  // the names move on by one, not the numbers
+    for (int k = 0; k < 8; ++k) {  // rotate the names, not the values
       auto at = [&](int name) -> uint32_t& { return v[(name - k) & 7]; };
       const uint32_t a = at(0), e = at(4);
       const uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);

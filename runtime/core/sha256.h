@@ -1,4 +1,5 @@
-// SHA-256 (FIPS 180-4), for segment digests, provenance and naming weights; nothing here is secret.
+// SHA-256 (FIPS 180-4), for segment digests, provenance and names of weights; nothing here is
+// secret.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,11 @@ struct Sha256Text {
 
 class Sha256 {
  public:
-  // Plain loops where the CPU has no instructions for it, or where `plain` asks for them, so that
-  // tests see both.
+  // `plain` selects the portable loop also where the CPU has SHA instructions, so that tests cover
+  // both.
   explicit Sha256(bool plain = false) : plain_(plain) {}
   void update(Span<const uint8_t> bytes);
-  // Each ends the message; start a new object for the next one. finish() writes 32 bytes.
+  // Both end the message; use a new object for the next one. finish() writes 32 bytes.
   void finish(uint8_t* digest);
   Sha256Text finish_text();
 
@@ -28,7 +29,7 @@ class Sha256 {
                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   uint8_t pending_[64];
   uint64_t total_ = 0;
-  [[maybe_unused]] bool plain_;  // asked where there are instructions
+  [[maybe_unused]] bool plain_;  // read only where the CPU has SHA instructions
 };
 
 }  // namespace wick

@@ -6,8 +6,8 @@ namespace wick {
 
 namespace {
 
-// Where addresses have 32 bits: what kernels make of a tensor (sorted orders, padded panels) takes
-// up to 48 bytes an element beside it, and is counted in size_t.
+// The limit with 32-bit addresses: kernels derive data from a tensor (sorted orders, padded panels)
+// that take up to 48 bytes per element beside it and are counted in size_t.
 constexpr bool kNarrow = sizeof(size_t) < 8;
 constexpr uint64_t kMostElements = kNarrow ? uint64_t{1} << 26 : uint64_t{1} << 62;
 constexpr uint64_t kMostBits = kNarrow ? uint64_t{1} << 31 : uint64_t{1} << 62;
@@ -24,8 +24,8 @@ Result<size_t> checked_bytes(const Shape& shape, int bits) {
     if (d < 0) return error(Code::kShapeMismatch, "negative dimension in %s", to_text(shape).text);
     empty = empty || d == 0;
   }
-  // The other dims of an empty tensor must fit all the same: strides and partial products are made
-  // of them.
+  // The other dims of an empty tensor are checked as well: strides and partial products are
+  // computed from them.
   const uint64_t unit = bits > 0 ? static_cast<uint64_t>(bits) : 1;
   uint64_t total = unit;
   for (int64_t d : shape) {

@@ -1,5 +1,5 @@
-// Shape: up to 8 dimensions, inline. BasicShape<Dim> so that one shape rule serves int64 (runtime,
-// trainer) and symbolic dimensions (graph).
+// Shape: up to 8 dimensions, stored inline. It is a BasicShape<Dim>, so that one shape rule serves
+// int64 (runtime, trainer) and symbolic dimensions (graph).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace wick {
 
-#if WICK_SMALL  // a rank costs 16 bytes of every view; files that need more are refused
+#if WICK_SMALL  // each dim costs 16 bytes per view; files that need more are refused
 constexpr int kMaxRank = 5;
 #else
 constexpr int kMaxRank = 8;
@@ -28,7 +28,7 @@ class BasicShape {
     for (const Dim& d : dims) push_back(d);
   }
   constexpr int rank() const { return rank_; }
-  // The caller has checked rank <= kMaxRank at the border; more are dropped.
+  // The caller has checked rank <= kMaxRank; further dims are dropped.
   constexpr void set_rank(int rank) { rank_ = rank > kMaxRank ? kMaxRank : rank; }
   constexpr void push_back(Dim d) {
     if (rank_ < kMaxRank)
@@ -36,7 +36,7 @@ class BasicShape {
     else
       overflowed_ = true;
   }
-  // More dims were given than a shape holds. checked_bytes() refuses such a shape.
+  // Returns whether more dims were given than a shape holds. checked_bytes() refuses such a shape.
   constexpr bool overflowed() const { return overflowed_; }
   constexpr Dim& operator[](int i) { return dims_[i]; }
   constexpr const Dim& operator[](int i) const { return dims_[i]; }
@@ -60,14 +60,15 @@ class BasicShape {
 using Shape = BasicShape<int64_t>;
 using Strides = BasicShape<int64_t>;  // in elements
 
-// A caller's own view may have any dims until it is checked.
+// Multiplies without overflow: the dims of a caller's own view may be anything until they are
+// checked.
 constexpr int64_t saturated_product(int64_t a, int64_t b) {
   int64_t r = 0;
   return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
 }
 
-// 1 for rank 0. Dims are >= 0 and the product was checked to fit (checked_bytes) where the shape
-// was made.
+// Returns the number of elements, 1 for rank 0. Dims are >= 0, and checked_bytes() has checked that
+// the product fits.
 constexpr int64_t numel(const Shape& s) {
   int64_t n = 1;
   for (int64_t d : s) n = saturated_product(n, d);
@@ -85,11 +86,11 @@ constexpr Strides contiguous_strides(const Shape& s) {
   return st;
 }
 
-// Bytes of a contiguous tensor of `bits` per element; fails on a negative dim or when it exceeds
-// 2^62.
+// Returns the bytes of a contiguous tensor of `bits` per element; fails on a negative dim or when
+// the size exceeds 2^62.
 Result<size_t> checked_bytes(const Shape& shape, int bits);
 
-// "[2,3]" into a fixed buffer, for messages.
+// Formats a shape as "[2,3]" into a fixed buffer, for messages.
 struct ShapeText {
   char text[176];
 };

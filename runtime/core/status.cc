@@ -10,8 +10,8 @@ namespace wick {
 namespace {
 
 constexpr size_t kMessageBytes = 512;
-// Aligned like what follows in memory: mold begins the pages to protect at the thread-local bytes,
-// and a program whose text ended 8 bytes before a page did not start.
+// Aligned because of a bug of the linker mold: it begins the pages to protect at the thread-local
+// data, and a program whose text ended 8 bytes before a page did not start.
 alignas(16) WICK_THREAD_LOCAL char g_message[kMessageBytes];
 
 void format_into(char* buffer, const char* format, va_list args) {
@@ -46,7 +46,8 @@ const char* code_name(Code code) {
 
 #if WICK_ERROR_TEXTS
 Status error(Code code, const char* format, ...) {
-  // The arguments may point into the old message (annotate), so format beside it first.
+  // The arguments may point into the old message (annotate), so the new one is formatted in a local
+  // buffer first.
   char local[kMessageBytes];
   va_list args;
   va_start(args, format);

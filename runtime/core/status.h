@@ -1,4 +1,5 @@
-// Status and Result: how everything below the line reports failure. No exceptions, no allocation.
+// Status and Result: how the runtime and all code below it report failure. No exceptions, no
+// allocation.
 #pragma once
 
 #include <cstdarg>
@@ -8,11 +9,12 @@
 #include <type_traits>
 #include <utility>
 
-// 1: code and structures for machines of little memory (WICK_SMALL of the build).
+// 1: code and data structures for machines with little memory (the build option WICK_SMALL).
 #ifndef WICK_SMALL
 #define WICK_SMALL 0
 #endif
-// 0: errors are codes alone, and no text of one is in the program (WICK_ERROR_TEXTS of the build).
+// 0: errors have codes only, and the program contains no error texts (the build option
+// WICK_ERROR_TEXTS).
 #ifndef WICK_ERROR_TEXTS
 #define WICK_ERROR_TEXTS 1
 #endif
@@ -29,21 +31,21 @@ enum class Code : uint8_t {
   kUnsupported = 5,      // valid, but no kernel / feature in this build
   kInvalidProgram = 6,   // the file breaks the format's rules
   kBudgetExceeded = 7,   // max_ram, max_file
-  kOutOfMemory = 8,      // the Allocator said no
+  kOutOfMemory = 8,      // the Allocator returned null
   kIo = 9,               // open, read, map
   kDevice = 10,          // accelerator lost or failing
   kDeadline = 11,        // the deadline passed
   kInternal = 12,        // a bug in Wick: please report
-  kCancelled = 13,       // the caller asked for it
-  // From a shape rule to whoever plans, nobody else sees it: a value decides the shape, and only a
-  // run has that value.
+  kCancelled = 13,       // the caller asked for it (CancelFlag)
+  // Passed from a shape rule to the planner only: the shape depends on a value that is known during
+  // a run.
   kNeedsValue = 255,
 };
 
 const char* code_name(Code code);
 
-// A code and, on failure, a text. The text is either a literal or lives in a buffer of the calling
-// thread that the next failing call on that thread overwrites: read it or copy it before going on.
+// A code and, on failure, a text. The text is a literal or is in a per-thread buffer that the
+// thread's next failing call overwrites: read or copy it before you go on.
 class [[nodiscard]] Status {
  public:
   constexpr Status() = default;
@@ -65,13 +67,15 @@ class [[nodiscard]] Status {
 };
 
 #if WICK_ERROR_TEXTS
-// printf-formats into this thread's message buffer (512 bytes, cut with "..." beyond).
+// Formats like printf into this thread's message buffer (512 bytes, cut with "..." beyond).
 Status error(Code code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// Prefixes an error's text with where it happened ("node 12 (conv1, Conv): "). Ok stays ok.
+// Prefixes an error's text with the place where it happened ("node 12 (conv1, Conv): "). Ok stays
+// ok.
 Status annotate(Status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// A part of an error's text, as snprintf writes it; how many bytes there are now, without the 0.
+// Formats a part of an error's text like snprintf; returns the bytes written, without the
+// terminator.
 size_t part_of_text(char* to, size_t room, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 #else
@@ -93,7 +97,8 @@ constexpr size_t part_of_text(char* to, size_t room, const char*, const Args&...
 template <class T>
 class [[nodiscard]] Result {
  public:
-  // Of a failure: an ok Status has no value to give, which is a bug of who returns it.
+  // Takes a failure: an ok Status has no value to give, so passing one is a bug of the function
+  // that returns it.
   Result(Status status)  // NOLINT: implicit by design
       : status_(status.ok() ? Status(Code::kInternal, "a Result without a value") : status) {}
   Result(T value) : has_(true) { new (&value_) T(std::move(value)); }  // NOLINT

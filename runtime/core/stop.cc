@@ -41,8 +41,8 @@ bool copy_bytes(void* to, const void* from, size_t bytes) {
   return true;
 }
 
-// Tasks of less than kQuick ns each are asked for in groups, of kMost at the most: one that is far
-// longer than those before it is then not far beyond the deadline.
+// Tasks that take less than kQuick ns are checked in groups of at most kMost, so that one task that
+// is far longer than those before it does not overrun the deadline by much.
 bool TaskPoll::ask() {
   constexpr uint64_t kQuick = 100'000;
   constexpr int kMost = 8;

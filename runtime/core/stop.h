@@ -1,9 +1,10 @@
-// How a run is ended before it is done: at a deadline, or because somebody asked for it.
+// Stop: ends a run early, at a deadline or because the caller cancelled it.
 //
-// A session arms a Stop for the run and puts it in force on the threads that work for it; kernels
-// never see it, they ask at the places where it costs little (parallel_for before each task, Poll
-// in plain loops). What skipped work has left its outputs and scratch as they were, so code that
-// goes on after such a place asks stopped() before it takes what lies there for an index or a size.
+// A session arms a Stop for the run and makes it current on the threads that work for the run.
+// Kernels never see it: it is checked where that costs little (by parallel_for before each task, by
+// Poll in plain loops). Skipped work leaves outputs and scratch buffers as they were, so code that
+// continues after such a place checks stopped() before it uses their contents as an index or a
+// size.
 #pragma once
 
 #include <atomic>
@@ -14,40 +15,42 @@
 
 namespace wick {
 
-// steady clock, ns
+// Returns the steady clock's time in nanoseconds.
 uint64_t now_ns();
 
-// Ends the runs that were given it (RunOptions::cancel). From any thread, or a signal handler.
+// Ends the runs that were given it (RunOptions::cancel). May be used from any thread or a signal
+// handler.
 class CancelFlag {
  public:
   void request() { asked_.store(1, std::memory_order_relaxed); }
-  // For the next run; while one is under way it may or may not end.
+  // Resets the flag for the next run; a run that is under way may or may not end.
   void clear() { asked_.store(0, std::memory_order_relaxed); }
   bool requested() const { return asked_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  // A word: compilers for RISC-V have no instructions to exchange bytes.
+  // A whole word: compilers for RISC-V have no instructions to exchange bytes atomically.
   std::atomic<uint32_t> asked_{0};
   static_assert(std::atomic<uint32_t>::is_always_lock_free, "a signal handler may request()");
 };
 
-// Of one run. It is armed while nobody works for it; then any number of threads ask.
+// The Stop of one run. It is armed before any thread works for the run; then any number of threads
+// may check it.
 class Stop {
  public:
-  // deadline_ns: of `clock`; 0: none. cancel: null: none.
+  // deadline_ns is a time of `clock`, 0: none. cancel: null: none.
   void arm(uint64_t deadline_ns, const CancelFlag* cancel, uint64_t (*clock)() = now_ns) {
     deadline_ns_ = deadline_ns;
     cancel_ = cancel;
     clock_ = clock;
     why_.store(0, std::memory_order_relaxed);
   }
-  // False: nothing can end the run.
+  // Returns false when nothing can end the run.
   bool armed() const { return deadline_ns_ != 0 || cancel_ != nullptr; }
   uint64_t deadline_ns() const { return deadline_ns_; }
   bool may_cancel() const { return cancel_ != nullptr; }
 
-  // Asks. Once true it stays so: whoever skips work has set what the caller looks at afterwards.
-  // `now`: where the clock was looked at, what it said.
+  // Checks whether the run has to end. Once true it stays true, so the caller can tell later that
+  // work was skipped. `now` receives the time where the clock was read.
   bool reached(uint64_t* now = nullptr) {
     if (is_set()) return true;
     if (cancel_ != nullptr && cancel_->requested()) return set(Code::kCancelled);
@@ -56,9 +59,9 @@ class Stop {
     if (now != nullptr) *now = at;
     return at > deadline_ns_ && set(Code::kDeadline);
   }
-  // Somebody was told so.
+  // Returns whether reached() has returned true.
   bool is_set() const { return why_.load(std::memory_order_relaxed) != 0; }
-  // Ok while it is not set.
+  // Returns ok while the Stop is not set.
   Status status() const;
 
  private:
@@ -74,11 +77,11 @@ class Stop {
   std::atomic<uint32_t> why_{0};  // a Code; 0: kOk
 };
 
-// Of the run that the calling thread works for; null: nothing ends it.
+// Returns the Stop of the run that the calling thread works for; null: nothing ends the run.
 Stop* current_stop();
 
-// Puts a Stop in force on the calling thread for as long as it lives; null: what is begun here runs
-// to its end.
+// Makes a Stop current on the calling thread for the scope's lifetime; null: work that starts in
+// the scope runs to its end.
 class StopScope {
  public:
   explicit StopScope(Stop* stop);
@@ -90,26 +93,26 @@ class StopScope {
   Stop* saved_;
 };
 
-// Work was skipped on behalf of this thread's run: what it was to make is not there.
+// Returns whether work was skipped for this thread's run, so that its results are missing.
 inline bool stopped() {
   const Stop* stop = current_stop();
   return stop != nullptr && stop->is_set();
 }
 
-// For plain loops: asks once every kPollWork steps, by the steps that the caller counts.
+// For plain loops: checks once every kPollWork steps, as counted by the caller.
 constexpr int64_t kPollWork = int64_t{1} << 16;
 class Poll {
  public:
   Poll() : Poll(current_stop()) {}
-  explicit Poll(Stop* stop) : stop_(stop) {}  // null: it never asks
-  // True: leave the loop and the kernel. `work`: about how many steps will be done before the next
-  // call.
+  explicit Poll(Stop* stop) : stop_(stop) {}  // null: never checks
+  // Returns true when the kernel has to return. `work`: about how many steps will be done before
+  // the next call.
   bool operator()(int64_t work = 1) {
     if (stop_ == nullptr) return false;
     left_ -= work < kPollWork ? work : kPollWork;
     return left_ < 0 && ask();
   }
-  // Steps that a loop may do without a call: the rest is cut into pieces of so many.
+  // Returns how many of the `rest` steps a loop may do before its next call.
   int64_t piece(int64_t rest) const {
     return stop_ == nullptr || rest < kPollWork ? rest : kPollWork;
   }
@@ -118,7 +121,7 @@ class Poll {
   bool ask() {
     left_ = kPollWork;
     if (!stop_->reached()) return false;
-    left_ = 0;  // true for ever
+    left_ = 0;  // from now on every call checks and returns true
     return true;
   }
 
@@ -126,8 +129,8 @@ class Poll {
   int64_t left_ = kPollWork;
 };
 
-// f(begin, end) for [0, n): one call where nothing can end the run, else pieces between which it
-// asks.
+// Calls f(begin, end) for [0, n): once where nothing can end the run, else in pieces with a check
+// before each.
 template <class F>
 void in_pieces(Poll& poll, int64_t n, F&& f) {
   for (int64_t begin = 0; begin < n;) {
@@ -138,11 +141,12 @@ void in_pieces(Poll& poll, int64_t n, F&& f) {
   }
 }
 
-// memcpy in pieces, between which it asks. False: ended, `to` is not whole.
+// memcpy in pieces with a check before each. Returns false when the run was ended and `to` is
+// incomplete.
 bool copy_bytes(void* to, const void* from, size_t bytes);
 
-// Asks before each of many tasks of about the same length, of which quick ones are not worth a look
-// at the clock each.
+// For many tasks of about the same length: checks before each task, but for quick tasks reads the
+// clock only every few tasks.
 class TaskPoll {
  public:
   explicit TaskPoll(Stop* stop) : stop_(stop) {}

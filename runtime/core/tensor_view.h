@@ -1,4 +1,4 @@
-// TensorView: all that kernels and the runtime know of a tensor. Owns nothing.
+// TensorView: all that kernels and the runtime know about a tensor. It owns nothing.
 #pragma once
 
 #include "runtime/core/dtype.h"
@@ -9,9 +9,9 @@ namespace wick {
 struct TensorView {
   void* data = nullptr;        // element (0, ..., 0); null while planning, and for empty tensors
   DType dtype = DType::kNone;  // kNone: an absent optional tensor
-  // Not 0: channels (dim 1 of [N, C, H, W]) lie in blocks of so many, side by side for each pixel:
-  // [N][ceil(C / block)][H][W][block], the strides mean nothing, and lanes beyond C hold any
-  // number. Only values between two steps of a session lie so, and only kernel rows that say so
+  // Not 0: channels (dim 1 of [N, C, H, W]) are in blocked layout [N][ceil(C /
+  // block)][H][W][block]. The strides then mean nothing, and the lanes beyond C hold any number.
+  // Only values between two steps of a session are blocked, and only kernel rows that declare it
   // read them.
   uint8_t block = 0;
   Shape shape;
@@ -31,7 +31,8 @@ struct TensorView {
   T* as() const {
     return static_cast<T*>(data);
   }
-  // Row-major without gaps (strides of dims of extent 1 do not matter).
+  // Returns whether the layout is row-major without gaps (strides of dims of extent 1 do not
+  // matter).
   bool contiguous() const {
     if (block != 0) return false;
     int64_t step = 1;
@@ -42,7 +43,7 @@ struct TensorView {
     }
     return true;
   }
-  // Elements of memory: those of the contiguous form, or of whole blocks.
+  // Returns the elements of memory: those of the contiguous layout, or of whole blocks.
   int64_t stored() const {
     if (block == 0 || shape[1] == 0) return numel();
     return numel() / shape[1] * ((shape[1] + block - 1) / block * block);

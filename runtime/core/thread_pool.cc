@@ -29,14 +29,14 @@ bool spin(Done done) {
 
 }  // namespace
 
-// A job is open from the moment its fields are written until the caller has found no task left. A
-// worker counts itself in (`inside`) before it looks at `open`, and the caller leaves only when the
-// job is closed and nobody is inside: so no worker can touch a job that has ended, and a worker
-// that wakes late costs the caller nothing.
+// A job is open from the moment its fields are written until the caller finds no task left. A
+// worker increments `inside` before it reads `open`, and the caller leaves only when the job is
+// closed and no worker is inside. So no worker can touch a job that has ended, and a worker that
+// wakes late costs the caller nothing.
 struct ThreadPool::Impl {
   struct Worker {
     Impl* impl;
-    int index;  // 1 ..: 0 is the caller
+    int index;  // from 1; 0 is the caller
     platform::Thread thread;
   };
 
@@ -46,7 +46,7 @@ struct ThreadPool::Impl {
   Worker* workers = nullptr;
   int started = 0;
   int capacity = 0;
-  bool spins = false;  // there is a CPU for each thread
+  bool spins = false;  // true where each thread has a CPU
   const FunctionRef<void(int64_t, int)>* job = nullptr;
   intptr_t tasks = 0;
   Stop* caller_stop = nullptr;
@@ -55,7 +55,7 @@ struct ThreadPool::Impl {
   std::atomic<bool> stop{false};
   std::atomic<int> sleepers{0};
   std::atomic<bool> caller_sleeps{false};
-  // Of the width of an address: of 64 bits they would be calls of libatomic on small machines.
+  // Counters of pointer width: with 64 bits they would be calls of libatomic on small machines.
   alignas(64) std::atomic<uintptr_t> epoch{0};
   std::atomic<bool> open{false};
   alignas(64) std::atomic<intptr_t> next{0};
@@ -191,8 +191,8 @@ void ThreadPool::destroy(ThreadPool* pool) {
 }
 
 void ThreadPool::run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> f) {
-  // A nested call finds the pool busy with the job it is part of, and so runs inline as well.
-  // Nor are more tasks handed out than a worker can count.
+  // A nested call finds the pool busy with its own job, and so runs inline as well. So do more
+  // tasks than a worker can count.
   constexpr int64_t kMostTasks = INTPTR_MAX - kMaxThreads;
   if (impl_ == nullptr || tasks <= 1 || tasks > kMostTasks || impl_->busy.exchange(1) != 0)
     return run_inline(tasks, f);

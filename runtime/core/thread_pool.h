@@ -1,5 +1,5 @@
-// A fixed set of threads that run numbered tasks. Determinism is the caller's: what a task
-// computes depends on its number only, never on the worker or on how many there are.
+// ThreadPool: a fixed set of threads that run numbered tasks. The caller makes it deterministic: a
+// task's result must depend only on its number, never on the worker or the number of workers.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class ThreadPool {
   int threads() const { return threads_; }
 
   // Runs f(task, worker) for task in [0, tasks), worker in [0, threads()). Returns when all are
-  // done. One caller at a time: concurrent callers run their tasks inline (same results). Not
-  // reentrant: a task that calls run() has it executed inline. Never allocates. When the caller's
-  // Stop is reached, tasks that have not begun are skipped: then it is set.
+  // done. It serves one caller at a time: concurrent callers run their tasks inline (same results).
+  // It is not reentrant: a task that calls run() has it executed inline. Never allocates. When the
+  // caller's Stop is reached, tasks that have not begun are skipped, and the Stop is set.
   void run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> f);
 
  private:
@@ -33,17 +33,17 @@ class ThreadPool {
   Allocator* allocator_ = nullptr;
 };
 
-// ThreadPool::run() by the calling thread alone.
+// Does what ThreadPool::run() does on the calling thread alone.
 void run_inline(int64_t tasks, FunctionRef<void(int64_t task, int worker)> f);
 
-// For kernels: inline when pool is null.
+// Runs tasks for kernels; inline when pool is null.
 inline void parallel_for(ThreadPool* pool, int64_t tasks, FunctionRef<void(int64_t, int)> f) {
   if (pool == nullptr || pool->threads() == 1 || tasks <= 1) return run_inline(tasks, f);
   pool->run(tasks, f);
 }
 
-// Round-to-nearest, no flush-to-zero, for as long as it lives; restores the caller's mode. The
-// numeric contract needs it on every thread that runs kernels (the pool's workers hold one).
+// Sets round-to-nearest without flush-to-zero for its lifetime and then restores the caller's mode.
+// The numeric contract needs it on every thread that runs kernels (the pool's workers hold one).
 class FloatModeScope {
  public:
   FloatModeScope();

@@ -1,4 +1,4 @@
-// TraceHook: how a session, the interpreter and the trainer report each op they run.
+// TraceHook: by which a session, the interpreter and the trainer report each op they run.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct TraceEvent {
   const char* kernel;         // kernel row's name
   const char* backend;        // "cpu", "vulkan"
   int64_t index;              // step number
-  uint64_t begin_ns, end_ns;  // steady clock
+  uint64_t begin_ns, end_ns;  // of the steady clock
   Span<const TensorView> in;
   Span<const TensorView> out;
 };

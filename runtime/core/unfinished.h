@@ -1,5 +1,6 @@
-// Files that go when this process ends before its work does: temporaries, locks. Destructors remove
-// them; who ends a process without them, as a terminate handler does, removes what is listed here.
+// Unfinished: a list of the files (temporaries, locks) that must be removed if this process ends
+// before its work is done. Destructors remove them; code that ends a process without destructors,
+// such as a terminate handler, calls remove_unfinished().
 #pragma once
 
 namespace wick {
@@ -11,7 +12,8 @@ class Unfinished {
   Unfinished(const Unfinished&) = delete;
   Unfinished& operator=(const Unfinished&) = delete;
 
-  // `path` must stay as it is until done(). Beyond 64 at a time it is not listed.
+  // `path` must stay unchanged until done(). At most 64 files are listed at a time; further ones
+  // are ignored.
   void begin(const char* path);
   void done();
 
@@ -19,7 +21,7 @@ class Unfinished {
   int slot_ = -1;
 };
 
-// Unlinks them all. Allocates nothing and waits for nothing.
+// Unlinks all listed files. Allocates nothing and waits for nothing.
 void remove_unfinished();
 
 }  // namespace wick

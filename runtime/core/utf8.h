@@ -1,12 +1,12 @@
-// UTF-8 of texts that nobody has checked.
+// Decodes UTF-8 from text that was not checked.
 #pragma once
 
 #include <cstdint>
 
 namespace wick {
 
-// A code point of UTF-8, and how many bytes it takes. A byte that begins none is one of its own:
-// kNoCodePoint, which every mapping leaves as it is.
+// A code point and the number of bytes it takes. A byte that begins no valid code point counts as
+// one by itself with value kNoCodePoint, which every mapping leaves unchanged.
 constexpr uint32_t kNoCodePoint = 0xFFFFFFFF;
 struct CodePoint {
   uint32_t value;

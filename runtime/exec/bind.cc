@@ -1,12 +1,12 @@
-// Binding a session to shapes, and going on on the CPU where a backend failed: the call that met it
-// begins again there.
+// Binds a session to input shapes, and falls back to the CPU where a backend failed: the call in
+// which it failed then starts again on the CPU.
 
 #include "runtime/exec/ports.h"
 #include "runtime/exec/session_impl.h"
 
 namespace wick {
 
-// Plans for the inputs' shapes where that is not done.
+// Binds to the inputs' shapes unless the session is bound to them already.
 Status Session::Impl::bind_to(Span<const TensorView> inputs) {
   bool same = bound;
   for (size_t i = 0; same && i < inputs.size(); ++i)
@@ -28,8 +28,7 @@ Status Session::Impl::bind(Span<const Shape> given_shapes) {
   return leave_backend(s) ? bind_once(given_shapes) : s;
 }
 
-// True: `why` is the backend's failure as far as can be known, and from now on there is the CPU
-// alone.
+// Returns true where `why` looks like a failure of the backend; from then on only the CPU is used.
 bool Session::Impl::leave_backend(const Status& why) {
   if (machine.backend == nullptr ||
       (why.code() != Code::kDevice && why.code() != Code::kOutOfMemory))
@@ -37,13 +36,13 @@ bool Session::Impl::leave_backend(const Status& why) {
   part_of_text(left_backend, sizeof(left_backend), "%s", why.message());
   left.store(true, std::memory_order_release);
   unbind();
-  runner.unbind_all();  // branches and loops may have parts on the device, too
+  runner.unbind_all();  // branches and loops may have parts on the device as well
   machine.backend = nullptr;
   return true;
 }
 
 Status Session::Impl::bind_once(Span<const Shape> given_shapes) {
-  FloatModeScope mode;  // ops are evaluated here too, in whatever mode the caller is in
+  FloatModeScope mode;  // binding evaluates ops too, and the caller's mode is unknown
   auto attempt = [&]() -> Status {
     auto ports = entry().body().inputs;
     WICK_TRY(values.prepare(machine.backend != nullptr || machine.trace != nullptr));
@@ -52,14 +51,14 @@ Status Session::Impl::bind_once(Span<const Shape> given_shapes) {
     memory.has_strings = values.has_strings;
     WICK_TRY(bind_symbols(values, given_shapes));
     unbind();
-    memory.strings.clear();  // what the last run made is not read any more
+    memory.strings.clear();  // the last run's results are not read any more
     WICK_TRY(shapes.reserve(ports.size()));
-    for (size_t i = 0; i < ports.size(); ++i) {     // neither can fail: reserved, and its own dtype
+    for (size_t i = 0; i < ports.size(); ++i) {     // cannot fail: reserved, and the entry's dtype
       WICK_TRY(shapes.push_back(given_shapes[i]));  // GCOVR_EXCL_BR_LINE
       const DType dtype = entry().values[ports[i]].dtype;
       WICK_TRY(values.set(ports[i], nullptr, dtype, given_shapes[i]));  // GCOVR_EXCL_BR_LINE
     }
-    WICK_TRY(runner.plan_body());  // also an error where the run was stopped meanwhile
+    WICK_TRY(runner.plan_body());  // also fails where the run was stopped meanwhile
     bound = true;
     sized = runner.whole();
     return {};

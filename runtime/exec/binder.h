@@ -1,4 +1,4 @@
-// Plans a stage for the shapes that its values have now: shapes (infer.cc), then backends and
+// Plans a stage for the present shapes of its values: first shapes (infer.cc), then backends and
 // memory (place.cc).
 #pragma once
 
@@ -15,18 +15,18 @@ class Binder {
   Binder(SessionValues& values, SessionMemory& memory, Machine& machine)
       : values_(values), memory_(memory), machine_(machine) {}
 
-  // From node `first` of the region on. On error the plan is unbound.
+  // Plans from node `first` of the region on. On error the plan is unbound.
   Status plan(uint32_t region, uint32_t first, size_t first_step, StagePlan* plan);
-  // What it computed and compiled goes; its memory stays to be used again.
+  // Drops what the plan computed and compiled; its memory is kept for the next plan.
   void unbind(uint32_t region, StagePlan* plan);
-  // Whether a plan was made or forgotten since this was asked.
+  // Returns whether a plan was made or dropped since the last call.
   bool take_changed() { return std::exchange(changed_, false); }
 
  private:
-  // By value of an entry, how far a stage's steps carry it.
+  // Tells how long each value of the entry is needed in a stage.
   struct Reach {
-    Span<uint32_t> last_reader;  // the last step of the stage that reads it; kNoIndex: read behind
-    Span<uint32_t> seen;         // stamped
+    Span<uint32_t> last_reader;  // last step of the stage that reads it; kNoIndex: read later
+    Span<uint32_t> seen;         // equals `stamp` where the value was seen in this pass
     uint32_t stamp = 0;
   };
 
@@ -58,8 +58,8 @@ class Binder {
   SessionValues& values_;
   SessionMemory& memory_;
   Machine& machine_;
-  double work_left_ = 0;  // that the present plan may still spend on what it evaluates (op_work)
-  size_t released_ = 0;   // packed forms whose raw bytes were let go
+  double work_left_ = 0;  // op_work() that the present plan may still evaluate
+  size_t released_ = 0;   // number of packed forms whose raw bytes were released
   bool changed_ = true;
 };
 

@@ -1,4 +1,4 @@
-// The C ABI over Program and Session.
+// Implements the C ABI with Program and Session.
 #include "runtime/exec/c_api.h"
 
 #include <algorithm>
@@ -106,8 +106,9 @@ class CAllocator final : public Allocator {
   wick_allocator a_;
 };
 
-// A caller built against an older header has a shorter struct; the fields it lacks are zero. No
-// struct ever ended within a field: half a pointer would be one to anywhere.
+// Copies the caller's options. A caller built against an older header has a shorter struct; the
+// fields it lacks become zero. No struct ever ended within a field: half a pointer could point
+// anywhere.
 template <class T>
 Status read_options(const T* given, T* full) {
   *full = {};
@@ -123,7 +124,7 @@ Status read_options(const T* given, T* full) {
   return {};
 }
 
-// Both functions or none.
+// Both functions are given or none.
 Status check_allocator(const wick_allocator& a) {
   if (a.allocate == nullptr && a.deallocate == nullptr) return {};
   if (a.allocate == nullptr)
@@ -158,8 +159,8 @@ struct wick_session {
       : allocator(a), program(p), views(allocator) {}
   CAllocator allocator;
   const wick_program& program;
-  Array<TensorView> views;  // inputs, then outputs: room for a run, made once
-  InUse use;                // who writes there
+  Array<TensorView> views;  // inputs, then outputs; reserved once for every run
+  InUse use;                // guards the session and `views`
   Owned<Session> session;
 };
 
@@ -174,7 +175,7 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   if (s.ok()) s = check_allocator(o.allocator);
   if (s.ok()) s = check_array(o.ops, o.ops_count, "options.ops");
   if (s.ok()) s = check_array(o.allowed_ops, o.allowed_op_count, "options.allowed_ops");
-  // A list that was computed and is empty is not the absence of one.
+  // An empty list that a caller computed must not mean "every op".
   if (s.ok() && o.allowed_ops != nullptr && o.allowed_op_count == 0)
     s = Status(Code::kInvalidArgument,
                "options.allowed_ops is there and has no names: null allows every op");
@@ -235,7 +236,7 @@ int fill_port(const wick_session* s, const PortInfo& info, wick_port* port) {
   return WICK_OK;
 }
 
-// Who hears of a call's error; of a null session nobody.
+// Returns where a call's errors are logged; a null session has no log.
 Log log_of(const wick_session* s) { return s == nullptr ? Log() : s->program.log; }
 
 Status check_port(const wick_session* s, const wick_port* port) {
@@ -358,8 +359,8 @@ int wick_session_create(const wick_program* program, const wick_session_options*
   if (sound.ok()) sound = check_array(o.max_dims, o.max_dim_count, "options.max_dims");
   if (!sound.ok()) return fail(sound, program->log);
   CAllocator own(o.allocator);
-  // The program's allocator by its functions, so that a session never depends on where the handle
-  // lies.
+  // Calls the program's allocator through its functions, so that a session does not depend on the
+  // address of the program handle.
   wick_allocator through = {const_cast<CAllocator*>(&program->allocator),
                             [](void* a, size_t n, size_t align) {
                               return static_cast<CAllocator*>(a)->allocate(n, align);

@@ -1,4 +1,4 @@
-// What the files of the C ABI share: errors, tensors.
+// Shared by the files of the C ABI: errors and tensors.
 #pragma once
 
 #include "runtime/core/tensor_view.h"
@@ -11,19 +11,19 @@ struct Log {
   void* user = nullptr;
 };
 
-// The code; the text stays with the thread.
+// Stores the error's text for the calling thread, logs it, and returns the code.
 int fail(const Status& status, const Log& log);
 const char* last_error();
 
-// What a caller gives by address: kInvalidArgument names the argument that is null. With a count
-// beside it, a null pointer is fine where the count is 0.
+// Check pointers that a caller gives: kInvalidArgument names the argument that is null. An array
+// may be null where its count is 0.
 Status check_pointer(const void* p, const char* name);
 Status check_array(const void* p, size_t count, const char* name);
 
 bool known_dtype(int dtype);
 bool to_view(const wick_tensor& t, TensorView* view);
 void to_tensor(const TensorView& view, wick_tensor* t);
-// Of the array `what` + "s".
+// Converts the caller's tensors; error texts name the array `what` + "s".
 Status read_tensors(const wick_tensor* tensors, size_t n, const char* what, TensorView* views);
 
 }  // namespace wick::c_api

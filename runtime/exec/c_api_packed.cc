@@ -1,4 +1,4 @@
-// The C ABI over packed sequences and optionals.
+// The C ABI for packed sequences and optionals.
 #include "runtime/exec/c_api.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ using namespace wick::c_api;  // NOLINT
 
 namespace {
 
-// An element to pack: its view, checked.
+// Returns the checked view of an element to pack.
 Status element_view(const wick_tensor* elements, size_t i, TensorView* view) {
   WICK_TRY(read_tensors(elements + i, 1, "element", view));
   if (is_container(view->dtype))

@@ -1,4 +1,4 @@
-// If and Loop.
+// Runs If and Loop.
 #include <cinttypes>
 
 #include "runtime/core/copy_bits.h"
@@ -39,7 +39,7 @@ Status Runner::run_if(const NodeDef& node, RunCtx& ctx) {
   return {};
 }
 
-// One more part behind `count` equal ones.
+// Appends one part to the `count` equal ones in the buffer.
 Status Runner::stack(Buffer& buffer, const TensorView& part, int64_t count) {
   const size_t bits =
       static_cast<size_t>(part.numel()) * static_cast<size_t>(dtype_bits(part.dtype));
@@ -48,17 +48,17 @@ Status Runner::stack(Buffer& buffer, const TensorView& part, int64_t count) {
     return Status(Code::kBudgetExceeded, "what the trips give does not fit into memory");
   const size_t had = (at + 7) / 8, need = (at + bits + 7) / 8;
   if (need + 1 > buffer.bytes) {
-    // twice as much at once, where the budget allows it
+    // grow to twice the size, where the budget allows it
     if (!memory_.grow(buffer, 2 * need + 64, had).ok())
       WICK_TRY(memory_.grow(buffer, need + 1, had));
   }
   if (bits == 0) return {};
-  if (need > had) static_cast<char*>(buffer.data)[need - 1] = 0;  // what pads its bits
+  if (need > had) static_cast<char*>(buffer.data)[need - 1] = 0;  // zeros the padding bits
   copy_bits(part.data, 0, buffer.data, at, bits);
   return {};
 }
 
-// The shape that a body's output would have; 0 where only a trip could tell.
+// Returns the shape that the output of a loop body would have; 0 where only a trip could tell.
 Shape Runner::shape_without_trip(uint32_t region, uint32_t value) {
   const RegionDef& def = values_.entry.regions[region];
   if (first_fits(region)) {
@@ -80,8 +80,8 @@ Shape Runner::shape_without_trip(uint32_t region, uint32_t value) {
   return shape;
 }
 
-// What a trip carries out is copied to the second of two buffers before the next one: a trip may
-// hand on what came in, in another order.
+// Carried values are copied to the second of two buffers before the next trip, because a trip may
+// pass its inputs on in another order.
 Status Runner::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
   uint32_t index = node.regions[0];
   const RegionDef& body = values_.entry.regions[index];
@@ -139,7 +139,7 @@ Status Runner::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
   for (size_t k = 0; k < carried; ++k)
     WICK_TRY(values_.hand_on(body.inputs[2 + k], node.outputs[k]));
   if (trip == 0 && stacks != 0 && !first_fits(index)) {
-    Status s = plan(index, nullptr, 0);  // a trip that would fail is not made
+    Status s = plan(index, nullptr, 0);  // a body that would fail is not run
     if (s.code() == Code::kOutOfMemory || s.code() == Code::kBudgetExceeded) return s;
   }
   for (size_t k = 0; k < stacks; ++k) {

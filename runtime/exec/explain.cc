@@ -1,11 +1,11 @@
-// Where the present binding runs: what Session::explain() tells.
+// Reports where the present binding runs, for Session::explain().
 #include "runtime/backend/explain.h"
 
 #include "runtime/exec/session_impl.h"
 
 namespace wick {
 
-// Tells one region, stage by stage.
+// Reports one region, stage by stage.
 class Session::Explainer {
  public:
   Explainer(const Impl& impl, size_t region, ExplainHook& hook)
@@ -62,7 +62,7 @@ class Session::Explainer {
     return all(node.outputs, out_);
   }
 
-  // What is no step of a run.
+  // Reports a node that is not a step of a run.
   Status other(const NodeDef& node, const char* why) {
     WICK_TRY(views(node));
     hook_.on_step({node.info->name, node.name, "cpu", "", why, -1, region_, in_, out_});
@@ -93,7 +93,7 @@ class Session::Explainer {
     return {};
   }
 
-  // Who of the stage made a value.
+  // Reports which step of the stage made a value that is copied in.
   void copy_in(const BoundPartition& to, uint32_t value) {
     PlacedCopy copy = from(value, true);
     for (const BoundPartition& part : stage_->partitions) {
@@ -109,7 +109,7 @@ class Session::Explainer {
     hook_.on_copy(copy);
   }
 
-  // Who reads it first, elsewhere.
+  // Reports which step of another partition reads a copied value first.
   void copy_out(const BoundPartition& made, uint32_t value) {
     PlacedCopy copy = from(value, false);
     for (const BoundPartition& part : stage_->partitions) {
@@ -133,7 +133,8 @@ class Session::Explainer {
     copy->node = step.node->name;
     copy->backend = part.backend->name();
   }
-  // A port of the program itself; of a region's the host has it.
+  // Returns whether the value is a port of the program itself; ports of other regions are in host
+  // memory.
   bool of_program(Span<const uint32_t> ports, uint32_t value) const {
     if (region_ != 0) return false;
     for (uint32_t v : ports) {

@@ -1,5 +1,5 @@
-// Who is in a session: it serves one caller at a time, and a second one is told so before it has
-// touched anything. One exchange of one word a call; nobody waits.
+// InUse: marks a session as in use. A session serves one caller at a time, and a second caller gets
+// an error before it has touched anything. It costs one atomic exchange per call; nobody waits.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@ class InUse {
  public:
   enum State : uint32_t {
     kFree,
-    kCall,     // a call is in it
-    kStarted,  // between start() and finish() no call is in it, but it is one run's
+    kCall,     // a call is running
+    kStarted,  // between start() and finish(): no call is running, but a run is under way
   };
 
  private:
@@ -21,7 +21,7 @@ class InUse {
   std::atomic<uint32_t> state_{kFree};
 };
 
-// A call's turn, from when it was given to the end of the scope.
+// Holds a session for one call, until the end of the scope.
 class Turn {
  public:
   explicit Turn(InUse& use) : state_(use.state_) {}
@@ -31,20 +31,21 @@ class Turn {
     if (has_) state_.store(after_, std::memory_order_release);
   }
 
-  // For what changes the session. The texts are literals: who is refused keeps its last error's.
+  // Takes the session for a call that changes it. The error texts are literals, so that the refused
+  // thread keeps the text of its last error.
   Status take() { return enter(InUse::kFree); }
-  // For finish().
+  // Takes the session for finish().
   Status take_started() { return enter(InUse::kStarted); }
-  // For what only looks, also between start() and finish().
+  // Takes the session for a call that only reads; allowed between start() and finish() as well.
   Status take_to_look() {
     while (true) {
       const auto seen = static_cast<InUse::State>(state_.load(std::memory_order_relaxed));
       Status s = enter(seen == InUse::kStarted ? seen : InUse::kFree);
       if (s.ok() || seen == InUse::kCall) return s;
-      // A call began or ended since it was looked at: that is no reason to refuse.
+      // The state changed between the two reads: that is no reason to refuse, so try again.
     }
   }
-  // As what the session is left behind.
+  // Sets the state that the session has after this call.
   void leave_as(InUse::State state) { after_ = state; }
 
  private:

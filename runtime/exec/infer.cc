@@ -1,6 +1,6 @@
-// The binder's first half: shapes. Walks the nodes of a stage, runs the shape rules, and evaluates
-// right away what is known (Shape -> Gather -> Concat -> Reshape chains never reach run()). A stage
-// ends at a node whose sizes only values decide.
+// The binder's first half: shapes. It walks the nodes of a stage, runs the shape rules, and
+// evaluates at once what is known (Shape -> Gather -> Concat -> Reshape chains never reach run()).
+// A stage ends at a node whose output sizes depend on values.
 #include "runtime/core/packed_sequence.h"
 #include "runtime/exec/binder.h"
 #include "runtime/kernels/blocked.h"
@@ -9,7 +9,7 @@
 
 namespace wick {
 
-// A rule knew the integers of its output (Shape): they become its data.
+// A rule knew the integers of its output (such as Shape's): they become its data.
 Status Binder::write_elements(StagePlan& plan, uint32_t value, const ValueInfo<int64_t>& info) {
   PlanValue& v = values_[value];
   WICK_ASSIGN(auto data, plan.arena.array<int64_t>(static_cast<size_t>(info.element_count) + 1));
@@ -33,13 +33,13 @@ Status Binder::evaluate(StagePlan& plan, const NodeDef& node) {
   WICK_TRY(kernel.run({nullptr, scratch}, node.op, in, out, node.attrs));
   for (size_t i = 0; i < out.size(); ++i) {
     values_[node.outputs[i]].data = out[i].data;
-    values_[node.outputs[i]].shape = out[i].shape;  // final where it depended on data
+    values_[node.outputs[i]].shape = out[i].shape;  // final now where it depended on data
     WICK_TRY(values_.check_declared(node.outputs[i]));
   }
   return {};
 }
 
-// A sequence or an optional among what the node reads and gives.
+// Returns whether the node reads or produces a sequence or an optional.
 bool Binder::touches_container(const NodeDef& node) const {
   for (uint32_t v : node.inputs) {
     if (v != kNoIndex && is_container(values_.entry.values[v].dtype)) return true;
@@ -50,8 +50,8 @@ bool Binder::touches_container(const NodeDef& node) const {
   return false;
 }
 
-// Whether the node is little enough work to be done now, beside what has been done for this plan.
-// A run does what is not: it has a deadline.
+// Returns whether the node fits the remaining budget of work to evaluate while planning. Other
+// nodes are left to the run, which has a deadline.
 bool Binder::takes_work(const NodeDef& node, Span<const TensorView> in,
                         Span<const TensorView> out) {
   const double work = op_work(node.op, node.attrs, in, out);
@@ -67,7 +67,7 @@ Status Binder::infer_node(StagePlan& plan, const NodeDef& node, bool* live) {
   WICK_ASSIGN(auto out, memory_.temp.array<ValueInfo<int64_t>>(node.outputs.size()));
   WICK_ASSIGN(auto given, memory_.temp.array<TensorView>(node.inputs.size()));
   WICK_ASSIGN(auto made, memory_.temp.array<TensorView>(node.outputs.size()));
-  bool known = !makes_strings(node.op);  // its bytes belong to a run
+  bool known = !makes_strings(node.op);  // strings belong to a run
   size_t bytes = 0;
   for (size_t i = 0; i < in.size(); ++i) {
     uint32_t id = node.inputs[i];
@@ -80,15 +80,15 @@ Status Binder::infer_node(StagePlan& plan, const NodeDef& node, bool* live) {
     known = known && view.data != nullptr;
     bytes += view.nbytes();
   }
-  ShapeArgs args;  // what a kernel will need must be known now, or the node runs apart
+  ShapeArgs args;  // where a kernel would lack these arguments the node is run apart
   RuleCtx<int64_t> ctx{node.op, node.attrs, in, out, node.custom, &args};
   WICK_TRY(infer_shapes(ctx));
   for (size_t i = 0; i < out.size(); ++i) {
     made[i] = TensorView(nullptr, out[i].dtype, out[i].shape);
     bytes += made[i].nbytes();
   }
-  // What is small and known, and little work, is known for good; other sizes that depend on data
-  // wait for it.
+  // Small nodes with known inputs and little work are evaluated now. Other nodes with
+  // data-dependent sizes are run apart.
   const bool sized_by_data = is_data_dependent(node.op);
   known = known && bytes <= kMaxEvaluated && (!sized_by_data || takes_work(node, given, made));
   if (sized_by_data && !known) return needs_value();
@@ -111,13 +111,13 @@ Status Binder::infer_node(StagePlan& plan, const NodeDef& node, bool* live) {
     *live = false;
     return evaluate(plan, node);
   }
-  return {};  // what is not evaluated has its final shape
+  return {};  // outputs of nodes that are not evaluated have their final shapes
 }
 
 Status Binder::infer(const RegionDef& def, StagePlan& plan) {
   WICK_ASSIGN(auto seen, memory_.temp.array<uint8_t>(values_.entry.values.size()));
   Array<Crossing> crossing(plan.allocator);
-  Array<PlanStep> steps(plan.allocator);  // of this stage: there may be as many stages as nodes
+  Array<PlanStep> steps(plan.allocator);  // local: there may be as many stages as nodes
   for (plan.end = plan.first; plan.end < def.nodes.size(); ++plan.end) {
     const NodeDef& node = def.nodes[plan.end];
     for (uint32_t v : node.inputs) {
@@ -153,7 +153,7 @@ Status Binder::plan(uint32_t region, uint32_t first, size_t first_step, StagePla
       if (!plain) WICK_TRY(choose_layouts(*plan));
     }
     WICK_TRY(place(*plan, def));
-#if WICK_SMALL  // for the steps and the buffers; elsewhere it is kept for the next plan
+#if WICK_SMALL  // makes space for the steps and buffers; elsewhere it is kept
     memory_.temp.clear();
     memory_.temp.shrink();
 #endif
@@ -168,7 +168,7 @@ Status Binder::plan(uint32_t region, uint32_t first, size_t first_step, StagePla
   }
   memory_.temp.clear();
   changed_ = true;
-  plan->bound = true;  // so that unbind() forgets what was computed
+  plan->bound = true;  // so that unbind() drops what was computed
   if (!s.ok()) unbind(region, plan);
   return s;
 }
@@ -177,7 +177,7 @@ void Binder::unbind(uint32_t region, StagePlan* plan) {
   for (BoundPartition& p : plan->partitions) {
     if (p.compiled != nullptr) p.compiled->free();
   }
-  if (plan->bound) {  // what it computed lies in its arena
+  if (plan->bound) {  // what the plan computed is in its arena
     for (const NodeDef& node :
          values_.entry.regions[region].nodes.subspan(plan->first, plan->end - plan->first)) {
       for (uint32_t v : node.outputs) values_[v].data = nullptr;

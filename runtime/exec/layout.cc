@@ -1,6 +1,6 @@
-// Which values of a stage have their channels in blocks (TensorView::block). Convolutions and what
-// stands between them are faster so, and no bit of a result depends on it. A value lies so where
-// the step that makes it and all that read it have a kernel for that.
+// Chooses which values of a stage have blocked channels (TensorView::block). That makes
+// convolutions and the ops between them faster and changes no bit of a result. A value is blocked
+// where the step that makes it and all steps that read it have a kernel for it.
 #include "runtime/exec/binder.h"
 
 namespace wick {
@@ -9,13 +9,13 @@ namespace {
 
 constexpr int kMostSweeps = 16;
 
-// Of the values of a step, those that would lie in blocks.
+// Selects the values of a step that may be blocked.
 enum Part : uint8_t { kBlocksIn = 1, kBlocksOut = 2 };
 
 }  // namespace
 
-// The step's kernel where only those of its values lie in blocks that are planned to and are in
-// `parts`; `in` and `out` are its values then.
+// Returns the step's kernel when only those of its values are blocked that are planned to be and
+// that `parts` selects; `in` and `out` receive the values' types.
 const KernelRow* Binder::row_with(const PlanStep& step, int parts, Span<TensorView> in,
                                   Span<TensorView> out) const {
   types_of(step, in, out);
@@ -25,8 +25,8 @@ const KernelRow* Binder::row_with(const PlanStep& step, int parts, Span<TensorVi
   return find_kernel(machine_.sets, {node.op, node.attrs, in, out, machine_.threads, node.custom});
 }
 
-// Finds the kernel of a step; where there is none for its values as they are planned to lie, takes
-// the blocks from its outputs, its inputs or both. *changed: it did.
+// Finds the kernel of a step; where there is none for the planned layouts, makes its outputs, its
+// inputs or both unblocked. Sets *changed if that changes a layout.
 Status Binder::settle_layout(PlanStep& step, bool* changed) {
   const ArenaScope scope(memory_.temp);
   WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(step.in.size()));
@@ -49,7 +49,7 @@ Status Binder::settle_layout(PlanStep& step, bool* changed) {
   return {};
 }
 
-// Values that some step of the CPU makes and only such steps of this stage read.
+// Marks the values that a CPU step makes and only CPU steps of this stage read.
 void Binder::mark_candidates(const StagePlan& plan, uint8_t block) {
   for (const BoundPartition& part : plan.partitions) {
     const bool host = part.backend->in_host_memory();
@@ -68,7 +68,7 @@ void Binder::mark_candidates(const StagePlan& plan, uint8_t block) {
   }
 }
 
-// Whether some step makes blocks of values that do not lie so.
+// Returns whether some step can make blocked outputs from unblocked inputs.
 Result<bool> Binder::makes_blocks(const StagePlan& plan) {
   for (const PlanStep& step : plan.steps) {
     bool wanted = false;
@@ -83,12 +83,13 @@ Result<bool> Binder::makes_blocks(const StagePlan& plan) {
 }
 
 Status Binder::choose_layouts(StagePlan& plan) {
-  for (const int block : {16, 8, 4}) {  // a machine has kernels for one of them
+  for (const int block : {16, 8, 4}) {  // a machine has kernels for one of these sizes
     mark_candidates(plan, static_cast<uint8_t>(block));
     WICK_ASSIGN(bool changed, makes_blocks(plan));
     for (int sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
       changed = false;
-      for (size_t i = 0; i < plan.steps.size(); ++i) {  // to and fro: it spreads either way at once
+      // Alternating directions spread a change over all steps in one sweep.
+      for (size_t i = 0; i < plan.steps.size(); ++i) {
         PlanStep& step = plan.steps[sweep % 2 == 0 ? plan.steps.size() - 1 - i : i];
         if (step.row != nullptr) WICK_TRY(settle_layout(step, &changed));
       }

@@ -1,4 +1,4 @@
-// What a session's plans are made for and run on.
+// Machine describes what a session's plans are made for and run on.
 #pragma once
 
 #include "runtime/backend/cpu/cpu_backend.h"
@@ -14,7 +14,7 @@ struct Machine {
 
   Array<const KernelSet*> sets;
   CpuBackend cpu;
-  Backend* backend;  // null: there is the CPU alone
+  Backend* backend;  // null: only the CPU
   ThreadPool* pool = nullptr;
   int threads = 1;
   TraceHook* trace;

@@ -1,4 +1,4 @@
-// The binder's second half: which backend runs which steps, and where values live.
+// The binder's second half: which backend runs which steps, and where values are stored.
 #include <cstring>
 
 #include "runtime/exec/binder.h"
@@ -7,18 +7,18 @@
 
 namespace wick {
 
-// Where a value's bytes are, by value: union-find over those that share one buffer.
+// Tracks where each value's bytes are, with a union-find over the values that share one buffer.
 struct Binder::Homes {
   enum class Home : uint8_t { kNowhere, kInput, kBuffer };
   Span<uint32_t> parent;
   Span<Home> home;
-  Span<BufferRequest> ranges;  // of a root
+  Span<BufferRequest> ranges;  // by root
 
   uint32_t root(uint32_t v) const {
     while (parent[v] != v) v = parent[v] = parent[parent[v]];
     return v;
   }
-  // Someone needs the value on the host at that step.
+  // Extends the value's live range on the host to that step.
   void use(uint32_t v, int32_t when) {
     const uint32_t r = root(v);
     if (ranges[r].last < when) ranges[r].last = when;
@@ -46,10 +46,11 @@ bool has_floats(Span<const PlanValue> values, const PlanStep& step) {
 
 }  // namespace
 
-// What place() counts addresses from before compile() has allocated the memory; nobody reads there.
+// The base that place() computes addresses from before compile() has allocated the memory; nobody
+// reads through it.
 static char* base_of(const StagePlan& plan) {
   if (plan.memory.data != nullptr) return static_cast<char*>(plan.memory.data);
-  return reinterpret_cast<char*>(uintptr_t{kAlignment});  // NOLINT: an address alone
+  return reinterpret_cast<char*>(uintptr_t{kAlignment});  // NOLINT: only an address
 }
 
 void Binder::types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const {
@@ -60,7 +61,7 @@ void Binder::types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView
   }
 }
 
-// Which steps the backend given runs, and of the others why not.
+// Asks the session's backend which steps it runs, and why not for the others.
 Status Binder::ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_t> taken) {
   if (machine_.backend == nullptr) return {};
   auto steps = plan.steps;
@@ -75,7 +76,7 @@ Status Binder::ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_
     const NodeDef& node = *steps[s].node;
     const KernelQuery query{node.op, node.attrs, in, out, machine_.threads, node.custom};
     const Status can = machine_.backend->why_not(query);
-    if (can.code() == Code::kDevice) return can;  // it was lost
+    if (can.code() == Code::kDevice) return can;  // the device was lost
     taken[s] = can.ok() ? 1 : 0;
     takes += taken[s];
     // Steps that only the backend can run stay there whatever they cost.
@@ -83,7 +84,8 @@ Status Binder::ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_
     floats_left = floats_left || (!can.ok() && has_floats(values_.planned, steps[s]));
     if (!can.ok()) WICK_TRY(keep_text(plan.arena, can.message(), &plan.why[s]));
   }
-  // Who asks for a device gets it for a program that it can run, but for integers beside.
+  // A program that the device can run as a whole, but for steps on integers, runs there: the user
+  // asked for it.
   const bool whole_program =
       plan.first == 0 && plan.end == region.nodes.size() && &region == &values_.entry.regions[0];
   if (whole_program && takes == steps.size()) return {};
@@ -124,12 +126,12 @@ Result<Binder::Reach> Binder::reach_of(const StagePlan& plan) {
   return reach;
 }
 
-// The steps, what comes into them from others or from outside, and what others read of them.
+// Lists the values that enter these steps from outside and those that are read outside of them.
 Status Binder::crossing_values(const StagePlan& plan, size_t first, size_t count, Arena& arena,
                                Reach& reach, PartitionSpec* spec) const {
   spec->values = values_.planned;
   spec->steps = plan.steps.subspan(first, count);
-  Span<uint32_t> lists[2];  // counted first
+  Span<uint32_t> lists[2];  // counted before they are filled
   for (int round = 0;; ++round) {
     size_t ins = 0, outs = 0;
     const uint32_t seen = ++reach.stamp;
@@ -156,7 +158,7 @@ Status Binder::crossing_values(const StagePlan& plan, size_t first, size_t count
   return {};
 }
 
-// Marks aliases, cuts the steps into partitions; reports every step nobody can run at once.
+// Marks aliases and cuts the steps into partitions; one error lists every step that nobody can run.
 Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
   auto& partitions = plan.partitions;
   auto steps = plan.steps;
@@ -199,8 +201,8 @@ Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
                why_missing(machine_.sets));
 }
 
-// Live ranges are counted in steps. A device partition reads and writes host memory at any time of
-// its run, so there a range covers the whole partition.
+// Live ranges are counted in steps. A device partition may access host memory at any time of its
+// run, so there a range covers the whole partition.
 Status Binder::find_homes(const StagePlan& plan, Homes& homes) {
   using Home = Homes::Home;
   const size_t n = values_.size();
@@ -208,7 +210,7 @@ Status Binder::find_homes(const StagePlan& plan, Homes& homes) {
   WICK_ASSIGN(homes.home, memory_.temp.array<Home>(n));
   WICK_ASSIGN(homes.ranges, memory_.temp.array<BufferRequest>(n));
   for (uint32_t v = 0; v < n; ++v) homes.parent[v] = v;
-  WICK_ASSIGN(auto maker, memory_.temp.array<uint32_t>(n));  // partition + 1
+  WICK_ASSIGN(auto maker, memory_.temp.array<uint32_t>(n));  // of the partition that makes it, + 1
   for (uint32_t p = 0; p < plan.partitions.size(); ++p) {
     const BoundPartition& part = plan.partitions[p];
     bool host = part.backend->in_host_memory();
@@ -222,7 +224,7 @@ Status Binder::find_homes(const StagePlan& plan, Homes& homes) {
         if (maker[v] == 0) {
           homes.home[v] = Home::kInput;
         } else if (homes.home[v] == Home::kNowhere && maker[v] != p + 1) {
-          // Made by a device and read elsewhere: it needs a place here.
+          // A device makes it and another partition reads it: it needs host memory.
           homes.home[v] = Home::kBuffer;
         }
       }
@@ -234,7 +236,7 @@ Status Binder::find_homes(const StagePlan& plan, Homes& homes) {
       if (step.alias) homes.parent[step.out[0]] = homes.root(step.in[0]);
     }
   }
-  for (const PlanStep& step : plan.steps) {  // what is read behind this stage
+  for (const PlanStep& step : plan.steps) {  // values that are read after this stage
     for (uint32_t v : step.out) {
       if (values_.last_use[v] < plan.end) continue;
       homes.use(v, static_cast<int32_t>(plan.steps.size()));
@@ -245,7 +247,8 @@ Status Binder::find_homes(const StagePlan& plan, Homes& homes) {
   return {};
 }
 
-// In place: output 0 takes the buffer over when this step is its last reader, and reads it once.
+// Runs steps in place: output 0 reuses input 0's buffer if this step is the last reader and reads
+// it only once.
 void Binder::take_over(const StagePlan& plan, Homes& homes) const {
   for (uint32_t s = 0; s < plan.steps.size(); ++s) {
     const PlanStep& step = plan.steps[s];
@@ -288,8 +291,8 @@ Status Binder::place(StagePlan& plan, const RegionDef& region) {
   WICK_ASSIGN(auto used, memory_.temp.array<size_t>(plan.steps.size()));
   WICK_TRY(memory_in_use(homes.ranges, offsets, used, memory_.temp_allocator));
   for (size_t s = 0; s < used.size(); ++s) plan.steps[s].used = used[s];
-  // Allocated once the kernels' scratch is known, behind compile(): until then addresses count from
-  // where the memory of before is, or from none.
+  // The memory is allocated in compile(), when the size of the kernels' scratch is known; until
+  // then addresses are relative to the previous allocation, or to a dummy address.
   WICK_TRY(memory_.allow(plan.memory, plan.planned_bytes));
   char* const base = base_of(plan);
   Array<InputUse> uses(plan.allocator);
@@ -329,7 +332,7 @@ Status Binder::compile(StagePlan& plan) {
     part.compiled = compiled.release();
     if (part.compiled->scratch_bytes() > scratch) scratch = part.compiled->scratch_bytes();
   }
-  // Packed weights are not needed a second time, as the file has them.
+  // The raw bytes of packed weights can be released: the file still has them.
   for (; released_ < machine_.cache.size(); ++released_) {
     const TensorView& raw =
         values_.program.constants()[machine_.cache.key(released_).constant].view;

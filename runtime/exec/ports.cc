@@ -21,7 +21,7 @@ Status check_strings(const TensorView& v, const char* name) {
   return {};
 }
 
-// Kernels and shaders read a bool's byte as C++ does, which knows 0 and 1 alone.
+// Kernels and shaders read a bool's byte as C++ does: only 0 and 1 are valid.
 Status check_bools(const TensorView& v, const char* name) {
   const auto* bytes = static_cast<const uint8_t*>(v.data);
   const int64_t n = v.numel();
@@ -36,7 +36,7 @@ Status check_bools(const TensorView& v, const char* name) {
   return {};
 }
 
-// A sequence or an optional that a caller gives.
+// Checks a sequence or an optional that a caller gives.
 Status check_packed(const ValueDef& def, const TensorView& v) {
   if (v.rank() != 1) return Status(Code::kShapeMismatch, "a packed value has the shape [bytes]");
   WICK_ASSIGN(PackedSequence s, PackedSequence::open(v));

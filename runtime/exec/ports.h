@@ -1,4 +1,4 @@
-// The inputs and outputs of an entry, and what callers give for them.
+// The inputs and outputs of an entry point, and checks of what callers give for them.
 #pragma once
 
 #include "runtime/exec/session.h"
@@ -9,19 +9,19 @@ namespace wick {
 PortInfo port(const EntryDef& entry, uint32_t id);
 int find_port(const EntryDef& entry, Span<const uint32_t> ids, const char* name);  // -1: none
 
-// "x, mask": what a wrong name should have been.
+// Lists the valid names ("x, mask") for an error about a wrong one.
 struct NameList {
   char text[256];
 };
 NameList names_of(const EntryDef& entry, Span<const uint32_t> ids);
 
-// Inputs whose count, dtypes, memory and contents are what the entry takes; shapes come with the
-// binding.
+// Checks that the inputs' count, dtypes, memory and contents are those that the entry takes; their
+// shapes are checked while binding.
 Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs);
 Status check_output_count(const EntryDef& entry, Span<TensorView> outputs);
-// Buffers that the caller gave, beside what the run gives.
+// Checks the buffers that the caller gave against the run's outputs.
 Status check_outputs(const SessionValues& values, Span<TensorView> outputs);
-// Shapes as the program declares them; sets the extents of its symbols.
+// Checks shapes against the program's declaration and sets the extents of its symbols.
 Status bind_symbols(SessionValues& values, Span<const Shape> shapes);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// Running a session: at once, or started and finished later.
+// Runs a session: at once, or started and finished later.
 #include <cstring>
 
 #include "runtime/exec/ports.h"
@@ -6,7 +6,7 @@
 
 namespace wick {
 
-// The time for planning counts, too.
+// The timeout includes the time for planning.
 void Session::Impl::arm(const RunOptions& options) {
   uint64_t deadline_ns = 0;
   if (options.timeout_ns != 0 &&
@@ -26,12 +26,12 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
   WICK_TRY(bind_to(inputs));
   Status ran = run_bound(inputs, outputs);
   if (!leave_backend(ran)) return ran;
-  // Inputs are only read and outputs written last: it can begin again.
+  // Inputs are only read and outputs are written last, so the run can start again.
   WICK_TRY(bind_to(inputs));
   return run_bound(inputs, outputs);
 }
 
-// Lends the inputs to the run that begins.
+// Sets the inputs' pointers for the run that begins.
 RunCtx Session::Impl::lend(Span<const TensorView> inputs) {
   auto in = entry().body().inputs;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -50,7 +50,7 @@ RunCtx Session::Impl::lend(Span<const TensorView> inputs) {
 }
 
 Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> outputs) {
-  const bool at_once = runner.whole();  // else the shapes are known when it has run
+  const bool at_once = runner.whole();  // else the shapes are known after the run only
   if (at_once) WICK_TRY(check_outputs(values, outputs));
 
   FloatModeScope mode;
@@ -58,7 +58,7 @@ Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> 
   sized = at_once;
   Status ran = runner.run(0, ctx);
   if (ran.code() == Code::kBudgetExceeded || ran.code() == Code::kOutOfMemory) {
-    // what this run made grow is not kept from the next
+    // memory that this run used up must not be missing in the next run
     memory.strings.clear();
     if (at_once) {
       memory.shrink();
@@ -68,13 +68,13 @@ Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> 
     }
   }
   WICK_TRY(ran);
-  WICK_TRY(stop.status());  // whatever was skipped last
+  WICK_TRY(stop.status());  // covers work that was skipped last
   sized = true;
   if (!at_once) WICK_TRY(check_outputs(values, outputs));
   return give(outputs);
 }
 
-// Not what was computed of weights that were lost meanwhile.
+// Fails instead of returning results computed from weights that were lost meanwhile.
 Status Session::Impl::give(Span<TensorView> outputs) {
   WICK_TRY(values.program.intact());
   auto out = entry().body().outputs;
@@ -89,7 +89,8 @@ Status Session::Impl::give(Span<TensorView> outputs) {
   return values.program.intact();  // outputs may be weights
 }
 
-// Of a body of one stage the last partition is only started; one of several stages is run.
+// For a body of one stage only the last partition is started; a body of several stages is run
+// completely.
 Status Session::Impl::begin() {
   FloatModeScope mode;
   running = lend(held);

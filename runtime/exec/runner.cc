@@ -29,8 +29,8 @@ bool Runner::first_fits(uint32_t region) const {
   return regions_[region] != nullptr && fits(regions_[region]->plan, 0);
 }
 
-// Plans the stage behind `before` (null: the first) from node `first` on. Those behind it were
-// planned for what it gave until now.
+// Plans the stage after `before` (null: the first one), which starts at node `first`. Later stages
+// are unbound, as they were planned for its previous results.
 Status Runner::plan(uint32_t region, Stage* before, uint32_t first) {
   Stage*& stage = before == nullptr ? regions_[region] : before->next;
   if (stage == nullptr) {
@@ -111,13 +111,13 @@ Result<Partition*> Runner::start(RunCtx& ctx) {
   return last;
 }
 
-// What comes into a stage may lie elsewhere in every run.
+// The address of a stage's input may differ in every run.
 void Runner::enter(const StagePlan& plan) {
   for (const InputUse& use : plan.input_uses)
     values_.views[use.value].data = values_.views[use.root].data;
 }
 
-// Before a partition runs: a stage of a region that ran meanwhile has scratch memory of its own.
+// Prepares for a partition: a stage that ran in the meantime has its own scratch memory.
 Status Runner::ready(const StagePlan& plan, RunCtx& ctx) {
   if (ctx.stop != nullptr && ctx.stop->reached()) return ctx.stop->status();
   ctx.arena = {static_cast<char*>(plan.memory.data), plan.memory.bytes};
@@ -132,8 +132,8 @@ Status Runner::run_apart(Stage& stage, const NodeDef& node, RunCtx& ctx) {
   return run_sized(stage, node, ctx);
 }
 
-// The rule reads the values that are there by now; outputs get the bytes it states, and the size
-// that the kernel leaves them.
+// Runs a node whose rule needs values. Outputs are allocated with the bytes that the rule states
+// and get the size that the kernel sets.
 Status Runner::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) {
   stage.run_arena.clear();
   size_t ins = node.inputs.size(), outs = node.outputs.size();
@@ -143,7 +143,7 @@ Status Runner::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) {
   WICK_ASSIGN(auto out, stage.run_arena.array<TensorView>(outs));
   for (size_t i = 0; i < ins; ++i) {
     if (node.inputs[i] == kNoIndex) continue;
-    // A weight that is lent was left where it is for a partition to pack; here nothing packs it.
+    // A lent weight is not read until a partition packs it; nothing packs it here.
     if (LentBytes* source = values_[node.inputs[i]].source; source != nullptr)
       WICK_TRY(source->fill());
     in[i] = values_.views[node.inputs[i]];

@@ -1,5 +1,5 @@
-// Runs regions stage by stage (runner.cc), and the nodes between the stages: those whose sizes only
-// values decide, If and Loop (control.cc).
+// Runs regions stage by stage (runner.cc), and between the stages the nodes whose sizes depend on
+// values, If and Loop (control.cc).
 #pragma once
 
 #include "runtime/exec/binder.h"
@@ -12,25 +12,25 @@ class Runner {
       : values_(values), memory_(memory), machine_(machine), binder_(binder) {}
   ~Runner();
 
-  // Once, before the first plan.
+  // Call it once, before the first plan.
   Status prepare();
   // Plans the first stage of the entry's body.
   Status plan_body() { return plan(0, nullptr, 0); }
-  // Stages whose plan does not fit the values' shapes are planned first.
+  // Runs a region. Stages whose plan does not fit the values' shapes are planned first.
   Status run(uint32_t region, RunCtx& ctx);
-  // The body is one stage, and it is planned.
+  // Returns whether the body is one stage, and planned.
   bool whole() const;
-  // Of a body that is one stage: runs what comes before the last partition, starts that one and
-  // gives it back. Null: there was none.
+  // For a body of one stage: runs everything before the last partition, starts that one and returns
+  // it. Null: there was none.
   Result<Partition*> start(RunCtx& ctx);
 
-  // Plans of the body, or of every region, are forgotten.
+  // Drop the plans of the body, or of every region.
   void unbind_body() { unbind(1); }
   void unbind_all() { unbind(regions_.size()); }
-  // Plans and their memory go.
+  // Frees plans and their memory.
   void drop();
 
-  // By region, the first of its stages; null: none was planned yet.
+  // Returns the first stage of each region; null: none was planned yet.
   Span<Stage* const> regions() const { return regions_; }
 
  private:

@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-// Every custom op that the entry needs and nobody gave, in one message.
+// Lists in one message every custom op that the entry needs and that was not given.
 Status check_custom_given(const Program& program, const EntryDef& entry) {
   char list[300];
   list[0] = '\0';
@@ -40,7 +40,7 @@ Status check_custom_given(const Program& program, const EntryDef& entry) {
                list, first->domain);
 }
 
-// What the format can say and this session cannot run yet.
+// Refuses what the format can express but this session cannot run yet.
 Status check_runnable(const Program& program, const EntryDef& entry) {
   if (!entry.state_updates.empty())
     return Status(Code::kUnsupported, "state buffers are not supported by sessions");
@@ -52,7 +52,7 @@ Status check_runnable(const Program& program, const EntryDef& entry) {
   return check_custom_given(program, entry);
 }
 
-// One block of memory for two objects: the second lies where its alignment lets it.
+// The layout of one memory block for two objects; the second is at its next aligned offset.
 template <class First, class Second>
 struct Block {
   static constexpr size_t kAlign = std::max(alignof(First), alignof(Second));
@@ -87,7 +87,7 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   impl->machine.threads = options.threads == 0 ? platform::usable_cpus() : options.threads;
   WICK_ASSIGN(impl->machine.pool, ThreadPool::create(allocator, impl->machine.threads));
 
-  // Bound right away where every size is known.
+  // Binds at once where every size is known.
   Array<Shape> shapes(allocator);
   bool known = true;
   for (const DimBinding& d : options.max_dims) {
@@ -108,7 +108,7 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     const ValueDef& v = entry->values[id];
     Shape shape;
     if (is_container(v.dtype)) {
-      WICK_TRY(shapes.push_back(Shape{0}));  // its size plans nothing
+      WICK_TRY(shapes.push_back(Shape{0}));  // its size does not affect the plan
       continue;
     }
     known = known && !v.unranked;
@@ -158,7 +158,7 @@ int Session::find_output(const char* name) const {
 }
 int Session::threads() const { return impl_->machine.threads; }
 
-// What is told of the session while a call may be in it. A device's memory may grow with any run.
+// Updates the counts that may be read during a call. A device's memory may grow with any run.
 void Session::Impl::count() {
   if (!binder.take_changed() && machine.backend == nullptr) return;
   size_t steps = 0, arena = 0, packed = machine.cache.bytes();
@@ -226,7 +226,7 @@ Result<Shape> Session::output_shape(size_t i) const {
 
 Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs,
                     const RunOptions& options) {
-  constexpr size_t kMaxNamed = 64;  // more go by position
+  constexpr size_t kMaxNamed = 64;  // with more, run by position
   TensorView in[kMaxNamed], out[kMaxNamed];
   if (input_count() > kMaxNamed || output_count() > kMaxNamed) {
     return Status(Code::kInvalidArgument, "more than 64 inputs or outputs: run by position");

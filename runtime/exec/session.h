@@ -1,5 +1,6 @@
-// Session: a program's entry point, ready to run for one caller at a time. Opening one resolves
-// kernels, plans memory and packs weights; run() then is a loop over steps that never allocates.
+// Session: an entry point of a program, ready to run for one caller at a time. Opening a session
+// chooses kernels, plans memory and packs weights; run() then is a loop over steps that never
+// allocates.
 #pragma once
 
 #include "runtime/core/stop.h"
@@ -12,7 +13,7 @@ class Backend;      // runtime/backend/backend.h
 class ExplainHook;  // runtime/backend/explain.h
 struct KernelSet;   // runtime/kernels/kernel.h
 
-// The extent of a symbolic dimension ("batch", 32).
+// Binds a symbolic dimension to an extent ("batch", 32).
 struct DimBinding {
   const char* symbol;
   int64_t extent;
@@ -22,7 +23,7 @@ struct SessionOptions {
   const char* entry = nullptr;     // null: the first
   int threads = 0;                 // 0: as many as the process may use
   Allocator* allocator = nullptr;  // null: default_allocator(); must outlive the session
-  // Asked in order; empty: default_kernels().
+  // Searched in order; empty: default_kernels().
   Span<const KernelSet* const> kernels;
   Backend* backend = nullptr;  // asked before the CPU; must outlive the session
   Span<const DimBinding>
@@ -33,36 +34,38 @@ struct SessionOptions {
 };
 
 struct RunOptions {
-  // From the call; 0: none. Looked at between and within steps: kDeadline, outputs untouched.
+  // Counted from the call, checked between and within steps; 0: none. When it passes the run
+  // returns kDeadline and leaves its outputs untouched.
   uint64_t timeout_ns = 0;
-  // Null: none. Once it is requested, the run ends as at a deadline: kCancelled. It must live until
-  // run() or finish() has returned.
+  // Null: none. Once it is requested, the run ends as at a deadline, with kCancelled. It must live
+  // until run() or finish() has returned.
   const CancelFlag* cancel = nullptr;
 };
 
-// A tensor the caller gives by name.
+// A tensor that the caller gives by name.
 struct NamedView {
   const char* name;
   TensorView view;
 };
 
-// An input or output as the program declares it: dims have symbols where sizes are free.
+// Describes an input or output as the program declares it: dims have symbols where sizes are free.
 struct PortInfo {
   const char* name;
   DType dtype;
   bool unranked;
   Span<const DimDef> dims;
-  DType element = DType::kNone;  // of a sequence or an optional: of its elements
+  DType element = DType::kNone;  // of the elements of a sequence or an optional
 };
 
-// One caller at a time, from any thread. Whoever comes while a call is in the session (or, but for
-// finish() and what only looks, between start() and finish()) gets kInvalidArgument and has touched
-// nothing: open a session for each thread, sessions of one program share its weights. Members that
-// return no status may be called at any time but during destroy(), and tell what was so when the
-// last call was over.
+// Serves one caller at a time, from any thread. A call while another one is running gets
+// kInvalidArgument and changes nothing; so does, between start() and finish(), any call that is
+// neither finish() nor read-only. Open a session for each thread: sessions of one program share its
+// weights. Members that return no status may be called at any time except during destroy(), and
+// report the state after the last completed call.
 class Session {
  public:
-  // `program` must outlive it. kUnsupported lists every step without a kernel; kNotFound: entry.
+  // `program` must outlive the session. kUnsupported lists every step without a kernel; kNotFound:
+  // no such entry.
   static Result<Owned<Session>> create(const Program& program, const SessionOptions& options = {});
   static void destroy(Session* session);
 
@@ -73,43 +76,47 @@ class Session {
   int find_input(const char* name) const;   // -1: none
   int find_output(const char* name) const;  // -1: none
 
-  // Plans for these input shapes, in input order. May allocate. Where values decide a shape, what
-  // comes behind is planned as runs find new shapes. On error the earlier binding is gone; the next
-  // bind or run plans anew. kShapeMismatch, kUnsupported, kBudgetExceeded, kOutOfMemory.
+  // Plans for these input shapes, in input order. May allocate. Where shapes depend on values, the
+  // steps after that point are planned as runs find new shapes. On error the earlier binding is
+  // lost; the next bind or run plans anew. kShapeMismatch, kUnsupported, kBudgetExceeded,
+  // kOutOfMemory.
   Status bind(Span<const Shape> shapes);
-  // After a binding: the shape an output will have; where values decide it, after a run: the shape
-  // it had. kInvalidArgument before, or out of range.
+  // Returns the shape that an output will have after a binding; where it depends on values, the
+  // shape it had in the last run. kInvalidArgument before that, or out of range.
   Result<Shape> output_shape(size_t i) const;
 
+  // Runs the program. `inputs`: every input, in order, contiguous; shapes that differ from the
+  // bound ones are bound first (that may allocate; equal shapes never do). `outputs`: one view per
+  // output; where data is null the session sets it to its own memory, valid until the next run or
+  // bind; otherwise shape and dtype must be right and the result is copied there. On error outputs
+  // are untouched.
   // A sequence or an optional is one packed value (core/packed_sequence.h) of dtype kSequence,
-  // kOptional or kOptionalSequence and shape [bytes], 8-byte aligned; its size plans nothing.
-  // `inputs`: every input, in order, contiguous; shapes that differ from the binding's bind again
-  // first (that may allocate; equal shapes never do). `outputs`: one view an output; where data is
-  // null the session sets it to its own memory, valid until the next run or bind; else shape and
-  // dtype must be right and the result is copied there. On error outputs are untouched.
-  // Strings are references (string_ref.h): the bytes of inputs must stay until the outputs have
-  // been read, those of outputs live until the next run or bind.
+  // kOptional or kOptionalSequence and shape [bytes], 8-byte aligned; plans do not depend on its
+  // size. Strings are references (string_ref.h): the bytes of inputs must stay valid until the
+  // outputs have been read, those of outputs are valid until the next run or bind.
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs,
              const RunOptions& options = {});
-  // The same by name, in any order; outputs may be some of all.
+  // Runs with inputs given by name, in any order; outputs may be a subset.
   Status run(Span<const NamedView> inputs, Span<NamedView> outputs, const RunOptions& options = {});
 
-  // run() in two halves, for what the caller does meanwhile: start() returns as soon as the last
-  // part of the program that a backend runs is under way (on the CPU alone: when all is done),
+  // run() in two halves, so that the caller can work meanwhile: start() returns as soon as the last
+  // part of the program that a backend runs was started (on the CPU alone: when all is done),
   // finish() waits for it. Consecutive runs overlap where two sessions of one program take turns:
-  // they share the weights on the device. Between the halves the inputs stay as they are, for the
-  // CPU where the device fails, and this session does nothing else. After finish(), whatever it
-  // says, the run is over, but for outputs that are wrong as such (kTypeMismatch, kShapeMismatch).
+  // they share the weights on the device. Between the halves the inputs must stay unchanged, as the
+  // CPU needs them if the device fails, and this session does nothing else. After finish() the run
+  // is over whatever it returns, except when the given outputs themselves are wrong (kTypeMismatch,
+  // kShapeMismatch).
   Status start(Span<const TensorView> inputs, const RunOptions& options = {});
   Status finish(Span<TensorView> outputs);
 
-  // Where the present binding runs, why, and the copies between host and device. Stages whose
-  // shapes values decide, and the regions of If and Loop, are there once a run has met them.
+  // Reports where the present binding runs, why, and the copies between host and device. Stages
+  // whose shapes depend on values, and the regions of If and Loop, are included once a run has
+  // reached them.
   Status explain(ExplainHook& hook) const;
 
-  // "" while the backend given runs its part. Else why everything runs on the CPU now: the device
-  // failed, hung or had no memory left, when this session was bound or ran. The call that met it
-  // was begun again on the CPU and its result is right.
+  // Returns "" while the given backend runs its part, else why everything now runs on the CPU: the
+  // device failed, hung or ran out of memory when this session was bound or ran. The call in which
+  // that happened was repeated on the CPU and its result is right.
   const char* left_backend() const;
 
   size_t step_count() const;
@@ -117,14 +124,14 @@ class Session {
   size_t packed_bytes() const;  // weights packed or uploaded by backends
   int threads() const;
 
-  // The forms into which this session packed constants and that a file may carry, by number, so
-  // that no later session need pack them (Constant.packed); valid as long as the session.
+  // The packed forms of constants that this session made and that a file may store, by number, so
+  // that later sessions need not pack them (Constant.packed); valid as long as the session.
   struct PackedForm {
     uint32_t constant = 0, layout = 0;
     Span<const uint8_t> bytes;
   };
   size_t packed_form_count() const;
-  // No bytes: not for a file. kInvalidArgument: out of range.
+  // A form without bytes is not meant for a file. kInvalidArgument: out of range.
   Result<PackedForm> packed_form(size_t i) const;
 
  private:

@@ -1,5 +1,5 @@
-// What a Session holds: values, memory, what it runs on, the binder and the runner; and here how
-// calls, bindings and a backend's failure go together.
+// The parts of a Session (values, memory, machine, binder, runner) and how calls, bindings and a
+// backend's failure work together.
 #pragma once
 
 #include "runtime/exec/in_use.h"
@@ -25,20 +25,20 @@ struct Session::Impl {
   Runner runner;
 
   char left_backend[WICK_ERROR_TEXTS ? 200 : 1] = "";
-  std::atomic<bool> left{false};  // that text is whole
+  std::atomic<bool> left{false};  // the text above is complete
 
   InUse use;
-  // What a session is asked about itself at any time, as it was when the last call was over.
+  // Numbers that may be read at any time, as they were after the last call.
   struct Counts {
     std::atomic<size_t> steps{0}, arena_bytes{0}, packed_bytes{0}, packed_forms{0};
   } counts;
 
-  // -- of the present binding
+  // -- the present binding
   bool bound = false;   // the first stage of the body is planned for `shapes`
   bool sized = false;   // the outputs' shapes are known
   Array<Shape> shapes;  // by input
 
-  // -- of a run between start() and finish()
+  // -- a run between start() and finish()
   Array<TensorView> held;         // inputs
   Partition* finishes = nullptr;  // the partition that was started; null: all has run
   RunCtx running;

@@ -14,7 +14,7 @@ void SessionMemory::limit_strings_now() {
 }
 
 Status SessionMemory::allow(const Buffer& buffer, size_t bytes, size_t keep) {
-  // What is kept lies in both for a while.
+  // Kept bytes exist in both buffers for a while.
   const size_t gone = keep == 0 ? buffer.bytes : 0;
   const size_t more = bytes > buffer.bytes ? bytes - gone : 0;
   auto fits = [&] { return allocator.held() <= max_ram && more <= max_ram - allocator.held(); };

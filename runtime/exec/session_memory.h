@@ -1,4 +1,4 @@
-// The memory of a session: what it holds, counted against what it may hold.
+// The memory of a session, counted against its limit.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace wick {
 
-// An Allocator on an Arena: nothing is freed before the arena is cleared.
+// An Allocator on an Arena: memory is freed only when the arena is cleared.
 class ArenaAllocator final : public Allocator {
  public:
   explicit ArenaAllocator(Arena& arena) : arena_(arena) {}
@@ -17,8 +17,8 @@ class ArenaAllocator final : public Allocator {
     return p.ok() ? *p : nullptr;
   }
   void deallocate(void*, size_t, size_t) override {}
-  // Whether it refused since this was asked, and that for the arena's limit: who got nothing took
-  // it for memory that is not there.
+  // Returns whether an allocation failed since the last call because of the arena's limit. The code
+  // that asked for it only saw that there was no memory.
   bool take_over() { return std::exchange(over_, false); }
 
  private:
@@ -26,7 +26,7 @@ class ArenaAllocator final : public Allocator {
   bool over_ = false;
 };
 
-// Counts what it hands out: max_ram is about these bytes, used or only kept to be used again.
+// Counts the bytes that it allocates: max_ram limits these, whether used or kept for reuse.
 class Meter final : public Allocator {
  public:
   explicit Meter(Allocator& inner) : inner_(inner) {}
@@ -62,34 +62,34 @@ struct SessionMemory {
         temp_allocator(temp),
         strings(allocator, max_ram) {}
 
-  // At least `bytes`; the first `keep` of what it held before move along. kBudgetExceeded,
-  // kOutOfMemory: the buffer is as it was, or empty where nothing was to be kept.
+  // Grows to at least `bytes` and keeps the first `keep` bytes of the content. On kBudgetExceeded
+  // or kOutOfMemory the buffer is unchanged, or empty where nothing was to be kept.
   Status grow(Buffer& buffer, size_t bytes, size_t keep = 0);
-  // Whether grow() is within the budget.
+  // Checks whether grow() is within the budget.
   Status allow(const Buffer& buffer, size_t bytes, size_t keep = 0);
-  // The same for what grows trip by trip: twice as much at once, where the budget allows it.
+  // Grows for data that grows with each trip: to twice the size, where the budget allows it.
   Status grow_ahead(Buffer& buffer, size_t bytes);
   void release(Buffer& buffer);
-  // Memory that is only kept to be used again goes.
+  // Frees memory that is only kept for reuse.
   void shrink();
-  // Before ops run that may make strings: they get what is left of the budget.
+  // Call it before ops run that may make strings: it limits them to what is left of the budget.
   void limit_strings() {
     if (has_strings) limit_strings_now();
   }
 
   Meter allocator;
   size_t max_ram;
-  Arena temp;  // while planning
+  Arena temp;  // used while planning
   ArenaAllocator temp_allocator;
   Arena strings;             // bytes of strings that the present run made
-  bool has_strings = false;  // as the entry's values
+  bool has_strings = false;  // whether the entry has string values
   class KeptArena* kept = nullptr;
 
  private:
   void limit_strings_now();
 };
 
-// An arena as old as the session, which lets go of what it only keeps where others need memory.
+// An arena that lives as long as the session and frees its unused blocks when others need memory.
 class KeptArena : public Arena {
  public:
   explicit KeptArena(SessionMemory& memory)

@@ -9,11 +9,11 @@
 namespace wick {
 namespace {
 
-constexpr size_t kMaxKept = 16 * 1024;  // bytes of a constant that a session copies
+constexpr size_t kMaxKept = 16 * 1024;  // largest constant that a session copies, in bytes
 
 }  // namespace
 
-// What lives as long as the session, by value of the entry.
+// Allocates what lives as long as the session, indexed by value of the entry.
 Status SessionValues::prepare(bool all) {
   if (!planned.empty() || entry.values.empty()) return {};
   WICK_ASSIGN(symbols, frame.array<int64_t>(program.symbols().size()));
@@ -44,8 +44,8 @@ Status SessionValues::prepare(bool all) {
   return {};
 }
 
-// Small constants are copied out of a mapped file: whoever reads one there brings back all of a
-// large page, and with it weights beside it that were packed and let go.
+// Small constants are copied out of a mapped file: reading one there would load a whole large page
+// again, together with released weights beside it.
 Status SessionValues::keep(const ConstantDef& c, PlanValue* value, TensorView* view) {
   const size_t bytes = c.view.nbytes();
   if (c.source != nullptr || c.view.dtype == DType::kString || bytes > kMaxKept ||
@@ -57,8 +57,8 @@ Status SessionValues::keep(const ConstantDef& c, PlanValue* value, TensorView* v
   return {};
 }
 
-// Constants that are read as they are, by anything but packing, must be there from now on. What is
-// small enough to be evaluated at bind is, too; a device or a hook may look at all of them.
+// Fills constants that are read in raw form by anything other than packing. That includes constants
+// small enough to be evaluated at bind; a device or a hook may look at all of them (`all`).
 Status SessionValues::fill_read(Span<PlanValue> constants, bool all) const {
   auto fill = [&](uint32_t v) -> Status {
     if (v == kNoIndex || constants[v].source == nullptr) return {};
@@ -108,7 +108,7 @@ Status SessionValues::check_dtype(uint32_t value, DType dtype) const {
 Status SessionValues::check_declared(uint32_t value) const {
   const ValueDef& def = entry.values[value];
   const PlanValue& v = planned[value];
-  bool fits =  // of its dtype: check_dtype
+  bool fits =  // the dtype: check_dtype
       def.unranked || def.dims.size() == static_cast<size_t>(v.shape.rank());
   for (size_t d = 0; fits && !def.unranked && d < def.dims.size(); ++d) {
     const DimDef& dim = def.dims[d];
@@ -119,7 +119,7 @@ Status SessionValues::check_declared(uint32_t value) const {
       fits = known == extent;
     }
   }
-  if (fits && is_container(v.dtype)) {  // what callers are told of its elements
+  if (fits && is_container(v.dtype)) {  // the elements' type that callers were promised
     WICK_ASSIGN(PackedSequence s, PackedSequence::open(views[value]));
     if (s.dtype() == def.element) return {};
     return error(Code::kInvalidProgram,

@@ -1,5 +1,5 @@
-// The values of an entry, by id: constants for as long as the session lives, the others as the
-// present plans and the present run have them.
+// The values of an entry, by id: constants as long as the session lives, the others as in the
+// present plans and the present run.
 #pragma once
 
 #include "runtime/backend/backend.h"
@@ -9,27 +9,28 @@
 
 namespace wick {
 
-constexpr size_t kMaxEvaluated = 64 * 1024;  // bytes in and out of a step evaluated by a plan
+constexpr size_t kMaxEvaluated = 64 * 1024;  // limit for evaluating while planning
 
 struct SessionValues {
   SessionValues(const Program& p, const EntryDef& e, Allocator& allocator, size_t max_ram)
       : program(p), entry(e), frame(allocator, max_ram) {}
 
-  // Once, before the first plan. `all`: a device or a hook may look at any constant.
+  // Call it once, before the first plan. `all`: a device or a hook may look at any constant.
   Status prepare(bool all);
 
   PlanValue& operator[](uint32_t id) { return planned[id]; }
   const PlanValue& operator[](uint32_t id) const { return planned[id]; }
   size_t size() const { return planned.size(); }
-  // A view of what a plan knows of it; data is null where only a run has it. kNoIndex: no tensor.
+  // Returns what a plan knows of the value; data is null where only a run has it. kNoIndex: no
+  // tensor.
   TensorView as_planned(uint32_t id) const;
 
-  // The dtype is the one that a rule, a kernel or a caller gave the bytes, never what the file says
-  // of the value: were they to differ, bytes would be read as something else.
+  // Sets a value. The dtype must be the one that a rule, a kernel or a caller gave the bytes, not
+  // the one that the file declares: if they differed, bytes would be read as another type.
   Status set(uint32_t id, void* data, DType dtype, const Shape& shape);
-  // Value `to` is value `from` under another id: what goes into a region or comes out of it.
+  // Makes value `to` an alias of value `from`: for what enters a region or leaves it.
   Status hand_on(uint32_t from, uint32_t to);
-  // kInvalidProgram where the program declares another dtype, or another type or shape.
+  // Return kInvalidProgram where the program declares another dtype, or another type or shape.
   Status check_dtype(uint32_t id, DType dtype) const;
   Status check_declared(uint32_t id) const;
 
@@ -39,17 +40,17 @@ struct SessionValues {
   Span<PlanValue> planned;   // data: constants, and what a plan computed
   Span<TensorView> views;    // of the present run
   Span<uint32_t> last_use;   // last node that reads it in its region; kNoIndex: the region's output
-  bool has_strings = false;  // there are values of strings
-  Span<int64_t> symbols;     // extent by symbol, -1: not bound
+  bool has_strings = false;  // whether there are string values
+  Span<int64_t> symbols;     // extent of each symbol; -1: not bound
 
  private:
   Status keep(const ConstantDef& c, PlanValue* value, TensorView* view);
   Status fill_read(Span<PlanValue> constants, bool all) const;
 };
 
-// The integers of a small int tensor with data, as the rules read them; of `reals` the bits.
-// Of a sequence or an optional: its packed bytes.
-constexpr int64_t kMaxElements = 256;  // of an int tensor whose values a rule may read
+// Reads the integers of a small int tensor with data, as rules need them; with `reals` the bits of
+// its floats. For a sequence or an optional reads its packed bytes.
+constexpr int64_t kMaxElements = 256;  // largest int tensor whose values a rule may read
 Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<int64_t>* info,
                      int64_t limit = kMaxElements);
 

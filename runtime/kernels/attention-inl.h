@@ -1,4 +1,4 @@
-// What a row of scores goes through in a fused attention, once per SIMD target.
+// SIMD bodies for the rows of scores of a fused attention, once per SIMD target.
 #if defined(WICK_KERNELS_ATTENTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_ATTENTION_INL_H_
 #undef WICK_KERNELS_ATTENTION_INL_H_
@@ -19,8 +19,8 @@ using simd_math::DI;
 using simd_math::F;
 constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(DF()));
 
-// f(vector, i) over n elements in place; the tail through a padded copy, of which f must use
-// nothing beyond the row: it gets the count of lanes that are there.
+// Applies f(vector, i, lanes) to n elements in place. The tail goes through a padded copy; f gets
+// the number of valid lanes and must not use the others.
 template <class Fn>
 HWY_INLINE void each(float* row, int64_t n, Fn f) {
   const DF d;
@@ -52,7 +52,7 @@ HWY_INLINE simd_math::Mask load(const uint8_t* x, int64_t lanes) {
   return {hn::RebindMask(DF(), hn::Ne(wide, hn::Zero(DI())))};
 }
 
-// f(score, operand), which is one for all where x_each is not set.
+// Applies f(score, operand); the operand is one value for the whole row where x_each is not set.
 template <class Fn>
 HWY_INLINE void with(const AttentionRowStep& s, float* row, int64_t n, Fn f) {
   if (!s.x_each) {
@@ -97,15 +97,15 @@ static void steps(const AttentionRowStep* list, int count, float* row, int64_t n
   }
 }
 
-// NaN where there is one; of which sign a 0 is, softmax does not show. Four at a time: each waits
-// for the one before.
+// Returns the largest element, NaN where there is one (the sign of a zero does not affect softmax).
+// Four chains run in parallel to hide latency.
 static float largest(const float* row, int64_t n) {
   const DF d;
   constexpr int kChains = 4;
   if (n < kChains * kWidth) return reduce::extreme_of<true>(-__builtin_huge_valf(), row, n);
   hn::Vec<DF> most[kChains];
   for (int c = 0; c < kChains; ++c) most[c] = hn::LoadU(d, row + c * kWidth);
-  auto sick = hn::Zero(d);  // the last NaN
+  auto sick = hn::Zero(d);  // the last NaN seen
   const auto take = [&](int c, const float* from) HWY_ATTR {
     const auto v = hn::LoadU(d, from);
     most[c] = hn::IfThenElse(hn::Gt(v, most[c]), v, most[c]);
@@ -128,8 +128,8 @@ static float largest(const float* row, int64_t n) {
 
 static bool vanishes(float x) { return hn::GetLane(simd_math::exp(F(x)).v) == 0; }
 
-// Softmax of a row whose largest is known, the sum in the contract's order: each group of 16 is
-// added to its lanes as soon as it is made.
+// Softmax of a row whose largest element is known. The sum has the contract's order: each group of
+// 16 is added to its lanes as soon as it is computed.
 static void weights(float* row, int64_t n, float largest_of_row) {
   const F most(largest_of_row);
   const auto e = [most](F v, int64_t, int64_t) HWY_ATTR { return simd_math::exp(v - most); };
@@ -143,7 +143,7 @@ static void weights(float* row, int64_t n, float largest_of_row) {
           hn::StoreU(v, DF(), row + i);
           return hn::Add(acc, v);
         },
-        [](float acc, int64_t) { return acc; });  // none: `whole` is in groups
+        [](float acc, int64_t) { return acc; });  // not called: `whole` is in groups
     each(row + whole, n - whole, e);
     sum.add(row + whole, n - whole);
   } else {
@@ -154,7 +154,7 @@ static void weights(float* row, int64_t n, float largest_of_row) {
   each(row, n, [total](F v, int64_t, int64_t) HWY_ATTR { return v / total; });
 }
 
-// One past the last element that is not +0.
+// Returns the index after the last element that is not +0.
 static int64_t live(const float* row, int64_t n) {
   const DI d;
   const auto* bits = reinterpret_cast<const int32_t*>(row);
@@ -168,7 +168,7 @@ static bool finite(const float* x, int64_t n) {
   const DF d;
   int64_t i = 0;
   for (; i + kWidth <= n; i += kWidth) {
-    // infinity and NaN give NaN times 0
+    // infinity and NaN times 0 give NaN
     const auto none = hn::Mul(hn::LoadU(d, x + i), hn::Zero(d));
     if (!hn::AllFalse(d, hn::IsNaN(none))) return false;
   }

@@ -1,4 +1,4 @@
-// The row of FusedAttention in f32: blocks of query rows, whose scores lie in scratch.
+// The f32 row of FusedAttention: works on blocks of query rows, whose scores are in scratch.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/attention.cc"
 #include "runtime/kernels/attention.h"
@@ -10,17 +10,18 @@
 #ifndef WICK_KERNELS_ATTENTION_BODIES_
 #define WICK_KERNELS_ATTENTION_BODIES_
 namespace wick {
-// A step over one row: operands where the row's lie, one for all columns where not `each`.
+// A step applied to one row of scores: operands per column where x_each or y_each, else one for all
+// columns.
 struct AttentionRowStep {
   AttentionStep step;
   const float *x, *y;
-  const uint8_t* condition;  // in the place of x
+  const uint8_t* condition;  // takes the place of x
   bool x_each, y_each;
 };
 struct AttentionBodies {
   void (*steps)(const AttentionRowStep* list, int count, float* row, int64_t n);
   float (*largest)(const float* row, int64_t n);
-  bool (*vanishes)(float x);  // exp(x) is +0
+  bool (*vanishes)(float x);  // whether exp(x) is +0
   void (*weights)(float* row, int64_t n, float largest);
   int64_t (*live)(const float* row, int64_t n);
   bool (*finite)(const float* x, int64_t n);
@@ -43,22 +44,22 @@ namespace {
 
 HWY_EXPORT(find_attention);
 
-// Sizes decide speed and scratch only.
-constexpr int64_t kBlockScores = 128 << 10;  // of a block: 512 KiB, which stay in L2
+// The sizes affect only speed and scratch.
+constexpr int64_t kBlockScores = 128 << 10;  // per block: 512 KiB, which stay in L2
 constexpr int64_t kMostRows = 128;
-constexpr int64_t kChunkRows = 64;    // a task packs keys and values for as many rows at least
-constexpr int64_t kPackValues = 24;   // rows from which packing values pays
-constexpr int64_t kTasksAThread = 4;  // so that threads end together
+constexpr int64_t kChunkRows = 64;    // a task packs keys and values for at least as many rows
+constexpr int64_t kPackValues = 24;   // number of rows from which packing values pays
+constexpr int64_t kTasksAThread = 4;  // so that threads end at about the same time
 
 int64_t gcd(int64_t a, int64_t b) { return b == 0 ? a : gcd(b, a % b); }
 
-// How a call is cut. A unit is the heads that share their keys and values; its rows, head after
-// head, are cut into chunks, of which each is a task, and those into blocks.
+// The division of a call. A unit is the heads that share their keys and values; its rows, head
+// after head, are divided into chunks, one per task, and chunks into blocks.
 struct Cut {
-  int64_t units = 0, group = 0, rows = 0;  // of a batch item; heads and rows of a unit
+  int64_t units = 0, group = 0, rows = 0;  // per batch item; heads and rows of a unit
   int64_t chunk = 0, block = 0, chunks = 0;
-  int64_t step = 0;       // from row to row of scores
-  bool by_panel = false;  // keys are packed a panel at a time: they are read once
+  int64_t step = 0;       // stride between rows of scores
+  bool by_panel = false;  // keys are packed one panel at a time: they are read only once
   bool pack_values = false;
   // scratch of a worker, in floats
   int64_t keys = 0, values = 0, queries = 0, scores = 0, sums = 0, gemm = 0;
@@ -81,7 +82,7 @@ struct Cut {
     by_panel = block >= chunk;
     pack_values = std::min(chunk, rows) >= kPackValues;
   }
-  // False where it is more than there are bytes.
+  // Returns false where the scratch would exceed the address space.
   bool measure(const AttentionShape& n, const TileKernels& t) {
     const double most = static_cast<double>(n.size) + static_cast<double>(n.values) + kMostRows;
     if (most * (static_cast<double>(n.keys) + kMostRows) > 0x1p56) return false;
@@ -89,7 +90,7 @@ struct Cut {
       return round_up(static_cast<int64_t>(bytes / sizeof(float)), 16);
     };
     step = round_up(n.keys, 16);
-    if (step % 256 == 0) step += 16;  // rows on other cache sets
+    if (step % 256 == 0) step += 16;  // avoids that rows map to the same cache sets
     keys = floats(gemm_packed_b_bytes(t, n.size, by_panel ? panel(t) : n.keys));
     values = pack_values ? floats(gemm_packed_b_bytes(t, n.keys, n.values)) : 0;
     queries = round_up(block * n.size, 16);
@@ -99,11 +100,11 @@ struct Cut {
                            gemm_scratch_bytes(t, block, n.values, n.keys, pack_values, 1)));
     return true;
   }
-  // Columns of keys packed at a time.
+  // Number of key columns that are packed at a time.
   int64_t panel(const TileKernels& t) const { return rows == 1 ? kRowPanels * t.nr : t.nr; }
 };
 
-// One task's work: a chunk of the rows of a unit.
+// The work of one task: a chunk of the rows of a unit.
 class Task {
  public:
   Task(const AttentionShape& n, const Cut& cut, const TileKernels& t, const AttentionBodies& bodies,
@@ -208,7 +209,8 @@ class Task {
     return n_.batch_offset(s, batch_) + head(r) * s.head + r % n_.rows * s.row;
   }
 
-  // The step that hides keys from queries, where it comes last and gives a row's keys one value.
+  // Returns the masking step, if it comes last and replaces all masked scores of a row by one
+  // value.
   const AttentionCallStep* hiding() const {
     if (steps_[2].count == 0) return nullptr;
     const AttentionCallStep& s = steps_[2].list[steps_[2].count - 1];
@@ -219,7 +221,8 @@ class Task {
     const AttentionCallStep& s = *hiding();
     return s.y->as<float>()[offset(s.y_at, r)];
   }
-  // Keys up to the last one that any of these rows sees, whole panels of them.
+  // Returns the number of keys up to the last one that is unmasked in any of these rows, rounded up
+  // to whole panels.
   int64_t seen_keys(int64_t r0, int64_t rows) const {
     const AttentionCallStep* s = hiding();
     if (s == nullptr) return n_.keys;
@@ -237,8 +240,9 @@ class Task {
     }
     return std::min(round_up(last, t_.nr), n_.keys);
   }
-  // Whether softmax gives the keys from `seen` on +0 in each row: the largest is finite, and
-  // e^(value - largest) is +0, so that neither the sum nor the division knows of them.
+  // Returns whether softmax gives the keys from `seen` on a weight of +0 in each row: the largest
+  // score is finite and e^(value - largest) is +0, so neither the sum nor the division depends on
+  // them.
   bool hidden_weigh_nothing(int64_t r0, int64_t rows, int64_t seen) const {
     for (int64_t i = 0; i < rows; ++i) {
       const float most = do_.largest(scores_ + i * cut_.step, seen), hidden = hidden_value(r0 + i);
@@ -267,8 +271,8 @@ class Task {
       std::fill(scores_ + i * cut_.step + width, scores_ + i * cut_.step + n_.keys, 0.0f);
   }
 
-  // Weights times values. Behind the last weight that is not +0 a product adds +0 or -0 to the sum,
-  // where the value is finite: that changes no sum but -0.
+  // Multiplies weights by values. After the last weight that is not +0 a product adds +0 or -0 to
+  // the sum where the value is finite: that changes no sum but -0.
   void sum(int64_t rows, int64_t width) {
     int64_t live = 0;
     for (int64_t i = 0; i < rows; ++i)

@@ -1,4 +1,4 @@
-// Where the parts of a fused attention lie: its inputs and output seen through their permutations.
+// Strides of a fused attention's inputs and output, after their permutations.
 #pragma once
 
 #include "runtime/core/tensor_view.h"
@@ -6,13 +6,13 @@
 
 namespace wick {
 
-// Strides in elements over [batch..., heads, rows, columns]; 0 where one element serves all.
+// Strides in elements over [batch..., heads, rows, columns]; 0 where broadcast.
 struct AttentionStrides {
   int64_t batch[kMaxRank] = {};
   int64_t head = 0, row = 0, col = 0;
 };
 
-// Sizes and places. Shapes passed the op's rule.
+// Sizes and strides. The shapes have passed the op's rule.
 struct AttentionShape {
   int batch_rank = 0;
   int64_t batch_dims[kMaxRank] = {};
@@ -21,9 +21,9 @@ struct AttentionShape {
   AttentionStrides q, k, v, out;
 
   AttentionShape(const FusedAttentionAttrs& a, Span<const TensorView> in, const TensorView& out);
-  // Of what is broadcast to the scores.
+  // Returns the strides of an operand that is broadcast to the scores.
   AttentionStrides operand(const TensorView& x) const;
-  // Where batch item b begins.
+  // Returns the offset of batch item b.
   int64_t batch_offset(const AttentionStrides& s, int64_t b) const {
     int64_t at = 0;
     for (int i = batch_rank - 1; i >= 0; --i) {
@@ -34,8 +34,8 @@ struct AttentionShape {
   }
 };
 
-// A step of a call, with its operands where they lie. Of a condition `x` is it and `y` the value;
-// of a scalar of queries or keys only `x` counts.
+// A step of a call with its operands. For a condition, `x` is the condition and `y` the value; for
+// a scalar applied to queries or keys, only `x` is set.
 struct AttentionCallStep {
   AttentionStep step;
   const TensorView* x = nullptr;

@@ -3,7 +3,7 @@
 namespace wick {
 namespace {
 
-// Dims and strides of x through a permutation.
+// Dims and strides of x after a permutation.
 struct Seen {
   int64_t dim[kMaxRank], stride[kMaxRank];
   Seen(const TensorView& x, const DimList& perm) {

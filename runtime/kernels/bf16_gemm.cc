@@ -17,19 +17,19 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kTile = 16;                 // rows, or columns, of a tile
+constexpr int64_t kTile = 16;                 // rows or columns of a tile
 constexpr int64_t kStep = 32;                 // k of a tile
 constexpr int64_t kElements = kTile * kStep;  // of an operand's tile: 1 KiB
 constexpr int64_t kBlock = 2 * kTile;         // rows and columns of a block of four tiles
 
 #ifdef WICK_AMX
-// to[c][r] = from[r][c] of 8 x 8 elements, lines so many elements apart; SSE2, which all x86-64
-// have.
+// Transposes 8 x 8 elements: to[c][r] = from[r][c], with the given line strides. It uses SSE2,
+// which every x86-64 has.
 void transpose_8x8(const BFloat16* from, int64_t from_line, BFloat16* to, int64_t to_line) {
   __m128i a[8], b[8];
   for (int i = 0; i < 8; ++i)
     a[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * from_line));
-  // Each pass doubles the elements of a column that lie together.
+  // Each pass doubles the number of adjacent elements of a column.
   for (int i = 0; i < 4; ++i) {
     b[2 * i] = _mm_unpacklo_epi16(a[2 * i], a[2 * i + 1]);
     b[2 * i + 1] = _mm_unpackhi_epi16(a[2 * i], a[2 * i + 1]);
@@ -46,7 +46,7 @@ void transpose_8x8(const BFloat16* from, int64_t from_line, BFloat16* to, int64_
   }
   for (int i = 0; i < 8; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * to_line), b[i]);
 }
-// The same of 4 x 4 pairs.
+// Transposes 4 x 4 pairs of elements.
 void transpose_pairs_4x4(const BFloat16* from, int64_t from_line, BFloat16* to, int64_t to_line) {
   __m128i a[4], b[4];
   for (int i = 0; i < 4; ++i)
@@ -61,7 +61,7 @@ void transpose_pairs_4x4(const BFloat16* from, int64_t from_line, BFloat16* to, 
   }
   for (int i = 0; i < 4; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * to_line), a[i]);
 }
-// to[c] = {even[c], odd[c]} of 16 elements.
+// Interleaves 16 elements: to[c] = {even[c], odd[c]}.
 void interleave_16(const BFloat16* even, const BFloat16* odd, BFloat16* to) {
   for (int i = 0; i < 16; i += 8) {
     const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(even + i));
@@ -76,14 +76,14 @@ void transpose_8x8(const BFloat16*, int64_t, BFloat16*, int64_t) {}
 void transpose_pairs_4x4(const BFloat16*, int64_t, BFloat16*, int64_t) {}
 #endif
 
-// Two tiles of rows, [step][tile][row][k]: `lines` of them, the rest zeros.
+// Packs `lines` rows into two tiles, [step][tile][row][k], padded with zeros.
 void pack_rows(const BFloat16* a, int64_t row, int64_t col, int64_t lines, int64_t k,
                BFloat16* to) {
   for (int64_t k0 = 0; k0 < k; k0 += kStep, to += 2 * kElements) {
     const int64_t depth = std::min(kStep, k - k0);
     if (lines < kBlock || depth < kStep) memset(static_cast<void*>(to), 0, 4 * kElements);
     if (col == 1 && depth == kStep) {
-      for (int64_t r = 0; r < lines; ++r) {  // of a size that the compiler knows
+      for (int64_t r = 0; r < lines; ++r) {  // a size known to the compiler
         memcpy(static_cast<void*>(to + r * kStep), a + r * row + k0, kStep * sizeof(BFloat16));
       }
     } else if (col == 1) {
@@ -105,7 +105,7 @@ void pack_rows(const BFloat16* a, int64_t row, int64_t col, int64_t lines, int64
   }
 }
 
-// Two tiles of columns, [step][tile][pair of k][column][2].
+// Packs `lines` columns into two tiles, [step][tile][pair of k][column][2], padded with zeros.
 void pack_columns(const BFloat16* b, int64_t row, int64_t col, int64_t lines, int64_t k,
                   BFloat16* to) {
   for (int64_t k0 = 0; k0 < k; k0 += kStep, to += 2 * kElements) {
@@ -115,7 +115,7 @@ void pack_columns(const BFloat16* b, int64_t row, int64_t col, int64_t lines, in
       const int64_t columns = std::min(kTile, lines - half * kTile);
       BFloat16* tile = to + half * kElements;
       const BFloat16* from = b + half * kTile * col + k0 * row;
-      if (row == 1 && columns == kTile && depth == kStep) {  // pairs lie together
+      if (row == 1 && columns == kTile && depth == kStep) {  // pairs of k are adjacent
         for (int64_t c = 0; c < kTile; c += 4) {
           for (int64_t kk = 0; kk < kStep; kk += 8)
             transpose_pairs_4x4(from + c * col + kk, col, tile + kk / 2 * kStep + c * 2, kStep);
@@ -159,7 +159,7 @@ __attribute__((target("amx-tile,amx-bf16"))) void configure() {
 }
 __attribute__((target("amx-tile"))) void release() { _tile_release(); }
 
-// sums[32][32] of a block.
+// Computes sums[32][32] of a block.
 __attribute__((target("amx-tile,amx-bf16"))) void block(const BFloat16* a, const BFloat16* b,
                                                         int64_t steps, float* sums) {
   _tile_zero(0);
@@ -220,7 +220,7 @@ void bf16_gemm(const Bf16Gemm& g, void* scratch, ThreadPool* pool) {
                    g.k, b + p * panel);
     }
   });
-  // A task: up to kRows blocks of rows by one panel of columns, which stays in the cache.
+  // A task is up to kRows blocks of rows by one panel of columns, which stays in the cache.
   constexpr int64_t kRows = 8;
   const int64_t groups = ceil_div(row_blocks, kRows);
   parallel_for(pool, groups * col_blocks, [&](int64_t task, int) {

@@ -1,10 +1,11 @@
-// bf16 matrix product on CPUs with AMX tiles (AMX_BF16), chosen at run time: 16 x 16 outputs in a
-// tile register, 32 k a step.
+// The bf16 matrix product on CPUs with AMX tiles (AMX_BF16), chosen at run time: a tile register
+// holds 16 x 16 outputs, and an instruction takes 32 k.
 //
-// The order, per output, k filled up with zeros to whole steps: in each step two chains of fma from
-// +0, one over its even k, one over its odd k, ascending; their sum is added to the output's. All
-// in f32; subnormal operands and results are read and written as 0, whatever mode the thread is in.
-// It does not depend on m, n, threads or where a row lies. See docs/numerics.md: P3.
+// The order of summation, per output, with k padded with zeros to whole steps: each step has two
+// chains of fma from +0, one over its even k and one over its odd k, ascending; their sum is added
+// to the output's. All of it is in f32; subnormal operands and results are treated as 0, whatever
+// mode the thread is in. It does not depend on m, n, threads or the position of a row. See
+// docs/numerics.md: P3.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@
 
 namespace wick {
 
-// True when the CPU and the system grant the tiles, and force_simd_targets() leaves AVX-512.
+// Returns whether the CPU has the tiles, the system grants them, and force_simd_targets() leaves
+// AVX-512 enabled.
 bool bf16_tiles();
 
 struct Bf16Gemm {
@@ -24,7 +26,7 @@ struct Bf16Gemm {
   int64_t a_row = 0, a_col = 0;
   const BFloat16* b = nullptr;
   int64_t b_row = 0, b_col = 0;
-  // Takes finished sums: rows [i, i + rows) of columns [j, j + cols), sums 32 apart.
+  // Receives finished sums: rows [i, i + rows) of columns [j, j + cols), with a row stride of 32.
   void (*finish)(const void* context, const float* sums, int64_t i, int64_t j, int64_t rows,
                  int64_t cols) = nullptr;
   const void* context = nullptr;

@@ -19,7 +19,7 @@ using simd_math::DF;
 using simd_math::F;
 using simd_math::select;
 
-// NaN wins, +0 > -0.
+// NaN takes precedence; +0 > -0.
 HWY_INLINE F max_of(F a, F b) {
   F r = select((a > b) | !(a == a), a, b);
   return select(a == b, as_float(bits(a) & bits(b)), r);
@@ -29,7 +29,7 @@ HWY_INLINE F min_of(F a, F b) {
   return select(a == b, as_float(bits(a) | bits(b)), r);
 }
 
-// z = f(x, y); a step of 0 repeats one value. Tails go through padded copies.
+// Computes z = f(x, y); a step of 0 repeats one value. Tails go through padded copies.
 template <int step_x, int step_y, class Fn>
 HWY_INLINE void zip_steps(const float* x, const float* y, float* z, size_t n, Fn f) {
   const DF d;

@@ -10,7 +10,7 @@
 
 #ifndef WICK_KERNELS_BINARY_BODY_
 #define WICK_KERNELS_BINARY_BODY_
-// X(kind, value of f(p, q))
+// X(kind, f(p, q))
 #define WICK_BINARY_BODIES(X)  \
   X(Add, p + q)                \
   X(Sub, p - q)                \
@@ -31,7 +31,7 @@ bool match(const KernelQuery& q) {
   return q.in[0].dtype == DType::kF32 && q.in[1].dtype == DType::kF32;
 }
 
-// A table and a plan function an op: a program links the bodies of its own ops only.
+// One dispatch table and one plan function per op: a program links the bodies of its own ops only.
 #define X(Name, value)                                    \
   HWY_EXPORT(find_##Name);                                \
   Status plan_##Name(const KernelQuery&, KernelPlan* p) { \
@@ -45,16 +45,16 @@ HWY_EXPORT(find_binary);
 
 constexpr int64_t kGather = 256;  // elements of a strided row copied at a time
 
-// x itself where its step is 0 or 1, else a copy of n elements.
+// Returns x where its step is 0 or 1, else a copy of n elements in buffer.
 const float* dense(const float* x, int64_t step, int64_t n, float* buffer) {
   if (step == 0 || step == 1) return x;
   for (int64_t i = 0; i < n; ++i) buffer[i] = x[i * step];
   return buffer;
 }
 
-// Whether one operand is a short row that stands for every row of the other, [..., rows, n] with
-// [..., 1, n]: which one, else -1. The loop then has one dim less, along which that one does not
-// move.
+// Returns which operand is a short row that is broadcast to every row of the other, [..., rows, n]
+// with [..., 1, n]; -1: none. The last two dims of the loop are then merged, with stride 0 for that
+// operand.
 int short_row(ElementLoop<2>& loop, int64_t* length) {
   const int last = loop.rank - 1;
   if (last < 1 || loop.dim[last] > kGather / 4) return -1;
@@ -73,7 +73,7 @@ int short_row(ElementLoop<2>& loop, int64_t* length) {
   return -1;
 }
 
-// A row that repeats is written out some times over, so that the body runs over longer pieces.
+// The short row is repeated in a buffer, so that the body runs over longer pieces.
 void run_short_rows(const KernelCtx& ctx, BinaryBody body, const ElementLoop<2>& loop, int which,
                     int64_t length, const float* x, const float* y, float* z) {
   const int64_t piece = kGather / length * length;
@@ -156,7 +156,7 @@ bool match_16(const KernelQuery& q) {
 
 FindBinary binary_bodies() { return HWY_DYNAMIC_DISPATCH(find_binary)(); }
 
-// In place means x's or y's own buffer, where that has the output's shape: every element is read
+// In place means in x's or y's own buffer, where that has the output's shape: every element is read
 // before it is written.
 constexpr uint32_t kFlags = kStridedInputs | kInPlace | kInPlaceSecond;
 #define WICK_BINARY_ROW(Name, text)                                                  \

@@ -1,6 +1,6 @@
-// SIMD bodies of BlockLinear, once per target: weights become reals in registers, as
-// DequantizeLinear makes them, and meet x at once; or a panel of them is written for the tiles of
-// tile.h. Lanes lie across rows of W, k ascends.
+// SIMD bodies of BlockLinear, once per target: weights are dequantized in registers, as
+// DequantizeLinear would, and multiplied by x at once; or a panel of them is written for the tiles
+// of tile.h. Lanes are rows of W, k ascends.
 #if defined(WICK_KERNELS_BLOCK_LINEAR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_BLOCK_LINEAR_INL_H_
 #undef WICK_KERNELS_BLOCK_LINEAR_INL_H_
@@ -21,7 +21,7 @@ using WordVec = hn::Vec<Words>;
 HWY_INLINE TileVec scale_at(const BlockPanel& p, int64_t at) {
   const TileTag d;
   if (!p.half) return hn::LoadU(d, static_cast<const float*>(p.scales) + at);
-#if HWY_TARGET == HWY_SCALAR  // whose conversion takes infinity for a number
+#if HWY_TARGET == HWY_SCALAR  // its conversion takes infinity for a number
   return hn::Set(d, static_cast<float>(static_cast<const Half*>(p.scales)[at]));
 #endif
   const hn::Rebind<hwy::float16_t, TileTag> half;
@@ -33,15 +33,15 @@ HWY_INLINE TileVec zero_at(const BlockPanel& p, int64_t at) {
   return hn::ConvertTo(TileTag(), hn::PromoteTo(ints, hn::LoadU(bytes, p.zeros + at)));
 }
 
-// How a weight is made of its number n: (n - zero) scale, whose zero is each block's or one for
-// all; or, where scales are of 16 bits, fma(n, scale, -zero scale), which is the same number: the
-// product of a zero and a scale has 15 bits, and so has the weight.
+// A weight is computed from its number n as (n - zero) * scale, with a zero point per block or one
+// for all; or, with 16-bit scales, as fma(n, scale, -zero * scale), which is the same number: zero
+// * scale has 15 significant bits, and so has the weight.
 enum class Form { kOneZero, kZeros, kHalf };
 
-// Of the columns of one vector, along one block.
+// Scales and zero points for the columns of one vector, in one block of k.
 template <int kBits, Form kForm>
 struct BlockVec {
-  HWY_ATTR BlockVec() {}  // an implicit one would be of no target
+  HWY_ATTR BlockVec() {}  // an implicit constructor would belong to no SIMD target
   TileVec scale, zero;
   HWY_INLINE void load(const BlockPanel& p, int64_t at) {
     scale = scale_at(p, at);
@@ -55,12 +55,12 @@ struct BlockVec {
 };
 
 #if HWY_TARGET == HWY_AVX3
-// Whole words, by fewer instructions than a shift and a conversion for each number: bits of a word
-// are put into a float where they stand, as the mantissa of a power of two, which goes off with the
-// zero point.
+// Converts whole words with fewer instructions than a shift and a conversion per number: the bits
+// are placed into a float's mantissa without shifting, above a power of two that is subtracted
+// together with the zero point.
 constexpr bool kWholeWords = true;
 
-// 2^(23 - kAt) + the number from bit kAt on
+// Returns 2^(23 - kAt) + the number that starts at bit kAt.
 template <int kBits, int kAt>
 HWY_INLINE TileVec in_mantissa(WordVec v) {
   static_assert(kAt >= 0 && kAt + kBits <= 23, "the mantissa");
@@ -72,13 +72,13 @@ template <int kAt>
 HWY_INLINE TileVec power(TileVec plus) {
   return hn::Add(plus, hn::Set(TileTag(), static_cast<float>(1 << (23 - kAt))));
 }
-// An element of a table that a word's lowest four bits choose.
+// Returns the table element that a word's lowest four bits select.
 HWY_INLINE TileVec look_up(TileVec table, WordVec v) {
   return hn::TableLookupLanes(table, hn::Indices512<float>{v.raw});
 }
 
-// Of `count` 16-bit scales each is a number above 0: with others, numbers or signs of zeros would
-// be lost.
+// Returns whether all `count` 16-bit scales are finite and above 0: others would lose values or
+// signs of zeros.
 HWY_INLINE bool plain_scales(const uint16_t* scales, int64_t count) {
   const hn::CappedTag<uint16_t, 16> d;
   auto most = hn::Zero(d);
@@ -87,9 +87,9 @@ HWY_INLINE bool plain_scales(const uint16_t* scales, int64_t count) {
   return hn::AllTrue(d, hn::Lt(most, hn::Set(d, 0x7BFF)));
 }
 
-// weight<i>: number i of a word less the zero point, times the scale
+// weight<i>: (number i of a word - zero point) * scale
 template <int kBits, Form kForm>
-struct WordVecs {  // f32 scales with their own zeros
+struct WordVecs {  // f32 scales with a zero point per block
   TileVec scale, zero[5];
   HWY_INLINE void set(const BlockPanel&, const BlockVec<kBits, kForm>& b) {
     scale = b.scale;
@@ -124,13 +124,13 @@ template <>
 struct WordVecs<4, Form::kHalf> {
   TileVec scale, at12, at16;
   HWY_INLINE void set(const BlockPanel&, const BlockVec<4, Form::kHalf>& b) {
-    const auto less = [&](float power) HWY_ATTR {  // -(power + zero) scale, which has 24 bits
+    const auto less = [&](float power) HWY_ATTR {  // -(power + zero) scale: 24 bits
       return hn::Neg(hn::Mul(hn::Add(b.zero, hn::Set(TileTag(), power)), b.scale));
     };
     scale = b.scale;
     at12 = less(1 << 11), at16 = less(1 << 7);
   }
-  // Turned so that each number stands at bit 12 or 16 of one of them.
+  // The word rotated so that each number is at bit 12 or 16 of one of the parts.
   struct Parts {
     WordVec of[4];  // numbers 7 and 0, 1 and 2, 3 and 4, 5 and 6
     HWY_INLINE explicit Parts(WordVec w)
@@ -164,7 +164,7 @@ struct WordVecs<8, kForm> {
   }
 };
 
-// f(k + i, weights) for the numbers of a word of each of kVecs vectors
+// Calls f(k + i, weights) for the numbers of a word of each of kVecs vectors.
 template <int kBits, int i, int kVecs, class Vecs, class F>
 HWY_INLINE void each_number(const Vecs* vecs, const typename Vecs::Parts* parts, int64_t k, F f) {
   TileVec w[kVecs];
@@ -193,8 +193,8 @@ template <int kBits, int kVecs, class Vecs, class F>
 HWY_INLINE void whole_word(const Vecs*, const uint32_t*, int64_t, F) {}
 #endif
 
-// Words that are read soon. A panel is read from its first byte to its last, but the CPU's own
-// guess at what follows does not run far enough ahead of so little work a byte.
+// Prefetches words that are read soon. A panel is read sequentially, but with so little work per
+// byte the hardware prefetcher does not run far enough ahead.
 template <int kVecs>
 HWY_INLINE void ask_for(const uint32_t* words) {
   constexpr int64_t kAhead = 2048, kLine = 64;  // bytes
@@ -203,8 +203,8 @@ HWY_INLINE void ask_for(const uint32_t* words) {
   for (int64_t i = 0; i < kVecs * kLanes * 4; i += kLine) __builtin_prefetch(at + i);
 }
 
-// Whether a block may be read by whole words. Its scales are looked at, those of later ones asked
-// for.
+// Returns whether a block may be converted by whole words. Checks its scales and prefetches those
+// of later blocks.
 template <Form kForm>
 HWY_INLINE bool by_whole_words(const BlockPanel& p, int64_t block, int64_t width) {
   if (!kWholeWords || !p.half) return kWholeWords;
@@ -214,7 +214,7 @@ HWY_INLINE bool by_whole_words(const BlockPanel& p, int64_t block, int64_t width
   return kForm != Form::kHalf || plain_scales(scales, width);
 }
 
-// f(k, weights of kVecs vectors) for k in [from, to), which lie in one block.
+// Calls f(k, weights of kVecs vectors) for k in [from, to), which is within one block.
 template <int kBits, Form kForm, int kVecs, class F>
 HWY_INLINE void each_k(const BlockPanel& p, int64_t block_index, bool whole_words, int64_t from,
                        int64_t to, F f) {
@@ -250,13 +250,13 @@ HWY_INLINE void each_k(const BlockPanel& p, int64_t block_index, bool whole_word
   }
 }
 
-// Numbers of k that a panel's turn has; a block is a multiple of them, or smaller. Of 8 bits they
-// are fewer, as memory alone is what holds them up.
+// The k of a panel that are processed before the next panel's turn; a block is a multiple of it, or
+// smaller. With 8 bits there are fewer, as they are limited by memory bandwidth alone.
 template <int kBits>
 constexpr int64_t kTurn = kBits == 4 ? 32 : 16;
 
-// Some panels take turns: the CPU fetches more from memory where it sees that more than one stream
-// is read.
+// Several panels are processed in turns: the CPU prefetches more when it sees more than one stream
+// of reads.
 template <int kBits, Form kForm, int kRows, int kVecs>
 HWY_NOINLINE void dot_body(const BlockDot& t) {
   constexpr int kWidth = kVecs * kLanes;
@@ -329,7 +329,7 @@ HWY_INLINE void dot_rows(const BlockDot& t) {
   if (t.row_count == 1) return dot_cols<kBits, kForm, 1>(t);
   if (t.row_count <= 4) return dot_cols<kBits, kForm, 4>(t);
   if (t.cols > 2 * kLanes) return dot_body<kBits, kForm, kMr, 3>(t);
-  BlockDot part = t;  // the last panel, by halves: bodies of their own for it are much code
+  BlockDot part = t;  // the last panel, in two halves: own bodies for it would be much code
   part.row_count = 4;
   dot_cols<kBits, kForm, 4>(part);
   part.row_count = t.row_count - 4;
@@ -367,7 +367,7 @@ HWY_INLINE void unpack_cols(const BlockPanel& p, int64_t k0, int64_t depth, int 
   if (width > kLanes) return unpack_body<kBits, kForm, 2>(p, k0, depth, to);
   unpack_body<kBits, kForm, 1>(p, k0, depth, to);
 }
-// A panel as reals costs little beside the tiles that read it: one form for all.
+// Dequantizing a panel costs little beside the tiles that read it, so one form serves all.
 static void unpack(const BlockPanel& p, int64_t k0, int64_t depth, int width, float* to) {
   p.bits == 4 ? unpack_cols<4, Form::kZeros>(p, k0, depth, width, to)
               : unpack_cols<8, Form::kZeros>(p, k0, depth, width, to);
@@ -375,7 +375,7 @@ static void unpack(const BlockPanel& p, int64_t k0, int64_t depth, int width, fl
 
 }  // namespace block_linear
 
-// Of the target chosen now.
+// Returns the kernels of the current SIMD target.
 static const BlockKernels* block_set() {
   static constexpr BlockKernels kSet = {kMr, &block_linear::dot, &block_linear::unpack};
   return &kSet;

@@ -1,6 +1,7 @@
-// The SIMD row of BlockLinear: f32 by 4- or 8-bit weights with a scale a block. A few rows of x
-// read the packed weights once and leave nothing behind; more of them share a panel of weights
-// that was written as f32 where it stays in L2. Bits are those of DequantizeLinear and Linear.
+// The SIMD row of BlockLinear: f32 by 4- or 8-bit weights with one scale per block. With a few rows
+// of x the packed weights are read once and dequantized in registers; more rows share a panel of
+// weights that was dequantized to f32 into a buffer that stays in L2. The results are bit-identical
+// to DequantizeLinear and Linear.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/block_linear.cc"
 #include "runtime/kernels/block_linear.h"
@@ -24,11 +25,12 @@ namespace {
 
 HWY_EXPORT(block_set);
 
-constexpr int64_t kFewRows = 8;  // of x: up to here weights are turned into reals for each row tile
-constexpr int64_t kDepth = 512;  // of a panel as f32; a multiple of every block
-constexpr int64_t kMostRows = 256;  // of x, packed beside it
+// Rows of x up to which weights are dequantized for each row tile.
+constexpr int64_t kFewRows = 8;
+constexpr int64_t kDepth = 512;     // of a dequantized panel; a multiple of every block size
+constexpr int64_t kMostRows = 256;  // of x, packed beside the panel
 
-// Where the panels of packed weights begin: nr rows of W each, the last one in whole vectors.
+// The layout of packed weights: panels of nr rows of W each, the last one in whole vectors.
 struct Panels {
   const BlockSizes& s;
   int64_t nr, lanes;
@@ -43,7 +45,7 @@ struct Panels {
   }
 };
 
-// Numbers of 0 .. 2^bits - 1 with their order kept.
+// Returns the offset that maps numbers to 0 .. 2^bits - 1 in the same order.
 int offset_of(DType t, int bits) {
   return t == DType::kI4 || t == DType::kI8 ? 1 << (bits - 1) : 0;
 }
@@ -64,7 +66,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   p->scratch_bytes =
       byte_count(sizeof(float) * static_cast<uint64_t>(round_up(rows * depth, 16) +
                                                        q.threads * round_up(t.nr * depth, 16)));
-  // Together or not at all: what was packed is not to be read as it was.
+  // All inputs are packed or none: run() reads either only packed or only plain forms.
   for (size_t i : {size_t{1}, size_t{2}, size_t{3}}) {
     if (has_input(q.in, i) && q.in[i].data == nullptr) return {};
   }
@@ -94,7 +96,7 @@ void pack_words(const Panels& panels, const TensorView& w, uint32_t* to) {
     }
   }
 }
-// Rows whose k fill words of the file, as most do: a word is moved as it is.
+// For rows whose k fill whole words of the file, as most do: words are copied unchanged.
 void pack_whole_words(const Panels& panels, const TensorView& w, uint32_t* to) {
   const BlockSizes& s = panels.s;
   const uint32_t flip = offset_of(w.dtype, s.bits) == 0 ? 0
@@ -177,7 +179,7 @@ class Product {
       memset(y_, 0, sizeof(float) * static_cast<size_t>(s_.m * s_.n));
       if (bias_ != nullptr) finish(0, s_.m, 0, s_.n);
     } else if (packed_ && s_.m <= kFewRows) {
-      // Panels that are full are read together; tasks enough for every thread.
+      // Full panels are processed together, in enough tasks for every thread.
       const int64_t full = s_.n / t_.nr, threads = pool_ == nullptr ? 1 : pool_->threads();
       const int64_t together = std::clamp<int64_t>(full / (2 * threads), 1, kBlockPanels);
       const int64_t groups = ceil_div(full, together);
@@ -226,7 +228,7 @@ class Product {
     }
   }
 
-  // [k][nr] of panel p as reals, from weights that nobody packed.
+  // Dequantizes panel p to [k][nr] from unpacked weights.
   void unpack_plain(int64_t p, int64_t k0, int64_t depth, int64_t width, float* to) const {
     for (int64_t c = 0; c < width; ++c) {
       const int64_t row = p * t_.nr + c;

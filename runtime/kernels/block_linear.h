@@ -1,4 +1,4 @@
-// BlockLinear: sizes, one weight, and what a SIMD target has for it.
+// BlockLinear: sizes, access to one weight, and the interface of the SIMD targets.
 #pragma once
 
 #include "runtime/core/half.h"
@@ -21,7 +21,7 @@ struct BlockSizes {
   }
 };
 
-// Element i of 4- or 8-bit integers.
+// Returns element i of a tensor of 4- or 8-bit integers.
 inline int block_number(const TensorView& t, int64_t i) {
   switch (t.dtype) {
     case DType::kI8: return t.as<int8_t>()[i];
@@ -30,38 +30,38 @@ inline int block_number(const TensorView& t, int64_t i) {
     default: return get_packed(t.data, 4, i);
   }
 }
-// A scale; those of 16 bits count as f32.
+// Returns a scale; 16-bit scales are converted to f32.
 template <class T>
 T block_scale(const TensorView& t, int64_t i) {
   return t.dtype == DType::kF16 ? static_cast<T>(static_cast<float>(t.as<Half>()[i]))
                                 : t.as<T>()[i];
 }
 
-// A panel of packed weights: rows of W side by side, `width` of them (whole vectors).
+// A panel of packed weights: `width` rows of W (whole vectors), interleaved.
 struct BlockPanel {
-  const uint32_t* words;  // [k / (32 / bits)][width]: so many k of a row, the first lowest
+  const uint32_t* words;  // [k / (32 / bits)][width]: consecutive k of a row, the first lowest
   const void* scales;     // [blocks][width], f32 or f16
   const uint8_t* zeros;   // [blocks][width]; null: `zero` for all
-  float zero;             // these and the weights are of 0 .. 2^bits - 1, whatever their dtype
+  float zero;             // zero points and weights are in 0 .. 2^bits - 1 for every dtype
   bool half;
   int bits;
   int64_t block;
 };
-constexpr int kBlockRows = 8, kBlockPanels = 4;  // the most of one call
+constexpr int kBlockRows = 8, kBlockPanels = 4;  // maximum of one call
 struct BlockDot {
-  BlockPanel panel;  // the first of those that lie side by side
+  BlockPanel panel;  // the first of `panels` consecutive ones
   const float* rows[kBlockRows];
-  const float* bias;  // of the first column; may be null
+  const float* bias;  // for the first column; may be null
   float* out;
   int64_t out_step, k;
-  int row_count, panels;  // 1 .. BlockKernels::rows; those but one are of 3 vectors
+  int row_count, panels;  // 1 .. BlockKernels::rows; if panels > 1, each has 3 vectors
   int cols;               // of a panel, 1 .. 3 vectors
 };
 struct BlockKernels {
-  int rows;  // the most of one dot
-  // out[r][c] = sum over k of rows[r][k] w[k][c], then the bias
+  int rows;  // maximum rows of one dot
+  // out[r][c] = sum over k of rows[r][k] * w[k][c], plus the bias
   void (*dot)(const BlockDot&);
-  // to[k - k0][width] = w for `depth` k from k0, a multiple of the block
+  // to[k - k0][width] = w for `depth` k from k0, a multiple of the block size
   void (*unpack)(const BlockPanel&, int64_t k0, int64_t depth, int width, float* to);
 };
 

@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 namespace blocked {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Pixels of the largest tile, whose sums take most of the registers, by vectors of channels.
+// Pixels of the largest tile, whose sums take most of the registers; by vectors of channels.
 #if HWY_TARGET == HWY_AVX3
 constexpr int kPixels[] = {0, 14, 14, 9};
 #elif HWY_ARCH_ARM_A64
@@ -27,11 +27,11 @@ constexpr int kPixels[] = {0, 10, 10, 8};
 #else
 constexpr int kPixels[] = {0, 6, 6, 4};
 #endif
-// With few pixels each has a pointer of its own, and a tile may hold pixels of several rows.
+// With few pixels, each one has its own pointer, and a tile may span several rows.
 constexpr bool kPointers = HWY_TARGET == HWY_AVX2;
 
-// Bias, scale and shift, residual and clip, of which relu and no activation at all are the first
-// half: the end of a sum that stays in registers.
+// The epilogue of a sum that is still in registers: bias, scale and shift, residual and clip. Relu
+// and no activation use the lower bound of the clip.
 template <int kVecs>
 struct End {
   TileVec bias[kVecs], scale[kVecs], shift[kVecs], low, high;
@@ -43,7 +43,7 @@ struct End {
     for (int v = 0; v < kVecs; ++v) {
       const int64_t at = channel + v * kLanes;
       const int n = static_cast<int>(HWY_MIN(int64_t{kLanes}, channels - at));
-      // y + -0 is y, whatever y, and fma(y, 1, -0) is.
+      // y + -0 is y for every y, and so is fma(y, 1, -0).
       bias[v] = e.bias == nullptr ? hn::Set(d, -0.0f) : load_n(d, e.bias + at, n);
       scale[v] = e.scale == nullptr ? hn::Set(d, 1.0f) : load_n(d, e.scale + at, n);
       shift[v] = e.scale == nullptr ? hn::Set(d, -0.0f) : load_n(d, e.shift + at, n);
@@ -151,7 +151,7 @@ struct Tile {
   void (*run)(const BlockedArea&, const End<kVecs>*, const float* const*, int64_t);
 };
 
-// In falling order, down to one pixel.
+// The sizes are in descending order, down to one pixel.
 template <int kVecs>
 constexpr Tile<kVecs> kTiles[] = {
 #if HWY_TARGET == HWY_AVX3
@@ -181,7 +181,8 @@ constexpr Tile<3> kTiles<3>[] = {
     {3, tile<3, 3>},
     {1, tile<1, 3>}};
 
-// Tiles of about the same size, of the pixels of a row, or of all where each has a pointer.
+// Divides the pixels of a row, or all pixels where each has a pointer, into tiles of about the same
+// size.
 template <int kVecs>
 HWY_INLINE void area_of(const BlockedArea& t) {
   constexpr int kMost = kPixels[kVecs];
@@ -218,8 +219,8 @@ static void area(const BlockedArea& t) {
   t.vectors == 2 ? area_of<2>(t) : area_of<1>(t);
 }
 
-// kPix outputs of a row whose taps all lie within it, for kernels of kSize x kSize or, where that
-// is 0, of any.
+// Computes kPix outputs of a row whose taps are all inside it, for kernels of kSize x kSize, or of
+// any size where kSize is 0.
 template <int kPix, int kSize>
 HWY_NOINLINE void taps_inside(const BlockedDepthwise& t, const End<1>& end, int64_t row0,
                               int64_t col, float* y, const float* residual) {
@@ -255,7 +256,7 @@ HWY_NOINLINE void taps_inside(const BlockedDepthwise& t, const End<1>& end, int6
   }
 }
 
-// Outputs of kPix rows that follow each other, in a column some of whose taps may be padding.
+// Computes outputs of kPix consecutive rows, in a column where some taps may be padding.
 template <int kPix>
 HWY_NOINLINE void taps_at_edge(const BlockedDepthwise& t, const End<1>& end, int64_t row0,
                                int64_t col0, float* y, const float* residual) {
@@ -291,7 +292,7 @@ template <int kSize>
 HWY_INLINE void depthwise_rows(const BlockedDepthwise& t, int64_t first, int64_t last) {
   const TileTag d;
   const End<1> end(d, *t.end, t.channel, t.channels);
-  // Outputs [lo, hi) of a row have no tap beside it.
+  // Outputs [lo, hi) of a row have no tap outside it.
   const int64_t reach = (t.kw - 1) * t.dilation_w;
   const int64_t lo = HWY_MIN(t.ow, (t.pad_left + t.stride_w - 1) / t.stride_w);
   const int64_t inside = t.w - 1 - reach + t.pad_left;

@@ -11,7 +11,7 @@ namespace wick {
 namespace HWY_NAMESPACE {
 
 static const BlockedKernels* blocked_set() {
-  // Targets that only old machines choose would carry the bodies in every program for little.
+  // Targets that only old machines choose would add the bodies to every program for little gain.
   if constexpr (kFewBodies || WICK_BLOCKS == 0) {
     static constexpr BlockedKernels kNone = {};
     return &kNone;

@@ -1,5 +1,5 @@
-// Rows of Conv and FusedConv whose input, output or both lie in blocks of channels (blocked.h).
-// Bits are those of conv.h.
+// Kernel rows of Conv and FusedConv whose input, output or both are in blocked layout (blocked.h).
+// They are bit-identical to conv.h.
 #include <algorithm>
 #include <cstring>
 
@@ -14,24 +14,24 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kBandFloats = 1 << 15;  // of x, which stay in L2 while the panels pass
-constexpr int64_t kBandPixels = 64;       // at least, so that a panel is read a few times only
-constexpr int64_t kMostK = 1024;          // of a panel, which stay in L2 while the pixels pass
+constexpr int64_t kBandFloats = 1 << 15;  // of x, which stay in L2 during the pass over the panels
+constexpr int64_t kBandPixels = 64;       // at least, so that a panel is read only a few times
+constexpr int64_t kMostK = 1024;          // of a panel, which stays in L2 while the pixels pass
 
 bool is_depthwise(const ConvShape& s) {
   return s.groups > 1 && s.group_in() == 1 && s.group_out() == 1;
 }
 
-// How the work is cut. Outputs are `rows` by `cols`: of a 1x1 kernel that reads every pixel, one
-// row.
+// The division of the work. The output is `rows` by `cols`; for a 1x1 kernel that reads every pixel
+// it is treated as one row.
 struct Cut {
   ConvShape s;
   int64_t block = 0;
   bool x_blocked = false, y_blocked = false;
-  bool padded = false;  // bands of x are copied, with their padding written out
+  bool padded = false;  // bands of x are copied with explicit padding
   int64_t rows = 1, cols = 1;
   int64_t x_rows = 1, x_cols = 1;  // of the planes that the tiles read
-  int64_t band = 1, bands = 1;     // in rows; of one row, in pixels
+  int64_t band = 1, bands = 1;     // in rows; if there is only one row, in pixels
   int64_t panels = 1, splits = 1;  // of a group's output channels
   int64_t k = 1;
 
@@ -61,7 +61,7 @@ Cut cut_of(const BlockedKernels& t, const ConvShape& s, bool x_blocked, bool y_b
   const bool each = s.taps() == 1 && s.stride_h == 1 && s.stride_w == 1 && !c.padded;
   c.rows = each ? 1 : s.oh;
   c.cols = each ? s.oh * s.ow : s.ow;
-  const int64_t read = s.group_in() * s.stride_h * s.stride_w;  // floats of x for a pixel
+  const int64_t read = s.group_in() * s.stride_h * s.stride_w;  // floats of x per pixel
   const int64_t wanted = std::max(kBandPixels, kBandFloats / std::max<int64_t>(read, 1));
   const int64_t pixels = c.rows * c.cols;
   const int64_t apart = s.n * s.groups;
@@ -93,7 +93,8 @@ void fill_offsets(const Cut& c, int32_t* offset) {
   }
 }
 
-// Rows [first, first + x_rows) and columns from -pad_left of every plane, zeros beside the image.
+// Copies rows [first, first + x_rows) and columns from -pad_left on of every plane, with zeros
+// outside the image.
 void copy_band(const Cut& c, const float* x, int64_t first, float* to) {
   const ConvShape& s = c.s;
   const int64_t pixel = c.x_blocked ? c.block : 1;
@@ -116,10 +117,11 @@ void copy_band(const Cut& c, const float* x, int64_t first, float* to) {
   }
 }
 
-// What the tiles know of what follows a sum; an activation of its own comes behind it.
+// Returns whether the tiles can apply the epilogue up to the activation; other activations are
+// applied afterwards.
 bool in_registers(const Epilogue& e) { return e.act != Activation::kLeakyRelu; }
 
-// The rest of the epilogue, over `count` pixels of some blocks, y_vector apart.
+// Applies the rest of the epilogue to `count` pixels of some blocks with stride y_vector.
 void finish_blocks(const TileKernels& tiles, int64_t block, const Epilogue& e, int64_t channel,
                    int64_t channels, int vectors, float* y, int64_t y_vector, int64_t count) {
   if (in_registers(e)) {
@@ -156,12 +158,12 @@ struct Call {
 };
 
 struct Call::Band {
-  int64_t image, group, first, count;  // rows, or pixels of the one row
-  const float* x;                      // of the first output at offset 0
-  int64_t x_row;                       // from one output row to the next
+  int64_t image, group, first, count;  // rows, or pixels if there is only one row
+  const float* x;                      // input of the first output at offset 0
+  int64_t x_row;                       // stride of x between output rows
 };
 
-// The panels [at, at + 2): of the second its first vector alone, where `third`.
+// Computes panel `at`; where `third`, also the first vector of the next panel.
 void Call::panel(const Band& b, int64_t at, bool third, float* sums) const {
   const ConvShape& s = c.s;
   const int64_t plane = s.oh * s.ow, channel = at * c.unit();
@@ -176,7 +178,7 @@ void Call::panel(const Band& b, int64_t at, bool third, float* sums) const {
   r.vectors = third ? 3 : s.group_out() - channel > c.block ? 2 : 1;
   r.channel = first;
   r.channels = s.oc;
-  // Whole blocks: those of the group begin where its channels do.
+  // Blocks are whole: a group's blocks begin at its first channel.
   const int64_t pixel = (c.flat() ? b.first : b.first * c.cols) * c.block;
   const int64_t place =
       (b.image * ceil_div(s.oc, c.block) + first / c.block) * plane * c.block + pixel;
@@ -198,7 +200,7 @@ void Call::panel(const Band& b, int64_t at, bool third, float* sums) const {
     finish_blocks(tiles, c.block, end, first, s.oc, r.vectors, r.y, r.y_vector, r.rows * r.cols);
 }
 
-// The sums of a panel to where they belong in a plain output.
+// Transposes a panel's sums to their place in a plain output.
 void Call::turn(const Band& b, int64_t at, int64_t panels, const float* sums) const {
   const ConvShape& s = c.s;
   const int64_t plane = s.oh * s.ow, channel = b.group * s.group_out() + at * c.unit();
@@ -241,7 +243,7 @@ void Call::run(int64_t task, float* scratch) const {
   const int64_t some = ceil_div(c.panels, c.splits);
   const int64_t end = std::min(c.panels, (split + 1) * some);
   for (int64_t p = split * some, n; p < end && !stopped(); p += n) {
-    // One vector alone leaves registers unused: it goes with the panel before.
+    // A single vector would leave registers unused, so it is computed with the panel before.
     const bool third = p + 2 == end && end == c.panels && c.vectors() % 2 != 0;
     n = third ? 2 : 1;
     panel(b, p, third, sums);
@@ -277,10 +279,10 @@ struct Kept {
   const TileKernels* tiles;
   const BlockedKernels* kernels;
   int threads;
-  size_t work;  // where scratch begins behind weights that are packed anew
+  size_t work;  // offset of other scratch, after weights that are packed in run()
 };
 
-// Lanes that would stand for no channel cost as much as the others.
+// Unused lanes of the last block cost as much as the others.
 bool fills_blocks(const BlockedKernels& t, int64_t channels) {
   return 4 * channels >= 3 * round_up(channels, t.lanes);
 }
@@ -341,7 +343,7 @@ bool blocked_conv_fits(const KernelQuery& q) {
     if (q.in[i].block != (residual ? y.block : 0)) return false;
   }
   const ConvShape s = conv_shape(q);
-  ConvShape stored = s;  // with all lanes
+  ConvShape stored = s;  // counts all lanes
   if (x.block != 0) stored.ic = round_up(s.group_in(), t.lanes) * s.groups;
   if (!conv_supported(stored) || !conv_reach(s).whole() || s.n * s.oc * s.oh * s.ow == 0)
     return false;

@@ -1,4 +1,4 @@
-// The rows of Conv and FusedConv over values in blocks of channels.
+// The kernel rows of Conv and FusedConv for values in blocked layout.
 #pragma once
 
 #include "runtime/kernels/blocked.h"

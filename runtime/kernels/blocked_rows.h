@@ -1,5 +1,5 @@
-// The rows of values in blocks of channels: a set of its own, so that a program of selected ops,
-// which names the sets it has, does not link them.
+// The kernel rows for values in blocked layout. They are a set of their own, so that a program of
+// selected ops, which names its sets, does not link them.
 #pragma once
 
 #include "runtime/kernels/blocked.h"
@@ -7,7 +7,7 @@
 
 namespace wick {
 
-extern const KernelSet kBlockedSet;  // empty where nothing of this is built
+extern const KernelSet kBlockedSet;  // empty where none of this is built
 
 #define WICK_BLOCKED_OPS(X) \
   X(Conv)                   \

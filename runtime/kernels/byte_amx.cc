@@ -29,7 +29,7 @@ WICK_TILES void configure() {
 }
 WICK_TILES void release() { _tile_release(); }
 
-// The instruction names its registers, so they are written out.
+// The instruction encodes its registers, so they are written out.
 #define WICK_DOT(sum, row, column)    \
   do {                                \
     if constexpr (kSignedRows) {      \
@@ -41,7 +41,7 @@ WICK_TILES void release() { _tile_release(); }
 
 constexpr int64_t kTileBytes = 1024;
 
-// Two tiles of rows by one or two of columns.
+// Two tiles of rows by one or two tiles of columns.
 template <bool kSignedRows, bool kTwo>
 WICK_TILES void tall(const ByteAmxBlock& t, const uint32_t* columns, int32_t* sums) {
   _tile_zero(0);
@@ -78,7 +78,7 @@ WICK_TILES void tall(const ByteAmxBlock& t, const uint32_t* columns, int32_t* su
   }
 }
 
-// One tile of rows by kTiles of columns.
+// One tile of rows by kTiles tiles of columns.
 template <bool kSignedRows, int kTiles>
 WICK_TILES void flat(const ByteAmxBlock& t, const uint32_t* columns, int32_t* sums) {
   _tile_zero(0);

@@ -8,10 +8,10 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kChunkWords = 1 << 18;  // a megabyte: half of an L2 cache
-constexpr int64_t kStage = 4096;          // bytes of a channel laid out at a time
-constexpr int64_t kFewProducts = 16;      // below them steps of AMX are mostly empty
-constexpr int64_t kMostGathered = 256;    // words: 64 KiB of a block of pixels
+constexpr int64_t kChunkWords = 1 << 18;  // 1 MiB: half of an L2 cache
+constexpr int64_t kStage = 4096;          // bytes of a channel that are laid out at a time
+constexpr int64_t kFewProducts = 16;      // with fewer products, steps of AMX are mostly empty
+constexpr int64_t kMostGathered = 256;    // in words: 64 KiB for a block of pixels
 constexpr int64_t kFewOutputs = 8;
 
 struct Sixteen {
@@ -34,8 +34,8 @@ void ByteAxis::inside(int64_t residue, int64_t n, int64_t* lo, int64_t* hi) cons
   *hi = std::clamp<int64_t>(beyond > 0 ? (beyond + stride - 1) / stride : 0, *lo, n);
 }
 
-// Whole vectors: what they write beyond their place is written again, what they read beyond it is
-// x's.
+// Copies whole vectors: bytes written beyond the row are overwritten later, bytes read beyond it
+// belong to x.
 void stage_byte_rows(const ByteAxis& h, const ByteAxis& w, const ByteLines& l, int64_t slot_h,
                      int64_t slot_w, int64_t first, int64_t rows, uint8_t* to) {
   const uint64_t eight = ~uint64_t{0} / 255 * l.zero;
@@ -115,8 +115,8 @@ void byte_conv_layout(const ByteKernels& kernels, bool amx, ByteConv* s) {
   s->per_word = kernels.per_word;
   s->amx = amx && s->outputs >= kFewOutputs && s->k() >= kFewProducts;
   if (s->amx) {
-    // In cycles of a block of pixels: a step of all outputs takes four times as many as they are, a
-    // word to gather six.
+    // Estimated cycles per block of pixels: a step over all outputs takes 4 per output, gathering a
+    // word takes 6.
     const int64_t words = s->taps() * s->channel_words();
     const int64_t apart = s->taps() * ByteConv::whole_steps(s->channel_words());
     const int64_t saved = (apart - ByteConv::whole_steps(words)) / kStepWords;
@@ -188,7 +188,7 @@ void fill_byte_conv(const ByteKernels& kernels, const ByteConv& s, const ByteFil
   const uint8_t* end = x + f.x->numel();
   const uint8_t* planes[4];
   for (int64_t i = 0; i < s.per_word; ++i) {
-    // What is there in a missing channel's place does not matter: its weights are 0.
+    // The values of a missing channel do not matter: its weights are 0.
     const int64_t c = std::min(word * s.per_word + i, s.channels - 1);
     planes[i] = x + (f.part * s.channels + c) * s.h.in * s.w.in;
   }

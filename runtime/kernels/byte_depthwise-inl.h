@@ -10,8 +10,7 @@
 #include "runtime/kernels/byte_end-inl.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
-// Highway 1.0.3 names another instruction set in this one's place; of two in turn Clang takes the
-// first.
+// Highway 1.0.3 names another instruction set here; with two attributes Clang uses the first.
 HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
 #else
 HWY_BEFORE_NAMESPACE();
@@ -34,7 +33,7 @@ static HWY_INLINE void depthwise_sums(const ByteDepthwise& t, const ByteBlock& b
     to[c] = static_cast<int32_t>(sum);
   }
 #else
-  const hn::CappedTag<int32_t, 8> d;  // blocks of 16 bytes, which interleaving keeps apart
+  const hn::CappedTag<int32_t, 8> d;  // blocks of 16 bytes, within which interleaving works
   const hn::Repartition<int16_t, decltype(d)> d16;
   const hn::Rebind<uint8_t, decltype(d16)> d8;
   constexpr int kLanes = HWY_MIN(8, kByteLanes);

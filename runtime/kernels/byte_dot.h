@@ -1,6 +1,6 @@
-// Products of bytes by instructions that no SIMD target of ours stands for, chosen at run time:
-// aarch64's dot products (four products of signed bytes a lane), and AVX-VNNI on CPUs without
-// AVX-512 (four of a byte without a sign and one with one).
+// Byte products with instructions that are in none of our SIMD targets, chosen at run time: dot
+// products of aarch64 (four products of signed bytes per lane), and AVX-VNNI on CPUs without
+// AVX-512 (four products of an unsigned and a signed byte).
 #pragma once
 
 #include "runtime/kernels/byte_tiles.h"

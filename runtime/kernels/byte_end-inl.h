@@ -1,4 +1,4 @@
-// What becomes of sums of bytes, and bytes of reals, once per target.
+// Converts int32 sums to outputs, and reals to bytes, once per target.
 #if defined(WICK_KERNELS_BYTE_END_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_BYTE_END_INL_H_
 #undef WICK_KERNELS_BYTE_END_INL_H_
@@ -12,8 +12,7 @@
 #include "runtime/kernels/byte_tiles-inl.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
-// Highway 1.0.3 names another instruction set in this one's place; of two in turn Clang takes the
-// first.
+// Highway 1.0.3 names another instruction set here; with two attributes Clang uses the first.
 HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
 #else
 HWY_BEFORE_NAMESPACE();
@@ -22,7 +21,7 @@ namespace wick {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whole numbers from reals: the rule of requantize.h.
+// Rounds reals to bytes by the rule of requantize.h.
 struct ByteEnd {
   hn::Vec<hn::Rebind<float, ByteTag>> lo, hi;
   ByteVec zero;
@@ -51,8 +50,9 @@ static HWY_INLINE void put_bytes(const uint8_t* line, uint64_t mask, uint8_t* to
 }
 
 #if HWY_TARGET == HWY_AVX3_DL
-// Of a row of 64 sums, `whole` gives a vector's numbers, cut above as reals, because they might be
-// beyond int32. Saturation to int16 and then to bytes cuts below.
+// Stores a row of up to 64 outputs. `whole` returns a vector of rounded numbers, which it has
+// clamped from above as reals because they might exceed int32; saturation to int16 and then to
+// bytes clamps them from below.
 template <class F>
 static HWY_INLINE void put_whole(const ByteRowsEnd& e, F whole, uint8_t* y) {
   const __m512i zero = _mm512_set1_epi16(static_cast<int16_t>(e.zero));
@@ -102,7 +102,7 @@ static void end_rows(const ByteRowsEnd& e) {
   }
 }
 
-// The first n of a vector.
+// Stores the first n lanes of a vector.
 template <class D, class V, class T>
 static HWY_INLINE void store_first(D d, V v, int n, T* to) {
   if (n >= kByteLanes) return hn::StoreU(v, d, to);
@@ -155,11 +155,11 @@ static void end_columns(const ByteColumnsEnd& e) {
   }
 }
 
-// NaN is neither below nor above.
+// NaN counts as neither smaller nor greater.
 template <class V>
 static HWY_INLINE V lesser(V v, V low) {
 #if HWY_ARCH_X86
-  return hn::Min(v, low);  // the second where either is NaN
+  return hn::Min(v, low);  // the second operand where either is NaN
 #else
   return hn::IfThenElse(hn::Lt(v, low), v, low);
 #endif
@@ -195,9 +195,9 @@ static void byte_range_of(const float* x, int64_t n, float* lo, float* hi) {
   *lo = least, *hi = most;
 }
 
-// A quotient is rounded to a whole number. The product with the inverse is within 2^-14 of it, so
-// it rounds alike unless it lies that close to the middle of two of them; there is a division then.
-// Of a scale whose inverse is far from 1 there always is.
+// Rounds a quotient to an integer. The product with the inverse is within 2^-14 of the quotient, so
+// it rounds to the same integer unless it is that close to a tie; only then it divides. With an
+// extreme scale, whose inverse is inexact, it always divides.
 template <class D>
 static HWY_INLINE void quantize_row_lanes(D d, const float* x, float scale, float inverse,
                                           float zero, uint8_t* out) {
@@ -209,15 +209,15 @@ static HWY_INLINE void quantize_row_lanes(D d, const float* x, float scale, floa
   const auto apart = hn::Abs(hn::Sub(about, whole));
   if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Le(apart, hn::Set(d, 0.4999f))))) {
     whole = hn::Round(hn::Div(v, hn::Set(d, scale)));
-    whole = hn::IfThenElseZero(hn::Eq(whole, whole), whole);  // NaN is the zero point
+    whole = hn::IfThenElseZero(hn::Eq(whole, whole), whole);  // NaN becomes the zero point
   }
   auto q = hn::Add(whole, hn::Set(d, zero));
   q = hn::Min(hn::Max(q, hn::Zero(d)), hn::Set(d, 255.0f));
   hn::StoreU(hn::DemoteTo(bytes, hn::ConvertTo(ints, q)), bytes, out);
 }
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
-// 64 of them, where no quotient is close to the middle of two whole numbers; else false. None is
-// beyond int32, as the scale is their own range's.
+// Quantizes 64 numbers where no quotient is close to a tie; else returns false. No quotient exceeds
+// int32, as the scale comes from the numbers' own range.
 static HWY_INLINE bool quantize_64(const float* x, __m512 inverse, __m512i zero, __m512i order,
                                    uint8_t* out) {
   const __m512 most = _mm512_set1_ps(0.4999f);
@@ -226,7 +226,7 @@ static HWY_INLINE bool quantize_64(const float* x, __m512 inverse, __m512i zero,
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     about[i] = _mm512_mul_ps(_mm512_loadu_ps(x + 16 * i), inverse);
-    const __m512 apart = _mm512_abs_ps(_mm512_reduce_ps(about[i], 8));  // less its whole number
+    const __m512 apart = _mm512_abs_ps(_mm512_reduce_ps(about[i], 8));  // distance from the integer
     close |= _mm512_cmp_ps_mask(apart, most, _CMP_NLE_UQ);              // or NaN
   }
   if (HWY_UNLIKELY(close != 0)) return false;

@@ -7,11 +7,11 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kFewRows = 8;             // up to here weights are read as fast as they come
-constexpr int64_t kTaskProducts = 1 << 16;  // a task has more
-constexpr int64_t kTaskBlocks = 8;          // of rows
+constexpr int64_t kFewRows = 8;             // up to here weights are read at memory speed
+constexpr int64_t kTaskProducts = 1 << 16;  // minimum per task
+constexpr int64_t kTaskBlocks = 8;          // maximum of row blocks per task
 
-// Row words of x's `k` numbers that lie side by side, `step` apart.
+// Fills a row's words from `k` adjacent numbers of x; `step` is the stride between words.
 void fill_words(const uint8_t* from, int64_t k, int64_t per_word, uint8_t flip, int64_t step,
                 uint32_t* to) {
   if (per_word == 4) {
@@ -34,7 +34,8 @@ void fill_words(const uint8_t* from, int64_t k, int64_t per_word, uint8_t flip, 
     *to = number(i) | (i + 1 < k ? number(i + 1) << 16 : 0);
 }
 
-// A panel's column of `k` numbers, `step` apart: kPerWord bytes in every line of the panel.
+// Fills a panel's column from `k` numbers with stride `step`: kPerWord bytes in every line of the
+// panel.
 template <int kPerWord>
 void fill_column(const uint8_t* from, int64_t step, int64_t k, uint8_t flip, int64_t line,
                  uint8_t* to) {

@@ -1,5 +1,4 @@
-// SIMD bodies of the operators of bytes that work element by element or row by row, once per
-// target.
+// SIMD bodies of the byte operators that work element by element or row by row, once per target.
 #if defined(WICK_KERNELS_BYTE_OPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_BYTE_OPS_INL_H_
 #undef WICK_KERNELS_BYTE_OPS_INL_H_
@@ -16,7 +15,7 @@ namespace wick {
 namespace HWY_NAMESPACE {
 namespace byte_ops {
 
-using namespace byte_vec;  // NOLINT: what these files share
+using namespace byte_vec;  // NOLINT: shared by these files
 
 struct Sum {
   FloatVec a, b;
@@ -26,7 +25,7 @@ struct Sum {
   HWY_INLINE FloatVec right(FloatVec y) const { return hn::Mul(y, b); }
   HWY_INLINE FloatVec value(FloatVec x, FloatVec y) const { return hn::Add(x, y); }
 };
-struct Product {  // whole numbers of 17 bits, exact as floats
+struct Product {  // integers of 17 bits, exact as floats
   FloatVec m;
   HWY_INLINE explicit Product(const ByteZip& z) : m(hn::Set(Floats(), z.a)) {}
   HWY_INLINE FloatVec left(FloatVec x) const { return x; }
@@ -35,8 +34,8 @@ struct Product {  // whole numbers of 17 bits, exact as floats
 };
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-// 64 elements at a time, kept to bytes by the instructions that pack them: rounding to whole
-// numbers and a clamp to some of them commute, where no number leaves int32.
+// 64 elements at a time, clamped to bytes by the saturating pack instructions: rounding and
+// clamping to integers commute where no number exceeds int32.
 struct Four {
   FloatVec v[4];
 };
@@ -63,7 +62,7 @@ template <class Op, int step_x, int step_y, bool signed_x, bool signed_y>
 HWY_INLINE int64_t zip_packed(const ByteZip& t, const uint8_t* x, const uint8_t* y, uint8_t* z,
                               int64_t n) {
   const Op op(t);
-  // Bytes as they are: of int8 no bit is flipped.
+  // Bytes are used as they are: int8 needs no flipped sign bit here.
   const FloatVec zero_x = hn::Set(Floats(), t.a_zero - (signed_x ? 128 : 0));
   const FloatVec zero_y = hn::Set(Floats(), t.b_zero - (signed_y ? 128 : 0));
   const uint8_t flip = t.to.lo + static_cast<float>(t.to.zero) < 0 ? 0x80 : 0;
@@ -92,7 +91,7 @@ HWY_INLINE int64_t zip_packed(const ByteZip& t, const uint8_t* x, const uint8_t*
 template <class Op, int step_x, int step_y>
 HWY_INLINE int64_t zip_whole(const ByteZip& t, const uint8_t* x, const uint8_t* y, uint8_t* z,
                              int64_t n) {
-  constexpr float kMost = 1 << 10;  // times 2^17 and another: below 2^31
+  constexpr float kMost = 1 << 10;  // times 2^17 and another operand: below 2^31
   if (n < 64 || !(t.a < kMost && t.b < kMost)) return 0;
   if (t.a_flip != 0 && t.b_flip != 0)
     return zip_packed<Op, step_x, step_y, true, true>(t, x, y, z, n);
@@ -157,10 +156,10 @@ static void look_up(const uint8_t* x, int64_t n, const uint8_t* table, uint8_t* 
   for (; i < n; ++i) y[i] = table[x[i]];
 }
 
-// Rows of n bytes; exps[i] = e^(-i scale).
+// Softmax of rows of n bytes; exps[i] = e^(-i scale).
 static void softmax(const uint8_t* x, int64_t rows, int64_t n, const float* exps, float y_scale,
                     uint8_t flip, const ByteRange& to, uint8_t* y) {
-  constexpr int64_t kPart = 256;  // whose e^ are kept at a time, and all there may be
+  constexpr int64_t kPart = 256;  // the exponentials kept at a time; also their greatest number
   const Range range(to);
   const FloatVec scale = hn::Set(Floats(), y_scale);
   HWY_ALIGN float e[kPart];
@@ -205,7 +204,7 @@ static void exps_of(float scale, float* exps) {
 
 }  // namespace byte_ops
 
-// A table an op: a program links the bodies of its own ops only.
+// One dispatch table per op: a program links the bodies of its own ops only.
 static ByteZipBody find_byte_sum() { return byte_ops::zip<byte_ops::Sum>; }
 static ByteZipBody find_byte_product() { return byte_ops::zip<byte_ops::Product>; }
 static ByteTableBody find_byte_table() { return byte_ops::look_up; }

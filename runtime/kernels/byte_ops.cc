@@ -1,4 +1,4 @@
-// The SIMD rows of the sum and the product of bytes, of tables and of softmax.
+// The SIMD rows of byte addition and multiplication, of byte tables and of byte softmax.
 #define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/byte_ops.cc"
@@ -11,17 +11,17 @@
 #ifndef WICK_KERNELS_BYTE_OPS_CC_
 #define WICK_KERNELS_BYTE_OPS_CC_
 namespace wick {
-// ByteBinary of bytes as uint8.
+// The parameters of ByteBinary for bytes as uint8.
 struct ByteZip {
   float a, b, a_zero, b_zero;
-  uint8_t a_flip, b_flip;  // what turns an operand's bytes into uint8
+  uint8_t a_flip, b_flip;  // XOR that maps an operand's bytes to uint8
   ByteRange to;
 };
 using ByteZipBody = void (*)(const ByteZip& t, const uint8_t* x, bool repeat_x, const uint8_t* y,
                              bool repeat_y, uint8_t* z, int64_t n);
 using ByteTableBody = void (*)(const uint8_t* x, int64_t n, const uint8_t* table, uint8_t* y);
 struct ByteSoftmax {
-  void (*exps)(float scale, float* exps);  // e^(-i scale), i < 256
+  void (*exps)(float scale, float* exps);  // e^(-i scale) for i < 256
   void (*rows)(const uint8_t* x, int64_t rows, int64_t n, const float* exps, float y_scale,
                uint8_t flip, const ByteRange& to, uint8_t* y);
 };
@@ -39,7 +39,7 @@ HWY_EXPORT(find_byte_product);
 HWY_EXPORT(find_byte_table);
 HWY_EXPORT(find_byte_softmax);
 
-bool any(const KernelQuery&) { return true; }  // the rule has said all
+bool any(const KernelQuery&) { return true; }  // the rule has checked everything
 
 const uint8_t* bytes_of(const TensorView& t) { return static_cast<const uint8_t*>(t.data); }
 uint8_t* room_of(const TensorView& t) { return static_cast<uint8_t*>(t.data); }
@@ -55,7 +55,7 @@ Status plan_product(const KernelQuery&, KernelPlan* p) {
 
 constexpr int64_t kGather = 256;  // elements of a strided row copied at a time
 
-// x itself where its step is 0 or 1, else a copy of n elements.
+// Returns x where its step is 0 or 1, else a copy of n elements in buffer.
 const uint8_t* dense(const uint8_t* x, int64_t step, int64_t n, uint8_t* buffer) {
   if (step == 0 || step == 1) return x;
   for (int64_t i = 0; i < n; ++i) buffer[i] = x[i * step];
@@ -102,7 +102,8 @@ template <class T>
 bool is_table(const KernelQuery& q) {
   return (q.out[0].dtype == DType::kF32) == std::is_same_v<T, float>;
 }
-// An int8 value's place in the table is its bits with the sign flipped: the table is turned once.
+// The table index of an int8 value is its bits with the sign flipped, so the table is permuted
+// once.
 template <class T>
 void turned(const TensorView& table, uint8_t flip, T* to) {
   for (int i = 0; i < 256; ++i) to[i] = static_cast<const T*>(table.data)[i ^ flip];

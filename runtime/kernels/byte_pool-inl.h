@@ -1,5 +1,5 @@
-// SIMD bodies of the pools of bytes, once per target. The rows of a window are taken together
-// column by column into a line that has the padding, too; then neighbours of that line are.
+// SIMD bodies of the byte pooling ops, once per target. The rows of a window are combined column by
+// column into a line that includes the padding; then neighbours within that line are combined.
 #if defined(WICK_KERNELS_BYTE_POOL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_BYTE_POOL_INL_H_
 #undef WICK_KERNELS_BYTE_POOL_INL_H_
@@ -14,13 +14,13 @@ namespace wick {
 namespace HWY_NAMESPACE {
 namespace byte_pool {
 
-using namespace byte_vec;  // NOLINT: what these files share
+using namespace byte_vec;  // NOLINT: shared by these files
 
-using Wide = hn::CappedTag<uint8_t, kBytePoolSlack / 2>;  // of the largest
+using Wide = hn::CappedTag<uint8_t, kBytePoolSlack / 2>;  // as many as the largest vector
 using WideVec = hn::Vec<Wide>;
 constexpr int64_t kWide = static_cast<int64_t>(hn::MaxLanes(Wide()));
 
-// f(row) for each row of the window's two outer dims that lies on the input.
+// Calls f(row) for each row of the window's two outer dims that is inside the input.
 template <class F>
 HWY_INLINE void each_row(const PoolShape& s, const PoolShape::Range* ranges, const int64_t* o,
                          const uint8_t* x, F f) {
@@ -32,14 +32,14 @@ HWY_INLINE void each_row(const PoolShape& s, const PoolShape::Range* ranges, con
   }
 }
 
-// PoolShape::valid without a division where the whole window lies on the input.
+// Like PoolShape::valid, without a division where the whole window is inside the input.
 HWY_INLINE PoolShape::Range valid_rows(const PoolShape& s, int d, int64_t o) {
   const int64_t start = o * s.stride[d] - s.pad_begin[d];
   if (start >= 0 && start + (s.kernel[d] - 1) * s.dilation[d] < s.in[d]) return {0, s.kernel[d]};
   return s.valid(d, o);
 }
 
-// f(plane, o, ranges, first output) for each row of outputs of planes [begin, end)
+// Calls f(plane, o, ranges, first output) for each row of outputs of planes [begin, end).
 template <class F>
 HWY_INLINE void each_output_row(const PoolShape& s, int64_t begin, int64_t end, F f) {
   Poll poll;
@@ -63,12 +63,12 @@ static void largest(const BytePool& t, int64_t begin, int64_t end, void* scratch
   const WideVec flip = hn::Set(d, t.flip);
   const int64_t pad = s.pad_begin[2], stride = s.stride[2];
   uint8_t* line = static_cast<uint8_t*>(scratch);
-  for (int64_t i = 0; i < t.line + kBytePoolSlack; ++i) line[i] = 0;  // below every number
+  for (int64_t i = 0; i < t.line + kBytePoolSlack; ++i) line[i] = 0;  // not above any number
   const auto row_of_outputs = [&](int64_t p, const int64_t* o, const PoolShape::Range* ranges,
                                   int64_t first) HWY_ATTR {
     const uint8_t* x = t.x + p * s.in_size();
     int64_t j = 0;
-    // Loads may reach into the next row, but not behind the tensor.
+    // Loads may reach into the next row, but not beyond the tensor.
     const int64_t whole = t.x_end - (x + s.in_size() - s.in[2]);
     for (; j < t.used && j + kWide <= whole; j += kWide) {
       WideVec most = hn::Zero(d);
@@ -197,7 +197,7 @@ static void average(const BytePool& t, int64_t begin, int64_t end, void* scratch
   each_output_row(s, begin, end, row_of_outputs);
 }
 
-// The sum of n bytes as uint8, modulo 2^32.
+// Returns the sum of n bytes as uint8, modulo 2^32.
 static uint32_t sum_of(const uint8_t* x, int64_t n, uint8_t flip, const uint8_t* x_end) {
   uint32_t total = 0;
   int64_t i = 0;

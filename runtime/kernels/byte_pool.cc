@@ -1,4 +1,4 @@
-// The SIMD rows of the pools of bytes.
+// The SIMD rows of byte pooling.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/byte_pool.cc"
 #include "runtime/kernels/byte_pool.h"
@@ -13,20 +13,20 @@
 #ifndef WICK_KERNELS_BYTE_POOL_CC_
 #define WICK_KERNELS_BYTE_POOL_CC_
 namespace wick {
-constexpr int64_t kBytePoolSlack = 128;  // elements behind a line: two vectors
-// Bytes as uint8: `flip` turns them into those.
+constexpr int64_t kBytePoolSlack = 128;  // elements after a line: two vectors
+// Bytes are handled as uint8: XOR with `flip` converts them.
 struct BytePool {
   PoolShape shape;
   const uint8_t *x, *x_end;
   uint8_t* y;
   uint8_t flip;
-  int64_t line, used;  // what windows of a row reach over, padding included; input of it
-  // of an average
+  int64_t line, used;  // extent of a row's windows including padding; its part inside the input
+  // for averages
   float x_scale, y_scale;
   int32_t zero;
   ByteRange to;
 };
-// Of planes [begin, end)
+// Processes planes [begin, end).
 using BytePoolBody = void (*)(const BytePool& t, int64_t begin, int64_t end, void* scratch);
 using ByteSumBody = uint32_t (*)(const uint8_t* x, int64_t n, uint8_t flip, const uint8_t* x_end);
 }  // namespace wick
@@ -42,7 +42,7 @@ HWY_EXPORT(find_byte_max);
 HWY_EXPORT(find_byte_average);
 HWY_EXPORT(find_byte_plane_sum);
 
-constexpr int64_t kLongestLine = 1 << 16;  // elements; the reference row has no line
+constexpr int64_t kLongestLine = 1 << 16;  // in elements; the reference row has no such limit
 
 int64_t line_of(const PoolShape& s) {
   return (s.out[2] - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
@@ -56,7 +56,7 @@ bool fits(const KernelQuery& q) {
   return line_of(s) <= kLongestLine && s.pad_begin[2] <= line_of(s);
 }
 
-// A worker's line, sums and scales, in whole lines of the cache.
+// The bytes of a worker's line, sums and scales, rounded up to cache lines.
 int64_t worker_bytes(const PoolShape& s, bool average) {
   const int64_t line = line_of(s) + kBytePoolSlack, out = s.out[2] + kBytePoolSlack;
   return ((average ? 4 * (line + 2 * out) : line) + 63) / 64 * 64;
@@ -132,7 +132,7 @@ Status run_global(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   });
   return {};
 }
-bool any(const KernelQuery&) { return true; }  // the rule has said all
+bool any(const KernelQuery&) { return true; }  // the rule has checked everything
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The row of MaxPool for bytes, which stands with that of 16-bit floats.
+// The byte row of MaxPool, which is listed with the 16-bit float rows.
 #pragma once
 
 #include "runtime/kernels/kernel.h"

@@ -10,8 +10,7 @@
 #include "runtime/kernels/byte_tiles.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
-// Highway 1.0.3 names another instruction set in this one's place; of two in turn Clang takes the
-// first.
+// Highway 1.0.3 names another instruction set here; with two attributes Clang uses the first.
 HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
 #else
 HWY_BEFORE_NAMESPACE();
@@ -25,7 +24,7 @@ using ByteVec = hn::Vec<ByteTag>;
 constexpr int kByteLanes = static_cast<int>(HWY_LANES(int32_t));
 
 #if HWY_TARGET == HWY_AVX3_DL
-// Four products of a byte without a sign and one with one; no sum of theirs saturates.
+// Four products of an unsigned and a signed byte; their sum does not saturate.
 constexpr int kPerWord = 4;
 struct WordOperand {
   ByteVec v;
@@ -63,7 +62,7 @@ static HWY_INLINE ByteVec add_words(ByteTag, WordOperand row, WordOperand column
 }
 #endif
 
-// Each lane's two products of int16 added to its sum.
+// Adds each lane's two int16 products to its sum.
 template <class D, class V16, class V32>
 static HWY_INLINE V32 add_tap_pairs([[maybe_unused]] D d, V16 a, V16 b, V32 sum) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4
@@ -82,7 +81,7 @@ static HWY_INLINE V32 add_tap_pairs([[maybe_unused]] D d, V16 a, V16 b, V32 sum)
 static HWY_INLINE ByteVec load_words(ByteTag d, const int32_t* words) {
   return hn::LoadU(d, words);
 }
-// Two signed bytes a word.
+// Two signed bytes per word.
 static HWY_INLINE ByteVec load_words(ByteTag d, const uint16_t* pairs) {
 #if HWY_TARGET == HWY_SCALAR
   const auto low = static_cast<uint16_t>(static_cast<int8_t>(*pairs));
@@ -97,7 +96,7 @@ static HWY_INLINE ByteVec load_words(ByteTag d, const uint16_t* pairs) {
 
 constexpr int kByteVectors = 2;
 
-// A tile of few rows has several sums of each element, which do not wait for each other.
+// A tile of few rows keeps several independent sums per element, to hide latency.
 template <int R, bool kXRows, bool kTable>
 static HWY_NOINLINE void byte_tile_of(const ByteTile& t) {
   constexpr int kChains = kTable || R > 2 ? 1 : R == 2 ? 2 : 4;
@@ -132,7 +131,7 @@ static HWY_NOINLINE void byte_tile_of(const ByteTile& t) {
       if (!kTable) columns += t.step;
     }
   }
-  for (; words > 0; --words, rows += R, columns += t.step) {  // of several chains
+  for (; words > 0; --words, rows += R, columns += t.step) {  // with several chains
     const WordOperand b0 = word_operand(d, load_words(d, columns));
     const WordOperand b1 = word_operand(d, load_words(d, columns + kByteLanes));
 #pragma GCC unroll 8

@@ -1,5 +1,6 @@
-// Vectors of bytes as float32 and back by the rule of rounding of requantize.h, once per target.
-// Bytes are handled as uint8; int8 with the sign bit flipped are, of a zero point 128 larger.
+// Converts vectors of bytes to float32 and back by the rounding rule of requantize.h, once per
+// target. Bytes are handled as uint8; int8 is converted by flipping the sign bit and adding 128 to
+// the zero point.
 #if defined(WICK_KERNELS_BYTE_VEC_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_BYTE_VEC_INL_H_
 #undef WICK_KERNELS_BYTE_VEC_INL_H_
@@ -19,19 +20,19 @@ namespace byte_vec {
 using Floats = hn::ScalableTag<float>;
 using Ints = hn::RebindToSigned<Floats>;
 using Words = hn::RebindToUnsigned<Floats>;
-using Bytes = hn::Rebind<uint8_t, Floats>;  // as many
+using Bytes = hn::Rebind<uint8_t, Floats>;  // with the same number of lanes
 using FloatVec = hn::Vec<Floats>;
 using IntVec = hn::Vec<Ints>;
 using ByteVec = hn::Vec<Bytes>;
 constexpr int64_t kVecLanes = static_cast<int64_t>(HWY_LANES(float));
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-constexpr bool kMasked = true;  // parts of a vector are loaded and stored as such
+constexpr bool kMasked = true;  // partial vectors are loaded and stored with masks
 #else
 constexpr bool kMasked = false;
 #endif
 
-// The first n of kVecLanes.
+// Loads the first n of kVecLanes bytes.
 HWY_INLINE ByteVec load_some(const uint8_t* p, int64_t n) {
   const Bytes d;
   if (n >= kVecLanes) return hn::LoadU(d, p);
@@ -60,7 +61,7 @@ HWY_INLINE ByteVec low_bytes(IntVec v) {
 #endif
 }
 
-// to_byte
+// The limits and zero point of to_byte().
 struct Range {
   FloatVec lo, hi;
   IntVec zero;

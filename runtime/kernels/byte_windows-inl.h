@@ -1,5 +1,5 @@
-// The body of byte_windows.h, of the target that shuffles bytes of 512 bits and sums products of
-// four.
+// The body of byte_windows.h, for the target that shuffles bytes in 512-bit vectors and sums
+// products of four.
 #if defined(WICK_KERNELS_BYTE_WINDOWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_BYTE_WINDOWS_INL_H_
 #undef WICK_KERNELS_BYTE_WINDOWS_INL_H_
@@ -13,13 +13,12 @@
 #include "runtime/kernels/byte_windows.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
-// Highway 1.0.3 names another instruction set in this one's place; of two in turn Clang takes the
-// first.
+// Highway 1.0.3 names another instruction set here; with two attributes Clang uses the first.
 HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
 namespace wick {
 namespace HWY_NAMESPACE {
 
-// What all blocks of a plane have.
+// The state that all blocks of a plane share.
 struct WindowPlane {
   const uint8_t* x;
   const uint32_t* weights;

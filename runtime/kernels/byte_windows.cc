@@ -7,7 +7,7 @@ namespace wick {
 namespace {
 
 constexpr int64_t kLanes = 16;
-constexpr int64_t kFewOutputs = 6;  // of a vector, on average: below it others do better
+constexpr int64_t kFewOutputs = 6;  // per vector, on average; with fewer, other kernels are faster
 
 class Filler {
  public:
@@ -41,10 +41,10 @@ class Filler {
   }
 
  private:
-  // The window of outputs from column x of a row on.
+  // Finds the window of the outputs from column x of a row on.
   bool begin(int64_t x, ByteWindowStart* start) {
     int64_t least = 0, most = -1, lanes = 0;
-    bool inside = true;  // one row, no tap beside it
+    bool inside = true;  // one row, no tap outside it
     for (; lanes < kLanes; ++lanes) {
       int64_t low = most < 0 ? INT64_MAX : least, high = most;
       const int64_t row = (x + lanes) / s_.w.out;
@@ -123,7 +123,7 @@ class Filler {
   const ByteWindowShape& s_;
   const ByteWindowTables& to_;
   int64_t kinds_ = 0, inside_outputs_ = 0;
-  int16_t inside_ = -1;  // the kind of those inside a row
+  int16_t inside_ = -1;  // the kind of windows inside a row
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// A convolution of bytes where each channel has its own kernel, over x as it lies: up to 16 outputs
-// that follow each other find all that a row of their kernels reads within 64 bytes, from which one
-// shuffle brings four taps of each side by side. A tap beside its row is masked; those above and
-// below the plane are outside of its bytes, which are not loaded.
+// A depthwise convolution of bytes that reads x in place: all that a kernel row reads for up to 16
+// consecutive outputs is within a window of 64 bytes, from which one shuffle puts four taps of each
+// output into a lane. Taps beside their row are masked; bytes above and below the plane are not
+// loaded.
 #pragma once
 
 #include "runtime/kernels/byte_conv.h"
@@ -10,23 +10,23 @@ namespace wick {
 
 constexpr int kWindow = 64;  // bytes
 
-// Outputs that are stored together: those of up to four vectors, where mask has 16 bits of each.
+// Outputs that are stored together: those of up to four vectors, with 16 bits of mask for each.
 struct ByteWindowBlock {
   uint64_t mask;
-  int32_t y;        // where the first of them goes
+  int32_t y;        // offset of the first output
   int32_t vectors;  // 1 .. 4
-  int32_t x[4];     // where a vector's window of the first row of the kernel begins
+  int32_t x[4];     // offset of each vector's window for the first kernel row
   int16_t kind[4];
-  int32_t clip;  // where a window reaches beyond the plane: its first mask; else -1
+  int32_t clip;  // index of the first load mask where a window exceeds the plane; else -1
 };
 
-// Which outputs lie in a vector depends on the column of the first alone.
+// The number of outputs in a vector depends only on the column of its first output.
 struct ByteWindowStart {
   int16_t kind, outputs;
-  int32_t first;  // its window, from the row of x that the first output begins at
+  int32_t first;  // offset of its window, relative to the first output's row of x
 };
-constexpr int64_t kWindowKinds = 128;     // vectors that lie alike
-constexpr int64_t kWindowColumns = 4096;  // the most of an output
+constexpr int64_t kWindowKinds = 128;     // distinct tap patterns
+constexpr int64_t kWindowColumns = 4096;  // maximum output width
 
 struct ByteWindowShape {
   ByteAxis h, w;
@@ -35,24 +35,24 @@ struct ByteWindowShape {
   int64_t words() const { return h.taps * quads(); }
   int64_t row_step() const { return h.dilation * w.in; }
 };
-// With starts alone, the others null, they are counted.
+// The tables to fill. If all but starts are null, entries are only counted.
 struct ByteWindowTables {
   ByteWindowStart* starts;  // [columns of the output]
-  uint8_t* order;           // [kWindowKinds][quads][64]: the byte of the window; 64-byte aligned
-  uint64_t* valid;          // [kWindowKinds][quads]: bytes that are taps
+  uint8_t* order;           // [kWindowKinds][quads][64]: byte index in the window; 64-byte aligned
+  uint64_t* valid;          // [kWindowKinds][quads]: mask of bytes that are taps
   ByteWindowBlock* blocks;
-  uint64_t* clips;  // of a block that has them, [4][taps of h]
+  uint64_t* clips;  // for blocks with clip >= 0, [4][taps of h]
 };
 struct ByteWindowCounts {
   int64_t blocks = 0, clips = 0, vectors = 0;
-  bool fits = true;  // else too few outputs have a window in common, or there are too many kinds
+  bool fits = true;  // false: too few outputs share a window, or there are too many kinds
 };
 ByteWindowCounts fill_byte_windows(const ByteWindowShape& s, const ByteWindowTables& to);
 
-// `planes` channels of an image one after the other, each with its own weights.
+// Convolves `planes` consecutive channels of an image, each with its own weights.
 struct ByteWindows {
   const uint8_t* x;
-  int64_t x_plane;  // bytes
+  int64_t x_plane;  // stride in bytes
   uint8_t* y;
   int64_t y_plane, planes;
   const ByteWindowBlock* blocks;
@@ -61,12 +61,12 @@ struct ByteWindows {
   const uint64_t *valid, *clips;
   int64_t rows, quads, row_step;  // of the kernel
   const uint32_t* weights;        // [plane][rows][quads]
-  const int32_t* add;             // of each plane
-  const float* multiplier;        // of each plane
+  const int32_t* add;             // per plane
+  const float* multiplier;        // per plane
   uint8_t x_zero, flip;           // bytes of x are read XOR flip
   float lo, hi;
   int32_t zero;
-  int32_t* sums;  // where not null they are all that is made of one plane, 64 a block
+  int32_t* sums;  // not null: only these sums of one plane are written, 64 per block
 };
 
 }  // namespace wick

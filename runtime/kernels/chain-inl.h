@@ -1,4 +1,4 @@
-// SIMD bodies of the steps that have no row of their own, once per target.
+// SIMD bodies of chain steps whose op has no SIMD row of its own, once per target.
 #if defined(WICK_KERNELS_CHAIN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_CHAIN_INL_H_
 #undef WICK_KERNELS_CHAIN_INL_H_
@@ -21,8 +21,7 @@ using simd_math::select;
 
 HWY_INLINE F truth(Mask m) { return select(m, F(1.0f), F(0.0f)); }
 
-// z = f(operands); a repeated one is read once. Tails go through padded copies, which are 0 behind
-// the end.
+// Computes z = f(operands); a repeated operand is read once. Tails go through zero-padded copies.
 template <int N, class Fn>
 HWY_INLINE void zip(const float* const* x, const bool* repeat, float* z, size_t n, Fn f) {
   const DF d;
@@ -55,7 +54,7 @@ HWY_INLINE void zip(const float* const* x, const bool* repeat, float* z, size_t 
   X(Or, truth(p + q > F(0.0f)))    \
   X(Xor, truth(!(p == q)))
 
-// Smaller than the ops' own bodies, which have a loop for each way an operand may repeat.
+// These are smaller than the ops' own bodies, which have a loop for each way an operand may repeat.
 #define WICK_CHAIN_ARITHMETIC(X) \
   X(Add, p + q)                  \
   X(Sub, p - q)                  \
@@ -93,7 +92,7 @@ static void where(const float* const* x, const bool* repeat, float* z, size_t n)
   zip<3>(x, repeat, z, n, [](auto at) HWY_ATTR { return select(at(0) == F(0.0f), at(2), at(1)); });
 }
 
-// Bools as 0 and 1.
+// Converts bools to 0 and 1.
 static void truths(const uint8_t* x, float* y, size_t n) {
   const DF d;
   const hn::Rebind<uint8_t, DF> bytes;
@@ -107,7 +106,7 @@ static void truths(const uint8_t* x, float* y, size_t n) {
   for (; i < n; ++i) y[i] = x[i] != 0 ? 1.0f : 0.0f;
 }
 
-// As reduce.cc has it: one value of a row.
+// Reduces a row to one value, like reduce.cc.
 static void reduce_row(OpId op, const float* x, size_t n, float* y) {
   const auto count = static_cast<int64_t>(n);
   if (op == OpId::kReduceSum || op == OpId::kReduceMean) {

@@ -1,7 +1,7 @@
-// FusedElementwise: the program over one block after another, each step the op's own SIMD body. A
-// block is a row where rows are reduced. What lies between stays in a few small buffers. Of 16
-// bits, blocks are widened as they are read, and each step's result is rounded as the op alone
-// would.
+// FusedElementwise: runs the program over one block after another, each step with the op's own SIMD
+// body. A block is a row where rows are reduced. Intermediate results are in a few small buffers.
+// With 16-bit floats, blocks are widened as they are read, and each step's result is rounded as the
+// op alone would round it.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/chain.cc"
 #include "runtime/kernels/chain.h"
@@ -21,7 +21,7 @@ namespace wick {
 using WhereBody = void (*)(const float* const* x, const bool* repeat, float* z, size_t n);
 using RowBody = void (*)(OpId op, const float* x, size_t n, float* y);
 struct ChainBodies {
-  UnaryBody (*unary)(OpId);  // Relu, Not, and Cast, which copies
+  UnaryBody (*unary)(OpId);  // also Relu, Not, and Cast, which copies
   BinaryBody (*logic)(OpId);
   WhereBody where;
   RowBody reduce;
@@ -39,12 +39,12 @@ namespace {
 HWY_EXPORT(find_chain);
 HWY_EXPORT(find_arithmetic);
 
-constexpr int64_t kBlock = 1024;  // elements: with a few buffers in the L1 cache
+constexpr int64_t kBlock = 1024;  // elements; a few buffers of them stay in the L1 cache
 
 bool is_reduce(OpId op) { return chain_op(op).kind == ChainKind::kReduce; }
 int64_t up16(int64_t n) { return (n + 15) / 16 * 16; }
 
-// Elements that the program is run over at a time.
+// Returns the number of elements over which the program is run at a time.
 int64_t block_of(const ChainAttrs& a, Span<const TensorView> in, const TensorView& out) {
   for (int64_t word : a.steps.span()) {
     if (!is_reduce(chain_step(word).op)) continue;
@@ -52,7 +52,7 @@ int64_t block_of(const ChainAttrs& a, Span<const TensorView> in, const TensorVie
     for (int d = 1; d <= static_cast<int>(a.row_dims); ++d) row *= out.shape[out.rank() - d];
     return row;
   }
-  // Of the length of what is broadcast, so that it is read where it lies.
+  // Uses the length of broadcast rows, so that they can be read in place.
   int64_t block = kBlock;
   for (const TensorView& view : in) {
     if (view.numel() == 1 || view.numel() == out.numel()) continue;
@@ -63,19 +63,19 @@ int64_t block_of(const ChainAttrs& a, Span<const TensorView> in, const TensorVie
   return out.numel() < block ? out.numel() : block;
 }
 
-// What a step reads of a block: n values, or one that stands for all of them.
+// An operand of a step within a block: n values, or one that is repeated.
 struct Source {
   const float* at = nullptr;
   bool repeat = false;
 };
 
-// An input, and how it gets to a block.
+// An input and how it is read for a block.
 struct Feed {
   enum Kind { kWhole, kOne, kSpread } kind = kWhole;  // kSpread: broadcast along some dims
   const TensorView* view = nullptr;
   bool is_bool = false;
-  int buffer = -1;  // where what is not read in place goes
-  float one = 0;    // kOne
+  int buffer = -1;  // buffer for inputs that are not read in place
+  float one = 0;    // for kOne
 };
 Feed::Kind kind_of(const TensorView& in, const TensorView& out) {
   if (in.numel() == 1) return Feed::kOne;
@@ -86,7 +86,7 @@ bool needs_buffer(const TensorView& in, const TensorView& out) {
   return kind == Feed::kSpread || (kind == Feed::kWhole && in.dtype != DType::kF32);
 }
 
-// Steps that make 16-bit numbers, or bools, out of such.
+// Returns whether the step gives 16-bit numbers or bools exactly, from such operands.
 bool stays_rounded(const ChainStep& s) {
   switch (s.what.kind) {
     case ChainKind::kCompare:
@@ -109,13 +109,13 @@ struct Step {
   BinaryBody binary = nullptr;
 };
 
-// How a chain is run, as its plan decides it.
+// The plan of a chain: how it is divided and which bodies it runs.
 struct Blocks {
-  int64_t elements = 1;  // of a block, which all steps take before the next one begins
+  int64_t elements = 1;  // block size; all steps run on a block before the next block
   FindUnary unary = nullptr;
   FindBinary binary = nullptr;
   const ChainBodies* bodies = nullptr;
-  const ChainHalf* half = nullptr;  // not null: values are of 16 bits
+  const ChainHalf* half = nullptr;  // not null: values are 16-bit
 };
 
 class Chain {
@@ -196,7 +196,7 @@ class Chain {
     return scratch_ + (static_cast<int64_t>(worker) * buffers_ + i) * step_;
   }
 
-  // n elements of an input from `begin` of the output on.
+  // Returns n elements of an input, starting at element `begin` of the output.
   Source feed(const Feed& f, int64_t begin, int64_t n, int worker) {
     if (f.kind == Feed::kOne) return {&f.one, true};
     if (f.kind == Feed::kWhole && f.buffer < 0) return {f.view->as<float>() + begin, false};
@@ -256,7 +256,7 @@ class Chain {
       float* to = s.slot >= 0        ? buffer(worker, s.slot)
                   : half_ != nullptr ? buffer(worker, last_)
                                      : out_.as<float>() + begin;
-      // Of values that stand for the whole block one is computed.
+      // Where all operands are repeated, one value is computed.
       const auto count = static_cast<size_t>(repeat ? 1 : n);
       if (s.kind == ChainKind::kReduce) {
         bodies_->reduce(s.op, in[0].at, count, to);
@@ -271,7 +271,7 @@ class Chain {
         s.unary(in[0].at, to, count, s.a, s.b);
       }
       made[i] = {to, repeat};
-      if (s.rounds && s.slot >= 0) half_->round(to, repeat ? 1 : n);  // the last one's is narrow's
+      if (s.rounds && s.slot >= 0) half_->round(to, repeat ? 1 : n);  // narrow() rounds the last
     }
     float* to = half_ != nullptr ? buffer(worker, last_) : out_.as<float>() + begin;
     for (int64_t i = 1; i < n && made[steps_ - 1].repeat; ++i) to[i] = to[0];
@@ -281,7 +281,7 @@ class Chain {
   const TensorView& out_;
   const ChainBodies* bodies_ = nullptr;
   const ChainHalf* half_ = nullptr;
-  int last_ = -1;  // of 16 bits: the buffer of the last step's result
+  int last_ = -1;  // for 16 bits: the buffer of the last step's result
   int64_t block_, step_;
   int steps_ = 0, inputs_ = 0, buffers_ = 0;
   Step step_list_[kChainSteps];
@@ -308,7 +308,7 @@ Status plan_blocks(const KernelQuery& q, Blocks blocks, KernelPlan* p) {
   for (const TensorView& in : q.in) buffers += needs_buffer(in, q.out[0]) ? 1 : 0;
   p->scratch_bytes = byte_count(static_cast<uint64_t>(q.threads) * buffers *
                                 static_cast<uint64_t>(up16(blocks.elements)) * sizeof(float));
-  // Room for a line that is rounded to 16 bits.
+  // Space for a line that is rounded to 16 bits.
   if (blocks.half != nullptr) {
     p->scratch_bytes = byte_count(uint64_t{p->scratch_bytes} +
                                   static_cast<uint64_t>(q.threads) *
@@ -324,7 +324,7 @@ Blocks every_body() {
 
 Status plan(const KernelQuery& q, KernelPlan* p) { return plan_blocks(q, every_body(), p); }
 
-// What else a chain may need is not looked for: neither unary bodies nor those of bools and rows.
+// Matches arithmetic only, so that neither the unary bodies nor those of bools and rows are linked.
 bool match_arithmetic(const KernelQuery& q) {
   if (q.out[0].dtype != DType::kF32) return false;
   for (const TensorView& in : q.in) {
@@ -356,8 +356,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 }  // namespace
 
-// In place: what is not the last step's result never goes to the output, and that step reads each
-// element before it writes it.
+// In place: only the last step writes to the output, and it reads each element before it writes it.
 WICK_CPU_ROWS(FusedElementwise,
               {"fused_elementwise.f32.simd", kInPlace, match, plan, nullptr, run});
 WICK_HALF_ROWS(FusedElementwise,

@@ -1,4 +1,4 @@
-// Bodies that a chain runs over one block after another: those of the ops themselves.
+// The bodies that a chain runs over one block after another: those of the ops themselves.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,20 @@ using UnaryBody = void (*)(const float* x, float* y, size_t n, float a, float b)
 using BinaryBody = void (*)(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z,
                             size_t n);
 
-// Of one SIMD target: the body of an op, null where there is none. flag: Gelu's tanh form.
+// Return an op's body for one SIMD target, null where there is none. flag: Gelu's tanh form.
 using FindUnary = UnaryBody (*)(OpId op, bool flag);
 using FindBinary = BinaryBody (*)(OpId op);
 
-// Arrays to and from the f32 that bodies compute in. A chain of f32 has none, so that a program
-// without 16-bit rows does not link the conversions.
+// Converts arrays to and from the f32 in which bodies compute. A chain of f32 has none, so that a
+// program without 16-bit rows does not link the conversions.
 struct ChainHalf {
   void (*widen)(const void* from, float* to, int64_t n);
   void (*narrow)(const float* from, void* to, int64_t n);
-  void (*round)(float* x, int64_t n);  // to the 16-bit numbers
+  void (*round)(float* x, int64_t n);  // rounds to 16-bit numbers
 };
 
-// Of the target chosen now (unary.cc, binary.cc). A program without chains does not link them.
+// Return the functions of the current target (unary.cc, binary.cc). A program without chains does
+// not link them.
 FindUnary unary_bodies();
 FindBinary binary_bodies();
 

@@ -8,14 +8,14 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kSlack = 64;             // floats: no vector is longer
-constexpr int64_t kDepthwiseChunk = 2048;  // flattened outputs that pass through L1 at a time
+constexpr int64_t kSlack = 64;             // in floats: no vector is longer
+constexpr int64_t kDepthwiseChunk = 2048;  // flattened outputs that stay in L1 at a time
 
 size_t bytes(int64_t floats) { return byte_count(sizeof(float) * static_cast<uint64_t>(floats)); }
 
 int64_t image_floats(const ConvPlan& p) {
   if (!p.padded) return 0;
-  // Runs of taps that see padding only read one more channel, of zeros.
+  // A run of taps that only reads padding reads one extra channel of zeros.
   const int64_t channels =
       p.path == ConvPlan::Path::kDepthwise ? 1 : p.shape.ic + (p.reach.whole() ? 0 : 1);
   return round_up(channels * p.image.channel_floats() + kSlack, 16);
@@ -23,7 +23,7 @@ int64_t image_floats(const ConvPlan& p) {
 
 int64_t table_floats(const ConvPlan& p) { return round_up(p.k, 16); }
 
-// What group g of an image looks like to the tiles.
+// Describes group g of an image to the tiles.
 ConvTiles group_tiles(const TileKernels& t, const ConvPlan& p, int64_t g, const float* image,
                       const int32_t* offset, const float* packed, float* y,
                       const Epilogue& epilogue) {
@@ -126,7 +126,8 @@ void depthwise(const TileKernels& t, const ConvPlan& p, const float* x, const fl
 
 }  // namespace
 
-// Of what the kernels that pad write for an image: a few times what is read and computed.
+// Returns whether the padding that kernels write per image is at most a few times what is read and
+// computed.
 bool in_proportion(const ConvShape& whole) {
   constexpr double kMost = 8, kFree = 1 << 16;
   const ConvShape s = cut_to_reach(conv_reach(whole), whole);
@@ -217,7 +218,7 @@ void conv_pack(const TileKernels& kernels, const ConvPlan& p, const float* w, fl
   const int64_t channels = s.group_out();
   const int64_t unit = by_channel ? conv_panel_cols(kernels, channels) : kernels.mr;
   const auto step = static_cast<int64_t>(conv_weight_floats(kernels, by_channel, channels, p.k));
-  // Some panels a task: those of small weights are not worth one.
+  // Several panels per task: panels of small weights are not worth a task each.
   const int64_t some = std::max<int64_t>(1, 65536 / std::max<int64_t>(unit * p.k, 1)) * unit;
   const int64_t tasks = ceil_div(channels, some);
   parallel_for(pool, s.groups * tasks, [&](int64_t task, int) {
@@ -260,7 +261,7 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
       memset(to + s.ic * p.image.channel_floats(), 0, bytes(p.image.channel_floats()));
     }
   };
-  // The images of a block, n first.
+  // The tiles of the first n images of a block.
   const auto tiles = [&](int64_t n, int64_t g, const float* image) {
     Epilogue e = epilogue;
     if (e.residual != nullptr) e.residual += n * out_floats;

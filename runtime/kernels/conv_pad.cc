@@ -1,4 +1,4 @@
-// Images with their padding written out. Apart from conv.cc, which is built for size.
+// Writes images with explicit padding. Separate from conv.cc, which is built for size.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 namespace wick {
 namespace {
 
-// Quotients rounded up, by the splits of images: small channels would feel the divisions.
+// Divides by an image split, rounding up; small channels would notice real divisions.
 int64_t split_ceil(int64_t a, int64_t b) {
   return b == 1 ? a : b == 2 ? (a + 1) / 2 : (a + b - 1) / b;
 }
@@ -20,14 +20,14 @@ void pad_channels(const TileKernels& kernels, const PaddedImage& image, const fl
                   float* out) {
   Poll poll;
   for (int64_t ph = 0; ph < image.planes_h; ++ph) {
-    // Rows [top, bottom) of these planes lie inside the input.
+    // Rows [top, bottom) of these planes are inside the input.
     const int64_t down = pad_top - ph;
     const int64_t top =
         std::clamp<int64_t>(split_ceil(std::max<int64_t>(down, 0), image.split_h), 0, image.rows);
     const int64_t bottom = std::clamp<int64_t>(
         split_ceil(std::max<int64_t>(h + down, 0), image.split_h), top, image.rows);
     for (int64_t pw = 0; pw < image.planes_w; ++pw, out += image.rows * image.cols) {
-      // And columns [lo, hi).
+      // Columns [lo, hi) are inside, too.
       const int64_t shift = pad_left - pw;
       const int64_t lo = std::clamp<int64_t>(split_ceil(std::max<int64_t>(shift, 0), image.split_w),
                                              0, image.cols);

@@ -7,11 +7,11 @@
 namespace wick {
 namespace {
 
-// The taps that are kept, in the weights' order: those that reach, and the first of each run.
+// Iterates over the kept taps in the weights' order: those that reach, and the first of each run.
 struct KeptTaps {
   const ConvReach& r;
   int64_t channels;
-  int64_t channel = 0, row = 0, col = -1, tap = -1;  // where it stands
+  int64_t channel = 0, row = 0, col = -1, tap = -1;  // the current tap
   bool reaches = true;
 
   bool next() {
@@ -37,7 +37,7 @@ int64_t count(const ConvReach& r, int64_t channels) {
   return n;
 }
 
-// What stands for runs of weights that are all multiplied by padding, one a lane.
+// Computes the replacement for runs of weights that only multiply padding, one run per lane.
 constexpr int64_t kLanes = 64;
 struct RunWeights {
   uint32_t endless[kLanes], unsigned_[kLanes];
@@ -68,7 +68,7 @@ struct RunWeights {
   }
 };
 
-// The taps of one dim that reach the input from some output; the first one where none does.
+// Finds the taps of one dim that reach the input from some output; the first tap where none does.
 void reach_of(int64_t taps, int64_t size, int64_t out, int64_t stride, int64_t dilation,
               int64_t pad, int64_t* begin, int64_t* end) {
   *begin = 0, *end = taps;
@@ -83,7 +83,7 @@ void reach_of(int64_t taps, int64_t size, int64_t out, int64_t stride, int64_t d
 }  // namespace
 
 ConvReach conv_reach(const ConvShape& s) {
-  constexpr int64_t kMost = 100;  // a variant has 8 bits for each
+  constexpr int64_t kMost = 100;  // variant() has 8 bits for each
   ConvReach r{s.kh, s.kw, 0, s.kh, 0, s.kw};
   if (s.groups != 1 || s.kh > kMost || s.kw > kMost || s.oh < 1 || s.ow < 1) return r;
   reach_of(s.kh, s.h, s.oh, s.stride_h, s.dilation_h, s.pad_top, &r.row0, &r.row1);
@@ -99,7 +99,7 @@ ConvShape cut_to_reach(const ConvReach& r, ConvShape s) {
 
 int64_t count_reach_taps(const ConvPlan& p) {
   const int64_t first =
-      count(p.reach, 1);  // a run may go on into the next channel, as in all later
+      count(p.reach, 1);  // a run may continue into the next channel, as in all later ones
   return p.shape.ic == 1 ? first : first + (p.shape.ic - 1) * (count(p.reach, 2) - first);
 }
 
@@ -115,7 +115,7 @@ void fill_reach_offsets(const ConvPlan& p, int32_t* offset) {
 
 void pack_reach_weights(const TileKernels& kernels, const ConvPlan& p, int64_t unit, const float* w,
                         int64_t channel0, int64_t channels, float* packed) {
-  constexpr int64_t kTaps = 16;  // turned at a time
+  constexpr int64_t kTaps = 16;  // transposed at a time
   const ConvReach& r = p.reach;
   const int64_t taps = r.kh * r.kw, all = p.shape.ic * taps;
   float turned[kTaps * kLanes];

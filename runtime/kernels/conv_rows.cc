@@ -1,6 +1,6 @@
-// Rows of Conv and FusedConv over conv.h. With three spatial dims, the outputs of one depth after
-// another: the planes that the kernel's depths read are gathered (beyond the ends: zeros), and they
-// are a convolution over two.
+// Kernel rows of Conv and FusedConv on top of conv.h. With three spatial dims the outputs are
+// computed one depth at a time: the planes that the kernel's depths read are gathered (zeros beyond
+// the ends) and form a two-dimensional convolution.
 #include <cstring>
 
 #include "runtime/core/byte_count.h"
@@ -18,21 +18,21 @@ namespace {
 
 uint64_t floats_64(int64_t n) { return rounded(static_cast<uint64_t>(n) * sizeof(float)); }
 
-// Scratch of three spatial dims: the planes and the outputs of one depth.
+// Scratch for three spatial dims: the gathered planes and the outputs of one depth, in floats.
 int64_t gathered(const ConvShape& s) { return s.ic * s.h * s.w; }
 int64_t results(const ConvShape& s) { return s.oc * s.oh * s.ow; }
 
 bool match(const KernelQuery& q) {
   if (q.in[0].dtype != DType::kF32 || q.in[0].rank() > 5) return false;
   if (q.in[0].rank() < 5) return conv_supported(conv_shape(q));
-  // A kernel may be far deeper than its input: no scratch out of proportion for it.
+  // A kernel may be far deeper than its input: this limits the scratch for it.
   const Shape &x = q.in[0].shape, &w = q.in[1].shape;
   const double channels = static_cast<double>(x[1]) * static_cast<double>(w[2]);
   return channels < 1e8 && channels * static_cast<double>(x[3]) * static_cast<double>(x[4]) < 1e8 &&
          conv_supported(conv_shape(q));
 }
 
-// Offsets in scratch: of what conv() works in, of the planes gathered for a convolution in depth.
+// Offsets in scratch: of conv()'s own scratch, and of the planes gathered for one depth.
 struct Rows {
   const TileKernels* kernels;
   int threads;
@@ -56,7 +56,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   const PackedKind kind = c.path == ConvPlan::Path::kDepthwise ? PackedKind::kDepthwise
                           : by_channel                         ? PackedKind::kConvChannels
                                                                : PackedKind::kConvPixels;
-  // Panels are of one group's outputs: the same weights in other groups are other panels.
+  // Panels contain outputs of one group, so the same weights have other panels with other groups.
   const bool one_form = c.path == ConvPlan::Path::kDepthwise || c.shape.groups == 1;
   p->packs[0] = {1, packed_layout(kind, unit), weights, one_form ? c.variant() : c.shape.groups};
   return {};
@@ -69,7 +69,7 @@ Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
   return {};
 }
 
-// The planes that output depth `at` reads, channel by channel.
+// Gathers the planes that output depth `at` reads, channel by channel.
 void gather(const TensorView& x, int64_t image, const Shape& w, const ConvAttrs& a, int64_t at,
             float* to) {
   const int64_t plane = x.shape[3] * x.shape[4];

@@ -1,4 +1,4 @@
-// A conv call as a ConvShape.
+// Describes a call of a convolution as a ConvShape.
 #pragma once
 
 #include "runtime/kernels/conv.h"
@@ -8,9 +8,9 @@
 
 namespace wick {
 
-// One to three spatial dims; a one-dimensional conv is one row high. Of three, what gives the
-// outputs of one depth: the planes under the kernel's depths are channels of their own, and the
-// weights' order is (channel, depth, kh, kw) either way.
+// For one to three spatial dims. A one-dimensional convolution is one row high. With three, the
+// shape is that for the outputs of one depth: the planes under the kernel's depths count as
+// channels, as the weights' order is (channel, depth, kh, kw) either way.
 inline ConvShape conv_shape(const Shape& x, const Shape& w, const Shape& y, const ConvAttrs& a) {
   ConvShape s;
   const int spatial = x.rank() - 2;
@@ -25,20 +25,21 @@ inline ConvShape conv_shape(const Shape& x, const Shape& w, const Shape& y, cons
     s.dilation_h = a.dilations.at_or(spatial - 2, 1);
     s.pad_top = a.pads.at_or(spatial - 2, 0);
   }
-  // The stride of a single output moves nothing.
+  // The stride of a single output has no effect.
   if (s.oh == 1) s.stride_h = 1;
   if (s.ow == 1) s.stride_w = 1;
   if (spatial == 3) s.n = 1, s.ic *= w[2];
   return s;
 }
 
-// Of a call of Conv or FusedConv.
+// Describes a call of Conv or FusedConv.
 inline ConvShape conv_shape(const KernelQuery& q) {
   const ConvAttrs& a = q.op == OpId::kConv ? q.as<ConvAttrs>() : q.as<FusedConvAttrs>().conv;
   return conv_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, a);
 }
 
-// What reads `read` by w[channels read, channels written of a group, kernel...].
+// The shape of a transposed convolution that reads `read` with w[channels read, channels written
+// per group, kernel...].
 inline TransposedShape transposed_shape(const Shape& read, const Shape& w, const Shape& written,
                                         const ConvAttrs& a) {
   TransposedShape s;

@@ -18,10 +18,10 @@ Epilogue region(const ConvTiles& c, int64_t channel, int64_t row, int64_t col, i
   return e;
 }
 
-// How a plane is cut: `chunks` pieces of it times `splits` pieces of the channels.
+// The division of a plane: `chunks` parts of its pixels times `splits` parts of its channels.
 struct Cut {
   int64_t chunk, chunks, split, splits;
-  int64_t by_image = 0;  // pixel tiles: chunks of one image
+  int64_t by_image = 0;  // for pixel tiles: chunks of one image
 };
 
 Cut cut(const ConvTiles& c, int wanted) {
@@ -30,7 +30,7 @@ Cut cut(const ConvTiles& c, int wanted) {
   int64_t units;
   if (c.by_channel) {
     const int64_t pixels = c.images * c.rows * c.cols;
-    // Even chunks: 196 pixels are 2 x 98 rather than 128 + 68.
+    // Chunks of equal size: 196 pixels are 2 x 98 rather than 128 + 68.
     r.chunk = round_up(ceil_div(pixels, ceil_div(pixels, kChannelChunk)), t.mr);
     r.chunks = ceil_div(pixels, r.chunk);
     units = ceil_div(c.channels, conv_panel_cols(t, c.channels));
@@ -50,10 +50,10 @@ bool is_clip(Activation act) {
   return act == Activation::kNone || act == Activation::kRelu || act == Activation::kClip;
 }
 
-// Pixel tiles that stop at the end of each output row need no pass over what they wrote, but fill
-// their last vector less well. In multiply-adds of a vector:
+// Pixel tiles that stop at the end of each output row need no second pass over their results, but
+// fill their last vector less well. Compares costs in multiply-adds of a vector.
 bool rows_are_faster(const ConvTiles& c) {
-  constexpr int64_t kTile = 6, kPass = 5;  // a tile's start and end, by row; the pass, by vector
+  constexpr int64_t kTile = 6, kPass = 5;  // a tile's overhead, per row; the pass, per vector
   const TileKernels& t = *c.kernels;
   const int64_t row = ceil_div(c.cols, t.lanes), flat = (c.rows - 1) * c.x_row + c.cols;
   const int64_t by_row = c.rows * (row * c.k + ceil_div(c.cols, t.nr) * kTile);
@@ -88,7 +88,7 @@ void pixel_rows(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0, 
   }
 }
 
-// A row of outputs that are `step` apart.
+// Stores a row of outputs with stride `step`.
 void store_apart(const float* from, int64_t count, const float* bias, float* out, int64_t step) {
   if (bias == nullptr) {
     for (int64_t j = 0; j < count; ++j) out[j * step] = from[j];
@@ -102,7 +102,7 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
   const TileKernels& t = *c.kernels;
   const int64_t begin = row0 * c.x_row;
   const int64_t count = (row1 - row0 - 1) * c.x_row + c.cols;
-  // Without dropped columns a tile is written where it belongs.
+  // Without dropped columns a tile is written directly to the output.
   const bool in_place = c.x_row == c.cols && c.out_row == c.cols && c.out_col == 1;
   const bool clips = c.out_col == 1 && is_clip(c.epilogue.act);
   if (!in_place && clips && rows_are_faster(c)) {
@@ -112,7 +112,7 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
   const int64_t flat_step = round_up(kPixelChunk + c.x_row, t.nr);
   const int64_t whole = c.x_has_slack ? count : count / t.lanes * t.lanes;
   float* tail = scratch + t.mr * flat_step;
-  if (whole < count) {  // the last vector would read past the image: bring it here
+  if (whole < count) {  // the last vector would read past the image: copy it
     for (int64_t k = 0; k < c.k; ++k) {
       memcpy(tail + k * t.lanes, c.x + begin + whole + c.offset[k],
              sizeof(float) * static_cast<size_t>(count - whole));
@@ -179,7 +179,7 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
   }
 }
 
-// Where a walk over the pixels of all images stands.
+// A position in a walk over the pixels of all images.
 struct PixelWalk {
   const ConvTiles& c;
   int64_t image, row, col;
@@ -191,7 +191,7 @@ struct PixelWalk {
         col(pixel % tiles.cols) {}
   const float* x() const { return c.x + image * c.x_image + row * c.x_row + col * c.x_col; }
   int64_t out() const { return image * c.out_image + row * c.out_row + col * c.out_col; }
-  int64_t left() const { return (c.rows - row) * c.cols - col; }  // of the image
+  int64_t left() const { return (c.rows - row) * c.cols - col; }  // in this image
   void step() {
     if (++col < c.cols) return;
     col = 0;
@@ -203,7 +203,8 @@ struct PixelWalk {
   }
 };
 
-// A tile [pixel][channel] to its place, where an image's pixels lie one after another.
+// Transposes a tile [pixel][channel] to its place in the output, where an image's pixels are
+// contiguous.
 void store_turned(const ConvTiles& c, PixelWalk at, const float* tile, int64_t step, int pixels,
                   int64_t channel, int64_t channels) {
   for (int64_t r = 0; r < pixels;) {
@@ -234,7 +235,7 @@ void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t p
   const TileKernels& t = *c.kernels;
   const int64_t panel_cols = conv_panel_cols(t, c.channels);
   const bool contiguous = c.out_col == 1 && c.out_row == c.cols;
-  // Maps of one pixel: a tile lies as its outputs do.
+  // For maps of one pixel the tile has the output's layout.
   const bool in_place = c.rows * c.cols == 1 && c.out_channel == 1;
   TileArgs args = {};
   args.k = c.k;
@@ -356,8 +357,8 @@ void conv_tile_run(const ConvTiles& c, int wanted, int64_t task, float* scratch)
 
 bool conv_prefers_channels(const TileKernels& kernels, int64_t channels, int64_t k, int64_t rows,
                            int64_t cols, int64_t x_row) {
-  // The share of the multiply-adds that is not padding, for each way; channel tiles also pay for
-  // the transposed store, about as much as 6 steps of k.
+  // Compares the useful share of the multiply-adds of both ways; channel tiles also pay for the
+  // transposed store, which costs about as much as 6 steps of k.
   const auto share = [](int64_t n, int64_t unit) {
     return static_cast<double>(n) / static_cast<double>(round_up(n, unit));
   };

@@ -1,4 +1,4 @@
-// Transposed convolution of f32, by the register tiles of transposed.h.
+// Transposed convolution of f32 with the register tiles of transposed.h.
 #include "runtime/ops/conv_transpose.h"
 #include "runtime/core/byte_count.h"
 #include "runtime/core/int_math.h"
@@ -14,12 +14,13 @@ namespace {
 struct State {
   const TileKernels* kernels;
   int threads;
-  // Offsets in scratch: behind weights that nobody packed; of an image's outputs before is_tiling's
-  // are woven.
+  // Offsets in scratch: of transposed.h's scratch, after weights packed in run(); and, where
+  // is_tiling(), of an image's outputs before they are interleaved.
   size_t work, outputs;
 };
 
-// From one pixel to the whole kernel: each output has one tap, and is a channel of one pixel.
+// One input pixel spreads over the whole kernel: each output has one tap, and is treated as a
+// channel of one pixel.
 bool is_spread(const TransposedShape& s) {
   bool spread = s.plane() == 1 && s.window() > 1;
   for (const PhaseAxis& a : s.axis)
@@ -27,8 +28,9 @@ bool is_spread(const TransposedShape& s) {
   return spread;
 }
 
-// Kernels side by side: every phase has one tap, of the same input, so few channels in all of them
-// are more channels of one product, to be woven into rows.
+// Kernels tile the output without overlap: every phase has one tap, of the same input. With few
+// channels all phases are treated as channels of one product, whose results are interleaved into
+// rows.
 bool is_tiling(const TransposedShape& s) {
   constexpr int64_t kFew = 8;
   bool tiling = s.writes < kFew && s.window() > 1;
@@ -67,13 +69,13 @@ TransposedShape true_shape(const Shape& x, const Shape& w, const Shape& y,
   return s;
 }
 
-// As the tiles see it.
+// Returns the shape that the tiles compute.
 TransposedShape tiled_shape(TransposedShape s) {
   const bool tiling = is_tiling(s);
   if (!tiling && !is_spread(s)) return s;
   s.writes *= s.window();
   for (PhaseAxis& a : s.axis) a = tiling ? PhaseAxis{a.from, a.from} : PhaseAxis{};
-  if (tiling) s.n = 1;  // image by image
+  if (tiling) s.n = 1;  // one image at a time
   return s;
 }
 TransposedShape true_shape(const KernelQuery& q) {
@@ -87,7 +89,7 @@ bool match(const KernelQuery& q) {
     return false;
   const TransposedShape s = tiled_shape(q);
   if (!TransposedConv::fits(s)) return false;
-  // Where taps lie far outside, no image out of proportion is written for them.
+  // Refuses taps that reach so far outside that the padded image would be out of proportion.
   auto image = static_cast<double>(s.groups * s.reads);
   for (const PhaseAxis& a : s.axis) {
     int64_t before, after;
@@ -98,7 +100,8 @@ bool match(const KernelQuery& q) {
   return image < 16 * static_cast<double>(there) + (1 << 20);
 }
 
-// A form of the weights is its panels and how the kernel's positions fall into phases.
+// Returns an id for the packed form: it depends on the panels and on how kernel positions fall into
+// phases.
 int64_t form(const TransposedConv& c, const TransposedShape& s) {
   uint64_t hash = 14695981039346656037u;
   const auto add = [&](int64_t v) { hash = (hash ^ static_cast<uint64_t>(v)) * 1099511628211u; };
@@ -111,7 +114,7 @@ int64_t form(const TransposedConv& c, const TransposedShape& s) {
     add(a.pad % a.stride);
     add(a.phases());
   }
-  return static_cast<int64_t>(hash >> 1 | 1);  // 0 would be a form that files keep
+  return static_cast<int64_t>(hash >> 1 | 1);  // 0 means a form that files store
 }
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
@@ -162,7 +165,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     }
     return {};
   }
-  const int64_t spread = s.writes / in[1].shape[1];  // outputs of one pixel that have one bias
+  const int64_t spread = s.writes / in[1].shape[1];  // outputs of one pixel that share a bias
   if (spread > 1) {
     c.run(x, packed, nullptr, y, work, ctx.pool);
     if (bias == nullptr) return {};

@@ -13,8 +13,8 @@ struct Loop {
   int64_t extent, src, dst;  // strides in elements
 };
 
-// Merges dims that are contiguous in both; drops dims of extent 1. Returns the number of loops,
-// outermost first.
+// Merges dims that are contiguous in both views and drops dims of extent 1. Returns the number of
+// loops, outermost first.
 int coalesce(const TensorView& src, const TensorView& dst, Loop* loops) {
   int n = 0;
   for (int i = 0; i < src.rank(); ++i) {
@@ -69,13 +69,14 @@ void copy_line(const T* src, T* dst, int64_t n, int64_t src_step, int64_t dst_st
   });
 }
 
-// Eight by eight bytes, a column a word: pairs of words swap halves, then quarters, then bytes.
+// Transposes 8 x 8 bytes, one column per word: pairs of words swap halves, then quarters, then
+// bytes.
 void turn_bytes(uint64_t* w) {
   constexpr uint64_t kLow[] = {0x00000000FFFFFFFF, 0x0000FFFF0000FFFF, 0x00FF00FF00FF00FF};
 #pragma GCC unroll 3
   for (int step = 0; step < 3; ++step) {
     const int far = 4 >> step;
-#pragma GCC unroll 8  // all of it in registers
+#pragma GCC unroll 8  // keeps it in registers
     for (int i = 0; i < 8; ++i) {
       if ((i & far) != 0) continue;
       const uint64_t swap = (w[i] >> (8 * far) ^ w[i + far]) & kLow[step];
@@ -84,7 +85,8 @@ void turn_bytes(uint64_t* w) {
     }
   }
 }
-// Whole blocks of them, of elements that lie side by side along `outer` in src, `inner` in dst.
+// Transposes whole 8 x 8 blocks of bytes that are contiguous along `outer` in src and `inner` in
+// dst.
 void copy_turned(const uint8_t* src, uint8_t* dst, const Loop& outer, const Loop& inner,
                  Poll& poll) {
   for (int64_t i = 0; i + 8 <= outer.extent; i += 8) {
@@ -100,7 +102,7 @@ void copy_turned(const uint8_t* src, uint8_t* dst, const Loop& outer, const Loop
   }
 }
 
-// A transpose reads or writes across lines: blocks of 16 keep both sides' lines in L1.
+// A transpose reads or writes across cache lines: blocks of 16 keep both sides' lines in L1.
 template <class T>
 void copy_plane(const T* src, T* dst, const Loop& outer, const Loop& inner, Poll& poll) {
   constexpr int64_t kBlock = 16;
@@ -115,7 +117,7 @@ void copy_plane(const T* src, T* dst, const Loop& outer, const Loop& inner, Poll
     if (inner.dst == 1 && outer.extent >= 8 && inner.extent >= 8) {
       copy_turned(src, dst, outer, inner, poll);
       const int64_t rows = outer.extent / 8 * 8, cols = inner.extent / 8 * 8;
-      for (int64_t i = 0; i < outer.extent; ++i) {  // what no block has
+      for (int64_t i = 0; i < outer.extent; ++i) {  // the rest outside of whole blocks
         const int64_t j = i < rows ? cols : 0;
         copy_line(src + i + j * inner.src, dst + i * outer.dst + j, inner.extent - j, inner.src,
                   int64_t{1}, poll);
@@ -162,7 +164,7 @@ void copy_as(const TensorView& src, const TensorView& dst) {
 }
 #endif
 
-// Elements of 4 or 2 bits, one at a time; `to` counts those of dst.
+// Copies elements of 4 or 2 bits one at a time; `to` is the index of the next element of dst.
 void copy_packed(const TensorView& src, const TensorView& dst, int axis, int64_t from, int64_t* to,
                  Poll& poll) {
   const int bits = dtype_bits(src.dtype);
@@ -188,7 +190,7 @@ void copy_strided(const TensorView& src, const TensorView& dst) {
       Poll poll;
       copy_packed(src, dst, 0, 0, &count, poll);
     }
-    // what pads the last byte is 0
+    // the padding bits of the last byte are 0
     const int64_t used = src.numel() * dtype_bits(src.dtype) % 8;
     if (used != 0) to[bytes - 1] &= static_cast<uint8_t>((1 << used) - 1);
     return;

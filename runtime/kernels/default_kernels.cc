@@ -3,8 +3,8 @@
 
 namespace wick {
 
-// Alone in its file, so that nothing else brings it into a link; weak, so that a program's own also
-// wins where the whole library is linked in.
+// It is alone in its file, so that nothing else links it, and weak, so that a program's own
+// definition takes precedence even where the whole library is linked.
 __attribute__((weak)) Span<const KernelSet* const> default_kernels() {
   static constexpr const KernelSet* kSets[] = {&kCpuKernels, &kBlockedSet, &kHalfKernels,
                                                &kReferenceKernels};

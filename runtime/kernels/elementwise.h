@@ -1,5 +1,5 @@
-// The loop nest behind elementwise kernels: broadcasting and strides folded into as few dims as
-// possible, cut into tasks by a constant number of elements.
+// The loop nest of elementwise kernels: broadcasting and strides are merged into as few dims as
+// possible, and the work is divided into tasks of a constant number of elements.
 #pragma once
 
 #include "runtime/core/function_ref.h"
@@ -8,14 +8,14 @@
 
 namespace wick {
 
-constexpr int64_t kElementGrain = 1 << 15;  // elements a task, whatever the thread count
+constexpr int64_t kElementGrain = 1 << 15;  // elements per task, whatever the thread count
 
 // Strides of N inputs (1 to 3) over the dims of a contiguous output.
 template <int N>
 struct ElementLoop {
-  // n consecutive outputs from `begin`, all in one innermost row; input k's first element is at
-  // offsets[k] and its step is stride[k][rank - 1]. The walk is compiled once for all callers: what
-  // a row's loop reads in every turn belongs into locals of the callable.
+  // Called for n consecutive outputs from `begin`, all in one innermost row; input k's first
+  // element is at offsets[k] and its stride is stride[k][rank - 1]. The loop nest is compiled once
+  // for all callers, so a callable should copy what its inner loop reads into locals.
   using Row = FunctionRef<void(int64_t begin, int64_t n, const int64_t* offsets)>;
 
   int rank = 1;  // >= 1
@@ -31,7 +31,8 @@ extern template struct ElementLoop<1>;
 extern template struct ElementLoop<2>;
 extern template struct ElementLoop<3>;
 
-// f(task) for tasks of at least kElementGrain elements of work, `cost` elements each item.
+// Calls f(task) for tasks of at least kElementGrain elements of work, where each item costs `cost`
+// elements.
 template <class F>
 void parallel_items(ThreadPool* pool, int64_t items, int64_t cost, F&& f) {
   int64_t per_task = cost > 0 ? kElementGrain / cost : items;

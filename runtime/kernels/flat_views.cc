@@ -24,12 +24,12 @@ int64_t blocks_in(const TensorView& v) { return (v.shape[1] + v.block - 1) / v.b
 TensorView in_blocks(const TensorView& v) {
   return TensorView(v.data, v.dtype, {v.shape[0], blocks_in(v), v.shape[2] * v.shape[3], v.block});
 }
-// A row of pixels is one dimension.
+// Views a row of pixels as one dimension.
 TensorView in_rows(const TensorView& v) {
   return TensorView(v.data, v.dtype, {v.shape[0], blocks_in(v), v.shape[2], v.shape[3] * v.block});
 }
 
-// Whole blocks are cut out, and whole pixels that follow each other.
+// Returns whether the slice cuts out whole blocks, and whole pixels that follow each other.
 bool slices_whole(const SliceRanges& s, const TensorView& x, const TensorView& y) {
   for (const int d : {1, 3}) {
     if (s.step[d] != 1 && y.shape[d] > 1) return false;
@@ -38,7 +38,8 @@ bool slices_whole(const SliceRanges& s, const TensorView& x, const TensorView& y
   return s.start[1] % x.block == 0 && (y.shape[1] % x.block == 0 || end == x.shape[1]);
 }
 
-// Constants around pixels: other modes ask which pixel is beside another.
+// Returns whether constants are added around the pixels: other modes read which pixel is beside
+// another.
 bool pads_pixels(const PadSizes& s, const PadAttrs& a, const TensorView& x, const TensorView& y) {
   return a.mode == static_cast<int64_t>(PadMode::kConstant) && s.before[1] == 0 &&
          y.shape[1] == x.shape[1];
@@ -46,7 +47,8 @@ bool pads_pixels(const PadSizes& s, const PadAttrs& a, const TensorView& x, cons
 
 }  // namespace
 
-// Elements one by one, and numbers for each channel, which lie as ever in whole blocks.
+// Elementwise ops, whose operands may have one number per channel: whole blocks of these are as in
+// the plain layout.
 bool FlatViews::elements(const TensorView& y) {
   const int64_t lanes = y.block;
   const auto is_one = [](const TensorView& v) { return v.numel() == 1 && v.block == 0; };

@@ -1,6 +1,6 @@
-// Values in blocks of channels (TensorView::block) as plain tensors of their memory, so that the
-// plain kernels of elementwise ops, of Concat and Split, and of Slice and Pad serve them: such an
-// op does not ask what a dimension means, or moves whole blocks and whole pixels.
+// Views blocked values (TensorView::block) as plain tensors over the same memory, so that the plain
+// kernels of elementwise ops, of Concat and Split, and of Slice and Pad can serve them: such an op
+// does not depend on the meaning of a dimension, or it moves whole blocks and whole pixels.
 #pragma once
 
 #include "runtime/kernels/blocked.h"
@@ -22,7 +22,7 @@ class FlatViews {
   // Returns whether the op, its arguments and the layout of its values allow it, and then changes
   // the query to plain tensors and to arguments that fit them. The views must outlive its use.
   bool make(KernelQuery* query);
-  // The views alone, of a call for whose query make() returned true.
+  // Makes only the views, for a call whose query was accepted by the make() above.
   bool make(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out);
   Span<const TensorView> in() const { return {in_, ins_}; }
   Span<TensorView> out() { return {out_, outs_}; }

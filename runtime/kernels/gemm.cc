@@ -9,23 +9,23 @@
 namespace wick {
 namespace {
 
-// Block sizes decide speed only: a later block of k resumes from the sums that the earlier one
+// Block sizes affect only speed: a later block of k resumes from the sums that the earlier one
 // stored.
 constexpr int64_t kBlockK = 1024;
 constexpr int64_t kBlockM = 96;      // kBlockM x kBlockK of A stays in L2 beside a panel of B
 constexpr int64_t kBlockN = 2016;    // a multiple of every target's nr
-constexpr int64_t kDirectM = 256;    // up to here B is used too few times for packing to pay
-constexpr int64_t kDirectFarM = 64;  // the same for rows of B that lie pages apart
+constexpr int64_t kDirectM = 256;    // up to this m, B is reused too little to pay for packing
+constexpr int64_t kDirectFarM = 64;  // the same where rows of B are pages apart
 constexpr int64_t kDirectK = 128;    // few enough rows of B to keep their pages in the TLB
 constexpr int64_t kStreamM = 8,
                   kStreamK = 16;  // B comes from memory: as many rows as prefetchers follow
 
-// Columns that the last, not full panel of packed B takes.
+// Returns the width of the last panel of packed B where it is not full.
 int64_t tail_width(const TileKernels& kernels, int64_t n) {
   return round_up(n % kernels.nr, kernels.lanes);
 }
 
-// Panel by panel of A: [k][mr]. Rows beyond `rows` are left out; the tile repeats the last one.
+// Packs A panel by panel: [k][mr]. Rows beyond `rows` are left out; the tile repeats the last one.
 void pack_a(const TileKernels& kernels, const float* a, int64_t a_row, int64_t a_col, int64_t rows,
             int64_t k, float* packed) {
   const int64_t mr = kernels.mr;
@@ -35,8 +35,8 @@ void pack_a(const TileKernels& kernels, const float* a, int64_t a_row, int64_t a
     }
     return;
   }
-  // A few k for all panels, then the next ones: lines of A, which may lie pages apart, are read
-  // whole before they leave the cache, and whole lines are written.
+  // Packs a few k of all panels before the next k: lines of A, which may be pages apart, are read
+  // completely before they leave the cache, and whole lines are written.
   constexpr int64_t kFew = 8, kPiece = 4;  // divides every mr
   for (int64_t k0 = 0; k0 < k; k0 += kFew) {
     const int64_t end = std::min(k, k0 + kFew);
@@ -55,7 +55,7 @@ void pack_a(const TileKernels& kernels, const float* a, int64_t a_row, int64_t a
   }
 }
 
-// One panel of B, [k][nr], zero beyond `cols`.
+// Packs one panel of B, [k][nr], zero beyond `cols`.
 void pack_panel(const TileKernels& kernels, const float* b, int64_t b_row, int64_t b_col, int64_t k,
                 int64_t cols, int64_t nr, float* packed) {
   const size_t bytes = sizeof(float) * static_cast<size_t>(cols);
@@ -79,13 +79,13 @@ void pack_panel(const TileKernels& kernels, const float* b, int64_t b_row, int64
   }
 }
 
-// Where the vector operand of a block of columns comes from.
+// The vector operand of a block of columns.
 struct Vectors {
   const float* base;
-  int64_t panel_step;  // from panel to panel
+  int64_t panel_step;  // stride between panels
   int64_t k_step;
   int64_t tail_step;  // k_step of a panel that is not full
-  int64_t k0;         // where k begins in the panels
+  int64_t k0;         // first k within the panels
 
   int64_t step(bool full) const { return full ? k_step : tail_step; }
   const float* panel(int64_t p, bool full) const { return base + p * panel_step + k0 * step(full); }
@@ -106,8 +106,8 @@ class Product {
   }
 
   void run() {
-    // For rows in order, walking A as it lies costs nothing; strided k, or rows that fall on the
-    // same cache sets, are copied once per block.
+    // A whose rows are contiguous can be read in place; with strided k, or rows that map to the
+    // same cache sets, it is copied once per block.
     pack_a_ = g_.m > t_.mr &&
               (g_.a_col != 1 ? g_.n > 2 * t_.nr : g_.n > 4 * t_.nr && g_.a_row % 256 == 0);
     for (int64_t j = 0; j < g_.n; j += block_n_) {
@@ -145,8 +145,8 @@ class Product {
     if (cols > 0) rows(j, cols, k, depth, v);
   }
 
-  // All rows of a block of columns. Tasks are blocks of rows; when there are few, blocks of panels
-  // too.
+  // Computes all rows of a block of columns. Tasks are blocks of rows; where these are few, also
+  // blocks of panels.
   void rows(int64_t j, int64_t cols, int64_t k, int64_t depth, const Vectors& v) {
     const int64_t panels = ceil_div(cols, t_.nr);
     const int64_t row_tiles = ceil_div(g_.m, t_.mr);
@@ -219,7 +219,8 @@ class Product {
         args.row_count = static_cast<int>(std::min<int64_t>(t_.mr, i1 - i));
         for (int r = 0; r < t_.mr; ++r) args.rows[r] = from + r * row;
         args.out = g_.c + i * g_.c_row + col;
-        // The next tile's outputs come from far away; fetch them while this one computes.
+        // The next tile's outputs are far away in memory: prefetch them during this tile's
+        // computation.
         for (int64_t r = i + t_.mr; r < std::min(i1, i + 2 * t_.mr); ++r) {
           for (int64_t c = col; c < col + args.cols; c += 16)
             __builtin_prefetch(g_.c + r * g_.c_row + c, 1);

@@ -1,13 +1,13 @@
-// Rows of 16-bit floats and of bytes for ops that mostly have float32, in a set of their own: a
-// program of selected ops, which names its rows one by one, links them only where a model needs
-// them.
+// Rows of 16-bit floats and of bytes for ops that are mostly used with float32, in a set of their
+// own: a program of selected ops, which names its rows one by one, links them only where a model
+// needs them.
 #pragma once
 
 #include "runtime/kernels/kernel.h"
 
 namespace wick {
 
-// Asked after kCpuKernels, before kReferenceKernels. The ops stand by their ids.
+// Searched after kCpuKernels, before kReferenceKernels. The ops are ordered by id.
 extern const KernelSet kHalfKernels;
 
 #define WICK_HALF_OPS(X) \
@@ -78,7 +78,7 @@ extern const KernelSet kHalfKernels;
 WICK_HALF_OPS(WICK_HALF_DECLARE)
 #undef WICK_HALF_DECLARE
 
-// In a family file, for an op of the list: WICK_HALF_ROWS(MatMul, {...}, {...});
+// Used in a family file for an op of the list: WICK_HALF_ROWS(MatMul, {...}, {...});
 #define WICK_HALF_ROWS(Name, ...)                                 \
   static constexpr KernelRow kHalfArray_##Name[] = {__VA_ARGS__}; \
   constinit const Span<const KernelRow> kHalfRows_##Name = kHalfArray_##Name

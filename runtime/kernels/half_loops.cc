@@ -19,7 +19,7 @@ namespace {
 inline __attribute__((always_inline)) void widen_loop(const BFloat16* from, float* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
-// Both ways are computed: no branch.
+// Computes both cases, without a branch.
 inline __attribute__((always_inline)) uint32_t rounded_bits(uint32_t u) {
   const uint32_t nan = (u >> 16) | 0x40, rounded = (u + 0x7FFF + ((u >> 16) & 1)) >> 16;
   return (u & 0x7FFFFFFF) > 0x7F800000 ? nan : rounded;
@@ -50,7 +50,7 @@ WICK_BFLOAT16_LOOPS(avx512, "avx512f,avx512bw,avx512vl")
 #define WICK_F16C __attribute__((target("avx2,f16c")))
 constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT;
 
-// Each returns how many elements it did.
+// Each returns the number of elements that it processed.
 WICK_F16C int64_t widen_f16c(const Half* from, float* to, int64_t n) {
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -113,7 +113,7 @@ void round_to(float* x, int64_t n, Half) {
 namespace {
 
 bool match(const KernelQuery& q) {
-  if (!q.in[0].contiguous()) return false;  // the reference walks strides without a copy
+  if (!q.in[0].contiguous()) return false;  // the reference reads strides without a copy
   const DType from = q.in[0].dtype, to = q.out[0].dtype;
   if (from == DType::kF32 || from == DType::kBool) return is_16_bit_float(to);
   return is_16_bit_float(from) && to == DType::kF32;

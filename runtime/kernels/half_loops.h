@@ -1,5 +1,6 @@
-// Arrays between f32 and the 16-bit floats: BFloat16's and Half's own conversions, by vectors where
-// the CPU has them. The same bits, NaNs taken as one value.
+// Converts arrays between f32 and the 16-bit floats, with vectors where the CPU has them. The
+// results are bit-identical to the conversions of BFloat16 and Half, with all NaNs counted as
+// equal.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ void widen(const BFloat16* from, float* to, int64_t n);
 void widen(const Half* from, float* to, int64_t n);
 void narrow(const float* from, BFloat16* to, int64_t n);
 void narrow(const float* from, Half* to, int64_t n);
-// In place: to the numbers that the type of `kind` has.
+// Round in place to the numbers that the type of `kind` can represent.
 void round_to(float* x, int64_t n, BFloat16 kind);
 void round_to(float* x, int64_t n, Half kind);
 

@@ -1,5 +1,6 @@
-// 16-bit rows around the f32 bodies of elementwise ops: a block at a time is widened on the stack,
-// computed and rounded once. The bits of the reference loops, which do so element by element.
+// 16-bit rows that use the f32 bodies of elementwise ops: a block at a time is widened on the
+// stack, computed and rounded once. They are bit-identical to the reference loops, which do this
+// element by element.
 #pragma once
 
 #include <algorithm>
@@ -10,23 +11,23 @@
 
 namespace wick {
 
-constexpr int64_t kHalfBlock = 512;  // elements: three blocks stay in the L1 cache
+constexpr int64_t kHalfBlock = 512;  // elements; three blocks stay in the L1 cache
 
-// f(BFloat16()) or f(Half()), as the dtype is.
+// Calls f(BFloat16()) or f(Half()), according to the dtype.
 template <class F>
 auto by_half(DType t, F&& f) {
   if (t == DType::kF16) return f(Half());
   return f(BFloat16());
 }
 
-// n elements of x, `step` apart, in f32.
+// Converts n elements of x with stride `step` to f32.
 template <class T>
 void widen_steps(const T* x, int64_t step, int64_t n, float* to) {
   if (step == 1) return widen(x, to, n);
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(x[i * step]);
 }
 
-// body(block, n): n elements in place, for each block of an op of one input.
+// Calls body(block, n) on n elements in place, for each block of an op with one input.
 template <class F>
 void unary_in_blocks(ThreadPool* pool, const TensorView& in, const TensorView& out, F&& body) {
   by_half(in.dtype, [&](auto kind) {

@@ -1,5 +1,5 @@
 // Target selection for Highway's dynamic dispatch. Highway is used through its headers only: this
-// file defines the few functions they need, so that nothing links libhwy (a .so in Debian).
+// file defines the few functions that they need, so that nothing links libhwy (a .so in Debian).
 #define HWY_WANT_AVX3_DL  // every target that any file has
 #include <cstdarg>
 #include <cstdio>
@@ -19,7 +19,8 @@ constinit ChosenTarget g_chosen;
 ChosenTarget& GetChosenTarget() { return g_chosen; }
 
 #if (HWY_TARGETS & (HWY_TARGETS - 1)) == 0
-// One is compiled in: nothing to choose, and no atomics of 64 bits, which small machines lack.
+// Only one target is compiled: there is nothing to choose, and no need for 64-bit atomics, which
+// small machines lack.
 int64_t SupportedTargets() { return HWY_STATIC_TARGET; }
 void DisableTargets(int64_t /*disabled_targets*/) {}
 void SetSupportedTargetsForTest(int64_t /*targets*/) {}
@@ -55,7 +56,7 @@ int64_t detect_targets() {
   return targets & HWY_TARGETS;
 }
 
-// Files without code of their own for AVX3_DL run that of AVX3 there.
+// Files without AVX3_DL code of their own run their AVX3 code there.
 void choose(int64_t targets) {
   if (targets & HWY_AVX3_DL) targets |= HWY_AVX3;
   g_chosen.Update(targets);
@@ -111,8 +112,8 @@ void force_simd_targets(int64_t targets) { hwy::SetSupportedTargetsForTest(targe
 const char* simd_target_name(int64_t target) { return hwy::TargetName(target); }
 
 #if HWY_ARCH_ARM_V7
-// runtime/cmake/WickRuntime.cmake leaves it out: subnormals are zero there, Div is an estimate with
-// Newton steps, and MulAdd rounds twice.
+// runtime/cmake/WickRuntime.cmake disables it: it flushes subnormals to zero, its Div is an
+// estimate with Newton steps, and its MulAdd rounds twice.
 static_assert((HWY_TARGETS & HWY_NEON) == 0, "NEON on 32-bit Arm does not keep the bits (P2)");
 #endif
 

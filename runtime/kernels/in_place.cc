@@ -1,6 +1,6 @@
-// The rows of products of bytes for machines of little memory (WICK_SMALL): weights are read where
-// they lie, in flash or in the file, and nothing is packed. One line of x, less its zero point,
-// meets four rows of weights at a time.
+// Byte product rows for machines with little memory (WICK_SMALL): weights are read in place, in
+// flash or in the file, and nothing is packed. A line of x with its zero point subtracted is
+// multiplied by four rows of weights at a time.
 #include <algorithm>
 
 #include "runtime/core/byte_count.h"
@@ -16,7 +16,7 @@ namespace {
 
 uint32_t wrapped(int64_t v) { return static_cast<uint32_t>(v); }
 
-// Numbers of one operand that belong together: element i is at data[i * step].
+// A vector of bytes of one operand: element i is data[i * step].
 struct Bytes {
   const uint8_t* data;
   bool is_signed;
@@ -26,7 +26,7 @@ Bytes bytes_of(const TensorView& t, int64_t at, int64_t step) {
   return {static_cast<const uint8_t*>(t.data) + at, t.dtype == DType::kI8, step};
 }
 
-// x[0, k) less its zero point.
+// x[0, k) with its zero point subtracted.
 struct Line {
   int16_t* x;
   int64_t k;
@@ -44,7 +44,7 @@ struct Line {
   }
 };
 
-// sums[r] of rows 0 .. kRows - 1 of the weights, `row` apart.
+// Computes sums[r] for kRows rows of the weights with stride `row`.
 template <class W, int kRows>
 void dots(const Line& line, const Bytes& w, int64_t row, uint32_t* sums) {
   const auto* at = reinterpret_cast<const W*>(w.data);
@@ -57,10 +57,10 @@ void dots(const Line& line, const Bytes& w, int64_t row, uint32_t* sums) {
   std::copy(sum, sum + kRows, sums);
 }
 
-// The weights that a line meets, and their zero points: of each row, or one for all (step 0).
+// The weights to multiply by, and their zero points: per row, or one for all (step 0).
 struct Weights {
   Bytes bytes;
-  int64_t rows, row;  // so many, so far apart
+  int64_t rows, row;  // number of rows and their stride
   const TensorView* zeros = nullptr;
   int64_t zero_at = 0, zero_step = 0;
 
@@ -71,14 +71,14 @@ struct Weights {
     return false;
   }
 };
-// No zero points where none differs from 0.
+// Sets the zero points unless all of them are 0.
 void take_zeros(Span<const TensorView> in, size_t i, int64_t at, int64_t step, Weights* w) {
   if (!has_input(in, i)) return;
   w->zeros = &in[i], w->zero_at = at, w->zero_step = step;
   if (!w->has_zeros()) w->zeros = nullptr;
 }
 
-// f(row, sum) for every row of the weights.
+// Calls f(row, sum) for every row of the weights.
 void products(const Line& line, const Weights& w, Poll& poll,
               FunctionRef<void(int64_t, int32_t)> f) {
   const uint32_t all = w.zeros != nullptr ? line.sum() : 0;
@@ -101,7 +101,7 @@ void products(const Line& line, const Weights& w, Poll& poll,
   }
 }
 
-// Scratch: a number of each output channel, and a line of each worker.
+// The layout of scratch, in bytes: a number per output channel, and a line per worker.
 struct Rooms {
   size_t channels, line;
 };
@@ -116,11 +116,11 @@ Line line_of(const KernelCtx& ctx, const Rooms& b, int worker, int64_t k) {
   return {reinterpret_cast<int16_t*>(lines + static_cast<size_t>(worker) * b.line), k};
 }
 
-// What a sum becomes.
+// Converts a sum to an output element.
 struct End {
   const TensorView& y;
-  const float* multiplier = nullptr;  // of each channel; null: int32 sums
-  const int32_t* bias = nullptr;      // added before
+  const float* multiplier = nullptr;  // per channel; null: int32 sums
+  const int32_t* bias = nullptr;      // added to the sum
   bool bytes = false;
   ByteRange to = {};
 
@@ -137,7 +137,7 @@ struct End {
     }
   }
 };
-// Of `channels` channels, whose multipliers go to scratch.
+// Computes the multipliers of `channels` channels into scratch.
 Status scaled(const KernelCtx& ctx, Span<const TensorView> in, size_t y, size_t bias,
               int64_t channels, End* end) {
   ProductScales scales;
@@ -151,7 +151,7 @@ Status scaled(const KernelCtx& ctx, Span<const TensorView> in, size_t y, size_t 
   return {};
 }
 
-// QLinearMatMul and MatMulInteger; `plain`: a, b, a's zero point, b's.
+// QLinearMatMul and MatMulInteger. `plain`: a, b, a's zero point, b's.
 int64_t columns_of(const TensorView& b) { return b.rank() == 1 ? 1 : b.dim(b.rank() - 1); }
 Rooms matmul_rooms(const TensorView& a, const TensorView& b) {
   return {rounded(sizeof(float) * static_cast<size_t>(columns_of(b))),
@@ -196,7 +196,7 @@ Status run_matmul_integer(const KernelCtx& ctx, Span<const TensorView> in, Span<
   return {};
 }
 
-// Rows of x by [outputs, k]: QGemm's and DynamicLinear's weights.
+// QGemm and DynamicLinear: rows of x by weights [outputs, k].
 Rooms linear_rooms(const TensorView& w) {
   return {rounded(sizeof(float) * static_cast<size_t>(w.dim(0))), line_bytes(w.dim(1))};
 }
@@ -248,11 +248,11 @@ Status run_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   return {};
 }
 
-// A convolution over at most three spatial dims, the missing ones in front being 1.
+// A convolution over up to three spatial dims; missing leading dims are 1.
 struct Taps {
   int64_t size[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, to[3] = {1, 1, 1};
   int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {};
-  int64_t channels, k;  // of a group
+  int64_t channels, k;  // per group
 
   Taps(const Shape& x, const Shape& w, const Shape& y, const ConvAttrs& a) {
     const int spatial = x.rank() - 2;
@@ -268,7 +268,8 @@ struct Taps {
   int64_t plane() const { return size[0] * size[1] * size[2]; }
   int64_t pixels() const { return to[0] * to[1] * to[2]; }
 
-  // What a pixel of the output looks at; the padding is the zero point, which adds nothing.
+  // Gathers the inputs of an output pixel; padding equals the zero point, which contributes
+  // nothing.
   void gather(const Bytes& x, int64_t pixel, int32_t zero, int16_t* line) const {
     const int64_t depth = pixel / (to[1] * to[2]) * stride[0] - pad[0];
     const int64_t top = pixel / to[2] % to[1] * stride[1] - pad[1];

@@ -20,7 +20,7 @@ using IntVec = hn::Vec<IntTag>;
 
 constexpr int kIntegerVectors = 3;
 
-// sum + low halves' product + high halves' product; both are of 9 bits and a sign.
+// sum + product of low halves + product of high halves; both operands have 9 bits and a sign.
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4
 struct PairOperand {
   IntVec both;

@@ -1,8 +1,8 @@
 // The SIMD row of ConvInteger over one or two spatial dims. A task is a band of output rows of one
-// image and group: its input rows are widened to int16 with the padding written out, every
-// stride-th column side by side; then, nr output pixels at a time, the taps of these pixels are
-// zipped in pairs and all output channels run over them. The weights keep their zero points: what
-// these add is the sum of a pixel's taps times them.
+// image and group: its input rows are widened to int16 with explicit padding, with every stride-th
+// column adjacent; then, nr output pixels at a time, the taps of these pixels are zipped in pairs
+// and multiplied by all output channels. The weights keep their zero points: these contribute the
+// sum of a pixel's taps times the zero point.
 #include <algorithm>
 #include <cstring>
 
@@ -15,18 +15,18 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kBandElements = 1 << 18;  // of int16: what a band is to take of the caches
+constexpr int64_t kBandElements = 1 << 18;  // int16 elements: a band's share of the caches
 constexpr int64_t kMaxK = 1 << 20;
 
 struct ByteConv {
-  int64_t images = 1, groups = 1, channels = 1, outputs = 1;  // channels, outputs: of a group
+  int64_t images = 1, groups = 1, channels = 1, outputs = 1;  // channels, outputs: per group
   int64_t h = 1, w = 1, oh = 1, ow = 1, kh = 1, kw = 1;
   int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, top = 0, left = 0;
   int64_t phase = 0;      // columns of one residue of the stride
-  int64_t band = 1;       // output rows of a task
-  int64_t band_rows = 1;  // input rows they read
+  int64_t band = 1;       // output rows per task
+  int64_t band_rows = 1;  // input rows that they read
 
-  // In double: strides and dilations may be anything.
+  // Computed in double: strides and dilations may be anything.
   double elements_for(int64_t rows) const {
     const double read = static_cast<double>(rows - 1) * static_cast<double>(stride_h) +
                         static_cast<double>(kh - 1) * static_cast<double>(dilation_h) + 1;
@@ -65,7 +65,7 @@ ByteConv byte_conv(Span<const TensorView> in, const TensorView& y, const ConvAtt
 }
 
 struct Scratch {
-  size_t offsets, weights, band, panel, each;  // bytes; `each`: of a worker
+  size_t offsets, weights, band, panel, each;  // in bytes; `each`: per worker
 };
 size_t weight_bytes(const ByteConv& s) { return rounded(s.groups * s.outputs * s.pairs() * 4); }
 Scratch scratch_of(const ByteConv& s, int nr) {
@@ -99,7 +99,7 @@ void pack_weights(const IntegerKernels& t, const ByteConv& s, const TensorView& 
   pack_weights(t, s, w.as<uint8_t>(), to);
 }
 
-// The input rows of output rows [row0, row0 + band).
+// Fills a band with the input rows of output rows [row0, row0 + band).
 void fill_band(const IntegerKernels& t, const ByteConv& s, const TensorView& x, int64_t plane0,
                int64_t row0, int32_t zero, int16_t* to) {
   const bool is_signed = x.dtype == DType::kI8;
@@ -114,7 +114,7 @@ void fill_band(const IntegerKernels& t, const ByteConv& s, const TensorView& x, 
       const uint8_t* from = bytes + (plane0 + c) * s.h * s.w + at * s.w;
       for (int64_t f = 0; f < s.stride_w; ++f) {
         int16_t* out = to + f * s.phase;
-        // columns i * stride + f - left of the image, those from lo below hi lying inside
+        // columns i * stride + f - left of the image; those in [lo, hi) are inside
         const int64_t first = s.left - f, beyond = s.w + s.left - f;
         const int64_t lo =
             std::clamp<int64_t>(first > 0 ? (first + s.stride_w - 1) / s.stride_w : 0, 0, s.phase);
@@ -135,7 +135,7 @@ void fill_band(const IntegerKernels& t, const ByteConv& s, const TensorView& x, 
   }
 }
 
-// Where tap k of the band's first pixel lies.
+// Computes the offset of each tap for the band's first pixel.
 void fill_offsets(const ByteConv& s, int32_t* offset) {
   for (int64_t c = 0; c < s.channels; ++c) {
     for (int64_t y = 0; y < s.kh; ++y) {
@@ -148,7 +148,8 @@ void fill_offsets(const ByteConv& s, int32_t* offset) {
   }
 }
 
-// Pixels [pixel, pixel + cols) of the band, all taps; what is beyond them in the panel stays.
+// Fills a panel with all taps of pixels [pixel, pixel + cols) of the band; other columns are
+// unchanged.
 void fill_panel(const IntegerKernels& t, const ByteConv& s, const int16_t* band,
                 const int32_t* offset, const int16_t* zeros, int64_t pixel, int64_t cols,
                 int32_t* panel) {
@@ -174,7 +175,7 @@ bool match(const KernelQuery& q) {
   }
   if (q.out[0].numel() == 0 || q.in[0].numel() == 0) return false;
   const ByteConv s = byte_conv(q.in, q.out[0], q.as<ConvAttrs>(), integer_kernels().nr);
-  // A band is in proportion to the tensors, however far its taps lie apart.
+  // Keeps a band in proportion to the tensors, however far its taps are apart.
   const double most =
       8.0 * (static_cast<double>(q.in[0].numel()) + static_cast<double>(q.out[0].numel()));
   return s.k() <= kMaxK && s.elements_for(1) <= std::max<double>(kBandElements, most) &&

@@ -1,6 +1,6 @@
-// The SIMD row of MatMulInteger: the products of byte_gemm.h, whose sums are the result. Zero
-// points are not taken off the bytes: what they add is, of each row and column, a's zero point by
-// the column's sum and b's by the row's.
+// The SIMD row of MatMulInteger: the products of byte_gemm.h give the sums directly. Zero points
+// are not subtracted from the bytes; instead each sum is corrected by a's zero point times the
+// column's sum and b's zero point times the row's sum.
 #include <algorithm>
 
 #include "runtime/core/byte_count.h"
@@ -15,9 +15,9 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMaxK = 1 << 20;  // beyond it blocks of rows leave the caches
+constexpr int64_t kMaxK = 1 << 20;  // with larger k, blocks of rows do not fit the caches
 
-// Scratch: rows and two numbers of each, three of each column, panels.
+// The layout of scratch, in bytes: rows with two numbers each, three numbers per column, panels.
 struct Rooms {
   size_t rows, of_row, of_column, panels;
   size_t all() const {
@@ -55,7 +55,7 @@ Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
 
 uint32_t wrapped(int64_t v) { return static_cast<uint32_t>(v); }
 
-// What zero points add to a sum: -x_zero * less[column] - w_zero[column] * (the row's sum).
+// Zero points change a sum by -x_zero * less[column] - w_zero[column] * (the row's sum).
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
   const auto& [kernels, amx] = ctx.plan->kept<BytePlan>();
   const ByteKernels& t = *kernels;
@@ -67,7 +67,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   auto* x_zeros = scratch.take<int32_t>(b.of_row);  // negated
   auto* row_sums = scratch.take<int32_t>(b.of_row);
   auto* add = scratch.take<int32_t>(b.of_column);
-  auto* less = scratch.take<int32_t>(b.of_column);     // what x's zero point takes off
+  auto* less = scratch.take<int32_t>(b.of_column);     // factor of x's zero point
   auto* w_zeros = scratch.take<int32_t>(b.of_column);  // negated
   auto* unpacked = scratch.take<char>(b.panels);
   const uint8_t flip = t.x_signed != (in[0].dtype == DType::kI8) ? 0x80 : 0;

@@ -23,7 +23,7 @@ Status complete(KernelQuery* query, ShapeArgs* args) {
 const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuery& asked) {
   ShapeArgs args;
   KernelQuery query = asked;
-  // Before the values are known a match sees none; prepare() will need them.
+  // match() sees no shape arguments while values are unknown; prepare() will need them.
   if (!complete(&query, &args).ok()) query.args = nullptr;
   const bool blocked = WICK_BLOCKS != 0 && has_blocks(query);
   if (query.custom != nullptr && blocked) return nullptr;

@@ -2,8 +2,8 @@
 // a kernel.
 //
 // A kernel is a pure function on TensorViews. The caller allocates outputs and scratch; a kernel
-// never allocates, keeps no state, and touches nothing but its outputs and scratch. What it needs
-// is decided once, in plan().
+// never allocates, keeps no state, and writes only to its outputs and scratch. Everything that it
+// needs is decided once, in plan().
 #pragma once
 
 #include <new>
@@ -18,18 +18,18 @@
 
 namespace wick {
 
-// What is known when a kernel is chosen. Views carry dtype, shape and strides; `data` is set only
-// for constants (so that packing can be offered) and at eager calls. Of an input that it may pack
-// (reads_packed() below) a row looks at it in pack() and run() alone.
+// KernelQuery is what is known when a kernel is chosen. Views carry dtype, shape and strides;
+// `data` is set only for constants (so that packing can be offered) and in eager calls. A row reads
+// an input that it may pack (reads_packed() in op_info.h) only in pack() and run().
 struct KernelQuery {
   OpId op = OpId::kNone;
   const void* attrs = nullptr;
   Span<const TensorView> in;
   Span<const TensorView> out;
   int threads = 1;                   // scratch may depend on it; results may not
-  const CustomOp* custom = nullptr;  // a user's op: its own kernels are the only ones
-  // The op's shape arguments as its rule resolved them; null: find_kernel() and PreparedKernel ask
-  // the rule. Rows see them resolved: they never read axes, bounds, pads or sizes themselves.
+  const CustomOp* custom = nullptr;  // a custom op: only its own kernels are considered
+  // The op's shape arguments as resolved by its rule; null: find_kernel() and PreparedKernel run
+  // the rule. Rows use these and never read axes, bounds, pads or sizes themselves.
   const ShapeArgs* args = nullptr;
 
   template <class A>
@@ -41,50 +41,50 @@ struct KernelQuery {
 constexpr int kMaxPacked = 3;
 constexpr size_t kPlanStateBytes = WICK_SMALL ? 64 + 8 * sizeof(void*) : 192;
 
-// plan()'s answer; plain data, kept by the caller for as long as it runs the kernel with these
+// The result of plan(): plain data that the caller keeps as long as it runs the kernel with these
 // shapes.
 struct KernelPlan {
-  size_t scratch_bytes = 0;  // 64-byte aligned scratch, contents undefined at entry
+  size_t scratch_bytes = 0;  // 64-byte aligned scratch, undefined on entry
   struct Pack {
-    int input = -1;  // which input may be packed once, if it is a constant
+    int input = -1;  // an input that may be packed once, if it is a constant
     uint32_t layout =
-        0;  // packed-weight layout id (files may carry weights already packed so); 0: none
+        0;  // packed-weight layout id (files may contain weights in this form); 0: none
     size_t bytes = 0;
-    // What the form depends on beyond the layout and the constant itself (its shape included): a
-    // number of the kernel's own, so that one constant read in two ways is packed twice. Forms in
-    // files are of variant 0.
+    // Distinguishes forms that depend on more than the layout and the constant itself (its shape
+    // included), so that one constant used in two ways is packed twice. The kernel chooses the
+    // number. Forms in files have variant 0.
     int64_t variant = 0;
   };
   Pack packs[kMaxPacked];
 
-  // What the row has decided, for its own pack() and run(): one plain struct, with the functions of
-  // the SIMD target chosen now, block counts, or what it took of the query's shape arguments.
+  // Stores what the row decided, for its own pack() and run(): one plain struct, such as the
+  // functions of the current SIMD target, block counts, or shape arguments taken from the query.
   template <class S>
   void keep(const S& state) {
     static_assert(std::is_trivially_copyable_v<S> && std::is_trivially_destructible_v<S>);
     static_assert(sizeof(S) <= kPlanStateBytes && alignof(S) <= 8, "raise kPlanStateBytes");
     new (state_) S(state);
   }
-  // As plan() kept it: of the same type.
+  // Returns what plan() stored; the type must be the same.
   template <class S>
   const S& kept() const {
     return *std::launder(reinterpret_cast<const S*>(state_));
   }
 
  private:
-  alignas(8) unsigned char state_[kPlanStateBytes];  // as keep() left it
+  alignas(8) unsigned char state_[kPlanStateBytes];  // written by keep()
 };
 
 struct KernelCtx {
   ThreadPool* pool = nullptr;  // null: one thread
   void* scratch = nullptr;     // plan->scratch_bytes
   const KernelPlan* plan = nullptr;
-  // packed[i]: the packed form of plan->packs[i].input, or null when that input is not constant
-  // (then pack on the fly into scratch, which was sized for it). Who is given it reads nothing of
-  // that input itself: its bytes may not be there.
+  // packed[i]: the packed form of plan->packs[i].input, or null where that input is not constant
+  // (then it is packed into scratch, which is large enough). A kernel that gets a packed form must
+  // not read that input: its bytes may not be loaded.
   const void* packed[kMaxPacked] = {};
-  // Where the bytes of strings that an op makes go: it lives as long as the outputs are read. Not
-  // for tasks of a pool of threads. Null where nobody runs such ops.
+  // Ops allocate the bytes of strings here: it lives as long as the outputs are read. Tasks of a
+  // thread pool must not use it. Null if no such op is run.
   Arena* strings = nullptr;
 };
 
@@ -93,21 +93,21 @@ enum KernelFlags : uint32_t {
   kStridedInputs = 1,  // inputs may have any strides, 0 and negative included
   kInPlace = 2,        // output 0 may be exactly input 0 (same shape and dtype)
   kInPlaceSecond = 4,  // ... or exactly input 1
-  kBlocked = 8,        // some views have blocks of channels, which no other row is given
+  kBlocked = 8,        // for blocked views, which no other row is given
 };
 
 struct KernelRow {
   const char* name;  // "relu.f32.simd": op, dtype, set; shown by traces and `wick ops`
   uint32_t flags;
-  // True when the row handles these dtypes, attributes and shapes. Shapes already passed the op's
+  // Returns whether the row handles these dtypes, attributes and shapes, which have passed the op's
   // rule.
   bool (*match)(const KernelQuery&);
-  // Null: no scratch, nothing to choose.
+  // Null: no scratch, and nothing to choose.
   Status (*plan)(const KernelQuery&, KernelPlan*);
-  // Null: nothing to pack. Writes plan.packs[slot].bytes to dst.
+  // Writes plan.packs[slot].bytes to dst. Null: nothing to pack.
   Status (*pack)(const KernelQuery&, const KernelPlan&, int slot, void* dst);
   // attrs: the op's struct. Outputs never overlap inputs, except that output 0 may be input 0 under
-  // kInPlace, input 1 under kInPlaceSecond.
+  // kInPlace, or input 1 under kInPlaceSecond.
   Status (*run)(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs);
 };
@@ -115,39 +115,40 @@ struct KernelRow {
 static_assert(sizeof(void*) != 8 || sizeof(KernelRow) == kKernelRowBytes,
               "part of the custom-op interface: raise kCustomOpAbi with it");
 
-// All kernels a set has for one op; the first that matches wins.
+// All kernels that a set has for one op; the first that matches is used.
 struct KernelEntry {
   OpId op;
   const Span<const KernelRow>* rows;  // a pointer, so that a table of entries is a constant
 };
 
-// An explicit list, ordered by op id. A selective build is a set with fewer entries: what nobody
-// lists the linker drops.
+// An explicit list, ordered by op id. A selective build is a set with fewer entries: the linker
+// drops what no set lists.
 struct KernelSet {
   const char* name;
   Span<const KernelEntry> entries;
-  bool selected = false;  // made by wick_selected_ops: the library may have more than it lists
+  bool selected = false;  // made by wick_selected_ops: the library may have more ops
 };
 
-// Plain loops in contract order (std::fma): the contract as code. Every op of role kInfer, all its
-// dtypes.
+// Plain loops in the contract's order (std::fma): the contract as code. It has every op of role
+// kInfer with all its dtypes.
 extern const KernelSet kReferenceKernels;
-// The SIMD rows. Sessions and the trainer ask {&kCpuKernels, &kReferenceKernels} in this order.
+// The SIMD rows. Sessions and the trainer search {&kCpuKernels, &kReferenceKernels} in this order.
 extern const KernelSet kCpuKernels;
 
-// What sessions use when given no sets: {&kCpuKernels, &kReferenceKernels}. A program that is
-// linked statically may define it anew (wick_selected_ops does); the library's own, and every
-// kernel that only it names, then stay out.
+// The sets of sessions that are given none: {&kCpuKernels, &kReferenceKernels}. A program that is
+// linked statically may define its own (wick_selected_ops does); the library's definition, and
+// every kernel that only it names, are then not linked.
 Span<const KernelSet* const> default_kernels();
 
-// Has the op's rule resolve the shape arguments into `args`, unless the query brings them or the op
+// Resolves the shape arguments into `args` with the op's rule, unless the query has them or the op
 // has none.
 Status complete(KernelQuery* query, ShapeArgs* args);
 
-// The first matching row over the sets in order; null when none has it.
+// Returns the first matching row of the sets, in order; null when none has one.
 const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuery& query);
 
-// The rest of an error about a kernel that was not found: why, where the sets are a selection.
+// Returns the end of an error text about a missing kernel: the reason, where the sets are a
+// selection.
 const char* why_missing(Span<const KernelSet* const> sets);
 
 }  // namespace wick

@@ -1,7 +1,7 @@
-// The rows each family file defines, named after ops.def: a missing one does not link.
+// Declares the rows that each family file defines, named as in ops.def: a missing one does not
+// link.
 //   kRefRows_Relu   reference/<family>.cc: plain loops, every dtype of the op
-//   kCpuRows_Relu   <family>.cc: the SIMD rows; WICK_NO_CPU_ROWS(Relu) says that the reference
-//   loops serve
+//   kCpuRows_Relu   <family>.cc: the SIMD rows; WICK_NO_CPU_ROWS(Relu): there are none
 #pragma once
 
 #include "runtime/kernels/kernel.h"
@@ -20,7 +20,7 @@ namespace wick {
 #undef WICK_ROWS_kTrain
 #undef WICK_ROWS_kControl
 
-// In a family file: WICK_REF_ROWS(Relu, {...}, {...}); rows in order of preference.
+// Used in a family file: WICK_REF_ROWS(Relu, {...}, {...}); rows in order of preference.
 #define WICK_REF_ROWS(Name, ...)                                 \
   static constexpr KernelRow kRefArray_##Name[] = {__VA_ARGS__}; \
   constinit const Span<const KernelRow> kRefRows_##Name = kRefArray_##Name

@@ -1,7 +1,7 @@
-// f32 elementary functions on Highway vectors, out of fma, mul, add, div, sqrt and integer steps
-// only: the same bits on every target with a fused multiply-add and in math_scalar.h. The
-// algorithms are in math_*_body-inl.h, written once over the vocabulary below; docs/numerics.md has
-// the measured bounds.
+// f32 elementary functions on Highway vectors, built only from fma, mul, add, div, sqrt and integer
+// operations: they give the same bits on every target with a fused multiply-add and in
+// math_scalar.h. The algorithms are in math_*_body-inl.h, written once over the vocabulary below;
+// docs/numerics.md has the measured error bounds.
 #include <cmath>
 
 #include "hwy/highway.h"
@@ -39,7 +39,7 @@ struct F {
   HWY_INLINE explicit F(hn::Vec<DF> x) : v(x) {}
 };
 
-// Where false, MulAdd rounds twice: error-free products do not exist and P3 applies.
+// If false, MulAdd rounds twice: error-free products do not exist and P3 applies.
 #if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_EMU128 || HWY_ARCH_WASM
 constexpr bool kFused = false;
 #else
@@ -110,7 +110,7 @@ HWY_INLINE void rem_pio2_exact(F x, F& hi, F& lo, I& quadrant) {
   quadrant = I(hn::Load(DI(), quadrants));
 }
 
-// Each builds on those before it.
+// Each of these uses those before it.
 // clang-format off
 #include "runtime/kernels/math_exp_body-inl.h"
 #include "runtime/kernels/math_log_body-inl.h"

@@ -47,8 +47,8 @@ WICK_MATH_FN F silu(F x) {
   return times_sigmoid(c, exp_scaled_pair(clamp(-abs(x), -115.0f, 0.0f)));
 }
 
-// 2^(e_hi + e_lo) g(a) as p * 2^k. g(a) = erfcx(a / sqrt(2)) / 2 is a polynomial in
-// t = 1 / (1 + 0.3 a); with an exponent of -a^2/2 log2(e) the whole is Phi(-a). a = a_hi + a_lo.
+// Returns 2^(e_hi + e_lo) g(a) as p * 2^k. g(a) = erfcx(a / sqrt(2)) / 2 is a polynomial in t = 1 /
+// (1 + 0.3 a); with an exponent of -a^2/2 log2(e) the result is Phi(-a). a = a_hi + a_lo.
 struct Tail {
   Pair p;
   I k;
@@ -58,7 +58,7 @@ WICK_MATH_FN Tail gauss_tail(F a, F a_lo, F e_hi, F e_lo) {
   F d = fma(F(0.3f), a, F(1));
   F t = F(1) / d;
   F t_lo = t * nfma(t, fma(F(0.3f), a, F(1) - d) + F(0.3f) * a_lo, nfma(t, d, F(1)));
-  F slope = poly(t, 1.405f, -0.3186f, 0.1969f);  // of g by t, to a few percent
+  F slope = poly(t, 1.405f, -0.3186f, 0.1969f);  // derivative of g by t, to a few percent
   F g =
       t * poly(t, -0x1.5223b2p-6f, 0x1.ccdaa4p-4f, -0x1.d3bd1p-3f, 0x1.893aa2p-3f, -0x1.4609d4p-4f,
                0x1.8a39cap-4f, 0x1.40f6a6p-4f, 0x1.c38c7cp-4f, 0x1.e9c36cp-4f, 0x1.ea3cap-4f);
@@ -83,7 +83,7 @@ WICK_MATH_FN F gelu(F x) {
   return select((x == F(kInf)) | (x == F(0)), x, r);  // inf and -0
 }
 
-// 2 Phi(-a) with a = |x| sqrt(2); its exponent is made of x itself
+// 2 Phi(-a) with a = |x| sqrt(2); the exponent is computed from x itself.
 WICK_MATH_FN F erfc(F x) {
   F c = clamp(abs(x), 0.0f, 10.4f);
   Pair x2 = two_product(c, c);

@@ -1,5 +1,5 @@
 // Included inside a namespace that defines the vocabulary (math-inl.h, math_scalar.h): no guard.
-// exp and its kin. Polynomials are relative minimax fits with f32 coefficients.
+// exp and related functions. Polynomials are relative minimax fits with f32 coefficients.
 
 constexpr float kMagic = 0x1.8p23f;  // adding it rounds |x| < 2^22 to an integer, half to even
 constexpr float kLog2e = 0x1.715476p0f;

@@ -1,5 +1,5 @@
 // Included inside a namespace that defines the vocabulary (math-inl.h, math_scalar.h): no guard.
-// log and its kin, pow, the inverse hyperbolic functions.
+// log and related functions, pow, and the inverse hyperbolic functions.
 
 constexpr float kInf = __builtin_huge_valf();
 constexpr float kNaN = __builtin_nanf("");
@@ -30,7 +30,7 @@ WICK_MATH_FN Pair log_pair(F a, F lo_over_a, F extra) {
   return {sum.hi, sum.lo + (q + fma(k, F(kLn2Lo), lo_over_a))};
 }
 
-// What log answers outside (0, inf).
+// The results of log outside (0, inf).
 WICK_MATH_FN F log_edges(F x, F inside) {
   F r = select(x == F(kInf), x, inside);
   r = select(x == F(0), F(-kInf), r);
@@ -94,18 +94,19 @@ WICK_MATH_FN F log10(F x) {
   return log_edges(x, p.hi + (p.lo + fma(l.hi, F(kLo), l.lo * F(kHi))));
 }
 
-// x x x, its second product rounded with what the first one lost; at 0 and infinity that is no
-// number.
+// x^3, with the second product's rounding corrected by the error of the first; not valid at 0 and
+// infinity.
 WICK_MATH_FN F cube(F x) {
   Pair s = two_product(x, x);
   F r = s.hi * x;
   F rest = fma(s.hi, x, -r) + s.lo * x;
   return select((abs(r) > F(0)) & (abs(r) < F(kInf)), r + rest, r);
 }
-// +0 at -0, infinity at -infinity: as pow has it
+// +0 at -0, infinity at -infinity, like pow.
 WICK_MATH_FN F root(F x) { return select(x == F(-kInf), F(kInf), sqrt(x) + F(0)); }
 
-// The exponents that models write are arithmetic, whichever way they come.
+// Exponents that are common in models use plain arithmetic, whether all lanes have the same one or
+// not.
 WICK_MATH_FN F pow(F x, F y) {
   Mask two = y == F(2), three = y == F(3);
   if (!any(!two)) return x * x;

@@ -6,12 +6,12 @@
 namespace wick {
 namespace {
 
-// 2/pi in binary, 32 bits a word, the first word worth 2^-32. A float's exponent reaches 2^104
-// (times a 24-bit integer), and 64 more bits are wanted after the ones that fall out: 7 words.
+// 2/pi in binary, 32 bits per word, the first word worth 2^-32. A float's exponent reaches 2^104
+// (times a 24-bit integer), and 64 more bits are needed after the ones that drop out: 7 words.
 constexpr uint32_t kTwoOverPi[] = {0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0,
                                    0xDB629599, 0x3C439041, 0xFE5163AB, 0xDEBBC561};
 
-// Bits [start, start + 32) of 2/pi; bit 0 is worth 2^-1; bits before the point are 0.
+// Returns bits [start, start + 32) of 2/pi; bit 0 is worth 2^-1; bits before the point are 0.
 uint32_t two_over_pi_bits(int start) {
   if (start <= -32) return 0;
   if (start < 0) return kTwoOverPi[0] >> -start;

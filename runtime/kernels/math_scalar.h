@@ -1,5 +1,6 @@
-// The scalar twin of math-inl.h: the same algorithms over one float at a time with std::fma. The
-// reference kernels use it; `reference == SIMD` then checks the vocabulary on each target.
+// The scalar version of math-inl.h: the same algorithms on one float at a time with std::fma. The
+// reference kernels use it, so comparing reference and SIMD rows tests the vocabulary on each
+// target.
 #pragma once
 
 #include <bit>
@@ -70,13 +71,13 @@ inline I shr(I a) {
 inline F to_float(I a) { return F(static_cast<float>(a.v)); }
 // |a| < 2^31
 inline I truncate(F a) { return I(static_cast<int32_t>(a.v)); }
-// NaN passes; lo < hi.
+// NaN is passed through; lo < hi.
 inline F clamp(F x, float lo, float hi) { return F(x.v < lo ? lo : x.v > hi ? hi : x.v); }
 inline void rem_pio2_exact(F x, F& hi, F& lo, I& quadrant) {
   rem_pio2_large(&x.v, &hi.v, &lo.v, &quadrant.v, 1);
 }
 
-// Each builds on those before it.
+// Each of these uses those before it.
 // clang-format off
 #include "runtime/kernels/math_exp_body-inl.h"
 #include "runtime/kernels/math_log_body-inl.h"

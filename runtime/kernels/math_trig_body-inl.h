@@ -11,7 +11,8 @@ struct Reduced {
   I quadrant;
 };
 WICK_MATH_FN Reduced reduce_pio2(F a) {
-  // Three parts of pi/2 suffice up to here. Without fused steps the first product is not exact.
+  // Three parts of pi/2 suffice up to this limit. Without fused steps the first product is not
+  // exact.
   constexpr float kLimit = kFused ? 65536.0f : 0.78f;
   Mask large = !(a <= F(kLimit));
   F c = select(large, F(0), a);

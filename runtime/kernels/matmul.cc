@@ -1,4 +1,4 @@
-// Rows of MatMul, Linear and their fused forms over gemm.h.
+// Kernel rows of MatMul, Linear and their fused forms on top of gemm.h.
 #include <algorithm>
 
 #include "runtime/core/byte_count.h"
@@ -14,7 +14,7 @@
 namespace wick {
 namespace {
 
-// A batch of products: operands by strides, the batch dims of the output, 0 strides where
+// A batch of products: strides of the operands and the output's batch dims, with stride 0 where
 // broadcast.
 struct Batched {
   int64_t m, n, k;
@@ -44,7 +44,8 @@ Batched batched(const TensorView& a, const TensorView& b) {
     r.b_step[i] = db == 1 ? 0 : b.strides[ib];
     r.batches *= r.dims[i];
   }
-  // One matrix B for all: the batch dims of A are more rows, when they lie one after another.
+  // If one matrix B serves all batches, the batch dims of A become more rows where they are
+  // contiguous.
   bool rows_only = r.batch_rank > 0 && r.m > 0;
   int64_t step = r.a_row * r.m;
   for (int i = r.batch_rank - 1; i >= 0; --i) {
@@ -61,7 +62,7 @@ Batched batched(const TensorView& a, const TensorView& b) {
 
 bool by_batch(const Batched& r, int threads) { return r.batches >= threads && r.batches > 1; }
 
-// Lanes lie across columns: a single column is computed as a single row of the transposed product.
+// Lanes are columns: a single column is computed as a single row of the transposed product.
 Gemm product(const Batched& r, const float* a, const float* b, float* c) {
   Gemm g;
   g.m = r.m, g.n = r.n, g.k = r.k;
@@ -138,7 +139,7 @@ Status matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 
 bool linear_match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
-// The weight's rows are outputs, or (kColumns) its columns, as MatMul has them.
+// The weight's rows are the outputs, or (kColumns) its columns, as in MatMul.
 enum class Outputs { kRows, kColumns };
 
 template <Outputs outputs>
@@ -206,7 +207,7 @@ bool all_bf16(const KernelQuery& q) {
   return bf16_tiles();
 }
 
-// The output of one product: finished by the reference's own arithmetic after the sum.
+// Finishes the output of one product with the reference's arithmetic after the sum.
 struct TilesOut {
   reference::Tail<BFloat16> tail;
   BFloat16* y;

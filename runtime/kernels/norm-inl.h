@@ -18,7 +18,7 @@ using simd_math::DF;
 using simd_math::F;
 using simd_math::fma;
 
-// f over n elements; the tail through a padded copy.
+// Applies f to n elements; the tail goes through a padded copy.
 template <class Fn>
 HWY_INLINE void map(const float* x, float* y, int64_t n, Fn f) {
   const DF d;
@@ -33,7 +33,7 @@ HWY_INLINE void map(const float* x, float* y, int64_t n, Fn f) {
   }
 }
 
-// Rows [begin, end) of [N * C, inner]; scale and shift are per channel.
+// Applies scale and shift (per channel) to rows [begin, end) of [N * C, inner].
 static void scale_shift(const float* x, const float* scale, const float* shift, int64_t channels,
                         int64_t inner, int64_t begin, int64_t end, float* y) {
   const DF d;

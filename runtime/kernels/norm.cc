@@ -60,7 +60,7 @@ Status run_batch_norm(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
   return {};
 }
 
-// Rows are contiguous where nothing but ones follows the axis.
+// Rows are contiguous where only dims of extent 1 follow the axis.
 bool match_softmax(const KernelQuery& q) {
   const TensorView& x = q.in[0];
   if (x.dtype != DType::kF32 || x.rank() == 0) return false;

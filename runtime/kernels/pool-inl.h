@@ -1,4 +1,4 @@
-// SIMD bodies of the pools, once per target: vectors run across neighbouring outputs of a row.
+// SIMD bodies of the pooling ops, once per target: lanes are neighbouring outputs of a row.
 #if defined(WICK_KERNELS_POOL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_POOL_INL_H_
 #undef WICK_KERNELS_POOL_INL_H_
@@ -14,21 +14,22 @@ namespace wick {
 namespace HWY_NAMESPACE {
 namespace pool {
 
-// Targets whose loads and stores of part of a vector cost about as much as whole ones.
+// Targets whose partial loads and stores cost about as much as whole ones.
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 constexpr bool kMasked = true;
 #else
 constexpr bool kMasked = false;
 #endif
 
-// The first n lanes, whole vectors where kMasked is false.
+// Loads the first n lanes; whole vectors where kMasked is false.
 template <class D>
 HWY_INLINE hn::Vec<D> load_part(D d, const float* p, int64_t n) {
   if (!kMasked || n >= static_cast<int64_t>(hn::Lanes(d))) return hn::LoadU(d, p);
   return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(HWY_MAX(n, int64_t{0}))), d, p);
 }
 
-// p[0], p[2], ... and p[1], p[3], ... of the n elements at p; 2 * lanes where kMasked is false.
+// Loads p[0], p[2], ... and p[1], p[3], ... of the n elements at p; 2 * lanes where kMasked is
+// false.
 template <class D>
 HWY_INLINE void load_pairs(D d, const float* p, int64_t n, hn::Vec<D>& even, hn::Vec<D>& odd) {
 #if HWY_TARGET == HWY_SCALAR
@@ -45,19 +46,19 @@ HWY_INLINE void load_pairs(D d, const float* p, int64_t n, hn::Vec<D>& even, hn:
 #endif
 }
 
-// One output row whose windows lie inside the input along the last dim.
+// An output row whose windows are inside the input along the last dim.
 struct Row {
   const float* x;    // the plane
-  int64_t first;     // of the first window of the row, from x; may lie in the padding before it
-  int64_t readable;  // elements from there to the end of the plane's last row of the window
+  int64_t first;     // of the row's first window, from x; may be in the padding before x
+  int64_t readable;  // elements from there to the end of the plane's last row in the window
   int64_t rows[2];   // window positions along the two outer dims
   int64_t row_step[2], kernel, dilation, stride;
   float divisor;
 };
 
-// A window's result for a vector of outputs, element by element. NaN wins and +0 > -0, whichever
-// operand the target's Max returns for them: NaNs are counted apart, and the and of a window's bits
-// is +0 when the largest is a zero and one of its zeros is +0.
+// Accumulates a window for a vector of outputs. NaN takes precedence and +0 > -0, whatever the
+// target's Max returns for them: NaNs are tracked separately, and the AND of a window's bits is +0
+// if the largest element is a zero and one of its zeros is +0.
 template <bool average, class D>
 struct Window {
   D d;
@@ -86,7 +87,7 @@ struct Window {
   }
 };
 
-// n outputs from the o-th on; n is the vector's length unless kMasked.
+// Computes n outputs from the o-th on; n is the vector's length unless kMasked.
 template <bool average, int step, class D>
 HWY_INLINE void vector_output(D d, const Row& r, int64_t o, int64_t n, float* y) {
   Window<average, D> w(d);
@@ -120,15 +121,16 @@ HWY_INLINE void vector_output(D d, const Row& r, int64_t o, int64_t n, float* y)
   }
 }
 
-// As many of the outputs [begin, end) as vectors of `width` can do; returns where they stop. The
-// last vector may overlap the one before: an output is the same whichever lane computes it.
+// Computes as many of the outputs [begin, end) as vectors of `width` can; returns where they stop.
+// The last vector may overlap the one before: an output does not depend on the lane that computes
+// it.
 template <bool average, int step, size_t width>
 HWY_INLINE int64_t vector_outputs(const Row& r, int64_t begin, int64_t end, float* y) {
   const hn::CappedTag<float, width> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   if (step == 2) {
-    // The last load of a window row begins at its last pair, or at its last element where that has
-    // no partner.
+    // The last load of a window row begins at its last pair, or at its last element if that has no
+    // partner.
     const int64_t last =
         r.dilation == 1 && r.kernel % 2 == 0 ? r.kernel - 2 : (r.kernel - 1) * r.dilation;
     const int64_t limit = (r.readable - last) / 2;  // outputs whose loads stay in the plane
@@ -149,7 +151,7 @@ HWY_INLINE int64_t row_outputs(const Row& r, int64_t begin, int64_t end, float* 
     const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
     int64_t o = begin;
     for (; o + lanes <= end; o += lanes) vector_output<average, step>(d, r, o, lanes, y);
-    if (o < end && end - o <= lanes / 2) {  // half as wide, half the work
+    if (o < end && end - o <= lanes / 2) {  // half the width, half the work
       const hn::Half<Full> half;
       vector_output<average, step>(half, r, o, end - o, y);
     } else if (o < end) {
@@ -163,7 +165,7 @@ HWY_INLINE int64_t row_outputs(const Row& r, int64_t begin, int64_t end, float* 
   return o;
 }
 
-// One output whose window row lies on the input.
+// Computes one output whose window row is inside the input.
 template <bool average>
 HWY_INLINE float inner_output(const Row& r, int64_t o) {
   float acc = average ? 0.0f : -__builtin_huge_valf();
@@ -189,14 +191,14 @@ HWY_INLINE float one_output(const PoolShape& s, const float* x, const PoolShape:
   return average ? acc / static_cast<float>(s.divisor(ranges, o)) : acc;
 }
 
-// PoolShape::valid without a division where the whole window lies on the input.
+// Like PoolShape::valid, without a division where the whole window is inside the input.
 HWY_INLINE PoolShape::Range valid_rows(const PoolShape& s, int d, int64_t o) {
   const int64_t start = o * s.stride[d] - s.pad_begin[d];
   if (start >= 0 && start + (s.kernel[d] - 1) * s.dilation[d] < s.in[d]) return {0, s.kernel[d]};
   return s.valid(d, o);
 }
 
-// Outputs of a row whose whole window lies on the input along the last dim.
+// Returns the outputs of a row whose whole window is inside the input along the last dim.
 HWY_INLINE PoolShape::Range inner_columns(const PoolShape& s) {
   const int64_t reach = (s.kernel[2] - 1) * s.dilation[2];
   int64_t lo = (s.pad_begin[2] + s.stride[2] - 1) / s.stride[2];
@@ -207,7 +209,7 @@ HWY_INLINE PoolShape::Range inner_columns(const PoolShape& s) {
   return {lo, hi};
 }
 
-// One output row; o[2] is free.
+// Computes one output row; o[2] is ignored.
 template <bool average>
 HWY_INLINE void pool_row(const PoolShape& s, PoolShape::Range inner, const float* x,
                          PoolShape::Range* ranges, int64_t* o, float* y, Poll& poll) {
@@ -254,7 +256,7 @@ HWY_INLINE void pool_row(const PoolShape& s, PoolShape::Range inner, const float
   edge_until(s.out[2]);
 }
 
-// The commonest pool, two by two without padding or gaps, without the loops over the window.
+// The most common pooling, two by two without padding or gaps, has no loops over the window.
 HWY_INLINE bool is_max_2x2(const PoolShape& s) {
   bool plain = s.kernel[0] == 1 && s.out[0] == s.in[0] && s.pad_begin[0] == 0;
   for (int d = 1; d < 3; ++d) {
@@ -264,7 +266,7 @@ HWY_INLINE bool is_max_2x2(const PoolShape& s) {
   return plain && s.stride[0] == 1;
 }
 
-// n outputs, 2 n elements of both rows.
+// Computes n outputs from 2 n elements of both rows.
 template <class D>
 HWY_INLINE void max_2x2_vector(D d, const float* x, int64_t row, int64_t n, float* y) {
 #if HWY_TARGET != HWY_SCALAR
@@ -279,7 +281,7 @@ HWY_INLINE void max_2x2_vector(D d, const float* x, int64_t row, int64_t n, floa
   const auto any = hn::Or(hn::Or(a, b), hn::Or(c, e));
   hn::Vec<D> v;
   if (hn::AllFalse(di, hn::Lt(any, hn::Zero(di)))) {
-    // No sign bit, as after relu: floats are ordered as their bits are, NaN above all.
+    // There is no sign bit, as after relu: floats have the order of their bits, with NaN above all.
     const auto lo = hn::BitCast(d, hn::Max(a, c)), hi = hn::BitCast(d, hn::Max(b, e));
     v = hn::BitCast(d, hn::Max(hn::BitCast(di, hn::ConcatEven(d, hi, lo)),
                                hn::BitCast(di, hn::ConcatOdd(d, hi, lo))));
@@ -303,7 +305,7 @@ HWY_INLINE void max_2x2_vector(D d, const float* x, int64_t row, int64_t n, floa
 #endif
 }
 
-// Where parts of vectors are cheap.
+// Used on targets where partial vectors are cheap.
 static void max_2x2(const float* x, const PoolShape& s, int64_t begin, int64_t end, float* y) {
   using Full = hn::ScalableTag<float>;
   const Full d;
@@ -324,7 +326,7 @@ static void max_2x2(const float* x, const PoolShape& s, int64_t begin, int64_t e
       }
       if (rest > lanes / 2) {
         max_2x2_vector(d, row + 2 * whole, s.in[2], rest, y + whole);
-      } else if (rest > 0) {  // half as wide, half the work
+      } else if (rest > 0) {  // half the width, half the work
         max_2x2_vector(half, row + 2 * whole, s.in[2], rest, y + whole);
       }
     }
@@ -352,7 +354,8 @@ static void pool_planes(const float* x, const PoolShape& s, int64_t begin, int64
   }
 }
 
-// Rows [first, last) of outputs of one block of channels (TensorView::block), which are the lanes.
+// Computes rows [first, last) of outputs of one block of channels (TensorView::block), which are
+// the lanes.
 template <bool average>
 static void blocked_rows(const float* x, const PoolShape& s, int64_t first, int64_t last,
                          float* y) {
@@ -384,7 +387,7 @@ static void blocked_rows(const float* x, const PoolShape& s, int64_t first, int6
 
 static PoolBody find_max_pool() { return pool::pool_planes<false>; }
 static PoolBody find_average_pool() { return pool::pool_planes<true>; }
-// x and y of one block of channels; begin and end count output rows.
+// x and y are one block of channels; begin and end count output rows.
 static PoolBody find_blocked_max_pool() { return pool::blocked_rows<false>; }
 static PoolBody find_blocked_average_pool() { return pool::blocked_rows<true>; }
 

@@ -51,7 +51,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
-// Values in blocks of channels: a row of a block is a task's least.
+// Values in blocked layout: the smallest task is a row of a block.
 bool blocked_fits(const KernelQuery& q) {
   const BlockedKernels& t = blocked_kernels();
   return q.out.size() == 1 && is_blocked(t, q.in[0]) && is_blocked(t, q.out[0]);

@@ -7,7 +7,7 @@
 
 namespace wick {
 
-// Three spatial dims; missing leading ones have extent 1, window 1.
+// Three spatial dims; missing leading dims have extent 1 and window 1.
 struct PoolShape {
   int64_t planes;  // N * C
   int64_t in[3], out[3];
@@ -16,19 +16,19 @@ struct PoolShape {
 
   int64_t in_size() const { return in[0] * in[1] * in[2]; }
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
-  // The most elements of the input that a window has.
+  // Returns the greatest number of input elements in a window.
   int64_t window() const {
     int64_t n = 1;
     for (int d = 0; d < 3; ++d) n *= kernel[d] < in[d] ? kernel[d] : in[d];
     return n;
   }
-  int64_t cost() const {  // the rule bounds the window, not its product with the output
+  int64_t cost() const {  // the rule limits the window, not its product with the output
     int64_t total;
     const bool over = __builtin_mul_overflow(out_size(), kernel[0] * kernel[1] * kernel[2], &total);
     return over ? INT64_MAX : total;
   }
 
-  // Window positions k in [begin, end) of output o along dim d fall on the input.
+  // Window positions k in [begin, end) of output o along dim d are inside the input.
   struct Range {
     int64_t begin, end;
   };
@@ -39,14 +39,14 @@ struct PoolShape {
     if (end > kernel[d]) end = kernel[d];
     return {begin, end < begin ? begin : end};
   }
-  // Positions that fall on the input or its padding. With ceil_mode the last window may hang over
-  // even that, and what hangs over never counts.
+  // Returns the positions inside the input or its padding. With ceil_mode the last window may
+  // extend even beyond that, and what is beyond never counts.
   int64_t padded(int d, int64_t o) const {
     const int64_t room = in[d] + pad_end[d] - (o * stride[d] - pad_begin[d]);
     const int64_t n = room <= 0 ? 0 : (room + dilation[d] - 1) / dilation[d];
     return n < kernel[d] ? n : kernel[d];
   }
-  // What an average divides by; >= 1.
+  // Returns the divisor of an average; >= 1.
   int64_t divisor(const Range* ranges, const int64_t* o) const {
     int64_t n = 1;
     for (int d = 0; d < 3; ++d)
@@ -71,12 +71,13 @@ inline PoolShape pool_shape(const TensorView& x, const TensorView& y, const Pool
     s.pad_begin[d] = i < 0 ? 0 : a.pads.at_or(i, 0);
     s.pad_end[d] = i < 0 ? 0 : a.pads.at_or(i + spatial, 0);
   }
-  // A plane without elements has no rows either: windows do not run over those beside a 0.
+  // A plane without elements gets no rows either, so that windows do not run over the other dims.
   if (s.in[0] == 0 || s.in[1] == 0 || s.in[2] == 0) s.in[0] = s.in[1] = s.in[2] = 0;
   return s;
 }
 
-// f(output index within the plane, ranges, coordinates) for every output of a plane in order.
+// Calls f(output index within the plane, ranges, coordinates) for every output of a plane, in
+// order.
 template <class F>
 void for_each_window(const PoolShape& s, F&& f) {
   PoolShape::Range ranges[3];
@@ -96,7 +97,7 @@ void for_each_window(const PoolShape& s, F&& f) {
   }
 }
 
-// f(index within the input plane) for each valid position of a window, row-major.
+// Calls f(index within the input plane) for each valid position of a window, row-major.
 template <class F>
 void for_each_position(const PoolShape& s, const PoolShape::Range* ranges, const int64_t* o,
                        F&& f) {

@@ -7,8 +7,8 @@ namespace wick {
 
 namespace {
 
-// Whether a run takes less than a millisecond or two, for all that is known: then it does not pay
-// to look at the clock within it. How long strings and packed values are a plan does not know.
+// Returns whether a run takes less than a millisecond or two: then reading the clock within it does
+// not pay. The lengths of strings and packed values are unknown to a plan.
 bool is_brief(const KernelQuery& q) {
   constexpr double kBrief = 1 << 18;
   if (is_custom(q.op) || is_data_dependent(q.op)) return false;
@@ -20,10 +20,10 @@ bool is_brief(const KernelQuery& q) {
   return op_work(q.op, q.attrs, q.in, q.out) < kBrief;
 }
 
-constexpr uint64_t kBriefScratch = 1 << 20;  // bytes, which take time to be written, too
+constexpr uint64_t kBriefScratch = 1 << 20;  // in bytes; writing scratch takes time, too
 
-// Where the row sees blocks of channels as plain tensors. Apart, since so many views take a while
-// to make.
+// Plan and run a row that sees blocked values as plain tensors. Separate functions, since
+// constructing so many views takes time.
 constexpr char kNotFlat[] = "no kernel for channels in blocks";
 __attribute__((noinline)) Status plan_flat(const KernelRow& row, KernelQuery query,
                                            KernelPlan* plan) {
@@ -104,7 +104,8 @@ Status PreparedKernel::run(const KernelLoan& loan, OpId op, Span<const TensorVie
   if (stop == nullptr) return run_it(op, *row_, ctx, in, out, attrs);
   const StopScope scope(brief_ ? nullptr : stop);
   Status ran = run_it(op, *row_, ctx, in, out, attrs);
-  // Of work that was skipped the kernel knows nothing; an error it tells then may be of that.
+  // The kernel does not know that work was skipped, so an error that it returns may only be due to
+  // that.
   return stop->is_set() ? stop->status() : ran;
 }
 

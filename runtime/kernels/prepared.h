@@ -1,34 +1,34 @@
 // The one way to prepare and run a kernel. Sessions, eager calls, the interpreter, constant
-// folding, devices' self-tests, benches and tests all go through it: what one of them hands to a
-// kernel, all of them hand to it.
+// folding, devices' self-tests, benches and tests all use it, so they all pass the same to a
+// kernel.
 #pragma once
 
 #include "runtime/kernels/kernel.h"
 
 namespace wick {
 
-// What a caller lends for one run.
+// KernelLoan is what a caller provides for one run.
 struct KernelLoan {
   ThreadPool* pool = nullptr;
   void* scratch = nullptr;  // scratch_bytes()
   Arena* strings = nullptr;
 };
 
-// A row with its plan and the packed forms of its weights; plain data that the caller keeps for as
-// long as it runs the kernel with these shapes.
+// A row with its plan and the packed forms of its weights; plain data that the caller keeps as long
+// as it runs the kernel with these shapes.
 class PreparedKernel {
  public:
-  // Lets the row plan. Any error of the rule's or of the row's.
+  // Runs the row's plan(). Fails with any error of the rule or the row.
   Status prepare(const KernelRow& row, const KernelQuery& query);
-  // The same with the first row that matches; kUnsupported: there is none, or none was selected.
+  // Prepares the first row that matches; kUnsupported: there is none, or none was selected.
   Status prepare(Span<const KernelSet* const> sets, const KernelQuery& query);
 
   bool prepared() const { return row_ != nullptr; }
   const KernelRow& row() const { return *row_; }
   size_t scratch_bytes() const { return plan_.scratch_bytes; }
 
-  // What the row would read packed; null: nothing in that slot. Such an input is not read as it is
-  // once it was packed.
+  // Returns what the row would read in packed form; null: nothing in that slot. Once an input is
+  // packed, its plain form is not read.
   const KernelPlan::Pack* pack_of(int slot) const {
     const KernelPlan::Pack& want = plan_.packs[slot];
     return row_->pack != nullptr && want.bytes != 0 && want.input >= 0 ? &want : nullptr;
@@ -40,7 +40,7 @@ class PreparedKernel {
     }
     return false;
   }
-  // Writes the form of a slot to `to`; the query holds the constant's bytes.
+  // Writes the packed form of a slot to `to`; the query has the constant's bytes.
   Status pack(const KernelQuery& query, int slot, void* to) const {
     return row_->pack(query, plan_, slot, to);
   }
@@ -49,8 +49,8 @@ class PreparedKernel {
   // Packs every constant of the query into memory of `arena`.
   Status pack_all(const KernelQuery& query, Arena& arena);
 
-  // There is nothing to make where all outputs are empty: that costs nothing, however large the
-  // dims beside the 0 are.
+  // Runs the kernel. If all outputs are empty it returns at once, however large the dims beside the
+  // 0 are.
   Status run(const KernelLoan& loan, OpId op, Span<const TensorView> in, Span<TensorView> out,
              const void* attrs) const;
 
@@ -58,11 +58,11 @@ class PreparedKernel {
   const KernelRow* row_ = nullptr;
   KernelPlan plan_;
   const void* packed_[kMaxPacked] = {};
-  bool brief_ = false;  // too short to be ended in the middle
-  bool flat_ = false;   // the row sees blocks of channels as FlatViews
+  bool brief_ = false;  // too short to be interrupted
+  bool flat_ = false;   // the row sees blocked values through FlatViews
 };
 
-// For a row that runs another one within its own run(), with a context of its own making.
+// Runs another row from within a row's own run(), with a context that it has set up.
 Status run_inner(const KernelRow& row, const KernelCtx& ctx, Span<const TensorView> in,
                  Span<TensorView> out, const void* attrs);
 Status plan_inner(const KernelRow& row, const KernelQuery& query, KernelPlan* plan);

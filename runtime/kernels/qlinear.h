@@ -1,5 +1,5 @@
-// What the operators of bytes read besides bytes: scales and zero points, checked where they are
-// used, since a file or a caller may hand anything.
+// The scales and zero points of the byte operators. They are checked where they are used, since a
+// file or a caller may give anything.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace wick {
 
-// What makes int8 uint8, by exclusive or.
+// Returns the XOR value that turns int8 into uint8.
 inline uint8_t flip_of(const TensorView& t) { return t.dtype == DType::kI8 ? 0x80 : 0; }
 
-// Every number of a scale is finite and > 0.
+// Checks that every number of a scale is finite and > 0.
 inline Status check_scale(const TensorView& scale, const char* name) {
-  int bad = 0;  // without branches: a product of one row has a scale for each few k
+  int bad = 0;  // branch-free: a product of one row has a scale for every few k
   const auto* s = scale.as<float>();
   for (int64_t i = 0; i < scale.numel(); ++i) bad |= (s[i] > 0 ? 0 : 1) | (s[i] <= FLT_MAX ? 0 : 1);
   if (bad == 0) return {};
@@ -29,12 +29,12 @@ inline Status check_scale(const TensorView& scale, const char* name) {
   return {};
 }
 
-// The scales of a product of a and b (inputs `a` and `b`, their scales behind them) and of y
-// (input y), whose quotient must be finite, too. Where y is absent nothing is rounded to bytes: a's
-// scale may be infinite, as that of a range with infinity is, and so may its products.
+// The scales of a product of a and b (inputs `a` and `b`, each followed by its scale) and of y
+// (input y), whose quotient must be finite, too. If y is absent nothing is rounded to bytes: then
+// a's scale may be infinite, as for a range that contains infinity, and so may its products.
 struct ProductScales {
   const float* b = nullptr;
-  int64_t count = 1;  // of b's
+  int64_t count = 1;  // number of b's scales
   float a = 1, y = 1;
   bool to_float = false;
 
@@ -42,7 +42,7 @@ struct ProductScales {
     const float scale = b[count == 1 ? 0 : i];
     return to_float ? a * scale : scale_ratio(a, scale, y);
   }
-  // at(0) .. at(n - 1), without a branch for each.
+  // Computes at(0) .. at(n - 1), without a branch for each.
   void fill(int64_t n, float* to) const {
     if (count == 1) {
       std::fill(to, to + n, at(0));
@@ -76,9 +76,9 @@ inline Status product_scales(Span<const TensorView> in, size_t a, size_t b, size
   return {};
 }
 
-// Of a sum and a product of two byte tensors, element by element.
+// The scales of an elementwise sum or product of two byte tensors.
 struct ByteBinary {
-  float a, b;  // what the operands are multiplied by: a alone for a product
+  float a, b;  // factors of the operands; a product uses only a
   int32_t a_zero, b_zero;
   ByteRange to;
 
@@ -98,7 +98,7 @@ inline Status byte_binary(OpId op, Span<const TensorView> in, ByteBinary* out) {
   const float a = in[1].as<float>()[0], b = in[4].as<float>()[0], y = in[6].as<float>()[0];
   const bool sum = op == OpId::kQLinearAdd;
   out->a = sum ? a / y : scale_ratio(a, b, y);
-  out->b = b / y;  // a product has no use for it
+  out->b = b / y;  // unused by a product
   if (sum ? !(is_sum_ratio(out->a) && is_sum_ratio(out->b)) : !std::isfinite(out->a))
     return Status(Code::kInvalidArgument, "the scales' quotient is not finite");
   out->a_zero = zero_point(in, 2), out->b_zero = zero_point(in, 5);
@@ -106,7 +106,7 @@ inline Status byte_binary(OpId op, Span<const TensorView> in, ByteBinary* out) {
   return {};
 }
 
-// Of one operand: pools, softmax.
+// The scales of an op with one operand: pooling, softmax.
 struct PoolScales {
   float x, y;
   int32_t zero;
@@ -125,18 +125,19 @@ inline Status pool_scales(Span<const TensorView> in, PoolScales* s) {
   s->to = byte_range(in[4].dtype, zero_point(in, 4));
   return {};
 }
-// The sum of `count` bytes is exact: 32 bits hold it.
+// Checks that the sum of `count` bytes fits 32 bits and is exact.
 inline Status check_count(int64_t count, const PoolScales& s) {
   if (count <= INT32_MAX / s.reach) return {};
   return error(Code::kInvalidArgument, "32 bits may not hold the sum of %lld bytes",
                static_cast<long long>(count));
 }
-// Of an average of `count` bytes: sum m, m = s_x / (s_y count).
+// Returns the factor m for the sum of `count` bytes: m = s_x / (s_y count).
 inline float average_scale(float x, float y, int64_t count) {
   return x / (y * static_cast<float>(count));
 }
 
-// float32 as uint8: 0 is in the range, which has 255 steps. NaN is in no range.
+// Quantizes float32 to uint8: the range is extended to include 0 and has 255 steps. NaN does not
+// count.
 struct RowRange {
   float scale, zero;
 };
@@ -145,10 +146,10 @@ inline RowRange row_range(float lo, float hi) {
   const float range = high - low;
   const float scale = range / 255;
   if (!(scale > 0)) return {1, 0};
-  const float zero = -low / scale;  // no number where an end is infinite
+  const float zero = -low / scale;  // NaN where an end is infinite
   return {scale, std::nearbyintf(zero > 255 ? 255 : zero > 0 ? zero : 0)};
 }
-// As QuantizeLinear does: NaN (of infinity by an infinite scale, too) is the zero point.
+// Like QuantizeLinear: NaN (also infinity divided by an infinite scale) becomes the zero point.
 inline int32_t row_byte(float x, const RowRange& r) {
   const float whole = std::nearbyintf(x / r.scale);
   const float q = (whole == whole ? whole : 0) + r.zero;

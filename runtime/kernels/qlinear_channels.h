@@ -1,4 +1,4 @@
-// What the rows of QLinearConv know of each output channel.
+// The numbers per output channel that the rows of QLinearConv use.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@ namespace wick {
 
 struct ByteChannels {
   float* multiplier;
-  int32_t* add;     // bias and what zero points add whatever the pixel
-  int32_t* factor;  // of the sum of a pixel's bytes
+  int32_t* add;     // bias, and zero point terms that do not depend on the pixel
+  int32_t* factor;  // multiplies the sum of a pixel's bytes
   bool any_factor = false;
 };
-// `bytes`: of each of the three.
+// `bytes`: the size of each of the three.
 inline ByteChannels take_channels(ScratchPieces* scratch, size_t bytes) {
   return {scratch->take<float>(bytes), scratch->take<int32_t>(bytes),
           scratch->take<int32_t>(bytes)};
@@ -31,7 +31,7 @@ inline void fill_byte_zeros(const TensorView& zeros, int32_t off, int64_t n, int
   }
 }
 
-// `k` numbers a channel; x_zero is that of x as it is stored, sums are of the weights so.
+// `k`: numbers per channel. x_zero belongs to x as it is stored, and so do the weights' sums.
 inline void fill_byte_channels(Span<const TensorView> in, const ProductScales& scales, int64_t k,
                                int32_t x_zero, const int32_t* sums, int64_t count,
                                ByteChannels* to) {
@@ -52,8 +52,8 @@ inline void fill_byte_channels(Span<const TensorView> in, const ProductScales& s
         static_cast<int32_t>(static_cast<uint32_t>(to->add[o]) + static_cast<uint32_t>(bias[o]));
 }
 
-// Pixels [first, first + n) of lines of `line` numbers, the first `out` of which are of the output:
-// which those are, and how many are before them.
+// Returns the mask of the outputs among pixels [first, first + n) and sets *before to the number of
+// outputs before them. Lines have `line` positions, of which only the first `out` are outputs.
 inline uint64_t kept_pixels(int64_t line, int64_t out, int64_t first, int64_t n, int64_t* before) {
   *before = first / line * out + std::min(first % line, out);
   uint64_t mask = 0;

@@ -1,7 +1,7 @@
 // The SIMD row of QLinearConv over one or two spatial dims. Chunk by chunk (byte_conv.h), x is laid
-// out and then all outputs of it are made: blocks of channels by blocks of pixels, whose sums
-// become bytes as soon as they are there. Zero points are not taken off the bytes: what they add is
-// a number of each channel and, where weights have them, the sum of a pixel's bytes.
+// out and then all of its outputs are computed: blocks of channels by blocks of pixels, whose sums
+// are converted to bytes at once. Zero points are not subtracted from the bytes; they contribute a
+// number per channel and, where weights have them, the sum of a pixel's bytes.
 #include <algorithm>
 
 #include "runtime/core/byte_count.h"
@@ -17,10 +17,10 @@ namespace wick {
 namespace {
 
 constexpr int64_t kMaxK = 1 << 20;
-constexpr int64_t kWeightsKept = 1 << 18;  // bytes that every task may read again
+constexpr int64_t kWeightsKept = 1 << 18;  // size up to which every task may read the weights again
 
-// Scratch: offsets, three numbers of each channel, a row of ones, weights, x, and a stage of each
-// worker.
+// The layout of scratch, in bytes: offsets, three numbers per channel, a row of ones, weights, x,
+// and a staging buffer per worker.
 struct Rooms {
   size_t offsets, channels, ones, weights, x, stage;
 };
@@ -39,15 +39,16 @@ struct Run {
   const ByteKernels& t;
   ByteConv s;
   const uint32_t* weights;
-  const int32_t* offset;  // of words, of taps with AMX
+  const int32_t* offset;  // of words; with AMX, of taps
   const int32_t* word_offset;
   const uint32_t* ones;
   const float* multiplier;
-  const int32_t *add, *factor;  // factor: null where no weight has a zero point
+  const int32_t *add, *factor;  // factor: null if no weight has a zero point
   ByteRange to;
   uint8_t* y;
 
-  // Outputs of rows [row0, row0 + rows) of a part: pixel blocks [from, until) by row blocks.
+  // Computes outputs of rows [row0, row0 + rows) of a part: pixel blocks [from, until) by row
+  // blocks.
   void blocks(int64_t part, const uint32_t* at, int64_t row0, int64_t rows, int64_t from,
               int64_t until, int64_t first, int64_t last, uint32_t* panel) const;
   void sums(int64_t g, int64_t row, int count, int columns, const uint32_t* at,
@@ -121,7 +122,7 @@ bool match(const KernelQuery& q) {
   if (rank != 3 && rank != 4) return false;
   if (q.out[0].numel() == 0 || q.in[0].numel() == 0) return false;
   const ByteConv s = byte_conv(q.in, q.out[0], q.as<ConvAttrs>());
-  // What x becomes is in proportion to the tensors, however far its taps lie apart.
+  // Keeps the layout of x in proportion to the tensors, however far its taps are apart.
   const double most = 8.0 * (static_cast<double>(q.in[0].numel()) +
                              static_cast<double>(q.out[0].numel()) + 32768.0);
   return s.k() <= kMaxK && s.words_of(static_cast<double>(s.h.out)) <= most && most < INT32_MAX / 8;
@@ -225,7 +226,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
       });
       const int64_t pixels = (rows - 1) * s.row_words() + s.w.out;
       const int64_t blocks = ceil_div(pixels, kByteColumns);
-      // Large weights are read once, small ones as often as there are tasks.
+      // Large weights are read only once, small ones in every task.
       const bool by_rows =
           static_cast<int64_t>(s.weight_bytes()) / s.groups > kWeightsKept && parts * blocks < 32;
       const int64_t row_tasks = by_rows ? ceil_div(s.outputs, kByteRows) : 1;

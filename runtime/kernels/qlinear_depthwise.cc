@@ -13,23 +13,23 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kStageBytes = 1 << 13;   // of a band of a channel: a few stay in the L1 cache
-constexpr int64_t kTaskOutputs = 1 << 13;  // a task has about as many, or a channel
+constexpr int64_t kStageBytes = 1 << 13;   // per band of a channel: a few of them stay in L1
+constexpr int64_t kTaskOutputs = 1 << 13;  // approximate outputs per task, or one channel
 constexpr int64_t kAhead = 4;  // planes laid out before the first of them is read, once their
                                // stores are through
 constexpr int64_t kMostTaps = 1 << 10;
-constexpr int64_t kSlack = 128 + kStageSlack;  // what blocks read beyond the last line
+constexpr int64_t kSlack = 128 + kStageSlack;  // bytes that blocks read beyond the last line
 
-// Residues of the stride lie apart, as byte_conv.h has them.
+// Residues of the stride are stored apart, as in byte_conv.h.
 struct Depthwise {
   ByteAxis h, w;
   int64_t planes = 1, channels = 1;
-  int64_t words = 1;  // of weights
-  int64_t line = 1;   // bytes
-  int64_t band = 1;   // output rows
+  int64_t words = 1;  // words of weights
+  int64_t line = 1;   // in bytes
+  int64_t band = 1;   // in output rows
 
   int64_t slots() const { return h.slots() * w.slots(); }
-  // Lines of a slot that `rows` rows of the output read.
+  // Returns the lines of a slot that `rows` output rows read.
   int64_t lines_for(int64_t rows) const { return rows + h.reach(); }
   size_t stage_bytes() const {
     return rounded(slots() * lines_for(band) * line + kByteColumns * w.stride + kSlack);
@@ -53,13 +53,13 @@ Depthwise depthwise(Span<const TensorView> in, const TensorView& y, const ConvAt
   return d;
 }
 
-// Where a tap of the first output lies.
+// Returns the byte of a tap for the first output.
 int64_t tap_byte(const Depthwise& d, int64_t y, int64_t x) {
   const int64_t slot = d.h.slot(y) * d.w.slots() + d.w.slot(x);
   return (slot * d.lines_for(d.band) + d.h.shift(y)) * d.line + d.w.shift(x);
 }
 
-// f(word, place in it, tap) for each tap.
+// Calls f(word, position in it, tap) for each tap.
 template <class F>
 void for_each_tap(const Depthwise& d, F&& f) {
   for (int64_t tap = 0; tap < d.h.taps * d.w.taps; ++tap) f(tap / 2, tap % 2, tap);
@@ -68,7 +68,7 @@ uint32_t number_at(int8_t v, int64_t place) {
   return static_cast<uint32_t>(static_cast<uint16_t>(v)) << (16 * place);
 }
 
-// [channel][words], then each channel's sum.
+// Packs [channel][words], followed by each channel's sum.
 void pack_weights(const Depthwise& d, const TensorView& w, void* dst) {
   const auto* bytes = static_cast<const uint8_t*>(w.data);
   const uint8_t flip = w.dtype == DType::kU8 ? 0x80 : 0;
@@ -85,10 +85,10 @@ void pack_weights(const Depthwise& d, const TensorView& w, void* dst) {
   }
 }
 
-// Where taps lie, and weights that are all 1.
+// Computes the offsets of the taps, and weights that are all 1.
 void fill_taps(const Depthwise& d, int32_t* offset, uint32_t* ones) {
   std::fill(ones, ones + d.words, 0);
-  std::fill(offset, offset + d.offsets(), 0);  // a missing tap reads the first one's place
+  std::fill(offset, offset + d.offsets(), 0);  // a missing tap reads the place of the first
   for_each_tap(d, [&](int64_t word, int64_t place, int64_t tap) {
     ones[word] |= number_at(1, place);
     const auto at = static_cast<int32_t>(tap_byte(d, tap / d.w.taps, tap % d.w.taps));
@@ -96,7 +96,7 @@ void fill_taps(const Depthwise& d, int32_t* offset, uint32_t* ones) {
   });
 }
 
-// Of a band of `rows` output rows.
+// Calls f(block) for each block of a band of `rows` output rows.
 template <class F>
 void for_each_block(const Depthwise& d, int64_t rows, F&& f) {
   const int64_t pixels = (rows - 1) * d.line + d.w.out;
@@ -112,8 +112,8 @@ int64_t count_blocks(const Depthwise& d, int64_t rows) {
   return ((rows - 1) * d.line + d.w.out + kByteColumns - 1) / kByteColumns;
 }
 
-// Scratch: offsets, ones, numbers of each channel, weights, blocks of a whole band and of
-// the last one, and what a worker has of x.
+// The layout of scratch, in bytes: offsets, ones, numbers per channel, weights, the blocks of a
+// whole band and of the last one, and per worker the staged parts of x.
 struct Rooms {
   size_t offsets, words, channels, weights, blocks, stage;
   size_t all(int threads) const {
@@ -131,7 +131,7 @@ Rooms rooms_of(const Depthwise& d) {
           d.stage_bytes()};
 }
 
-// All planes: a channel of an image each.
+// Processes all planes, each a channel of an image.
 struct Planes {
   const ByteKernels& t;
   const Depthwise& d;
@@ -142,9 +142,9 @@ struct Planes {
   const ByteChannels& channels;
   const ByteBlock *blocks, *last_blocks;
   int64_t block_count, last_count;
-  ByteDepthwise work;  // what all have
+  ByteDepthwise work;  // what all planes share
 
-  // Of plane i, output rows from row0 on: x laid out, and what becomes of it.
+  // Stage x and compute the outputs for plane i, output rows from row0 on.
   void lay_out(int64_t i, int64_t row0, uint8_t* stage) const;
   void run(int64_t i, int64_t row0, const uint8_t* stage, ByteDepthwise& b) const;
   void with_zero(const ByteDepthwise& all) const;

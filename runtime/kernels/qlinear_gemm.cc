@@ -1,7 +1,8 @@
-// The SIMD rows of QGemm, QLinearMatMul and DynamicLinear: rows of bytes, packed at each call (and
-// made of float32 by DynamicLinear), by panels of weights, packed once where they are constants.
-// Sums become bytes or reals as soon as they are there; zero points are not taken off the bytes:
-// what they add is a number of each column and the product of one of the row and one of the column.
+// The SIMD rows of QGemm, QLinearMatMul and DynamicLinear: rows of bytes, packed in each call (and
+// quantized from float32 by DynamicLinear), times panels of weights, packed once if they are
+// constants. Sums are converted to bytes or reals at once. Zero points are not subtracted from the
+// bytes; they contribute a number per column and the product of a number of the row and one of the
+// column.
 #include <cstring>
 
 #include "runtime/core/byte_count.h"
@@ -31,7 +32,8 @@ ByteGemm byte_gemm(OpId op, Span<const TensorView> in, const TensorView& y, cons
   return g;
 }
 
-// Scratch: rows and two numbers of each, four of each column, panels, a row of bytes a worker.
+// The layout of scratch, in bytes: rows with two numbers each, four numbers per column, panels, and
+// a row of bytes per worker.
 struct Rooms {
   size_t rows, of_row, of_column, panels, line;
   size_t all(int threads) const {

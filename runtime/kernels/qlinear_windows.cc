@@ -1,4 +1,4 @@
-// The row of QLinearConv of byte_windows.h: nothing of x is laid out anew.
+// The row of QLinearConv on top of byte_windows.h: x is read in place.
 #include <algorithm>
 #include <cstring>
 
@@ -13,15 +13,15 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kTaskOutputs = 1 << 13;  // a task has about as many, or a channel
-constexpr int64_t kMostTaps = kWindow;     // of a row; a window holds no more
+constexpr int64_t kTaskOutputs = 1 << 13;  // approximate outputs per task, or one channel
+constexpr int64_t kMostTaps = kWindow;     // per kernel row; a window holds no more
 
-constexpr int64_t kMostOutputs = 1 << 18, kFewOutputs = 1 << 13;  // of a plane
+constexpr int64_t kMostOutputs = 1 << 18, kFewOutputs = 1 << 13;  // per plane
 constexpr int64_t kFewPlanes = 8;
 
 ByteWindowShape shape_of(const ByteConv& s) { return {s.h, s.w}; }
 
-// Scratch: tables, numbers of each channel, words of ones, weights.
+// The layout of scratch, in bytes: tables, numbers per channel, words of ones, weights.
 struct Rooms {
   size_t starts, order, valid, blocks, clips, channels, ones, weights;
   size_t all() const {
@@ -44,13 +44,13 @@ Rooms rooms_of(const ByteConv& s, const ByteWindowCounts& n) {
           rounded(static_cast<int64_t>(weight_bytes(s)))};
 }
 
-// What the tables will hold.
+// Counts the entries that the tables will have.
 ByteWindowCounts count(const ByteConv& s) {
   ByteWindowStart starts[kWindowColumns];
   return fill_byte_windows(shape_of(s), {starts, nullptr, nullptr, nullptr, nullptr});
 }
 
-// [channel][row of the kernel][four taps], then each channel's sum.
+// Packs [channel][row of the kernel][four taps], followed by each channel's sum.
 void pack_weights(const ByteConv& s, const TensorView& w, void* dst) {
   const auto* bytes = static_cast<const uint8_t*>(w.data);
   const uint8_t flip = w.dtype == DType::kU8 ? 0x80 : 0;
@@ -67,7 +67,8 @@ void pack_weights(const ByteConv& s, const TensorView& w, void* dst) {
   }
 }
 
-// A plane whose weights have a zero point: the sum of a pixel's bytes counts, too.
+// Computes a plane whose weights have a zero point: this adds a multiple of the sum of a pixel's
+// bytes.
 void with_zero(const ByteKernels& t, ByteWindows p, const uint32_t* ones, const int32_t* factor) {
   ByteRowsEnd e{};
   e.rows = 1, e.columns = kByteColumns;
@@ -102,7 +103,7 @@ bool match_qlinear_windows(const KernelQuery& q) {
         axis->stride > kWindow || axis->dilation > kWindow || axis->pad > (1 << 12))
       return false;
   }
-  // Windows are found anew at each call, which takes about as long as three planes.
+  // Windows are searched anew in each call, which takes about as long as three planes.
   const int64_t outputs = s.h.out * s.w.out;
   if (outputs > kMostOutputs || (outputs > kFewOutputs && s.images * s.groups < kFewPlanes))
     return false;
@@ -171,7 +172,7 @@ Status run_qlinear_windows(const KernelCtx& ctx, Span<const TensorView> in, Span
   all.lo = to.lo, all.hi = to.hi, all.zero = to.zero;
   const auto* x = static_cast<const uint8_t*>(in[0].data);
   auto* y = static_cast<uint8_t*>(out[0].data);
-  // Planes [first, until) of one image.
+  // Computes planes [first, until) of one image.
   const auto planes = [&](int64_t first, int64_t until) {
     const int64_t c = first % s.groups;
     ByteWindows p = all;

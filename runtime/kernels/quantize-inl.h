@@ -17,8 +17,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using FloatTag = hn::ScalableTag<float>;
 
-// The whole number next to x / scale, ties to even, plus the zero point, kept to T; NaN is 0 of
-// the numbers before the zero point. Clamped before it is added: whole numbers below 2^24 each.
+// Rounds x / scale to the nearest integer, ties to even, adds the zero point and clamps to T; NaN
+// becomes 0 before the zero point is added. The clamp comes first: the integers are below 2^24.
 template <class T, class D>
 static HWY_INLINE void quantize_lanes(D d, const float* x, float scale, float zero, T* y) {
   const hn::RebindToSigned<D> ints;
@@ -67,7 +67,7 @@ static void dequantize_bytes(const void* x, int64_t n, float scale, float zero, 
   dequantize_of<uint8_t>(x, n, scale, zero, y);
 }
 
-// Of the target chosen now.
+// Returns the kernels of the current target.
 static const QuantizeKernels* quantize_set() {
   static constexpr QuantizeKernels kSet = {&quantize_bytes, &dequantize_bytes};
   return &kSet;

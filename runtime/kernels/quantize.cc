@@ -1,5 +1,5 @@
-// The SIMD rows of QuantizeLinear and DequantizeLinear: float32 to bytes and back, one scale for
-// the tensor or for each of an axis that has whole lines behind it.
+// The SIMD rows of QuantizeLinear and DequantizeLinear: float32 to bytes and back, with one scale
+// for the tensor or one per index of an axis that is followed by long enough lines.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/quantize.cc"
 #include "hwy/foreach_target.h"
@@ -28,7 +28,7 @@ namespace {
 
 HWY_EXPORT(quantize_set);
 
-constexpr int64_t kShortLine = 16;  // below it the plain loop does as well
+constexpr int64_t kShortLine = 16;  // for shorter lines the plain loop is as fast
 
 // Lines of elements that share a scale.
 struct Lines {
@@ -68,7 +68,7 @@ Status plan(const KernelQuery&, KernelPlan* p) {
   return {};
 }
 
-// f(first element, how many, scale, zero point)
+// Calls f(first element, count, scale, zero point).
 template <class F>
 void for_each_line(const KernelCtx& ctx, Span<const TensorView> in, int64_t axis, F&& f) {
   const Lines s = lines_of(in[0].shape, in[1], axis);
@@ -122,7 +122,7 @@ Status dequantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
-// A range for each task in scratch, then one for all.
+// Scratch has a range per task, then one for all.
 constexpr int64_t kDynamicGrain = 1 << 13;
 int64_t range_tasks(int64_t n) { return (n + kDynamicGrain - 1) / kDynamicGrain; }
 Status plan_dynamic(const KernelQuery& q, KernelPlan* p) {

@@ -1,4 +1,4 @@
-// Sums in the contract's order on vectors, and max/min, once per target.
+// Vectorized sums in the contract's order, and max/min, once per target.
 #if defined(WICK_KERNELS_REDUCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_REDUCE_INL_H_
 #undef WICK_KERNELS_REDUCE_INL_H_
@@ -19,10 +19,10 @@ namespace reduce {
 using D16 = hn::CappedTag<float, kSumLanes>;
 using V16 = hn::Vec<D16>;
 constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(D16()));
-constexpr int64_t kVectors = kSumLanes / kWidth;  // that make the 16 logical lanes
+constexpr int64_t kVectors = kSumLanes / kWidth;  // that form the 16 logical lanes
 
-// The vector form of LaneSum. step(acc, i) and step_one(acc, i) add element i.. of a run to its
-// lane(s).
+// The vectorized LaneSum. step(acc, i) and step_one(acc, i) add the elements of a run from i on to
+// their lane(s).
 class VectorSum {
  public:
   template <class Step, class StepOne>
@@ -80,7 +80,7 @@ inline float sum(const float* x, int64_t n) {
   return s.finish();
 }
 
-// The same sequence order for each of `cols` neighbouring outputs, vectors running across them: the
+// Sums with the same order for each of `cols` neighbouring outputs, which are the lanes: the
 // sequence of output j is x[r * stride + j].
 inline void sum_columns(const float* x, int64_t rows, int64_t stride, int64_t cols, float* y) {
   const D16 d;
@@ -114,7 +114,7 @@ inline void sum_columns(const float* x, int64_t rows, int64_t stride, int64_t co
   }
 }
 
-// NaN wins, +0 > -0 (for the largest; mirrored for the smallest).
+// NaN takes precedence, +0 > -0 (for the largest; mirrored for the smallest).
 template <bool largest>
 HWY_INLINE V16 extreme(V16 a, V16 b) {
   const hn::RebindToSigned<D16> di;

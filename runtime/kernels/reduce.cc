@@ -22,7 +22,8 @@ HWY_BEFORE_NAMESPACE();
 namespace wick {
 namespace HWY_NAMESPACE {
 
-// Outputs [begin, end). Either the reduced dims end in contiguous runs, or the kept dims do.
+// Computes outputs [begin, end). Either the reduced dims or the kept dims must end in contiguous
+// runs.
 template <ReduceKind kind>
 void reduce_body(const float* x, const ReduceShape& s, int64_t begin, int64_t end, float* y) {
   constexpr bool kIsSum = kind == ReduceKind::kSum || kind == ReduceKind::kMean;
@@ -85,7 +86,7 @@ namespace {
 
 HWY_EXPORT(find_reduce);
 
-// The layouts reduce_body knows; the reference rows have the rest.
+// Returns whether reduce_body supports the layout; the reference rows serve the rest.
 bool simple(const ReduceShape& s) {
   if (s.reduced == 0) return true;
   if (s.reduced_stride[s.reduced - 1] == 1) return true;
@@ -119,7 +120,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
-// Over the pixels of a value in blocks of channels. Its blocks and lanes in turn are the channels.
+// Reduces the pixels of a blocked value. Its blocks and lanes together are the channels.
 bool blocked_fits(const KernelQuery& q) {
   if (q.args == nullptr || !is_blocked(blocked_kernels(), q.in[0]) || q.out[0].block != 0)
     return false;

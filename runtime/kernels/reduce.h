@@ -1,4 +1,4 @@
-// The order of sums (numeric contract), and the geometry of a reduction.
+// The order of summation (numeric contract), and the geometry of a reduction.
 #pragma once
 
 #include <cmath>
@@ -9,10 +9,10 @@
 namespace wick {
 
 constexpr int kSumLanes = 16;
-constexpr int64_t kSumBlock = 4096;  // elements: a multiple of kSumLanes
+constexpr int64_t kSumBlock = 4096;  // in elements: a multiple of kSumLanes
 
-// Element i of a block goes to lane i mod 16; at a block's end lanes are combined by halving (8, 4,
-// 2, 1) and added to the total, blocks in order.
+// Element i of a block goes to lane i mod 16; at the end of a block the lanes are combined by
+// halving (8, 4, 2, 1) and added to the total, blocks in order.
 template <class T>
 inline void halve_lanes(T* lanes) {
   for (int width = kSumLanes / 2; width > 0; width /= 2) {
@@ -51,15 +51,15 @@ class LaneSum {
   int64_t in_block_ = 0;
 };
 
-// Kept and reduced dims of x, neighbours merged. The sequence of an output is row-major over the
-// reduced dims.
+// The kept and reduced dims of x, neighbours merged. The sequence of an output is row-major over
+// the reduced dims.
 struct ReduceShape {
-  int64_t outputs = 1, count = 1;  // count: elements of each output's sequence
+  int64_t outputs = 1, count = 1;  // count: length of each output's sequence
   int kept = 0, reduced = 0;
   int64_t kept_dim[kMaxRank], kept_stride[kMaxRank];
   int64_t reduced_dim[kMaxRank], reduced_stride[kMaxRank];
 
-  // Where output o's sequence begins.
+  // Returns the offset of output o's sequence.
   int64_t offset(int64_t o) const {
     int64_t at = 0;
     for (int i = kept - 1; i >= 0; --i) {
@@ -68,8 +68,8 @@ struct ReduceShape {
     }
     return at;
   }
-  // f(offset, n, stride) for each innermost run of an output's sequence, in order; offsets are
-  // relative.
+  // Calls f(offset, n, stride) for each innermost run of an output's sequence, in order; offsets
+  // are relative.
   template <class F>
   void runs(F&& f) const {
     if (count == 0) return;

@@ -25,7 +25,7 @@ static void relu_f32(const float* x, float* y, size_t n) {
   for (; i < n; ++i) y[i] = x[i] <= 0.0f ? 0.0f : x[i];
 }
 
-// What plan() keeps: the body of the target chosen at that moment.
+// Returns the body of the current target, which plan() stores.
 static ReluBody relu_body() { return &relu_f32; }
 
 }  // namespace HWY_NAMESPACE

@@ -19,7 +19,7 @@ namespace {
 HWY_EXPORT(relu_body);
 
 constexpr int64_t kGrain =
-    1 << 15;  // elements a task: constant, so that slices never depend on the thread count
+    1 << 15;  // elements per task: constant, so that slices do not depend on the thread count
 
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 

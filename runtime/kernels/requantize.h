@@ -1,5 +1,5 @@
-// The one rule by which sums of bytes become bytes again: the same operations in IEEE float32 on
-// every target, so the same integers (docs/numerics.md, "Integers").
+// The one rule that converts sums of bytes back to bytes: the same IEEE float32 operations on every
+// target, hence the same integers (docs/numerics.md, "Integers").
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace wick {
 
-// What a byte tensor stores: [lo, hi], both less its zero point, and that.
+// The range of a byte tensor: [lo, hi], both minus its zero point, and the zero point.
 struct ByteRange {
   float lo, hi;
   int32_t zero;
@@ -18,7 +18,8 @@ inline ByteRange byte_range(DType t, int32_t zero) {
   return {static_cast<float>(lo - zero), static_cast<float>(lo + 255 - zero), zero};
 }
 
-// `real` steps from the zero point: clamped first, so that the rounding is of a small number.
+// Converts `real` steps from the zero point to a byte: clamps before rounding, so that the rounded
+// number is small.
 inline int32_t to_byte(float real, const ByteRange& to) {
   const float kept = real < to.lo ? to.lo : real > to.hi ? to.hi : real;
   return static_cast<int32_t>(std::nearbyintf(kept)) + to.zero;
@@ -30,12 +31,12 @@ inline void store_byte(const TensorView& y, int64_t i, int32_t v) {
   static_cast<uint8_t*>(y.data)[i] = static_cast<uint8_t>(v);
 }
 
-// Numbers a multiplication by which keeps every sum a number.
+// Returns whether multiplying a sum by this scale cannot give NaN.
 inline bool is_scale(float s) { return s > 0 && std::isfinite(s); }
-// Of an operand of a sum, s_x / s_y: the largest operands' sum is a number, too; two infinities may
-// have none.
+// For the ratio s_x / s_y of an operand of a sum: the sum of the largest operands must be finite,
+// because two infinities could give NaN.
 inline bool is_sum_ratio(float ratio) { return std::isfinite(512 * ratio); }
-// (a b) / y; the quotient, too, must be finite.
+// Returns (a b) / y; the quotient must be finite as well.
 inline float scale_ratio(float a, float b, float y) {
   const float product = a * b;
   return product / y;

@@ -13,7 +13,8 @@ namespace wick {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Highway's one-lane fallback multiplies and adds in two roundings; the contract wants one.
+// Highway's one-lane fallback rounds the product and the sum separately; the contract requires one
+// rounding.
 template <class V>
 static HWY_INLINE V resize_fma(V a, V b, V c) {
 #if HWY_TARGET == HWY_SCALAR
@@ -23,7 +24,7 @@ static HWY_INLINE V resize_fma(V a, V b, V c) {
 #endif
 }
 
-// An infinity under a weight of 0 is not part of a sum.
+// An infinity with weight 0 must not affect a sum.
 template <class D>
 static HWY_INLINE void across_lanes(D d, const float* x, const ResizeRow& r, int64_t i, float* y) {
   const hn::RebindToSigned<D> ints;
@@ -60,7 +61,7 @@ static void resize_down(const float* const* lines, const float* weight, int coun
   for (; i < n; ++i) down_lanes(hn::CappedTag<float, 1>(), lines, weight, count, i, y);
 }
 
-// Products and sums rounded apart, from the first product on, whatever the weights are.
+// Rounds products and sums separately, from the first product on, whatever the weights are.
 template <class D>
 static HWY_INLINE void across_apart(D d, const float* x, const ResizeRow& r, int64_t i, float* y) {
   const hn::RebindToSigned<D> ints;
@@ -96,7 +97,7 @@ static void interpolate_down(const float* const* lines, const float* weight, int
   for (; i < n; ++i) down_apart(hn::CappedTag<float, 1>(), lines, weight, count, i, y);
 }
 
-// The channels of a pixel share its weights.
+// Interpolates across blocked rows: the channels of a pixel share its weights.
 template <bool kApart>
 static void across_blocks(const float* x, const ResizeRow& r, int64_t begin, int64_t end,
                           int64_t block, float* y) {
@@ -121,7 +122,7 @@ static void across_blocks(const float* x, const ResizeRow& r, int64_t begin, int
   }
 }
 
-// Of the target chosen now.
+// Returns the kernels of the current target.
 static const ResizeKernels* resize_set() {
   static constexpr ResizeKernels kSet = {&resize_across,        &resize_down,
                                          &interpolate_across,   &interpolate_down,

@@ -1,6 +1,6 @@
-// The fast rows of Resize: along the last two dims. Linear or cubic, float32: rows of the input are
-// resized across once and kept for as long as output rows read them. Nearest, float32 or bytes: a
-// row is spread once and copied for those that read the same one.
+// The fast rows of Resize, along the last two dims. Linear or cubic, float32: input rows are
+// resized horizontally once and kept as long as output rows read them. Nearest, float32 or bytes: a
+// row is expanded once and copied for the output rows that read the same one.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/resize.cc"
 #include "hwy/foreach_target.h"
@@ -15,7 +15,7 @@
 #ifndef WICK_KERNELS_RESIZE_CC_
 #define WICK_KERNELS_RESIZE_CC_
 namespace wick {
-// A table with the taps of one number behind each other: [tap][step].
+// A table [tap][step]: for each tap, the weights and positions of all outputs.
 struct ResizeRow {
   const float* weight;
   const int32_t* at;
@@ -24,7 +24,7 @@ struct ResizeRow {
 struct ResizeKernels {
   void (*across)(const float* x, const ResizeRow& row, int64_t n, float* y);
   void (*down)(const float* const* lines, const float* weight, int count, int64_t n, float* y);
-  // The same for interpolate()
+  // These are for interpolate(), which rounds products and sums separately.
   void (*across_apart)(const float* x, const ResizeRow& row, int64_t n, float* y);
   void (*down_apart)(const float* const* lines, const float* weight, int count, int64_t n,
                      float* y);
@@ -46,8 +46,8 @@ namespace {
 HWY_EXPORT(resize_set);
 
 constexpr int kMaxTaps = 4;
-constexpr int64_t kRows = 32;  // of a task, whose first ones may be another task's last
-constexpr int64_t kWidestInBlocks = int64_t{1} << 18;  // a row is not cut
+constexpr int64_t kRows = 32;  // per task; its first ones may be another task's last
+constexpr int64_t kWidestInBlocks = int64_t{1} << 18;  // because a row is not split
 
 size_t row_bytes(int64_t w) { return rounded(kMaxTaps * w * 8); }
 size_t line_bytes(int64_t w) { return rounded(kMaxTaps * w * 4); }
@@ -78,8 +78,8 @@ bool match_nearest(const KernelQuery& q) {
   return is_type && is_nearest(q.as<ResizeAttrs>()) && fits(q);
 }
 
-// The axes along the last two dims; false where another one changes: a scale that keeps the size
-// may still move what lies along it.
+// Finds the axes that are the last two dims; false where another axis changes: even a scale that
+// keeps the size may move elements along it.
 bool last_axes(const ResizeJob& job, int last, const ResizeAxis** down, const ResizeAxis** across) {
   for (int i = 0; i < job.count; ++i) {
     if (job.axes[i].dim < last - 1) return false;
@@ -91,13 +91,14 @@ bool last_axes(const ResizeJob& job, int last, const ResizeAxis** down, const Re
 struct Rows {
   ResizeScales scales;
   const ResizeKernels* kernels;
-  size_t tables;  // bytes of scratch before what the rows take
+  size_t tables;  // bytes of scratch for the tables
 };
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const Shape &x = q.in[0].shape, &y = q.out[0].shape;
   WICK_TRY(plan_resize(q, p));
-  const int last = y.rank() - 1;  // a line is one of the input where rows are made first
+  // A line has the input's width where the vertical pass comes first (interpolate).
+  const int last = y.rank() - 1;
   const int64_t w = q.as<ResizeAttrs>().interpolate != 0 && x[last] > y[last] ? x[last] : y[last];
   const size_t tables = rounded(static_cast<int64_t>(p->scratch_bytes));
   p->keep(Rows{q.args->resize, HWY_DYNAMIC_DISPATCH(resize_set)(), tables});
@@ -120,7 +121,7 @@ ResizeRow across_row(const ResizeAxis& s, char* scratch) {
   return {weight, at, s.taps, s.out};
 }
 
-// A row may be all there is.
+// Splits a row into pieces, as there may be only one row.
 void across_in_pieces(const ResizeKernels& t, const float* x, const ResizeRow& row, int64_t n,
                       float* y) {
   Poll poll(n < kPollWork ? nullptr : current_stop());
@@ -139,7 +140,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   auto* scratch = static_cast<char*>(ctx.scratch);
   ResizeJob job;
   resize_tables(in, out[0], a, plan.scales, scratch, &job);
-  if (stopped()) return {};  // the tables are not whole
+  if (stopped()) return {};  // the tables are incomplete
   const int last = in[0].rank() - 1;
   const ResizeAxis *down = nullptr, *across = nullptr;
   if (!last_axes(job, last, &down, &across)) {
@@ -158,7 +159,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     parallel_for(ctx.pool, planes * oh, [&](int64_t task, int worker) {
       auto* made = reinterpret_cast<float*>(lines_of + static_cast<size_t>(worker) * line);
       const float* x = in[0].as<float>() + task / oh * h * w;
-      const float* from = x + task % oh * w;  // a tensor of one spatial dim has rows alone
+      const float* from = x + task % oh * w;  // with one spatial dim there are only rows
       if (down != nullptr) {
         const Neighbour* n = down->table + task % oh * down->taps;
         const float* lines[kMaxTaps];
@@ -174,7 +175,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   }
   parallel_for(ctx.pool, planes * tasks, [&](int64_t task, int worker) {
     auto* kept = reinterpret_cast<float*>(own + static_cast<size_t>(worker) * line_bytes(ow));
-    int64_t which[kMaxTaps] = {-1, -1, -1, -1};  // row of the input that a line has
+    int64_t which[kMaxTaps] = {-1, -1, -1, -1};  // the input row in each line
     const float* x = in[0].as<float>() + task / tasks * h * w;
     float* y = out[0].as<float>() + task / tasks * oh * ow;
     const int64_t from = task % tasks * kRows, to = from + kRows < oh ? from + kRows : oh;
@@ -196,7 +197,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
         if (weight[count] == 0) continue;
         lines[count] = x + n.at * w;
         if (across != nullptr) {
-          const int64_t slot = n.at % kMaxTaps;  // neighbours follow one another
+          const int64_t slot = n.at % kMaxTaps;  // neighbours are consecutive
           if (which[slot] != n.at) across_in_pieces(t, x + n.at * w, row, ow, kept + slot * ow);
           which[slot] = n.at;
           lines[count] = kept + slot * ow;
@@ -217,7 +218,7 @@ void repeat(const T* x, int64_t n, T* y) {
   }
 }
 
-// How often each element of an axis stands in the result, in a row; 0: not all as often.
+// Returns how many consecutive times each element of an axis occurs in the result; 0: not uniform.
 int64_t repeats(const ResizeAxis& s) {
   const int64_t times = s.in == 0 || s.out % s.in != 0 ? 0 : s.out / s.in;
   for (int64_t o = 0; times != 0 && o < s.out; ++o) {
@@ -232,7 +233,7 @@ Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   ResizeJob job;
   const auto& a = *static_cast<const ResizeAttrs*>(attrs);
   resize_tables(in, out[0], a, ctx.plan->kept<ResizeScales>(), ctx.scratch, &job);
-  if (stopped()) return {};  // the tables are not whole
+  if (stopped()) return {};  // the tables are incomplete
   const int last = in[0].rank() - 1;
   const ResizeAxis *down = nullptr, *across = nullptr;
   if (!last_axes(job, last, &down, &across)) {
@@ -249,7 +250,7 @@ Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
     T* y = out[0].as<T>() + task / tasks * oh * ow;
     const int64_t from = task % tasks * kRows, to = from + kRows < oh ? from + kRows : oh;
     Poll poll;
-    int64_t before = -1;  // the row that the output row before this one has
+    int64_t before = -1;  // the source row of the previous output row
     for (int64_t o = from; o < to; ++o) {
       const int64_t row = down == nullptr ? o : down->table[o].at;
       const T* source = x + row * w;

@@ -6,9 +6,10 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: reading numbers of any dtype
+using namespace reference;  // NOLINT: reads numbers of any dtype
 
-// How many neighbours an axis may have at most; scale >= (out - 1/2) / in whatever gave the size.
+// Returns the greatest number of neighbours per output; scale >= (out - 1/2) / in, however the size
+// was given.
 int64_t most_taps(const ResizeAttrs& a, int64_t in, int64_t out) {
   const auto mode = static_cast<ResizeMode>(a.mode);
   if (mode == ResizeMode::kNearest) return 1;
@@ -26,7 +27,7 @@ double source(const ResizeAxis& s, ResizeCoordinates how, int64_t o) {
   switch (how) {
     case ResizeCoordinates::kHalfPixel: return (x + 0.5) * q / p - 0.5;
     case ResizeCoordinates::kPytorchHalfPixel: return s.length > 1 ? (x + 0.5) * q / p - 0.5 : 0.0;
-    case ResizeCoordinates::kHalfPixelSymmetric:  // the centers meet
+    case ResizeCoordinates::kHalfPixelSymmetric:  // the centers coincide
       return (static_cast<double>(s.in) - 1) / 2 +
              (x - (static_cast<double>(s.out) - 1) / 2) * q / p;
     case ResizeCoordinates::kAlignCorners: return s.length == 1 ? 0.0 : x * last / (s.length - 1);
@@ -50,7 +51,7 @@ double nearest(double at, ResizeNearest how) {
   return below;
 }
 
-// The weights around `ratio` in (0, 1], from `first` neighbours before the one on the left.
+// Computes the weights around `ratio` in (0, 1], starting `first` neighbours before the left one.
 int64_t stretched_weights(const ResizeAttrs& a, double scale, double ratio, int64_t most,
                           int64_t* first, Neighbour* to) {
   const bool linear = a.mode == static_cast<int64_t>(ResizeMode::kLinear);
@@ -90,7 +91,7 @@ void fill(const ResizeAttrs& a, ResizeAxis& s) {
       row[0].at = kOutside;
       continue;
     }
-    // far outside, NaN included, every neighbour is the same pixel at the edge
+    // far outside (NaN included) every neighbour is the same pixel at the edge
     at = !(at > -limit - 4) ? -limit - 4 : at < 2 * limit + 4 ? at : 2 * limit + 4;
     int64_t base, first = 0, n = 1;
     if (mode == ResizeMode::kNearest) {
@@ -122,9 +123,9 @@ void fill(const ResizeAttrs& a, ResizeAxis& s) {
   }
 }
 
-// -- as interpolate() of the trainer has it, step by step in its arithmetic
+// -- the arithmetic of the trainer's interpolate(), step by step
 
-// PyTorch computes nearest places in float32.
+// PyTorch computes nearest positions in float32.
 void nearest_places(const ResizeAttrs& a, float scale, ResizeAxis& s) {
   const bool exact = a.coordinates == static_cast<int64_t>(ResizeCoordinates::kHalfPixel);
   Poll poll;

@@ -1,5 +1,5 @@
-// SIMD bodies of the recurrent cells' gates, once per target. What is left of a step after its
-// products; the formulas are reference/rnn.cc's.
+// SIMD bodies of the recurrent cells' gates, once per target: a step without its products. The
+// formulas are those of reference/rnn.cc.
 #if defined(WICK_KERNELS_RNN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_RNN_INL_H_
 #undef WICK_KERNELS_RNN_INL_H_
@@ -17,7 +17,7 @@ namespace rnn {
 
 using simd_math::F;
 
-// f(lanes from element i on, how many of them) over n elements.
+// Calls f(lanes from element i on, their number) over n elements.
 template <class Fn>
 HWY_INLINE void each(int64_t n, Fn f) {
   int64_t i = 0;
@@ -76,7 +76,7 @@ static void gate(const RnnGate& g) {
   }
 }
 
-// cell = forget cell + in candidate
+// cell = forget * cell + in * candidate
 static void lstm_cell(const float* forget, const float* in, const float* candidate, float* cell,
                       int64_t n) {
   each(n, [=](int64_t i, int k) HWY_ATTR {
@@ -85,7 +85,7 @@ static void lstm_cell(const float* forget, const float* in, const float* candida
     put(simd_math::fma(keep, at(cell, i, k), open * at(candidate, i, k)), cell, i, k);
   });
 }
-// state = z state + (1 - z) candidate
+// state = z * state + (1 - z) * candidate
 static void gru_state(const float* z, const float* candidate, float* state, int64_t n) {
   each(n, [=](int64_t i, int k) HWY_ATTR {
     const F part = at(z, i, k);
@@ -98,7 +98,7 @@ static void multiply(const float* a, const float* b, float* y, int64_t n) {
 
 }  // namespace rnn
 
-// Of the target chosen now.
+// Returns the kernels of the current target.
 static const RnnKernels* rnn_set() {
   static constexpr RnnKernels kSet = {&rnn::gate, &rnn::lstm_cell, &rnn::gru_state, &rnn::multiply};
   return &kSet;

@@ -1,7 +1,8 @@
-// The SIMD rows of RNN, GRU and LSTM in f32. The x-part of a block of steps is one product, the
-// h-part of a step another, over all sequences of a task; then the gates, a sequence at a time. A
-// task has some sequences of one direction; where there is only one task its products are split
-// over the threads instead. Shorter sequences ride along: their rows are computed and dropped.
+// The SIMD rows of RNN, GRU and LSTM in f32. The x-part of a block of steps is one product and the
+// h-part of each step another, over all sequences of a task; then the gates are computed, one
+// sequence at a time. A task has some sequences of one direction; if there is only one task, its
+// products are split over the threads instead. Shorter sequences are padded: their extra rows are
+// computed and dropped.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/rnn.cc"
 #include "runtime/kernels/rnn.h"
@@ -15,7 +16,7 @@
 #ifndef WICK_KERNELS_RNN_CC_
 #define WICK_KERNELS_RNN_CC_
 namespace wick {
-// out = function(clipped(x + h + factor times)); what is null is left out.
+// out = function(clip(x + h + factor * times)); null operands are left out.
 struct RnnGate {
   const float *x, *h, *factor, *times;
   float* out;
@@ -25,7 +26,7 @@ struct RnnGate {
 };
 struct RnnKernels {
   void (*gate)(const RnnGate&);
-  // forget null: 1 - in
+  // forget null: uses 1 - in
   void (*lstm_cell)(const float* forget, const float* in, const float* candidate, float* cell,
                     int64_t n);
   void (*gru_state)(const float* z, const float* candidate, float* state, int64_t n);
@@ -45,13 +46,14 @@ namespace {
 
 HWY_EXPORT(rnn_set);
 
-constexpr int64_t kBlockRows = 64;          // of an x-part: it stays in L2
-constexpr int64_t kSplitWeights = 1 << 18;  // below it a step is over before threads are there
+constexpr int64_t kBlockRows = 64;          // of an x-part, which stays in L2
+constexpr int64_t kSplitWeights = 1 << 18;  // below it a step ends before threads have started
 
-// How the work is cut, and where a task's scratch has what. Bits do not depend on it.
+// The division of the work, and the layout of a task's scratch. The result's bits do not depend on
+// it.
 struct Cut {
-  int64_t chunks, most;  // pieces of the batch, sequences of the largest
-  int64_t steps;         // of a block
+  int64_t chunks, most;  // parts of the batch; sequences in the largest
+  int64_t steps;         // per block
   size_t x_part, h_part, state, other, product, total;  // in floats
 
   Cut(const RnnSizes& s, const TileKernels& t, int threads) {
@@ -79,7 +81,7 @@ struct Cut {
   int64_t tasks(const RnnSizes& s) const { return s.dirs * chunks; }
 };
 
-// Rows of R that one product multiplies: all, but GRU's candidate reads another state.
+// Rows of R in one product: all of them, except that GRU's candidate uses another state.
 int64_t first_rows(const RnnSizes& s) { return s.gates == 3 ? 2 * s.hidden : s.rows(); }
 
 size_t packed_floats(const TileKernels& t, int64_t k, int64_t n) {
@@ -97,7 +99,8 @@ bool match(const KernelQuery& q) {
   if (q.in[0].dtype != DType::kF32) return false;
   const RnnSizes s(q.in, q.as<RnnAttrs>());
   if (s.hidden == 0 || s.dirs == 0) return false;
-  // Sizes whose products are sound; beyond them the plain loops' own check speaks.
+  // Accepts sizes whose products do not overflow; larger ones are left to the plain loops' own
+  // check.
   constexpr int64_t kMost = int64_t{1} << 40;
   int64_t states = 0, blocks = 0;
   return !__builtin_mul_overflow(s.dirs * s.rows(), std::max<int64_t>(1, s.batch), &states) &&
@@ -142,7 +145,7 @@ Status pack(const KernelQuery& q, const KernelPlan& p, int slot, void* dst) {
   return {};
 }
 
-// Some sequences of one direction, step after step.
+// Runs some sequences of one direction, step after step.
 template <OpId op>
 class Task {
  public:
@@ -213,7 +216,7 @@ class Task {
   static Function function(const RnnFunctionAttrs& a, RnnFunction fallback) {
     return {rnn_function(a, fallback), static_cast<float>(a.alpha), static_cast<float>(a.beta)};
   }
-  // Of this direction; null where it is absent.
+  // Returns the input's part for this direction; null where it is absent.
   const float* input(size_t i, int64_t stride) const {
     const float* p = optional_input(in_, i);
     return p == nullptr ? nullptr : p + d_ * stride;
@@ -231,7 +234,8 @@ class Task {
     return lengths_ == nullptr || t < lengths_[first_ + b];
   }
 
-  // x_part[t - t0][b] for the block's steps: one product where the rows of x lie evenly.
+  // Computes x_part[t - t0][b] for the block's steps: one product where the rows of x are evenly
+  // spaced.
   void project(int64_t t0, int64_t steps) {
     Gemm g;
     g.n = rows_, g.k = s_.input;
@@ -256,7 +260,7 @@ class Task {
     }
   }
 
-  // h_part[:, row ...] = state R' + Rb, for `n` rows of R from `row` on.
+  // Computes h_part[:, row ...] = state * R' + Rb for `n` rows of R from `row` on.
   void recur(const float* state, int64_t row, int64_t n) {
     Gemm g;
     g.m = count_, g.n = n, g.k = n_;
@@ -299,7 +303,7 @@ class Task {
       copy(state, y);
     }
   }
-  // z and r are in h already, behind them the candidate's h-part.
+  // h contains z and r, followed by the candidate's h-part.
   void gru(const float* x, float* h, float* state) const {
     float* candidate = h + 2 * n_;
     if (a_.linear_before_reset != 0) {
@@ -309,7 +313,7 @@ class Task {
     }
     k_.gru_state(h, candidate, state, n_);
   }
-  // gates i o f c
+  // The gates are i o f c.
   void lstm(const float* x, float* h, float* state, float* cell) const {
     float *open = h + n_, *forget = h + 2 * n_, *candidate = h + 3 * n_;
     const bool tied = a_.input_forget != 0;
@@ -338,7 +342,7 @@ class Task {
   int64_t n_, rows_;
   const int32_t* lengths_;
   ThreadPool *pool_, *step_pool_;
-  float *x_part_, *h_part_, *state_, *other_, *product_;  // other: the cell's state, or reset state
+  float *x_part_, *h_part_, *state_, *other_, *product_;  // other: the cell or reset state
   const float *packed_w_, *packed_r_, *wb_, *rb_, *peep_;
   Function f_, g_, h_;
 };

@@ -1,5 +1,5 @@
-// What the reference loops and the SIMD rows of RNN, GRU and LSTM share: sizes, and where a step
-// of a sequence lies.
+// Shared by the reference loops and the SIMD rows of RNN, GRU and LSTM: sizes, and the position of
+// a sequence's step.
 #pragma once
 
 #include "runtime/kernels/kernel.h"
@@ -30,7 +30,7 @@ struct RnnSizes {
   }
 };
 
-// The steps of each sequence; null: all of them have the whole length.
+// Returns the steps of each sequence; null: all have the whole length.
 inline const int32_t* rnn_lengths(Span<const TensorView> in) {
   return in.size() > 4 && in[4].present() ? in[4].as<int32_t>() : nullptr;
 }
@@ -46,7 +46,7 @@ inline Status check_rnn_lengths(Span<const TensorView> in, const RnnSizes& s) {
   return {};
 }
 
-// One of a cell's functions, with its default filled in.
+// Returns one of a cell's functions, with its default filled in.
 inline RnnFunction rnn_function(const RnnFunctionAttrs& a, RnnFunction fallback) {
   return a.kind == 0 ? fallback : static_cast<RnnFunction>(a.kind);
 }

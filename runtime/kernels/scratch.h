@@ -1,4 +1,4 @@
-// A kernel's scratch, cut into pieces one behind the other.
+// Divides a kernel's scratch into consecutive pieces.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace wick {
 class ScratchPieces {
  public:
   explicit ScratchPieces(void* scratch) : at_(static_cast<char*>(scratch)) {}
-  // The next piece; `bytes`: a multiple of what its elements are aligned to (rounded()).
+  // Returns the next piece; `bytes` must be a multiple of the elements' alignment (rounded()).
   template <class T>
   T* take(size_t bytes) {
     void* piece = at_;

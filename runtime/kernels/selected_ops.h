@@ -1,10 +1,11 @@
-// A program's own kernel sets, of the ops it selects. Written by wick_selected_ops (CMake) as
+// Defines a program's own kernel sets, with the ops that it selects. wick_selected_ops (CMake)
+// writes
 //
 //   #define WICK_SELECTED_OPS(X) X(FusedConv, kSimd) X(Cast, kReference) X(Softmax, kAny)
 //   #include "runtime/kernels/selected_ops.h"
 //
-// into one source file of the program, which defines default_kernels() and shape_rules() there:
-// every kernel and rule nobody lists is dropped at a static link.
+// into one source file of the program, which defines default_kernels() and shape_rules() there: a
+// static link then drops every kernel and rule that is not listed.
 #ifndef WICK_SELECTED_OPS
 #error "define WICK_SELECTED_OPS(X) first: see the top of this file"
 #endif
@@ -28,8 +29,8 @@ namespace {
 
 constexpr unsigned kSimd = 1, kReference = 2, kAny = kSimd | kReference;
 constexpr unsigned kNarrow = 4;      // rows of half_kernels.h
-constexpr unsigned kArithmetic = 8;  // of FusedElementwise: chain_rows.h
-constexpr unsigned kBlocked = 16;    // beside kSimd: blocked_rows.h
+constexpr unsigned kArithmetic = 8;  // chain_rows.h, for FusedElementwise
+constexpr unsigned kBlocked = 16;    // blocked_rows.h, together with kSimd
 
 struct Choice {
   OpId op;
@@ -48,13 +49,14 @@ constexpr bool has(OpId op, unsigned set) {
   return false;
 }
 
-// A set lists what is selected: an op that is not leaves no trace, of its rows or of itself.
+// A set lists only selected ops: the others are not linked, neither their rows nor their entries.
 template <size_t kCount>
 struct Entries {
   KernelEntry list[kCount == 0 ? 1 : kCount] = {};
   constexpr Span<const KernelEntry> span() const { return {list, kCount}; }
 };
-// By the choices, not by the pointers: with sanitizers GCC compares none at compile time.
+// Counts by the choices and not by the pointers: with sanitizers GCC cannot compare those at
+// compile time.
 template <size_t N>
 constexpr size_t count_of(const KernelEntry (&all)[N], unsigned set) {
   size_t n = 0;

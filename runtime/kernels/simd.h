@@ -1,25 +1,25 @@
-// The SIMD targets that are compiled in and that this CPU can run, without Highway's headers.
+// The SIMD targets that are compiled in and that this CPU supports, without Highway's headers.
 #pragma once
 
 #include <cstdint>
 
 namespace wick {
 
-// Bit set of Highway targets (HWY_AVX2, ...); the lowest bit is the best one. Never empty. Follows
-// force_simd_targets.
+// Returns a bit set of Highway targets (HWY_AVX2, ...), of which the lowest bit is the best. Never
+// empty. Respects force_simd_targets().
 int64_t simd_targets();
 
-// From now on only these targets are chosen (intersected with what the CPU has; 0: all again). For
-// tests and `wick bench`: not to be called while kernels run. Plans made earlier keep their choice.
+// From now on only these targets are chosen (of those that the CPU has; 0: all again). For tests
+// and `wick bench`: not to be called while kernels run. Earlier plans keep their choice.
 void force_simd_targets(int64_t targets);
 
 const char* simd_target_name(int64_t target);
 
-// Targets with a fused multiply-add promise the same bits as the reference (P2 of the numeric
-// contract).
+// Returns whether the target has a fused multiply-add: it then gives the same bits as the reference
+// (P2 of the numeric contract).
 bool simd_target_has_fma(int64_t target);
 
-// f(target) once for each available target, with only that one chosen meanwhile.
+// Calls f(target) once for each available target, with only that one enabled.
 template <class F>
 void for_each_simd_target(F&& f) {
   force_simd_targets(0);

@@ -23,7 +23,7 @@ HWY_NOINLINE void tile_body(const TileArgs& t, [[maybe_unused]] const Epilogue* 
                             [[maybe_unused]] int64_t channel0 = 0) {
   const TileTag d;
   const int last = t.row_count - 1;
-  // The last vector may be partial in `out` (whole without masked moves); it never is in `vec`.
+  // The last vector may be partial in `out` (whole without masked moves), never in `vec`.
   const auto mask = hn::FirstN(d, static_cast<size_t>(t.cols - (kVecs - 1) * kLanes));
 
   TileVec acc[kRows][kVecs];
@@ -81,7 +81,7 @@ HWY_NOINLINE void tile_body(const TileArgs& t, [[maybe_unused]] const Epilogue* 
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const int64_t channel = channel0 + HWY_MIN(r, last);
-      // y + -0 is y, whatever y.
+      // y + -0 is y for every y.
       const TileVec bias = hn::Set(d, e->bias == nullptr ? -0.0f : e->bias[channel]);
 #pragma GCC unroll 3
       for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::Add(acc[r][v], bias);
@@ -100,7 +100,7 @@ HWY_NOINLINE void tile_body(const TileArgs& t, [[maybe_unused]] const Epilogue* 
         acc[r][kVecs - 1] = hn::Add(acc[r][kVecs - 1], part);
         residual += r < last ? e->residual_step : 0;
       }
-      // clip, of which relu and no activation at all are the first half
+      // clip; relu and no activation use only its lower bound
 #pragma GCC unroll 3
       for (int v = 0; v < kVecs; ++v) {
         acc[r][v] = hn::IfThenElse(hn::Le(acc[r][v], low), low, acc[r][v]);
@@ -166,8 +166,8 @@ void tile_any(const TileArgs& t) {
   }
 }
 
-// One row over kVecs vectors of up to three panels side by side: more sums than a tile of one row
-// has, because each step of k waits for the one before.
+// One row by kVecs vectors of up to three adjacent panels: a tile of one row has too few sums to
+// hide the FMA's latency.
 template <int kVecs>
 HWY_NOINLINE void row_body(const TileArgs& t, int64_t panel_step, const float* last,
                            int64_t last_step) {
@@ -235,7 +235,7 @@ void tile_finish(const TileArgs& t, const Epilogue& e, int64_t channel0) {
   finish(by_row, channel0, t.out, t.out_step, t.out, t.out_step, t.row_count, t.cols);
 }
 
-// Lanes [begin, end) of a vector; both may lie outside it.
+// Returns a mask of lanes [begin, end); both may be outside of the vector.
 HWY_INLINE hn::Mask<TileTag> lanes_between(const TileTag d, int64_t begin, int64_t end) {
   const auto until = [&](int64_t n) HWY_ATTR {
     return hn::FirstN(d, static_cast<size_t>(HWY_MIN(HWY_MAX(n, int64_t{0}), int64_t{kLanes})));
@@ -256,13 +256,13 @@ void pad_rows(const float* from, int64_t from_step, int64_t step, int64_t rows, 
 #if HWY_TARGET != HWY_SCALAR
   const TileTag d;
   for (int64_t c = 0; c < cols; c += kLanes) {
-    // Of the elements from column c's on, those of columns [lo, hi); between two columns of step 2
-    // lies one that is not wanted.
+    // Keeps the elements of columns [lo, hi) among those from column c's on; with step 2 every
+    // other element is skipped.
     const int64_t begin = (lo - c) * step, end = (hi - c) * step - (step - 1);
     const auto first = lanes_between(d, begin, end);
     const auto second = lanes_between(d, begin - kLanes, end - kLanes);
     const auto kept = lanes_between(d, 0, cols - c);
-    // The vector may begin before `from`, where no lane is loaded: not a pointer C++ knows.
+    // The vector may begin before `from`, where no lane is loaded: that is not a valid C++ pointer.
     uintptr_t at = reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>((c - lo) * step) * 4;
     for (int64_t r = 0; r < rows; ++r, at += static_cast<uintptr_t>(from_step) * 4) {
       const auto* p = reinterpret_cast<const float*>(at);  // NOLINT(performance-no-int-to-ptr)
@@ -281,7 +281,7 @@ void pad_rows(const float* from, int64_t from_step, int64_t step, int64_t rows, 
 #endif
 }
 
-// Four independent sums, so that the FMA's latency is hidden.
+// Four independent sums hide the FMA's latency.
 void taps(const float* x, const int32_t* offset, const float* w, int64_t n, float* out,
           int64_t count) {
   const TileTag d;
@@ -310,8 +310,8 @@ void taps(const float* x, const int32_t* offset, const float* w, int64_t n, floa
   }
 }
 
-// A line's worth of columns at a time: each line of the source is read once, however far apart its
-// rows lie, and the lines written to are few enough to stay.
+// Transposes a cache line's worth of columns at a time: each line of the source is read once,
+// however far apart its rows are, and the lines written are few enough to stay in the cache.
 void transpose(const float* HWY_RESTRICT src, int64_t src_step, float* HWY_RESTRICT dst,
                int64_t dst_step, int64_t rows, int64_t cols) {
   constexpr int64_t kBlock = 16;
@@ -339,7 +339,7 @@ void transpose(const float* HWY_RESTRICT src, int64_t src_step, float* HWY_RESTR
         hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, e, f)), d, o + 3 * dst_step);
       }
       for (; c < some; ++c, ++s, o += dst_step) {
-        WICK_OPAQUE(c);  // what is left over is small: no code for much of it
+        WICK_OPAQUE(c);  // the remainder is small: keeps the code short
         const float* from = s;
         for (int i = 0; i < 4; ++i, from += src_step) {
           WICK_OPAQUE(from);

@@ -1,4 +1,4 @@
-// What comes behind a sum, per SIMD target: bias, scale and shift, residual, activation.
+// Applies the epilogue of a sum, per SIMD target: bias, scale and shift, residual, activation.
 #if defined(WICK_KERNELS_TILE_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_TILE_FINISH_INL_H_
 #undef WICK_KERNELS_TILE_FINISH_INL_H_
@@ -40,7 +40,8 @@ void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu(x); });
     case Activation::kGeluTanh:
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu_tanh(x); });
-    // activate() did these. Without a default a new activation that is in neither does not compile.
+    // activate() handles these. There is no default, so that a new activation in neither place does
+    // not compile.
     case Activation::kNone:
     case Activation::kRelu:
     case Activation::kClip:
@@ -48,7 +49,7 @@ void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t
   }
 }
 
-// Rows whose lanes are different channels.
+// Rows whose columns are different channels.
 void finish_columns(const Epilogue& e, int64_t channel0, const float* src, int64_t src_step,
                     float* dst, int64_t dst_step, int64_t rows, int64_t cols) {
   const TileTag d;
@@ -79,7 +80,7 @@ void finish_rows(const Epilogue& e, int64_t channel, const float* src, int64_t s
   const int64_t whole = cols / kLanes * kLanes;
   const int rest = static_cast<int>(cols - whole);
   for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
-    // y + -0 is y, whatever y.
+    // y + -0 is y for every y.
     const TileVec bias = hn::Set(d, e.bias == nullptr ? -0.0f : e.bias[channel]);
     const TileVec scale = hn::Set(d, scaled ? e.scale[channel] : 0.0f);
     const TileVec shift = hn::Set(d, scaled ? e.shift[channel] : 0.0f);

@@ -1,4 +1,4 @@
-// Vectors of the tiles, per SIMD target: loads and stores of some lanes, one fma.
+// Vector helpers of the tiles, per SIMD target: partial loads and stores, and one fma.
 #if defined(WICK_KERNELS_TILE_VEC_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_TILE_VEC_INL_H_
 #undef WICK_KERNELS_TILE_VEC_INL_H_
@@ -19,8 +19,8 @@ using TileTag = hn::ScalableTag<float>;
 using TileVec = hn::Vec<TileTag>;
 
 constexpr int kLanes = static_cast<int>(HWY_LANES(float));
-// Rows x 3 accumulators, 3 vectors and a broadcast must fit the registers: 32 of them on AVX-512
-// and aarch64, 16 elsewhere.
+// Rows x 3 accumulators, 3 vectors and a broadcast must fit the registers: AVX-512 and aarch64 have
+// 32, other targets 16.
 #if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 constexpr int kMr = 8;
 #else
@@ -28,7 +28,8 @@ constexpr int kMr = 4;
 #endif
 constexpr int kNv = 3;
 
-// Highway's one-lane fallback multiplies and adds in two roundings; the contract wants one.
+// Highway's one-lane fallback rounds the product and the sum separately; the contract requires one
+// rounding.
 template <class V>
 HWY_INLINE V fused_mul_add(V a, V b, V c) {
 #if HWY_TARGET == HWY_SCALAR
@@ -38,15 +39,15 @@ HWY_INLINE V fused_mul_add(V a, V b, V c) {
 #endif
 }
 
-// Where the CPU has no masked moves, Highway's MaskedLoad may read whole vectors and its
-// BlendedStore rewrites a neighbour's elements; partial vectors go through memory of our own there.
+// Where the CPU has no masked moves, Highway's MaskedLoad may read whole vectors, and its
+// BlendedStore rewrites a neighbour's elements; partial vectors go through a local buffer there.
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 constexpr bool kHaveMaskedMoves = true;
 #else
 constexpr bool kHaveMaskedMoves = false;
 #endif
 
-// The first n lanes, the rest zero; touches no memory beyond them.
+// Loads the first n lanes, the rest are zero; touches no memory beyond them.
 HWY_INLINE TileVec load_n(const TileTag d, const float* p, int n) {
   if (n == kLanes) return hn::LoadU(d, p);
   if (kHaveMaskedMoves) return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, p);
@@ -63,22 +64,22 @@ HWY_INLINE void store_n(TileVec v, const TileTag d, float* p, int n) {
   for (int i = 0; i < n; ++i) p[i] = lanes[i];
 }
 
-// Targets that only old machines choose have fewer bodies: they are weight in every program.
+// Targets that only old machines choose have fewer bodies, to keep programs small.
 constexpr bool kFewBodies = HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_SSE4;
 
 enum class Walk { kStep, kRowTable, kVecTable };
 
-// Hides a value from the loop optimizer, which would otherwise carry eight pointers instead of one
+// Hides a value from the loop optimizer, which would otherwise keep eight pointers instead of one
 // index.
 #define WICK_OPAQUE(x) asm("" : "+r"(x))
 
-// What a clip cuts below; at -infinity it changes nothing, NaN included.
+// Returns the lower bound of a clip; -infinity changes nothing, NaN included.
 HWY_INLINE float lower_bound(const Epilogue& e) {
   if (e.act == Activation::kRelu) return 0.0f;
   return e.act == Activation::kClip ? e.alpha : -__builtin_huge_valf();
 }
 
-// The activations that are a step or two; the others take a pass of their own.
+// Applies activations of one or two operations; others need a separate pass.
 HWY_INLINE TileVec activate(const Epilogue& e, TileVec y) {
   using simd_math::F;
   switch (e.act) {

@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kSlack = 64;  // floats: no vector is longer
+constexpr int64_t kSlack = 64;  // in floats: no vector is longer
 
 int64_t remainder(int64_t a, int64_t b) { return (a % b + b) % b; }
 
@@ -80,7 +80,7 @@ bool TransposedConv::fits(const TransposedShape& s) {
   }
   const auto reads = static_cast<double>(s.reads), writes = static_cast<double>(s.writes),
              groups = static_cast<double>(s.groups);
-  // Margins out of proportion to the work, as those of conv_supported().
+  // Refuses margins out of proportion to the work, like conv_supported().
   const double read = groups * reads * static_cast<double>(s.plane());
   if (groups * reads * image >
       8 * (read * (1 + writes * window) + groups * writes * pixels) + 65536)
@@ -136,7 +136,7 @@ int64_t TransposedConv::taps_before(int d, int64_t phase) const {
 TransposedConv::Phase TransposedConv::phase_of(int64_t d, int64_t h, int64_t w) const {
   Phase p{{d, h, w}, 1, 0};
   for (int i = 0; i < 3; ++i) {
-    // taps of this dim's phases before, and those of the dims within by all phases
+    // taps of this dim's earlier phases, and taps of the inner dims over all phases
     p.taps_before = p.taps_before * all_taps_[i] + p.taps * taps_before(i, p.at[i]);
     p.taps *= taps(i, p.at[i]);
   }
@@ -155,8 +155,8 @@ size_t TransposedConv::scratch_bytes() const {
                                                           workers + (by_image_ ? 0 : images)));
 }
 
-// Each kernel position is of one phase. A panel's channels by some positions are turned at a time,
-// and go to their phases row by row.
+// Each kernel position belongs to one phase. A panel's channels are transposed some positions at a
+// time and copied to their phases row by row.
 void TransposedConv::pack(const float* w, float* packed, ThreadPool* pool) const {
   constexpr int64_t kTaps = 16, kLanes = 64;
   const PhaseAxis* a = s_.axis;
@@ -179,7 +179,7 @@ void TransposedConv::pack(const float* w, float* packed, ThreadPool* pool) const
         for (int d = 0; d < 3; ++d) {
           at[d] = remainder(tap[d] * a[d].dilation - a[d].pad, a[d].stride);
           any = any && at[d] < a[d].phases();
-          int64_t before = 0;  // positions of the same phase
+          int64_t before = 0;  // earlier positions of the same phase
           for (int64_t t = 0; t < tap[d]; ++t) before += a[d].reaches(at[d], t) ? 1 : 0;
           rank = any ? rank * taps(d, at[d]) + before : 0;
         }
@@ -205,7 +205,7 @@ void TransposedConv::pack(const float* w, float* packed, ThreadPool* pool) const
   });
 }
 
-// By phase, the offsets that its taps read, from the image of the group on.
+// Computes the offsets that the taps of each phase read, relative to the image of the group.
 void TransposedConv::fill_table(int32_t* offset) const {
   const PhaseAxis* a = s_.axis;
   for (int64_t d = 0; d < a[0].phases(); ++d) {
@@ -317,7 +317,7 @@ void TransposedConv::run(const float* x, const float* packed, const float* bias,
       parallel_for(pool, std::min(block_, s_.n - n),
                    [&](int64_t i, int) { pad(x + (n + i) * in, scratch + i * image_floats_); });
     }
-    // All units at once: phases differ by a row or a column, so most tasks of one are the others'.
+    // All units together: phases differ by a row or a column, so they have nearly the same tasks.
     const int wanted = static_cast<int>(ceil_div(threads_, units()));
     int64_t most = 0;
     for (int64_t p = 0; p < phases(); ++p)
@@ -330,7 +330,7 @@ void TransposedConv::run(const float* x, const float* packed, const float* bias,
   }
 }
 
-// One output by what it reaches.
+// Computes one output from the inputs that reach it.
 float TransposedConv::output(const float* x, const float* packed, const float* bias,
                              int64_t channel, const int64_t* at) const {
   const PhaseAxis* a = s_.axis;
@@ -364,7 +364,7 @@ void TransposedConv::leave_out_padding(const float* x, const float* packed, cons
                                        float* y, ThreadPool* pool) const {
   if (!padded_ || stopped()) return;
   const PhaseAxis* a = s_.axis;
-  int64_t lo[3], hi[3];  // outputs between them have all their taps
+  int64_t lo[3], hi[3];  // outputs in [lo, hi) have all their taps
   for (int d = 0; d < 3; ++d) {
     lo[d] = std::clamp<int64_t>((a[d].kernel - 1) * a[d].dilation - a[d].pad, 0, a[d].size);
     hi[d] = std::clamp<int64_t>(a[d].from * a[d].stride - a[d].pad, lo[d], a[d].size);
@@ -377,7 +377,7 @@ void TransposedConv::leave_out_padding(const float* x, const float* packed, cons
     Poll poll;
     for (int64_t m = task * total / tasks; m < (task + 1) * total / tasks; ++m) {
       const int64_t channel = m % channels;
-      // A bias but -0 makes +0 of either zero, or has made a number of it.
+      // Any bias but -0 turns both zeros into +0 or another number.
       const bool zeros = bias == nullptr || bits_of(bias[channel]) == 0x80000000u;
       float* row = y + m * s_.pixels();
       int64_t at[3];

@@ -1,8 +1,9 @@
-// f32 convolution transposed, over one to three spatial dims: what ConvTranspose is, and what a
-// convolution's gradient is by its input. Per output one FMA for each (channel read, kernel
-// position) in the weights' own order, from +0, over the positions whose input is whole (the stride
-// divides); then the bias. A stride cuts the outputs of a dim into phases that each see a part of
-// the positions at stride 1, so that each is a convolution by register tiles (conv_tiles.h).
+// Transposed f32 convolution over one to three spatial dims: ConvTranspose, and the gradient of a
+// convolution by its input. Per output there is one FMA for each (channel read, kernel position) in
+// the weights' order, from +0, over the positions whose input index is an integer (the stride
+// divides it); then the bias. A stride divides the outputs of a dim into phases that each use a
+// part of the positions at stride 1, so that each phase is a convolution by register tiles
+// (conv_tiles.h).
 #pragma once
 
 #include "runtime/core/byte_count.h"
@@ -10,10 +11,10 @@
 
 namespace wick {
 
-// One dim. Output `at` reads, by kernel position tap, input (at + pad - tap * dilation) / stride
-// where that is whole. Outputs of one remainder of stride are a phase.
+// One dim. Output `at` reads, through kernel position tap, input (at + pad - tap * dilation) /
+// stride where that is an integer. Outputs with the same remainder of the stride form a phase.
 struct PhaseAxis {
-  int64_t size = 1, from = 1;  // of what is written; of what is read
+  int64_t size = 1, from = 1;  // output size; input size
   int64_t kernel = 1, stride = 1, dilation = 1;
   int64_t pad = 0;  // cut off before the first output
 
@@ -26,14 +27,14 @@ struct PhaseAxis {
   int64_t phases() const { return size < stride ? size : stride; }
   int64_t count(int64_t phase) const { return (size - phase + stride - 1) / stride; }
   int64_t taps(int64_t phase) const;
-  int64_t taps_before(int64_t phase) const;  // of the phases before it
-  bool inside(int64_t at) const;             // all its taps read what is there
+  int64_t taps_before(int64_t phase) const;  // of earlier phases
+  bool inside(int64_t at) const;             // all its taps read inside the input
   void margins(int64_t* before, int64_t* after) const;
 };
 
 struct TransposedShape {
   int64_t n = 1, groups = 1;
-  int64_t reads = 1, writes = 1;  // channels of a group
+  int64_t reads = 1, writes = 1;  // channels per group
   PhaseAxis axis[3];              // the last dims are the call's
 
   int64_t window() const { return axis[0].kernel * axis[1].kernel * axis[2].kernel; }
@@ -41,30 +42,30 @@ struct TransposedShape {
   int64_t pixels() const { return axis[0].size * axis[1].size * axis[2].size; }
 };
 
-// Bits do not depend on the plan.
+// The result's bits do not depend on how the work is divided.
 class TransposedConv {
  public:
-  static bool fits(const TransposedShape& s);  // in 32-bit offsets, and scratch in proportion
+  static bool fits(const TransposedShape& s);  // in 32-bit offsets, with scratch in proportion
   TransposedConv(const TileKernels& t, const TransposedShape& s, int threads);
 
   bool by_channel() const { return by_channel_; }
-  int64_t unit() const { return unit_; }  // channels of a panel of weights
+  int64_t unit() const { return unit_; }  // channels per panel of weights
   size_t packed_bytes() const;
   size_t scratch_bytes() const;
   size_t total_bytes() const { return byte_count(uint64_t{packed_bytes()} + scratch_bytes()); }
-  // w[groups * reads, writes, kernel...]
+  // Packs w[groups * reads, writes, kernel...].
   void pack(const float* w, float* packed, ThreadPool* pool) const;
-  // An input outside the image is a real fma(w, 0, sum).
+  // An input outside the image is an actual fma(w, 0, sum).
   void run(const float* x, const float* packed, const float* bias, float* y, float* scratch,
            ThreadPool* pool) const;
-  // The same with weights that nobody packed: scratch is of total_bytes.
+  // Packs the weights first: scratch has total_bytes.
   void run_unpacked(const float* x, const float* w, float* y, float* scratch,
                     ThreadPool* pool) const {
     pack(w, scratch, pool);
     run(x, scratch, nullptr, y, scratch + packed_bytes() / sizeof(float), pool);
   }
-  // And what is to be done to y where no such step may be taken: it changes a sum only from -0 to
-  // +0, or to NaN where a weight is not finite, so those outputs are computed again.
+  // Corrects y for callers whose order has no padded steps: a padded step changes a sum only from
+  // -0 to +0, or to NaN if a weight is not finite, so such outputs are computed again.
   void leave_out_padding(const float* x, const float* packed, const float* bias, float* y,
                          ThreadPool* pool) const;
 
@@ -91,9 +92,10 @@ class TransposedConv {
   int threads_;
   bool by_channel_ = false, padded_ = true, by_image_ = false;
   int64_t unit_ = 1, block_ = 1;
-  int64_t before_[3] = {}, image_[3] = {1, 1, 1};  // margins; sizes with them
+  int64_t before_[3] = {}, image_[3] = {1, 1, 1};  // margins; sizes including them
   int64_t channel_floats_ = 0, image_floats_ = 0, tile_floats_ = 0;
-  // Taps of a dim's phases, where those are not many, and of all; and of the phases before one.
+  // The taps of each phase of a dim, where phases are few; of all earlier phases; and of all
+  // phases.
   static constexpr int64_t kTable = 32;
   int32_t taps_[3][kTable] = {}, taps_before_[3][kTable + 1] = {};
   int64_t all_taps_[3] = {1, 1, 1};

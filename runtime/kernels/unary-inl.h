@@ -16,7 +16,7 @@ namespace unary {
 using simd_math::DF;
 using simd_math::F;
 
-// f over n elements; the tail goes through a padded copy, so that no lane depends on n.
+// Applies f to n elements; the tail goes through a padded copy, so that no lane depends on n.
 template <class Fn>
 HWY_INLINE void map(const float* x, float* y, size_t n, Fn f) {
   const DF d;

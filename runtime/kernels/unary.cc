@@ -10,7 +10,7 @@
 
 #ifndef WICK_KERNELS_UNARY_BODY_
 #define WICK_KERNELS_UNARY_BODY_
-// X(kind, value of v under parameters a and b). CopySign: rounding to zero keeps its sign on every
+// X(kind, value of v with parameters a and b). CopySign: rounding to zero keeps the sign on every
 // target.
 #define WICK_UNARY_OP_BODIES(X)                          \
   X(LeakyRelu, simd_math::leaky_relu(v, F(a)))           \
@@ -69,7 +69,7 @@ using GetParams = Params (*)(const void* attrs);
 
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
-// A table and a plan function an op: a program links the bodies of its own ops only.
+// One dispatch table and one plan function per op: a program links the bodies of its own ops only.
 #define X(Name, value)                                    \
   HWY_EXPORT(find_##Name);                                \
   Status plan_##Name(const KernelQuery&, KernelPlan* p) { \

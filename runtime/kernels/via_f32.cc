@@ -6,8 +6,8 @@
 namespace wick {
 namespace {
 
-// Strides that walk each of numel() elements in a row once, in some order of the dims: the whole is
-// widened as it lies.
+// Returns whether the strides cover numel() consecutive elements once, in some order of the dims:
+// the memory can then be widened as a whole.
 bool dense(const TensorView& v) {
   int order[kMaxRank], n = 0;
   for (int i = 0; i < v.rank(); ++i) {

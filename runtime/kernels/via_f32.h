@@ -1,5 +1,5 @@
-// 16-bit rows out of f32 ones: inputs are widened into scratch, the f32 row runs, outputs are
-// rounded once. The bits of the reference loops, which compute in f32 and round once too.
+// 16-bit rows made from f32 rows: inputs are widened into scratch, the f32 row runs, outputs are
+// rounded once. Bit-identical to the reference loops, which also compute in f32 and round once.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace wick {
 
-// A call's views, those of f16 and bf16 widened. They lie one after another in `scratch`.
+// The views of a call, with those of f16 and bf16 widened. They are contiguous in `scratch`.
 class WidenedCall {
  public:
   static constexpr int kMost = 8;
-  // scratch may be null: then for shapes and sizes only.
+  // scratch may be null, if only shapes and sizes are needed.
   WidenedCall(Span<const TensorView> in, Span<const TensorView> out, void* scratch);
-  static bool fits(const KernelQuery& q);  // in[0] has 16 bits, other floats its dtype
+  static bool fits(const KernelQuery& q);  // in[0] has 16 bits, other floats have its dtype
   size_t bytes() const { return bytes_; }
   void load(Span<const TensorView> in, ThreadPool* pool) const;
   void store(Span<TensorView> out, ThreadPool* pool) const;
@@ -39,7 +39,7 @@ struct ViaF32 {
   static Status plan(const KernelQuery& q, KernelPlan* p) {
     WidenedCall w(q.in, q.out, nullptr);
     if (Status s = plan_inner(row, query(q, w), p); !s.ok()) return s;
-    for (KernelPlan::Pack& pack : p->packs) pack = {};  // a packed form is of f32 constants
+    for (KernelPlan::Pack& pack : p->packs) pack = {};  // packed forms are for f32 constants
     p->scratch_bytes = byte_count(uint64_t{p->scratch_bytes} + w.bytes());
     return {};
   }

@@ -1,4 +1,5 @@
-// SIMD bodies of where, once per target: elements of a size are chosen, whatever they stand for.
+// SIMD bodies of Where, once per target: elements are selected by their size alone, whatever their
+// dtype.
 #if defined(WICK_KERNELS_WHERE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_WHERE_INL_H_
 #undef WICK_KERNELS_WHERE_INL_H_

@@ -1,4 +1,4 @@
-// The activations that a product's epilogue may end with, and the ops they are elsewhere.
+// The activations that the epilogue of a product may apply, and the ops that compute them alone.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace wick {
 struct ActivationRow {
   Activation activation;
   OpId op;
-  int64_t flag = 0;  // what the op's integer attribute must say: Gelu's form
+  int64_t flag = 0;  // required value of the op's integer attribute: Gelu's form
 };
 inline constexpr ActivationRow kActivations[] = {
     {Activation::kRelu, OpId::kRelu},           {Activation::kClip, OpId::kClip},

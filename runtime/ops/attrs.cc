@@ -10,7 +10,7 @@ bool field_equal(const AttrField& f, const void* a, const void* b) {
     auto x = attr_ints(f, a), y = attr_ints(f, b);
     return x.size() == y.size() && (x.empty() || memcmp(x.data(), y.data(), x.size_bytes()) == 0);
   }
-  // ints and doubles by bits: a NaN attribute equals itself
+  // compares ints and doubles by bits: a NaN attribute equals itself
   return memcmp(static_cast<const char*>(a) + f.offset, static_cast<const char*>(b) + f.offset,
                 8) == 0;
 }

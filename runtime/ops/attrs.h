@@ -1,4 +1,4 @@
-// The attribute structs of every op, a header a family.
+// Includes the attribute structs of every op, one header per family.
 #pragma once
 
 #include "runtime/ops/attrs/attention.h"
@@ -26,7 +26,7 @@
 
 namespace wick {
 
-// Biggest attribute struct: what a by-value holder of any attributes needs.
+// The size of the largest attribute struct, for storage that holds any attributes by value.
 constexpr size_t kMaxAttrBytes = 544;
 
 }  // namespace wick

@@ -4,7 +4,7 @@ namespace wick {
 
 namespace {
 
-// The numbers among an op's attributes are parameters of its step.
+// Counts the numeric attributes of an op: they become the parameters of its step.
 int parameters_of(const OpInfo& info) {
   int n = 0;
   for (const AttrField& f : info.attrs->fields) n += f.kind == AttrKind::kFloat ? 1 : 0;

@@ -1,4 +1,4 @@
-// The steps of a FusedElementwise: what they are made of, how their numbers are read.
+// The steps of a FusedElementwise: their kinds and their encoding.
 #pragma once
 
 #include "runtime/core/status.h"
@@ -8,23 +8,23 @@ namespace wick {
 
 enum class ChainKind : uint8_t {
   kNone,     // the op cannot be a step
-  kUnary,    // one operand, and the parameters its attributes are elsewhere, as constants
-  kBinary,   // two
-  kCompare,  // two, to bools
-  kNot,      // a bool
+  kUnary,    // one operand, and the op's attributes as constant parameters
+  kBinary,   // two operands
+  kCompare,  // two operands, to bool
+  kNot,      // one bool
   kLogic,    // two bools
-  kWhere,    // a bool and two
+  kWhere,    // a bool and two operands
   kCast,     // a bool, to 0 or 1
-  kReduce,   // of a row
+  kReduce,   // a reduction of a row
 };
 struct ChainOp {
   ChainKind kind = ChainKind::kNone;
   int operands = 0;
-  int parameters = 0;  // of the operands: the last ones, which must be constants
+  int parameters = 0;  // how many of the last operands are parameters, which must be constants
 };
 ChainOp chain_op(OpId op);
 
-// What an operand is by its number.
+// Operands are numbered: inputs, constants from here on, then results of steps.
 constexpr int kChainFirstConstant = 64, kChainFirstStep = 128;
 
 struct ChainStep {
@@ -52,16 +52,17 @@ inline double chain_constant(const ChainAttrs& a, int operand) {
   return v;
 }
 
-// Every step an op that may be one, operands that were made before, parameters constants; each
-// input and each step but the last is read. Who looks at an operand relies on it.
+// Checks a chain: every step is an op that may be one, its operands were computed before it,
+// parameters are constants, and each input and each step but the last is used. Readers of the
+// operands rely on this.
 Status check_chain(const ChainAttrs& attrs, size_t inputs);
 
-// What the step's op has as attributes elsewhere, on operands of that rank; `real` is the chain's
-// dtype.
+// Returns the attributes that the step's op would have as a node, for operands of that rank; `real`
+// is the chain's float dtype.
 AnyAttrs chain_step_attrs(const ChainAttrs& attrs, const ChainStep& step, int rank, DType real);
 
-// Which of a few buffers each step's result goes to; the last step's is the output (-1). A buffer
-// is free again behind the last reader.
+// Assigns each step's result to one of a few buffers; the last step's is the output (-1). A buffer
+// is reused after the result's last reader.
 struct ChainSlots {
   int count = 0;
   int8_t of[kChainSteps] = {};

@@ -7,14 +7,15 @@
 namespace wick {
 namespace {
 
-// Fields whose numbers stand for something: each of them, in a list, is one of least to most.
+// Fields with an enumerated meaning: each value (in a list, each element) is between least and
+// most.
 struct Range {
   const AttrType* type;
   uint32_t fields;  // bit i: field i of the type
   int8_t least, most;
 };
 
-// By the field's name, which several members of a struct may have.
+// Selects all fields of that name: several member structs may have one.
 template <class Attrs, class Last>
 consteval Range range(const char* field, Last most, int8_t least = 0) {
   uint32_t fields = 0;
@@ -24,7 +25,7 @@ consteval Range range(const char* field, Last most, int8_t least = 0) {
   }
   return {&AttrFields<Attrs>::kType, fields, least, static_cast<int8_t>(most)};
 }
-// `least` 0: none is given.
+// `least` 0 allows kNone: no dtype is given.
 template <class Attrs>
 consteval Range dtype(const char* field, int8_t least) {
   return range<Attrs>(field, kDTypeCount - 1, least);
@@ -70,7 +71,7 @@ constexpr Range kRanges[] = {
     dtype<OptionalAttrs>("dtype", 1),
 };
 
-// A name that is no field's would check nothing.
+// A misspelt field name would check nothing.
 constexpr bool all_are_fields() {
   for (const Range& r : kRanges) {
     if (r.fields == 0) return false;

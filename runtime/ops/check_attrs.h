@@ -1,6 +1,6 @@
-// What the attributes of a node must be whatever its shapes are. The loader asks before anyone sees
-// the node, and every rule is asked behind it: tools, devices and C code that read an attribute of
-// a program or of a graph meet no number that stands for nothing.
+// Checks the attributes of a node that do not depend on shapes. The loader calls it before anything
+// else sees the node, and infer_shapes() calls it before every rule: so tools, devices and C code
+// that read an attribute of a program or a graph never see an invalid enumerator.
 #pragma once
 
 #include "runtime/core/status.h"
@@ -8,7 +8,8 @@
 
 namespace wick {
 
-// `inputs`: how many the node has. Attributes of a user's op are its owner's: all are sound.
+// `inputs`: how many the node has. Attributes of custom ops are not checked: they belong to their
+// library.
 Status check_attrs(const OpInfo& info, const void* attrs, size_t inputs);
 
 }  // namespace wick

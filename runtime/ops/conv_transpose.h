@@ -1,11 +1,12 @@
-// Sizes of a transposed convolution along one spatial dim, for the rule and the kernels.
+// Sizes of a transposed convolution along one spatial dim, for its rule and its kernels.
 #pragma once
 
 #include "runtime/ops/attrs.h"
 
 namespace wick {
 
-// Where the pads follow from the size: how much is cut off before the first output.
+// Returns the begin pad that follows from a given output size: how much is cut off before the first
+// output.
 inline int64_t implied_pad(const ConvTransposeAttrs& a, int64_t in, int64_t kernel, int64_t out,
                            int i) {
   const int64_t reach = (kernel - 1) * a.conv.dilations.at_or(i, 1) + 1;

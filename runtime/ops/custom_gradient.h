@@ -1,5 +1,5 @@
-// The gradient of a user's op, written as a formula over ops. Header only and by virtual calls, so
-// that a user's library links nothing of the trainer, which brings the other side.
+// The gradient of a custom op, written as a formula over ops. It is header only and uses virtual
+// calls, so that a user's library links nothing of the trainer, which implements the classes.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@ namespace wick {
 
 class Gradient;
 
-// A tensor in a formula: the trainer's, valid until the formula returns.
+// A tensor in a formula. It belongs to the trainer and is valid until the formula returns.
 class Var {
  public:
   Var() = default;
@@ -24,21 +24,21 @@ class Var {
   const void* tensor_ = nullptr;
 };
 
-// Every op a formula calls goes the trainer's way: with create_graph it is recorded, so that higher
-// orders come free. Whatever fails throws wick::Error through the formula.
+// Runs the ops that a formula calls through the trainer: with create_graph they are recorded, so
+// that higher-order gradients work. Any failure throws wick::Error through the formula.
 class Gradient {
  public:
-  // The gradient of output i; zeros when nothing flowed into it.
+  // Returns the gradient of output i; zeros when nothing flowed into it.
   virtual Var g(size_t i = 0) = 0;
-  // Saved forward values; the op must name them in saves_in, saves_out.
+  // Return saved forward values; the op must list them in saves_in and saves_out.
   virtual Var in(size_t i) = 0;
   virtual Var out(size_t i = 0) = 0;
   virtual bool has(size_t i) = 0;    // whether optional input i was given
-  virtual bool needs(size_t i) = 0;  // whether input i wants a gradient
-  // The gradient of input i; summed over the dims that broadcasting spread.
+  virtual bool needs(size_t i) = 0;  // whether input i needs a gradient
+  // Sets the gradient of input i; it is summed over the dims that were broadcast.
   virtual void set(size_t i, Var gradient) = 0;
   virtual Var constant(double value, Var like) = 0;  // 0-dim, of like's dtype
-  // `op`: a row of ops.def ("Sigmoid") or "domain::Name"; attributes null: the defaults.
+  // `op`: a row of ops.def ("Sigmoid") or "domain::Name"; null attributes: the defaults.
   virtual Var call(const char* op, Span<const Var> in, const AttrType* type, const void* attrs) = 0;
   virtual const void* raw_attrs() = 0;
   [[noreturn]] virtual void fail(const char* why) = 0;

@@ -20,12 +20,12 @@ bool good_name(const char* text, bool domain) {
   return true;
 }
 
-// Domains that are ONNX's own or could be taken for them.
+// Returns whether the domain is ONNX's own or could be taken for it.
 bool reserved_domain(const char* domain) {
   return strcmp(domain, "onnx") == 0 || strncmp(domain, "ai.onnx", 7) == 0;
 }
 
-// A field that can be read and written within a struct of `size` bytes.
+// Returns whether the field can be read and written within a struct of `size` bytes.
 bool sound(const AttrField& f, size_t size) {
   size_t words = 1;
   if (f.kind == AttrKind::kInts) {

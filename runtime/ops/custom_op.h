@@ -1,6 +1,6 @@
-// Users' own ops: what a row of ops.def says, as a value. An op lives in the user's program or in a
-// library of their own (op_library.h) and is handed over explicitly: to Program::load on a device,
-// to the registry (runtime/registry) above the runtime. Nothing registers itself.
+// Custom ops: the content of a row of ops.def as a value. A custom op is in the user's program or
+// in a library (op_library.h) and is passed explicitly: to Program::load on a device, to the
+// registry (runtime/registry) above the runtime. Nothing registers itself.
 #pragma once
 
 #include "runtime/ops/rule.h"
@@ -10,16 +10,16 @@ namespace wick {
 class Gradient;    // custom_gradient.h
 struct KernelRow;  // runtime/kernels/kernel.h
 
-// Of this header's structs and of KernelRow. A library built for another number is refused.
+// The version of this header's structs and of KernelRow. A library with another version is refused.
 constexpr uint32_t kCustomOpAbi = 3;
-constexpr uint32_t kKernelRowBytes = 48;  // sizeof(KernelRow): kernel.h holds it to that
+constexpr uint32_t kKernelRowBytes = 48;  // sizeof(KernelRow), which kernel.h checks
 constexpr size_t kMaxCustomInputs = 16;
 constexpr size_t kMaxCustomOutputs = 8;
 
 enum class DimOp : uint8_t { kAdd, kSub, kMul, kFloorDiv, kMax };
 
 class OpDim;
-// Computes with dimensions that are not numbers; the graph's, while a model is captured or read.
+// Computes with symbolic dimensions; the graph implements it, for models that are captured or read.
 class DimHost {
  public:
   virtual OpDim apply(DimOp op, const OpDim& a, const OpDim& b) = 0;
@@ -29,15 +29,15 @@ class DimHost {
   ~DimHost() = default;
 };
 
-// A dimension as a custom op's shape rule sees it: a number, or a symbol ("batch") that will be
-// one.
+// A dimension in a custom op's shape rule: a number, or a symbol ("batch") whose value is not known
+// yet.
 class OpDim {
  public:
   OpDim(int64_t value = 0) : value_(value) {}  // NOLINT: implicit
   OpDim(DimHost* host, int64_t handle) : host_(host), value_(handle) {}
 
   bool known() const { return host_ == nullptr; }
-  int64_t value() const { return value_; }  // of a known one; else the host's handle
+  int64_t value() const { return value_; }  // the number if known(), else the host's handle
   DimHost* host() const { return host_; }
 
   // Sums and products saturate: a file may hold any number.
@@ -48,7 +48,7 @@ class OpDim {
     return apply(DimOp::kFloorDiv, a, b);
   }  // b > 0
   friend OpDim max(const OpDim& a, const OpDim& b) { return apply(DimOp::kMax, a, b); }
-  // kNo: they differ whatever the symbols are; kUnknown: it depends on them.
+  // Returns kNo where they differ whatever the symbols are, kUnknown where it depends on them.
   friend Tri equal(const OpDim& a, const OpDim& b) {
     if (a.known() && b.known()) return dim_equal(a.value_, b.value_);
     return (a.known() ? b : a).host_->equal(a, b);
@@ -76,11 +76,11 @@ class OpDim {
   int64_t value_ = 0;
 };
 
-// What a shape rule reads and writes: c.in[0].shape[1], c.as<Attrs>(), c.out[0].shape = {...}. It
-// sees dtypes, shapes and attributes, never values.
+// The context of a custom op's shape rule: c.in[0].shape[1], c.as<Attrs>(), c.out[0].shape = {...}.
+// It has dtypes, shapes and attributes, but no values.
 using OpShapes = RuleCtx<OpDim>;
 
-// A pointer and a count; made from an array.
+// A pointer and a count; can be made from an array.
 struct KernelRows {
   const KernelRow* data = nullptr;
   size_t size = 0;
@@ -89,43 +89,46 @@ struct KernelRows {
   constexpr KernelRows(const Row (&rows)[N]) : data(rows), size(N) {}  // NOLINT: implicit
 };
 
-// Must outlive every program, session and tensor that uses it: a constant, as a rule.
+// Defines a custom op. It must outlive every program, session and tensor that uses it, so it is
+// usually a constant.
 struct CustomOp {
-  const char* domain = nullptr;  // "com.example": letters, digits and ._-; of the ONNX node too
+  const char* domain = nullptr;  // "com.example": letters, digits, ._-; the ONNX node's domain too
   const char* name = nullptr;    // "Swish": a C identifier; the ONNX node's op_type
-  uint32_t version = 1;          // raise it when the meaning changes; older files still find the op
+  uint32_t version = 1;          // raise it when semantics change; older files still find the op
   uint8_t min_inputs = 1, max_inputs = 1;  // at most kMaxCustomInputs
   uint8_t outputs = 1;                     // at most kMaxCustomOutputs
   const AttrType* attrs = &AttrFields<NoAttrs>::kType;
   Status (*shape)(OpShapes&) = nullptr;  // null: every output is like input 0
-  KernelRows kernels;                    // the first that matches runs
-  // -- the trainer's part; a device never calls it
+  KernelRows kernels;                    // the first one that matches runs
+  // -- used by the trainer only
   void (*gradient)(Gradient&) = nullptr;  // null: backward through the op is an error
   uint32_t saves_in = ~0u;                // bit i: the formula reads input i
   uint32_t saves_out = 0;                 // bit i: it reads output i
   uint32_t nondiff_in = 0;                // bit i: input i never gets a gradient (indices)
 };
 
-// "com.example::Swish", as errors, traces and the graph's text call it.
+// The full name, "com.example::Swish", which errors, traces and the graph's text use.
 struct CustomOpName {
   char text[128];
 };
 CustomOpName custom_op_name(const char* domain, const char* name);
 
-// Is it sound: names, counts, attributes, a kernel with every function it needs. kInvalidArgument.
+// Checks names, counts, attributes and that each kernel has the functions it needs.
+// kInvalidArgument.
 Status check_custom_op(const CustomOp& op);
-// Each by itself, and no two of one name.
+// Checks each op, and that no two have the same name.
 Status check_custom_ops(Span<const CustomOp* const> ops);
 
-// What check_custom_op() asks of rows, of which ops know nothing; lives with the kernels.
+// The part of check_custom_op() that checks kernel rows; it is compiled with the kernels.
 Status check_kernel_rows(const KernelRows& rows, const char* op);
 
-// What a row of ops.def would say of it, under that id and full name.
+// Returns what a row of ops.def would contain for the op, under that id and full name.
 OpInfo info_of(const CustomOp& op, OpId id, const char* name);
 
-// Arity, then the op's rule; what infer_shapes() is for rows of ops.def.
+// Checks the arity, then runs the op's rule: for custom ops what infer_shapes() is for rows of
+// ops.def.
 Status infer_custom(const CustomOp& op, RuleCtx<int64_t>& ctx);
-// The same for whoever has dims of its own: `in` and `out` already translated.
+// The same for callers with their own dim type: `in` and `out` are already translated.
 Status run_shape_rule(const CustomOp& op, OpShapes& ctx);
 
 }  // namespace wick

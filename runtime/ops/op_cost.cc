@@ -19,10 +19,10 @@ double bytes_of(const TensorView& v) {
   return n * dtype_bits(v.dtype) / 8;
 }
 
-// A square matrix, or a batch of them: b of n^3.
+// Returns b * n^3 for a batch of b square matrices.
 double cubes(const Shape& s) { return elements(s) * dim(s, -1); }
 
-// Operations an element of the output, or of the input where the op reads more than it writes.
+// The operations per element of the output, or of the input where the op reads more than it writes.
 enum class Of { kOutput, kInput, kNothing };
 struct Rate {
   Of of;
@@ -81,14 +81,15 @@ consteval OpFacts<Rate> rates() {
 // clang-format on
 constexpr OpFacts<Rate> kRates = rates();
 
-// The leading term of what has no rate: decompositions and transforms; -1: it has one.
+// Returns the leading term for ops without a rate (decompositions and transforms); -1: it has a
+// rate.
 double closed_form(OpId op, Span<const TensorView> in) {
   const Shape& a = in[0].shape;
   const double m = dim(a, -2), n = dim(a, -1);
   const double batch = m * n == 0 ? 0 : elements(a) / (m * n), k = least(m, n);
   const double columns = in.size() > 1 ? n * elements(in[1].shape) : 0;
   if (op == OpId::kCholesky) return cubes(a) / 3;
-  if (op == OpId::kSolve) return 2 * cubes(a) / 3 + 2 * columns;  // LU, then two triangles
+  if (op == OpId::kSolve) return 2 * cubes(a) / 3 + 2 * columns;  // LU, then two triangular solves
   if (op == OpId::kTriangularSolve) return columns;
   if (op == OpId::kInverse) return 2 * cubes(a);
   if (op == OpId::kDet || op == OpId::kSlogDet) return 2 * cubes(a) / 3;
@@ -108,7 +109,7 @@ OpCost op_cost(OpId op, const void* attrs, Span<const TensorView> in, Span<const
   for (const TensorView& v : out) cost.bytes_written += bytes_of(v);
   const OpKind kind = kind_of(op);
   if ((kind == OpKind::kGather || kind == OpKind::kMove) && !in.empty()) {
-    const double all = bytes_of(in[0]);  // of which no more is read than is written
+    const double all = bytes_of(in[0]);  // no more of it is read than is written
     if (all > cost.bytes_written) cost.bytes_read += cost.bytes_written - all;
   }
   if (is_custom(op) || in.empty() || out.empty()) return cost;

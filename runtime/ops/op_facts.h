@@ -1,6 +1,6 @@
-// A layer's own fact about every op: how autocast treats it, what it costs, whether integers have a
-// form of it. The layer lists the ops under each answer; an op of ops.def that is in no list, or in
-// two, does not compile, so that whoever adds an op is told what the layer wants to know of it.
+// OpFacts: a fact that a layer states about every op (how autocast treats it, its cost, whether it
+// has an integer form). The layer lists the ops under each answer; an op of ops.def that is in no
+// list, or in two, does not compile, so that adding an op shows which layers need to know about it.
 #pragma once
 
 #include "runtime/ops/op_id.h"
@@ -11,7 +11,8 @@
 namespace wick {
 
 namespace ops_def {
-// Never read: the compiler names the array, and the op's id as the subscript outside its bounds.
+// Never read: the compiler's error shows the array's name and, as the out-of-range index, the op's
+// id.
 inline constexpr bool kNoListHoldsTheOpOfId[1] = {}, kTwoListsHoldTheOpOfId[1] = {};
 inline constexpr OpId kIds[] = {
 #define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) OpId::k##Name,
@@ -28,7 +29,7 @@ struct OpList {
   std::initializer_list<OpId> ops;
 };
 
-// Facts by op; users' own ops have the one given for them.
+// Facts by op; custom ops share one.
 template <class Fact>
 class OpFacts {
  public:
@@ -37,8 +38,8 @@ class OpFacts {
     bool listed[ops_def::kSpan] = {};
     for (const OpList<Fact>& list : lists) {
       for (OpId op : list.ops) {
-        // The index is out of range on purpose, here and below: the compiler stops and its words
-        // have the name.
+        // The index is out of range on purpose, here and below: compilation stops with an error
+        // that shows the array's name.
         if (listed[static_cast<size_t>(op)])
           // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign)
           listed[0] = ops_def::kTwoListsHoldTheOpOfId[static_cast<size_t>(op)];

@@ -11,68 +11,68 @@ enum class OpId : uint16_t {
 #undef WICK_OP
 };
 
-// From here on an id names a user's own op: in a file an index of its list (program.fbs), in a
-// process a place in the registry (runtime/registry).
+// Ids from here on are custom ops: in a file an index into its list (program.fbs), in a process an
+// index into the registry (runtime/registry).
 constexpr uint16_t kFirstCustomOp = 0x8000;
 constexpr bool is_custom(OpId op) { return static_cast<uint16_t>(op) >= kFirstCustomOp; }
 
 enum class OpRole : uint8_t { kInfer, kTrain, kControl };
 
-// What an op does, as far as somebody treats all of a kind alike. A decision about a kind is made
-// by its name here, never by a range of ids.
+// The kind of an op, for code that treats all ops of a kind alike. Such code names the kind and
+// never compares ranges of ids.
 enum class OpKind : uint8_t {
-  kUnary,     // elementwise on one tensor
-  kCast,      // ... that gives another dtype
-  kTest,      // ... that gives bools
-  kBinary,    // elementwise on two, broadcast
-  kCompare,   // ... that gives bools
-  kLogic,     // ... of bools
+  kUnary,     // elementwise, one input
+  kCast,      // ... with another output dtype
+  kTest,      // ... with bool output
+  kBinary,    // elementwise, two inputs, broadcast
+  kCompare,   // ... with bool output
+  kLogic,     // ... on bools
   kSelect,    // Where
-  kProduct,   // of matrices
+  kProduct,   // matrix products
   kConv,      // convolutions, transposed ones too
   kConvGrad,  // their gradients
   kPool,      // windows without weights
   kPoolGrad,
   kNorm,  // batch norm
   kSoftmax,
-  kReduce,   // along axes
-  kArg,      // where the largest is
-  kView,     // the same bytes under another shape
-  kMove,     // copies elements, computes nothing
-  kShape,    // the extents of a tensor
-  kGather,   // copies by indices
-  kScatter,  // writes by indices
-  kSearch,   // how much comes out the data decide
+  kReduce,   // reductions along axes
+  kArg,      // index of an extremum
+  kView,     // the same bytes with another shape
+  kMove,     // copy elements, compute nothing
+  kShape,    // extents of a tensor
+  kGather,   // read by indices
+  kScatter,  // write by indices
+  kSearch,   // the number of results depends on data
   kSort,
-  kScan,  // running sums
+  kScan,  // cumulative ops
   kLinalg,
   kQuantize,
   kDequantize,
   kFakeQuantize,
-  kByteProduct,  // products of integers that stand for reals
+  kByteProduct,  // products of quantized integers
   kByteConv,
-  kByteMath,  // what is elementwise, pooled or normalised in bytes
+  kByteMath,  // elementwise ops, pooling and norms on quantized bytes
   kDropout,
   kAttention,
-  kResample,  // at real coordinates
-  kRegion,    // pools regions of interest
-  kWindow,    // convolution's other kin
+  kResample,  // resampling at fractional coordinates
+  kRegion,    // pooling of regions of interest
+  kWindow,    // other variants of convolution
   kRecurrent,
   kSignal,
   kText,
   kControl,  // nodes that own regions
   kRange,
-  kSequence,  // of sequences and optionals
-  kChain,     // many small ops as one
-  kCustom,    // a user's own
+  kSequence,  // ops on sequences and optionals
+  kChain,     // many small ops fused into one
+  kCustom,    // a custom op
 };
 
 enum OpFlags : uint8_t {
-  kCommutes = 1,      // inputs 0 and 1 may change places
-  kDataSized = 2,     // the sizes of outputs depend on data
-  kMakesStrings = 4,  // a kernel needs KernelCtx::strings
+  kCommutes = 1,      // inputs 0 and 1 may be swapped
+  kDataSized = 2,     // output sizes depend on data
+  kMakesStrings = 4,  // its kernel needs KernelCtx::strings
   kChainStep = 8,     // may be a step of FusedElementwise
-  kShapeArgs = 16,    // has an input of letter `a`; derived
+  kShapeArgs = 16,    // has an input of role `a`; derived from the signature
 };
 
 }  // namespace wick

@@ -5,7 +5,8 @@
 namespace wick {
 namespace {
 
-// The signature's inputs or outputs: how many there must be and may be, and the letters met.
+// The inputs or outputs of a signature: their least and greatest number, and whether role `a`
+// occurs.
 struct Side {
   uint8_t least = 0, most = 0;  // most 255: any number
   bool shape_args = false;
@@ -58,8 +59,8 @@ constexpr bool ids_ascend() {
 }
 static_assert(ids_ascend(), "ops.def: ids must ascend and be unique");
 
-// The signatures without their repetitions, one behind the other, and where each row's begins: a
-// pointer a row would take three times its size for the loader's sake.
+// The distinct signatures in one text, and the offset of each row's: a pointer per row would need
+// three times the space because of relocations.
 constexpr const char* kSignatures[] = {
 #define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) signature,
 #include "runtime/ops/ops.def"
@@ -103,7 +104,7 @@ constexpr Signatures pack_signatures() {
 }
 constexpr Signatures kPackedSignatures = pack_signatures();
 
-// By id: the row's number + 1; 0: no op.
+// Row number + 1 by op id; 0: no op.
 constexpr size_t kIds = static_cast<size_t>(kOps[std::size(kOps) - 1].id) + 1;
 struct RowOfId {
   uint8_t row[kIds] = {};
@@ -151,7 +152,7 @@ bool has_flag(OpId op, OpFlags flag) {
 
 namespace {
 
-// Input i in the signature; null: there is none. The last one may stand for any number.
+// Returns input i in the signature; null: there is none. The last input may stand for any number.
 const char* input_at(OpId op, size_t i) {
   const char* p = signature_of(op);
   for (const char* next = p;; p = next) {

@@ -1,4 +1,4 @@
-// OpInfo: what every layer knows of an op without its kernels.
+// OpInfo: what every layer knows about an op without its kernels.
 #pragma once
 
 #include "runtime/core/tensor_view.h"
@@ -13,71 +13,71 @@ struct OpInfo {
   OpId id;
   OpRole role;
   OpKind kind;
-  uint8_t flags;  // of OpFlags
+  uint8_t flags;  // OpFlags
   uint8_t min_inputs;
-  uint8_t max_inputs;  // 255: as many as the call has
-  uint8_t outputs;     // 255: as many as the call has
+  uint8_t max_inputs;  // 255: any number
+  uint8_t outputs;     // 255: any number
   const char* name;
   const AttrType* attrs;
 };
 
 // All rows of ops.def in id order.
 Span<const OpInfo> all_ops();
-// Null for an unknown id / name.
+// Return null for an unknown id or name.
 const OpInfo* find_op(OpId id);
 const OpInfo* find_op(const char* name);
 
-// "inputs -> outputs", as ops.def has it; of users' own ops what anybody may say of any.
+// Returns "inputs -> outputs" from ops.def; for custom ops a signature that fits every op.
 const char* signature_of(OpId op);
 
-// kCustom for users' own ops and for what is no op.
+// Returns kCustom for custom ops and for unknown ids.
 OpKind kind_of(OpId op);
 bool has_flag(OpId op, OpFlags flag);
-// The letter of input i in the signature, 0 where there is no such input. Users' own: `x`.
+// Returns the role of input i in the signature, 0 where there is no such input; `x` for custom ops.
 char input_role(OpId op, size_t i);
-// The dtype of output i: what the rule would say, for those who know no shapes. kNone where it
-// cannot be told (of what attributes a sequence op has, of users' own ops).
+// Returns the dtype of output i that the rule would give, for callers without shapes. Returns kNone
+// where it cannot be known, as for sequence ops; for a custom op returns the dtype of input 0.
 DType output_dtype(OpId op, const void* attrs, Span<const DType> in, size_t i);
 
-// How many regions a node of the op owns: If 2 (then, else), Loop 1, any other 0.
+// Returns how many regions a node of the op owns: If 2 (then, else), Loop 1, any other 0.
 int region_count(OpId op);
 
-// Moves no bytes: the output is the input under another shape.
+// Returns whether the op moves no bytes: the output is the input with another shape.
 inline bool is_view(OpId op) { return kind_of(op) == OpKind::kView; }
 
-// Whether sizes of the op's outputs depend on data. Its rule states their largest; the kernel sets
-// the true ones in the outputs' views, over densely packed elements.
+// Returns whether sizes of the op's outputs depend on data. The rule then states upper bounds; the
+// kernel sets the true sizes in the outputs' views, with densely packed elements.
 inline bool is_data_dependent(OpId op) { return has_flag(op, kDataSized); }
-// The axis of output i, of that rank, whose size so depends; -1: none.
+// Returns the axis of output i, a tensor of that rank, whose size depends on data; -1: none.
 int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank);
 
-// Whether the op takes or gives sequences and optionals. Their sizes only their values decide:
+// Returns whether the op reads or produces sequences or optionals. Sizes then depend on values:
 // rules read the packed bytes as `elements`, and sessions run such a node apart.
 bool takes_containers(OpId op);
-// Whether the op may make strings: its kernel needs KernelCtx::strings. One whose sizes depend on
-// data may take the elements of its outputs from there too, where no bound is known before (its
-// rule then says 0).
+// Returns whether the op may make strings: its kernel then needs KernelCtx::strings. If its sizes
+// depend on data as well, it may also allocate the elements of its outputs there, where no bound is
+// known before (its rule then says 0).
 inline bool makes_strings(OpId op) { return has_flag(op, kMakesStrings); }
 
-// Whether the op's shape rule reads the values of float input i (rule.h).
+// Returns whether the op's shape rule reads the values of float input i (rule.h).
 bool reads_reals(OpId op, size_t input);
-// Whether the op has shape arguments (shape_args.h).
+// Returns whether the op has shape arguments (shape_args.h).
 inline bool has_shape_args(OpId op) { return has_flag(op, kShapeArgs); }
-// Inputs whose bytes rows read in pack() only, where they have one: weights. A session leaves such
-// a constant where it is lent from until then.
+// Returns whether kernel rows that have a pack() read this input's bytes only there: a weight. A
+// session does not load such a lent constant before that.
 bool reads_packed(OpId op, size_t input);
 
-// The one record of a call: eager, tape entry, graph node and program step say it alike.
-// Outputs' views are allocated by the caller; absent optional inputs have dtype kNone.
+// Describes one call of an op; eager mode, tape entries, graph nodes and program steps all use it.
+// The caller allocates the outputs' views; absent optional inputs have dtype kNone.
 struct OpCall {
   OpId op = OpId::kNone;
   const void* attrs = nullptr;  // the op's attribute struct
   Span<const TensorView> in;
   Span<TensorView> out;
-  const ShapeArgs* args = nullptr;  // as the op's rule resolved them, where somebody has asked it
+  const ShapeArgs* args = nullptr;  // as resolved by the op's rule; null where nobody did
 };
 
-// An attribute struct of any op, by value.
+// Holds the attribute struct of any op by value.
 struct AnyAttrs {
   alignas(8) char bytes[kMaxAttrBytes] = {};
   const void* get() const { return bytes; }

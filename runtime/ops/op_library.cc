@@ -9,7 +9,8 @@
 namespace wick {
 namespace {
 
-// The library's own view of KernelRow's size is compared with this one's: see WICK_EXPORT_OPS.
+// Compares the struct sizes that the library was compiled with to this program's: see
+// WICK_EXPORT_OPS.
 Status check_info(const char* path, const OpLibraryInfo* info) {
   if (info == nullptr || info->magic != kOpLibraryMagic) {
     return error(Code::kUnsupported, "%.200s: its %s() does not return a list of Wick's ops", path,
@@ -44,13 +45,13 @@ Result<Owned<OpLibrary>> OpLibrary::open(const char* path, Allocator* given) {
                  path);
   }
   if (strchr(path, '/') != nullptr) {
-    RegularFile file;  // opening it as a library would wait for what a pipe gives
+    RegularFile file;  // refuses pipes: opening one as a library would block
     Status there = file.open(path);
     if (there.code() == Code::kNotFound)
       return error(Code::kNotFound, "%.300s: there is no such library", path);
     if (!there.ok()) return annotate(there, "cannot load the op library: %.300s: ", path);
   }
-  // Now: an op that lacks a symbol is found here and not in the middle of a run.
+  // Resolves all symbols now: an op that lacks one fails here and not in the middle of a run.
   void* handle = platform::open_library(path);
   if (handle == nullptr) {
     const char* why = platform::library_error();

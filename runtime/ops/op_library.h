@@ -1,4 +1,4 @@
-// A library of a user's own ops: libmyop.so with one entry point, made by WICK_EXPORT_OPS.
+// A library of custom ops: libmyop.so with one entry point, made by WICK_EXPORT_OPS.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct CustomOp;  // custom_op.h
 constexpr char kOpLibraryEntry[] = "wick_op_library";
 constexpr uint32_t kOpLibraryMagic = 0x4b434957;  // "WICK"
 
-// What the entry point returns. `magic` and `abi` stay where they are for ever; a reader looks at
-// the rest only when both are its own.
+// The result of the entry point. `magic` and `abi` never move; a reader looks at the rest only when
+// both are as it expects.
 struct OpLibraryInfo {
   uint32_t magic;
   uint32_t abi;
-  // Sizes of what is shared: a library built with other headers, or by a compiler that lays them
-  // out otherwise, is refused.
+  // Sizes of the shared structs: a library built with other headers, or by a compiler with another
+  // struct layout, is refused.
   uint32_t op_bytes, row_bytes;
   const CustomOp* const* ops;
   uint64_t count;
@@ -30,15 +30,15 @@ using OpLibraryEntry = const OpLibraryInfo* (*)();
 
 class OpLibrary {
  public:
-  // `path` as dlopen takes it: a name with a slash is a file, one without is searched for.
-  // kNotFound, kIo (not a library), kUnsupported (not of Wick ops, or built for another version),
-  // kInvalidArgument (an op that is not sound).
+  // `path` as for dlopen: a name with a slash is a file, one without is searched for. kNotFound,
+  // kIo (not a library), kUnsupported (not of Wick ops, or built for another version),
+  // kInvalidArgument (a malformed op).
   static Result<Owned<OpLibrary>> open(const char* path, Allocator* allocator = nullptr);
-  // Unloads it: no program, session or tensor may use its ops any more.
+  // Unloads the library: no program, session or tensor may use its ops any more.
   static void destroy(OpLibrary* library);
 
   Span<const CustomOp* const> ops() const { return ops_; }
-  // Leaves it loaded for as long as the process lives.
+  // Keeps the library loaded for as long as the process lives.
   void keep() { handle_ = nullptr; }
 
  private:

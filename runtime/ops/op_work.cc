@@ -27,22 +27,22 @@ double bytes_of(Span<const TensorView> list) {
   return n;
 }
 
-// What copies reads no more of its first input than it writes.
+// Returns whether the op only copies: it then reads no more of its first input than it writes.
 bool copies(OpId op) {
   const OpKind kind = kind_of(op);
   return kind == OpKind::kView || kind == OpKind::kMove || kind == OpKind::kShape ||
          kind == OpKind::kGather;
 }
 
-// Of a large table of which a few rows are taken, these rows count. Strings are all counted, as
-// nobody knows which of them are the long ones.
+// Returns the bytes that an op reads and writes. If it takes a few rows of a large table, only
+// those rows count. Strings count in full, because it is unknown which of them are long.
 double moved_bytes(OpId op, Span<const TensorView> in, Span<const TensorView> out) {
   const double made = bytes_of(out);
   if (in.empty() || in[0].dtype == DType::kString || !copies(op)) return bytes_of(in) + made;
   return least(bytes_of(in[0]), made) + bytes_of({in.data() + 1, in.size() - 1}) + made;
 }
 
-// Each output of a pooling looks at its window, of which no more counts than the input has.
+// Each output of a pooling op reads its window, clipped to the input's size.
 double pool_work(const PoolAttrs& a, const Shape& x, const Shape& y) {
   double n = elements(y);
   for (int64_t i = 0; i < a.kernel_shape.count; ++i)
@@ -50,7 +50,7 @@ double pool_work(const PoolAttrs& a, const Shape& x, const Shape& y) {
   return n;
 }
 
-// Neighbours of an output along each axis that may change.
+// Each output reads some neighbours along each axis that may change.
 double resize_work(const ResizeAttrs& a, Span<const TensorView> in, const Shape& y) {
   const Shape& x = in[0].shape;
   double n = elements(y);
@@ -65,15 +65,15 @@ double resize_work(const ResizeAttrs& a, Span<const TensorView> in, const Shape&
   return n;
 }
 
-// The samples of a bin: as many as are asked for, or by the region's size, of which those beyond
-// the image cost nothing.
+// Counts the samples of a bin: the given number, or one derived from the region's size, where
+// samples outside the image cost nothing.
 double roi_align_work(const RoiAlignAttrs& a, const Shape& x, const Shape& y) {
   const double ratio = static_cast<double>(a.sampling_ratio);
   const double by_size = least(dim(x, 2) + 2, 1 << 14) * least(dim(x, 3) + 2, 1 << 14);
   return 4 * elements(y) * most(1, ratio > 0 ? ratio * ratio : 4 * by_size);
 }
 
-// A class's boxes are sorted, and each is compared with those taken.
+// The boxes of a class are sorted, and each is compared with those selected before.
 double nms_work(Span<const TensorView> in) {
   const Shape& scores = in[1].shape;
   const double n = dim(scores, 2);
@@ -84,7 +84,7 @@ double nms_work(Span<const TensorView> in) {
   return dim(scores, 0) * dim(scores, 1) * n * (log2_of(n) + 8 * taken);
 }
 
-// Every length of n-grams, at every distance of their tokens, looks each window up.
+// Each length of n-grams, at each skip distance, looks up every window.
 double tf_idf_work(const TfIdfAttrs& a, Span<const TensorView> in) {
   const Shape& x = in[0].shape;
   const double tokens = dim(x, -1);
@@ -93,15 +93,15 @@ double tf_idf_work(const TfIdfAttrs& a, Span<const TensorView> in) {
   return elements(x) * steps * lengths * lengths * log2_of(elements(in[1].shape));
 }
 
-// A size of x, through a permutation.
+// Returns a dim of x, read through a permutation and counted from the last.
 double seen_dim(const Shape& x, const DimList& perm, int from_last) {
   const int i = x.rank() - from_last;
   if (perm.empty() || i < 0 || i >= perm.count) return dim(x, i < 0 ? x.rank() : i);
   return dim(x, static_cast<int>(perm[i]));
 }
 
-// Each score is a product of a query and a key, and takes a value with it: one for each query and
-// each key. The sizes are those behind the permutations.
+// Returns the number of scores: one for each query and each key, after the permutations. Each costs
+// a product of a query and a key and multiplies a value.
 double scores_of(const FusedAttentionAttrs& a, const Shape& q, const Shape& v) {
   double scores = seen_dim(v, a.v_perm, 2);
   for (int i = 2; i <= q.rank(); ++i) scores *= seen_dim(q, a.q_perm, i);
@@ -111,7 +111,7 @@ double attention_macs(const FusedAttentionAttrs& a, const Shape& q, const Shape&
   return scores_of(a, q, v) * (seen_dim(q, a.q_perm, 1) + seen_dim(v, a.v_perm, 1));
 }
 
-// What is more than a few steps a byte and no sum of products.
+// Returns the work beyond a few steps per byte that is not counted as multiply-adds.
 double beyond(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out) {
   const Shape &x = in[0].shape, &y = out[0].shape;
   if (op == OpId::kMaxPoolIndices)
@@ -124,7 +124,7 @@ double beyond(OpId op, const void* attrs, Span<const TensorView> in, Span<const 
   if (op == OpId::kNonMaxSuppression) return nms_work(in);
   if (op == OpId::kResize) return resize_work(*static_cast<const ResizeAttrs*>(attrs), in, y);
   if (op == OpId::kGridSample) return 64 * elements(y);
-  if (op == OpId::kConvTranspose)  // looks for the taps of each output
+  if (op == OpId::kConvTranspose)  // searches the taps of each output
     return elements(y) * (dim(in[1].shape, 2) + dim(in[1].shape, 3) + dim(in[1].shape, 4));
   if (op == OpId::kCol2Im) return elements(x) + elements(y) * dim(x, 1) / most(1, dim(y, 1));
   if (op == OpId::kDeformConv) return 8 * elements(y) * per_first(in[1].shape);
@@ -136,12 +136,12 @@ double beyond(OpId op, const void* attrs, Span<const TensorView> in, Span<const 
     return std::numeric_limits<double>::infinity();
   if (op == OpId::kFusedElementwise)
     return elements(y) * static_cast<double>(static_cast<const ChainAttrs*>(attrs)->steps.count);
-  if (op == OpId::kFusedAttention && in.size() > 2) {  // steps and a softmax for each score
+  if (op == OpId::kFusedAttention && in.size() > 2) {  // the steps and a softmax for each score
     const auto& a = *static_cast<const FusedAttentionAttrs*>(attrs);
     return scores_of(a, x, in[2].shape) * (8 + static_cast<double>(a.steps.count));
   }
   if (op ==
-      OpId::kLinearAttention)  // a decay, and what the state has for the key, go through it too
+      OpId::kLinearAttention)  // a decay and a product with the key go through the state as well
     return out.size() < 2 ? 0 : 2 * dim(x, 1) * elements(out[1].shape);
   return 0;
 }
@@ -159,14 +159,14 @@ double op_macs(OpId op, const void* attrs, Span<const Shape> in, Span<const Shap
     case OpKind::kConv:
       while (weight < in.size() && input_role(op, weight) != 'w') ++weight;
       if (weight >= in.size()) return 0;
-      // weight[C, O/group, kernel...]: all but C for each input
+      // weight[C, O/group, kernel...]: each input uses all but C
       if (op == OpId::kConvTranspose) return elements(in[0]) * per_first(in[1]);
       return elements(out[0]) * per_first(in[weight]);  // [O, C/group, kernel...]: all but O
     case OpKind::kConvGrad:
-      // grad_output, weight; or x, grad_output -> weight's
+      // grad_output, weight; or x, grad_output -> the weight's gradient
       return input_role(op, 1) == 'w' ? elements(in[0]) * per_first(in[1])
                                       : elements(in[1]) * per_first(out[0]);
-    case OpKind::kRecurrent:  // x[length, batch, in]; every weight of W and R once a step and row
+    case OpKind::kRecurrent:  // x[length, batch, in]; all of W and R per step and row
       if (in.size() < 3 || in[0].rank() != 3) return 0;
       return dim(in[0], 0) * dim(in[0], 1) * (elements(in[1]) + elements(in[2]));
     default: break;
@@ -177,7 +177,7 @@ double op_macs(OpId op, const void* attrs, Span<const Shape> in, Span<const Shap
         in[0], in[2]);
   }
   if (op == OpId::kLinearAttention && out.size() > 1) {
-    // at each step the state[B, heads, k, v] is added to once, and read by every query head
+    // each step adds to state[B, heads, k, v] once, and every query head reads it
     const double heads = dim(out[1], 1) * dim(out[1], 2);
     const double readers = heads == 0 ? 1 : most(1, dim(in[0], 2) / heads);
     return (1 + readers) * dim(in[0], 1) * elements(out[1]);

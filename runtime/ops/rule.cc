@@ -20,9 +20,10 @@ Status infer_listed(RuleCtx<int64_t>& ctx) {
 
 constinit const Span<const Rule<int64_t>> kAllShapeRules = rules::kTable<int64_t>;
 
-// A hostile file may hold any int64 as a dimension or an attribute. A rule takes sums and products
-// of them by dim_add and dim_mul, which saturate; no shape leaves unless its byte count is sound.
-// (Compiled with -fwrapv: a sum that only an error text or a comparison reads may still wrap.)
+// A hostile file may contain any int64 as a dimension or an attribute. Rules compute sums and
+// products of them with dim_add and dim_mul, which saturate, and every output shape's byte count is
+// checked. (Compiled with -fwrapv: a sum that only an error text or a comparison reads may still
+// wrap.)
 Status infer_shapes(RuleCtx<int64_t>& ctx) {
   for (size_t i = 0; i < ctx.in.size() && !takes_containers(ctx.op); ++i) {
     if (!is_container(ctx.in[i].dtype)) continue;

@@ -8,10 +8,10 @@
 
 namespace wick {
 
-// What a symbolic comparison can say. int64 never says kUnknown.
+// The result of a symbolic comparison. int64 never gives kUnknown.
 enum class Tri : uint8_t { kNo, kYes, kUnknown };
 
-// The Dim vocabulary of the rules, for int64_t. graph/ overloads the same names for its SymDim.
+// The functions on Dim that rules use, for int64_t. graph/ overloads the same names for its SymDim.
 inline bool dim_known(int64_t) { return true; }
 inline int64_t dim_value(int64_t d) { return d; }
 inline Tri dim_equal(int64_t a, int64_t b) { return a == b ? Tri::kYes : Tri::kNo; }
@@ -21,12 +21,12 @@ inline int64_t dim_floor_div(int64_t a, int64_t b) {
 inline int64_t dim_max(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t dim_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// A size that only a value decides, where the rule has symbols instead: graph/ names it anew.
+// Stands for a size that depends on values: with symbols it is a new symbol (graph/), here it is 0.
 inline int64_t dim_open(int64_t) { return 0; }
 
-// What a rule knows of a value. `elements`: the integers of a small known int tensor (a shape,
-// axes), else null; of a float input that the op's rule reads (reads_reals), the bits of its values
-// as doubles.
+// ValueInfo is what a rule knows about a value. `elements`: the integers of a small known int
+// tensor (a shape, axes), else null; for a float input that the op's rule reads (reads_reals), the
+// bits of its values as doubles.
 template <class Dim>
 struct ValueInfo {
   DType dtype = DType::kNone;
@@ -47,31 +47,33 @@ struct RuleCtx {
   const void* attrs;
   Span<const ValueInfo<Dim>> in;
   Span<ValueInfo<Dim>> out;
-  const CustomOp* custom = nullptr;  // a user's op: it brings its rule, `op` only tells it apart
-  // Where not null: the rule leaves what it resolved here, and says needs_value() where it cannot.
+  const CustomOp* custom = nullptr;  // a custom op, which has its own rule; `op` is only an id
+  // Not null: the rule stores its resolved arguments here, and returns needs_value() where it
+  // cannot.
   ShapeArgs* args = nullptr;
 
   template <class A>
   const A& as() const {
     return *static_cast<const A*>(attrs);
   }
-  // True when optional input i was given.
+  // Returns whether optional input i was given.
   bool has(size_t i) const { return i < in.size() && in[i].present(); }
 };
 
 template <class Dim>
 using Rule = Status (*)(RuleCtx<Dim>&);
 
-// The rules by row of ops.def, in its order. A program of selected ops
-// (runtime/kernels/selected_ops.h) defines this function itself, with nulls for the others.
+// Returns the rules in the order of ops.def. A program of selected ops
+// (runtime/kernels/selected_ops.h) defines this function itself, with null for the ops that are not
+// selected.
 Span<const Rule<int64_t>> shape_rules();
 extern const Span<const Rule<int64_t>> kAllShapeRules;
 
-// The row's rule, after checking the arity. Sets every output's dtype and shape. Error texts carry
-// no op name: each caller prefixes the op and its own idea of where.
+// Checks the arity and runs the op's rule, which sets every output's dtype and shape. Error texts
+// do not name the op: callers prefix the op and the place.
 Status infer_shapes(RuleCtx<int64_t>& ctx);
 
-// How `elements` hold the values of a small float32 or float64 tensor.
+// Conversions of the values of small float32 and float64 tensors to and from `elements`.
 inline int64_t bits_of_real(double v) {
   int64_t bits;
   __builtin_memcpy(&bits, &v, sizeof(bits));
@@ -82,7 +84,7 @@ inline double real_of_bits(int64_t bits) {
   __builtin_memcpy(&v, &bits, sizeof(v));
   return v;
 }
-// Whether the rules read input i of this value. `data` of a contiguous tensor: element i's bits.
+// Returns whether rules read the values of input i with this type.
 inline bool holds_reals(OpId op, size_t input, DType dtype, int rank) {
   return reads_reals(op, input) && rank <= 1 && (dtype == DType::kF32 || dtype == DType::kF64);
 }
@@ -92,12 +94,12 @@ inline int64_t real_bits_at(DType dtype, const void* data, int64_t i) {
                           : static_cast<double>(static_cast<const float*>(data)[i]));
 }
 
-// A rule needs the values of an input that is not known yet: the runtime plans such a step once its
-// input has run.
+// A rule needs the value of an input that is not known yet: the runtime plans the step when that
+// input was computed.
 inline Status needs_value() {
   return Status(Code::kNeedsValue, "the shape depends on the value of an input");
 }
-// The same for those who cannot wait: an error like others.
+// For callers that cannot wait for the value: turns kNeedsValue into kUnsupported.
 inline Status refuse_unknown(Status s) {
   return s.code() == Code::kNeedsValue ? Status(Code::kUnsupported, s.message()) : s;
 }

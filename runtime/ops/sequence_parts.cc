@@ -8,10 +8,10 @@ namespace wick {
 
 Result<int64_t> packed_bytes(const SequenceParts& parts, DType dtype, const Shape& x) {
   PackedSize size(parts.count);
-  WICK_TRY(size.bytes().status());  // that many entries fit
+  WICK_TRY(size.bytes().status());  // checks that the entries fit
   if (parts.sizes.present()) {
     for (int64_t i = 0; i < parts.count; ++i) WICK_TRY(size.add(dtype, parts.shape(x, i)));
-  } else if (parts.count > 0) {  // all alike but the last
+  } else if (parts.count > 0) {  // all parts but the last are alike
     WICK_TRY(size.add(dtype, parts.shape(x, 0), parts.count - 1));
     WICK_TRY(size.add(dtype, parts.shape(x, parts.count - 1)));
   }

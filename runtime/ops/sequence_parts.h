@@ -1,4 +1,4 @@
-// What SplitToSequence makes of a tensor: shared by its rule and its kernel.
+// The parts into which SplitToSequence splits a tensor: shared by its rule and its kernel.
 #pragma once
 
 #include "runtime/core/int_at.h"
@@ -7,8 +7,8 @@
 
 namespace wick {
 
-// Whether the op's rule reads every integer of input i, however many there are; of others those who
-// run rules hand over no more than a shape may have.
+// Returns whether the op's rule reads every integer of input i, however many there are; for other
+// inputs callers of rules pass no more than a shape can have.
 constexpr bool reads_all_integers(OpId op, size_t input) {
   return op == OpId::kSplitToSequence && input == 1;
 }
@@ -16,9 +16,9 @@ constexpr bool reads_all_integers(OpId op, size_t input) {
 struct SequenceParts {
   int axis = 0;
   int64_t size = 0;   // of x along the axis
-  int64_t count = 0;  // of parts
-  int64_t chunk = 0;  // of each but the last, where `sizes` has none
-  TensorView sizes;   // one a part, or absent
+  int64_t count = 0;  // number of parts
+  int64_t chunk = 0;  // size of each part but the last, where `sizes` is absent
+  TensorView sizes;   // one per part, or absent
   bool keep_axis = true;
 
   int64_t length(int64_t i) const {
@@ -35,7 +35,8 @@ struct SequenceParts {
   }
 };
 
-// What the parts take as a packed sequence; no loop over parts that nobody listed.
+// Returns the bytes that the parts take as a packed sequence; loops over the parts only where
+// `sizes` lists them.
 Result<int64_t> packed_bytes(const SequenceParts& parts, DType dtype, const Shape& x);
 
 // `sizes`: rank 0 or 1, or absent. Its values are checked.

@@ -6,8 +6,8 @@
 namespace wick {
 namespace {
 
-constexpr size_t kInputs = 5;     // of an op that has shape arguments, at most
-constexpr int64_t kNumbers = 16;  // in one of its inputs: a begin and an end for each axis
+constexpr size_t kInputs = 5;     // at most, of an op that has shape arguments
+constexpr int64_t kNumbers = 16;  // at most, in one input: a begin and an end per axis
 
 }  // namespace
 

@@ -1,7 +1,7 @@
-// What a shape rule made of the integers that say how an op works: axes, bounds, pads, block sizes,
-// be they attributes or inputs of any integer dtype. The rule checks and resolves them once;
-// kernels and lowerings take these and never look at the inputs themselves, so no two readers can
-// disagree about what a file says.
+// ShapeArgs: the integers that say how an op works (axes, bounds, pads, block sizes), resolved by
+// its shape rule, whether they are attributes or inputs of any integer dtype. The rule checks and
+// resolves them once; kernels and lowerings use these and never read the inputs themselves, so no
+// two readers can disagree about what a file says.
 #pragma once
 
 #include "runtime/core/tensor_view.h"
@@ -10,22 +10,22 @@
 
 namespace wick {
 
-struct ReducedAxes {  // ReduceSum and its kin
+struct ReducedAxes {  // the Reduce ops
   bool set[kMaxRank];
 };
-// Slice. Element k of an output's axis is element start + k * step of the input's; the output's
-// shape says how many there are.
+// Slice. Element k along an output axis is element start + k * step of the input's axis; the
+// output's shape gives their number.
 struct SliceRanges {
   int64_t start[kMaxRank], step[kMaxRank];
 };
-struct PadSizes {  // Pad: elements before each axis, negative where some are cut off
+struct PadSizes {  // Pad: elements before each axis, negative where it crops
   int64_t before[kMaxRank];
 };
 struct ResizeScales {  // Resize, by axis of the input
   Ratio scale[kMaxRank];
-  int8_t region[kMaxRank];  // which start of the region of interest is this axis's; -1: not resized
+  int8_t region[kMaxRank];  // index of the axis' start in the region of interest; -1: not resized
 };
-struct DftLine {  // DFT: elements are cut off, or zeros are added, up to the length
+struct DftLine {  // DFT: the axis is cropped or zero-padded to the length
   int axis;
   int64_t length;
 };
@@ -41,7 +41,7 @@ struct OneNumber {  // CumSum's and CumProd's axis, >= 0; Trilu's k; NonMaxSuppr
 };
 
 struct ShapeArgs {
-  ShapeArgs() {}  // NOLINT: the rule that is given one sets its op's member
+  ShapeArgs() {}  // NOLINT: each rule sets only the member of its op
   union {
     ReducedAxes reduce;
     SliceRanges slice;
@@ -54,9 +54,8 @@ struct ShapeArgs {
   };
 };
 
-// Of an op that has them (has_shape_args() in op_info.h).
-// The op's rule once more, over the values that `in` holds. kNeedsValue where one of them is not
-// known; any error of the rule's.
+// For ops with has_shape_args() (op_info.h): runs the op's rule again over the values in `in`.
+// Returns kNeedsValue where one of them is unknown, or any error of the rule.
 Status resolve_shape_args(OpId op, const void* attrs, Span<const TensorView> in, ShapeArgs* args);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// Sizes as doubles, for estimates: what a hostile file claims overflows integers.
+// Sizes as doubles, for estimates: sizes in a hostile file would overflow integers.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@ inline double elements(const Shape& s) {
   for (int64_t d : s) n *= static_cast<double>(d);
   return n;
 }
-// The i-th dimension, counted from the end where negative; 1 where there is none.
+// Returns the i-th dimension, counted from the end where negative; 1 where there is none.
 inline double dim(const Shape& s, int i) {
   if (i < 0) i += s.rank();
   return i < 0 || i >= s.rank() ? 1 : static_cast<double>(s[i]);

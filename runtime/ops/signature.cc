@@ -1,5 +1,5 @@
-// What the signature says of outputs. Apart from op_info.cc, since a program on a device knows its
-// shapes and never asks.
+// Derives output dtypes from the signatures. Separate from op_info.cc, since a program on a device
+// knows its shapes and does not need this.
 #include <cstring>
 
 #include "runtime/ops/op_info.h"
@@ -7,7 +7,8 @@
 namespace wick {
 namespace {
 
-// The dtype that an attribute names: `to`, or `output_dtype`, whose 0 means that it is not said.
+// Returns the dtype that an attribute names: `to`, or `output_dtype`, where 0 means that none is
+// given.
 DType attribute_dtype(const OpInfo& info, const void* attrs) {
   for (const AttrField& f : info.attrs->fields) {
     if (strcmp(f.name, "to") != 0 && strcmp(f.name, "output_dtype") != 0) continue;
@@ -31,11 +32,11 @@ DType named_dtype(const char* name, size_t length) {
 DType output_dtype(OpId op, const void* attrs, Span<const DType> in, size_t i) {
   const OpInfo* info = find_op(op);
   if (info == nullptr) return in.empty() ? DType::kNone : in[0];
-  // What is in a sequence or an optional, and which of the two, only the rules say.
+  // For sequences and optionals only the rules know the element type and the kind.
   if (info->kind == OpKind::kSequence) return DType::kNone;
   const char* p = strstr(signature_of(op), "->") + 3;
   for (; i > 0 && p[strcspn(p, " ")] == ' '; --i) p += strcspn(p, " ") + 1;
-  while (true) {  // the first of a/b that there is
+  while (true) {  // takes the first of a/b that is present
     const size_t length = strcspn(p, " /*");
     DType found = DType::kNone;
     if (*p >= '0' && *p <= '9') {

@@ -8,7 +8,7 @@
 namespace wick {
 namespace {
 
-// Beyond this many buffers the quadratic search by size gives way to one in the order of time.
+// With more buffers than this, planning in order of time replaces the quadratic search by size.
 constexpr size_t kMaxSearched = 4096;
 
 bool overlap_in_time(const BufferRequest& a, const BufferRequest& b) {
@@ -19,7 +19,8 @@ Status too_large() {
   return Status(Code::kBudgetExceeded, "the planned memory exceeds the address space");
 }
 
-// A heap's: one copy of it for every order, where std::sort has one each. Orders are total.
+// A heap sort: one instance serves every order, where each would need its own std::sort. Orders are
+// total.
 void sort_ids(Array<uint32_t>& ids, FunctionRef<bool(uint32_t, uint32_t)> less) {
   auto sink = [&](size_t at, size_t size) {
     for (size_t child = 2 * at + 1; child < size; at = child, child = 2 * at + 1) {
@@ -35,21 +36,22 @@ void sort_ids(Array<uint32_t>& ids, FunctionRef<bool(uint32_t, uint32_t)> less) 
   }
 }
 
-// Memory as a row of pieces, in use or free, no two free ones side by side. The free ones stand in
-// lists by size, eight to each power of two, so that taking and giving cost the same however many
-// there are.
+// Memory as a row of pieces, each in use or free; adjacent free pieces are merged. Free pieces are
+// kept in lists by size class, eight for each power of two, so that take() and give() cost the same
+// however many there are.
 class Pieces {
  public:
   explicit Pieces(Allocator& allocator) : pieces_(allocator), spare_(allocator) {
     for (uint32_t& head : heads_) head = kNone;
   }
 
-  // A tight place among the free ones, else behind everything. `piece` is what give() takes.
+  // Takes the tightest fit among the free pieces, else extends the memory. `piece` is what give()
+  // takes.
   Status take(size_t bytes, size_t* total, uint32_t* piece) {
     uint32_t found = tightest(size_class(bytes), bytes);
     if (found == kNone) found = larger(size_class(bytes));
     if (found == kNone && last_ != kNone && pieces_[last_].free) {
-      unlink(last_);  // the end moves, if need be
+      unlink(last_);  // extends the last free piece if it is too small
       pieces_[last_].bytes = std::max(pieces_[last_].bytes, bytes);
       link(found = last_);
     }
@@ -86,16 +88,16 @@ class Pieces {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr int kClasses = 512;
-  static constexpr int kLookedAt = 32;  // in one list, for the tightest
+  static constexpr int kLookedAt = 32;  // pieces of one list that tightest() looks at
 
   struct Piece {
     size_t offset = 0, bytes = 0;
-    uint32_t before = kNone, after = kNone;   // in memory
-    uint32_t previous = kNone, next = kNone;  // in its list
+    uint32_t before = kNone, after = kNone;   // neighbours in memory
+    uint32_t previous = kNone, next = kNone;  // neighbours in the free list
     bool free = false;
   };
 
-  // By the highest bit and the three behind it of the size in units.
+  // The class of a size in units: its highest bit and the three bits after it.
   static int size_class(size_t bytes) {
     const uint64_t units = bytes / kAlignment;
     if (units < 8) return static_cast<int>(units);
@@ -112,7 +114,7 @@ class Pieces {
     }
     return best;
   }
-  // From the first list behind `list` that has any: all of them are larger.
+  // Returns the first piece of the first non-empty list after `list`: all its pieces are larger.
   uint32_t larger(int list) const {
     for (int k = list + 1; k < kClasses;) {
       const uint64_t here = filled_[k / 64] >> (k % 64);
@@ -156,7 +158,7 @@ class Pieces {
     if (behind == last_) last_ = *piece;
     return {};
   }
-  // `second`, which lies behind, becomes part of `first`; whichever was free leaves its list.
+  // Merges `second`, the piece after `first`, into it; whichever was free leaves its list.
   Status join(uint32_t first, uint32_t second) {
     unlink(pieces_[first].free ? first : second);
     pieces_[first].bytes += pieces_[second].bytes;
@@ -173,7 +175,8 @@ class Pieces {
   uint32_t last_ = kNone;
 };
 
-// In the order in which they begin to live, each in the tightest place that is free then.
+// Places buffers in the order in which their lifetimes begin, each in the tightest piece that is
+// free then.
 Status plan_in_time(Span<const BufferRequest> requests, Array<uint32_t>& order,
                     Span<size_t> offsets, size_t* total, Allocator& allocator) {
   Array<uint32_t> ends(allocator);
@@ -203,7 +206,7 @@ Status plan_in_time(Span<const BufferRequest> requests, Array<uint32_t>& order,
 Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, size_t* total,
                    Allocator& allocator) {
   *total = 0;
-  Array<uint32_t> order(allocator), placed(allocator);  // placed: by rising offset
+  Array<uint32_t> order(allocator), placed(allocator);  // placed: by increasing offset
   for (uint32_t i = 0; i < requests.size(); ++i) {
     offsets[i] = 0;
     if (requests[i].bytes > SIZE_MAX / 4) return too_large();
@@ -241,10 +244,10 @@ Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, siz
   return {};
 }
 
-// The buffers that reach farthest come first, so that each step is written once.
+// Buffers with the farthest end come first, so that each step is written once.
 Status memory_in_use(Span<const BufferRequest> requests, Span<const size_t> offsets,
                      Span<size_t> used, Allocator& allocator) {
-  Array<uint32_t> order(allocator), open(allocator);  // open: a step, or where to look behind it
+  Array<uint32_t> order(allocator), open(allocator);  // open: the next step to look at
   auto end = [&](uint32_t id) { return offsets[id] + rounded(requests[id].bytes); };
   for (uint32_t i = 0; i < requests.size(); ++i)
     if (requests[i].bytes != 0) WICK_TRY(order.push_back(i));

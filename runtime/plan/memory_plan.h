@@ -1,5 +1,5 @@
-// Memory planning: buffers with live ranges get offsets in one arena so that no two that live
-// together overlap.
+// Memory planning: assigns buffers with live ranges to offsets in one arena so that no two that are
+// live together overlap.
 #pragma once
 
 #include "runtime/core/allocator.h"
@@ -9,26 +9,27 @@
 
 namespace wick {
 
-// Needed from step `first` to step `last`, both included. bytes 0: takes no place.
+// A buffer that is live from step `first` to step `last`, both included. With bytes 0 it takes no
+// memory.
 struct BufferRequest {
   size_t bytes = 0;
   int32_t first = 0, last = 0;
 };
 
-// Largest first, each at the lowest gap that holds it (best fit by height); thousands of them in
-// the order of time instead. Offsets are multiples of kAlignment. offsets.size() ==
-// requests.size(). Scratch memory comes from `allocator` and is returned.
+// Places the largest buffer first, each at the lowest gap that holds it (best fit by height); with
+// thousands of buffers it goes in the order of time instead. Offsets are multiples of kAlignment.
+// offsets.size() == requests.size(). Working memory comes from `allocator` and is returned.
 Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, size_t* total,
                    Allocator& allocator);
 
-// used[s]: the bytes from the beginning of the memory behind which nothing lives in step s, so that
-// a step's scratch may lie there. used.size(): the number of steps.
+// Sets used[s] to the end of the memory in use in step s, in bytes, so that a step's scratch buffer
+// can be placed after it. used.size() is the number of steps.
 Status memory_in_use(Span<const BufferRequest> requests, Span<const size_t> offsets,
                      Span<size_t> used, Allocator& allocator);
 
-// The planner's judge, written apart from it: kInternal naming the two buffers when two that live
-// together overlap, or one that is misaligned or beyond `total`. Run in debug builds and by the
-// tests.
+// Checks a plan independently of the planner: returns kInternal, naming the buffers, when two that
+// are live together overlap, or when one is misaligned or ends beyond `total`. Debug builds and the
+// tests run it.
 Status verify_memory(Span<const BufferRequest> requests, Span<const size_t> offsets, size_t total);
 
 }  // namespace wick

@@ -7,9 +7,9 @@
 
 namespace wick::platform {
 
-// Nanoseconds since some moment. Without a system it is what the program's own
-// extern "C" uint64_t wick_clock_ns(void) says, and 0 for ever where it has none: then deadlines
-// never pass.
+// Returns the nanoseconds since an arbitrary moment. Without an operating system it calls the
+// program's own extern "C" uint64_t wick_clock_ns(void), or returns 0 where there is none:
+// deadlines then never pass.
 uint64_t clock_ns();
 
 }  // namespace wick::platform

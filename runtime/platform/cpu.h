@@ -1,24 +1,24 @@
-// What the processor has beyond what the compiler was told, and how it computes floats.
+// CPU features beyond those that the compiler was told to assume, and the floating point mode.
 #pragma once
 
 #include <cstdint>
 
 namespace wick::platform {
 
-bool cpu_has_sha();       // x86: instructions for SHA-256
-bool cpu_has_avx_vnni();  // x86: dot products of bytes in vectors of 256 bits
-bool cpu_has_dot();       // Arm: dot products of bytes in vectors of 128 bits
-// x86: products of tiles of bytes, or bfloat16. The system was asked for the tiles' registers, and
-// has given them.
+bool cpu_has_sha();       // x86: SHA-256 instructions
+bool cpu_has_avx_vnni();  // x86: 256-bit dot products of bytes
+bool cpu_has_dot();       // Arm: 128-bit dot products of bytes
+// x86 (AMX): products of tiles of bytes or of bfloat16. The first call asks the system for
+// permission to use the tile registers; true means that it was granted.
 bool cpu_gives_byte_tiles();
 bool cpu_gives_bf16_tiles();
 
-// Of the calling thread: round to nearest, subnormal numbers kept. Gives what was before, for
-// restore_float_mode().
+// Sets the calling thread to round to nearest without flushing subnormal numbers. Returns the
+// previous mode, for restore_float_mode().
 uint64_t enter_float_mode();
 void restore_float_mode(uint64_t saved);
 
-// In a loop that waits for another thread.
+// A hint for loops that wait for another thread.
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -1,4 +1,4 @@
-// The guard of mapped files: runtime/program/guard.h says what it is for.
+// Handles faults in mapped files; runtime/program/guard.h describes its purpose.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@ namespace wick::platform {
 
 constexpr int kMostGuarded = 256;  // mappings at one time
 
-// Once a process does; again is fine. 0, or the value of errno that says why it cannot be.
+// Installs the handler for the whole process; calling it again is harmless. Returns 0 or an errno.
 int install_fault_guard();
-// From now on a fault within these bytes sets *lost, and zeros are read there. Installs the guard
-// where nobody has. *place: for unguard(); -1 where all places are taken.
+// From now on a fault within these bytes sets *lost and maps a page of zeros there. Installs the
+// handler if that was not done. *place is what unguard() takes; -1 where all places are taken.
 int guard_pages(const void* begin, size_t bytes, std::atomic<uint32_t>* lost, int* place);
 void unguard(int place);  // -1 is fine
 

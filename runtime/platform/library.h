@@ -1,15 +1,15 @@
-// Libraries that are opened while the program runs.
+// Opens shared libraries while the program runs.
 #pragma once
 
 #include "runtime/platform/system.h"
 
 namespace wick::platform {
 
-// Null: it cannot be. All its symbols are looked up at once, and stay its own.
+// Returns null on failure. All symbols of the library are resolved at once and stay local to it.
 void* open_library(const char* path);
 void* find_symbol(void* library, const char* name);
 void close_library(void* library);
-// Why the last open_library() of this thread gave null; null where nobody says.
+// Returns why this thread's last open_library() returned null; null where the system does not say.
 const char* library_error();
 
 }  // namespace wick::platform

@@ -1,4 +1,4 @@
-// Memory of the system: blocks, and files that are mapped.
+// The system's memory: allocated blocks, and mapped files.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 
 namespace wick::platform {
 
-// Null: there is none. `align` is a power of two; any number of bytes, also 0.
+// Returns null when there is no memory. `align` is a power of two; bytes may be 0.
 void* allocate(size_t bytes, size_t align);
 void deallocate(void* p);
 
-// The first bytes of an open file, to be read in place. 0, or the value of errno that says why not.
+// Maps the first bytes of an open file for reading in place. Returns 0 or an errno.
 int map_file(int fd, size_t bytes, const void** at);
 void unmap(const void* at, size_t bytes);
-// Lets go of the whole pages within a part of a mapped file: whoever reads them again gets them
-// from the file.
+// Releases the whole pages within a part of a mapped file: a later read loads them from the file
+// again.
 void release_pages(const void* data, size_t bytes);
 
 }  // namespace wick::platform

@@ -1,5 +1,5 @@
-// What this build has of an operating system. CMake says it (runtime/cmake/WickPlatform.cmake);
-// unsaid, there is a whole one.
+// Tells which parts of an operating system this build has. CMake defines them
+// (runtime/cmake/WickPlatform.cmake); without definitions all are present.
 #pragma once
 
 #ifndef WICK_HAS_FILES
@@ -12,8 +12,8 @@
 #define WICK_HAS_LIBRARIES 1
 #endif
 
-// Of the calling thread. Where there is one thread only it is a plain variable: on small machines
-// the linker has no place for others.
+// Declares a per-thread variable. Where there is only one thread it is a plain variable: on small
+// machines the linker has no section for thread-local ones.
 #if WICK_HAS_THREADS
 #define WICK_THREAD_LOCAL thread_local
 #else

@@ -1,4 +1,4 @@
-// Locks, threads, processors. Without threads locks are nothing, and no thread can start.
+// Locks, threads, processors. In a build without threads, locks do nothing and no thread can start.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct NativeThread {};
 #define WICK_CONDITION_INITIALIZER \
   {}
 #elif defined(_WIN32)
-// SRWLOCK, CONDITION_VARIABLE and HANDLE: a pointer each, which begins as null.
+// Stand for SRWLOCK, CONDITION_VARIABLE and HANDLE: each is a pointer that is initially null.
 using NativeMutex = void*;
 using NativeCondition = void*;
 using NativeThread = void*;
@@ -34,7 +34,7 @@ using NativeThread = pthread_t;
 #define WICK_CONDITION_INITIALIZER PTHREAD_COND_INITIALIZER
 #endif
 
-// For as long as the process lives: nothing is registered to be done when it ends.
+// A mutex that lives as long as the process: it has no destructor to register for process exit.
 class GlobalMutex {
  public:
   constexpr GlobalMutex() = default;
@@ -71,7 +71,7 @@ class Condition {
   ~Condition();
   Condition(const Condition&) = delete;
   Condition& operator=(const Condition&) = delete;
-  void wait(GlobalMutex& mutex);  // which the caller has locked
+  void wait(GlobalMutex& mutex);  // the caller has locked it
   void wake_one();
   void wake_all();
 
@@ -79,16 +79,16 @@ class Condition {
   [[maybe_unused]] NativeCondition native_ = WICK_CONDITION_INITIALIZER;
 };
 
-// It takes none of the program's signals. Stays where it is from start() to join().
+// A thread that receives none of the program's signals. It must not move from start() to join().
 class Thread {
  public:
-  // False: the system gives no more threads.
+  // Returns false where the system gives no more threads.
   bool start(void (*run)(void*), void* argument, size_t stack_bytes);
   void join();
 
  private:
   struct Entry;
-  // Without threads nothing reads these.
+  // Unused in a build without threads.
   [[maybe_unused]] void (*run_)(void*) = nullptr;
   [[maybe_unused]] void* argument_ = nullptr;
   [[maybe_unused]] NativeThread native_{};

@@ -12,7 +12,7 @@ Span<const T> in_place(const flatbuffers::Vector<T>* v) {
   return v == nullptr ? Span<const T>{} : Span<const T>{v->data(), v->size()};
 }
 
-// The values of attribute kinds in the file are those of attrs/attr.h.
+// The values of attribute kinds in the file match those of attrs/attr.h.
 static_assert(static_cast<int>(fbs::AttrKind::Int) == static_cast<int>(AttrKind::kInt));
 static_assert(static_cast<int>(fbs::AttrKind::Float) == static_cast<int>(AttrKind::kFloat));
 static_assert(static_cast<int>(fbs::AttrKind::Ints) == static_cast<int>(AttrKind::kInts));
@@ -77,11 +77,11 @@ Status ProgramReader::read_dims(const fbs::Value& v, ValueDef* def) {
   return {};
 }
 
-// The constant or the state that the value is, and whose type it must have.
+// Reads the constant or state that the value refers to and checks that their types match.
 Status ProgramReader::read_source(const fbs::Value& v, ValueDef* def) {
   def->constant = v.constant();
   def->state = v.state();
-  auto same_as = [&](DType dtype, const Shape& shape) {  // a tensor: read_type
+  auto same_as = [&](DType dtype, const Shape& shape) {  // it is a tensor: read_type
     bool same = !def->unranked && def->dtype == dtype &&
                 def->dims.size() == static_cast<size_t>(shape.rank());
     for (int d = 0; same && d < shape.rank(); ++d) {
@@ -132,7 +132,7 @@ Status ProgramReader::read_attrs(const fbs::Node& node, const OpInfo& info, void
   uint64_t seen = 0;
   for (uint32_t i = 0; i < count(node.attrs()); ++i) {
     const fbs::Attr& a = *node.attrs()->Get(i);
-    if (a.kind() == fbs::AttrKind::Region && region_count(info.id) > 0) continue;  // read_regions
+    if (a.kind() == fbs::AttrKind::Region && region_count(info.id) > 0) continue;  // list_regions
     const AttrField* field = nullptr;
     for (const AttrField& f : info.attrs->fields) {
       if (f.id == a.field()) field = &f;
@@ -149,7 +149,7 @@ Status ProgramReader::read_attrs(const fbs::Node& node, const OpInfo& info, void
       return error(Code::kInvalidProgram, "attribute %s has kind %d, not %d", field->name,
                    static_cast<int>(a.kind()), static_cast<int>(field->kind));
     }
-    switch (field->kind) {  // of this build's own tables, not the file's: GCOVR_EXCL_BR_LINE
+    switch (field->kind) {  // from this build's own tables, not the file: GCOVR_EXCL_BR_LINE
       case AttrKind::kInt: attr_int(*field, attrs) = a.i(); break;
       case AttrKind::kFloat: attr_float(*field, attrs) = a.f(); break;
       case AttrKind::kInts:
@@ -169,13 +169,13 @@ Status ProgramReader::read_node(const fbs::Node& node, NodeDef* def) {
   def->inputs = in_place(node.inputs());
   def->outputs = in_place(node.outputs());
   const OpInfo* info = nullptr;
-  if (is_custom(def->op)) {  // declared: refuse_unknown_ops
+  if (is_custom(def->op)) {  // declared: checked by refuse_unknown_ops
     const CustomOpDef& custom = p_.custom_ops_[node.op() - kFirstCustomOp];
-    if (custom.op == nullptr) return {};  // its attributes are its owner's
+    if (custom.op == nullptr) return {};  // its library will read its attributes
     def->custom = custom.op;
     info = custom.info;
   } else {
-    info = find_op(def->op);  // known: refuse_unknown_ops
+    info = find_op(def->op);  // known: checked by refuse_unknown_ops
   }
   def->info = info;
   size_t in = def->inputs.size(), out = def->outputs.size();
@@ -202,7 +202,7 @@ const char* ProgramReader::name_of(const fbs::Node& node) const {
   return is_custom(id) ? p_.custom_ops_[node.op() - kFirstCustomOp].name : find_op(id)->name;
 }
 
-// Errors speak of nodes by their names: one without is its first output, or its number.
+// Error texts name nodes: one without a name gets that of its first output, or its number.
 Status ProgramReader::name_by_output(const EntryDef& entry, uint32_t number, NodeDef* def) {
   if (!def->outputs.empty()) def->name = entry.values[def->outputs[0]].name;
   if (def->name[0] != '\0') return {};
@@ -212,7 +212,7 @@ Status ProgramReader::name_by_output(const EntryDef& entry, uint32_t number, Nod
   return {};
 }
 
-// A control node's regions, each given once.
+// Lists a control node's regions; each must be given exactly once.
 Status ProgramReader::list_regions(const fbs::Node& node, NodeDef* def) {
   auto wanted = static_cast<size_t>(region_count(def->op));
   WICK_ASSIGN(auto list, p_.arena_.array<uint32_t>(wanted));
@@ -235,7 +235,7 @@ Status ProgramReader::list_regions(const fbs::Node& node, NodeDef* def) {
   return {};
 }
 
-// Counts and dtypes of what goes into a control node's regions and comes out of them.
+// Checks counts and dtypes of the inputs and outputs of a control node's regions.
 Status ProgramReader::check_control(const EntryDef& entry, const NodeDef& node) {
   bool loop = node.op == OpId::kLoop;
   size_t in = node.inputs.size(), out = node.outputs.size(), carried = 0;
@@ -284,8 +284,8 @@ Status ProgramReader::check_control(const EntryDef& entry, const NodeDef& node) 
   return {};
 }
 
-// Bodies of control flow are read where their node stands. Those of If and Loop see constants and
-// what is defined in them; a custom op's also what was defined before the node.
+// Bodies of control flow are read at their node. The bodies of If and Loop may use constants and
+// values defined in the body; those of a custom op also values defined before the node.
 Status ProgramReader::read_region(const fbs::Entry& entry, int64_t number, int depth, EntryDef* def,
                                   Span<uint8_t> defined, Span<uint8_t> region_seen,
                                   Span<uint32_t> owner, bool closed) {
@@ -352,7 +352,7 @@ Status ProgramReader::read_region(const fbs::Entry& entry, int64_t number, int d
   }
   for (size_t i = 0; i < out.outputs.size(); ++i) WICK_TRY(use(out.outputs[i], "region output", i));
   out.nodes = nodes;
-  if (depth > 0) {  // what a nested region defines nobody outside sees
+  if (depth > 0) {  // values of a nested region are not visible outside
     for (uint32_t id : out.inputs) defined[id] = 2;
     for (const NodeDef& node : nodes) {
       for (uint32_t id : node.outputs) defined[id] = 2;
@@ -363,7 +363,7 @@ Status ProgramReader::read_region(const fbs::Entry& entry, int64_t number, int d
 
 Status ProgramReader::check_ports(const EntryDef& entry, Span<const uint32_t> ids,
                                   const char* what) {
-  // An entry's signature is looked up by name, one by one: so bounded.
+  // Inputs and outputs are looked up by name in a linear search, so their number is limited.
   if (ids.size() > 4096)
     return error(Code::kInvalidProgram, "%zu %ss, at most 4096", ids.size(), what);
   Array<Name> names(*p_.allocator_);

@@ -1,7 +1,7 @@
-// The guard of mapped files. Reading a page that the file does not have any more (it became
-// shorter, its storage is gone) raises SIGBUS, which ends the process. The guard's handler puts a
-// page of zeros there and marks the program instead; its sessions return kIo from then on. A SIGBUS
-// that is of no guarded file goes to the handler that was there before. POSIX only.
+// The guard of mapped files. Reading a page that the file no longer has (it became shorter, or its
+// storage failed) raises SIGBUS, which ends the process. The guard's signal handler maps a page of
+// zeros there and marks the program instead; its sessions return kIo from then on. A SIGBUS for any
+// other address is passed to the previously installed handler. POSIX only.
 #pragma once
 
 #include <atomic>
@@ -13,16 +13,17 @@
 
 namespace wick {
 
-// Of the whole process, from any thread; again is fine. Loading the first program with
-// LoadOptions::guard does it. A host that installs a handler of its own later has that hand on to
-// this one, or calls this again afterwards; not both, which would hand on in a circle.
+// Installs the handler for the whole process, from any thread; calling it again is harmless.
+// Loading the first program with LoadOptions::guard does it. A host that later installs its own
+// handler must either call this handler from it or call this function again afterwards; not both,
+// which would make the handlers call each other for ever.
 Status install_guard();
 
 using platform::kMostGuarded;
 
-// From now on a fault within these bytes sets *lost. Returns the place for unguard().
+// From now on a fault within these bytes sets *lost. Returns the place to give to unguard().
 Result<int> guard_mapping(const void* begin, size_t bytes, std::atomic<uint32_t>* lost);
-// Before they are unmapped; -1 is fine.
+// Call it before the bytes are unmapped; -1 is fine.
 void unguard(int place);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// The header of a file, its digest, and the budgets that follow from its size.
+// Reads a file's header and digest and derives the budgets from its size.
 #include <algorithm>
 
 #include "runtime/program/reader.h"
@@ -79,7 +79,7 @@ Status ProgramReader::read_head(Span<const uint8_t> head, uint64_t file_bytes) {
   return {};
 }
 
-// Of what was read, so that what is used later is what was compared.
+// Hashes the bytes that were read and not the file again, so that the checked bytes are those used.
 Status ProgramReader::check_file_digest(const FileBytes& bytes) {
   const uint64_t table_end = header_.table_offset + header_.table_bytes;
   Sha256 sha;

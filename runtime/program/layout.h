@@ -1,5 +1,5 @@
-// Where things are in a .wick file: shared by the writer and the loader. README.md beside this has
-// the rules.
+// The layout of a .wick file, shared by the writer and the loader. README.md in this folder has the
+// rules.
 #pragma once
 
 #include <bit>
@@ -17,22 +17,22 @@ constexpr size_t kSegmentAlignment =
     64;  // of the segments' area, every segment and every buffer in it
 constexpr uint32_t kNoIndex = 0xFFFFFFFF;  // absent input, no constant, no state
 
-// What a reader must understand to run the file. A reader refuses a bit it does not know.
+// Features that a reader must understand to run the file. A reader refuses a bit it does not know.
 enum Feature : uint64_t {
   kFeatureRegions = 1 << 0,    // nested regions
   kFeatureState = 1 << 1,      // state buffers
   kFeatureNonTensor = 1 << 2,  // sequences, optionals, maps, strings
   kFeatureCustomOps = 1 << 3,
   kFeatureGrowing = 1 << 4,
-  kFeatureLent = 1 << 5,  // the segments are with whoever loads it: never in a file
+  kFeatureLent = 1 << 5,  // the loader's caller holds the segments: never in a file
 };
 constexpr uint64_t kKnownFeatures = kFeatureRegions | kFeatureState | kFeatureNonTensor |
                                     kFeatureCustomOps | kFeatureGrowing | kFeatureLent;
 
-// Attribute field of a control node's k-th region: kRegionField + k.
+// The attribute field of a control node's k-th region is kRegionField + k.
 constexpr uint16_t kRegionField = 0x8000;
 
-// The file's first 64 bytes. Then the digest, the flatbuffer, the segments.
+// The file's first 64 bytes; the digest, the flatbuffer and the segments follow.
 struct FileHeader {
   char magic[8];
   uint32_t version;
@@ -40,17 +40,17 @@ struct FileHeader {
   uint64_t required_features;  // Feature bits: checked before anything else is read
   uint64_t table_offset;       // 64, or 128 where a FileDigest is before it
   uint64_t table_bytes;
-  uint64_t segments_offset;  // a multiple of 64 behind the table; == file_bytes when there are none
+  uint64_t segments_offset;  // a multiple of 64 after the table; == file_bytes when there are none
   uint64_t segments_bytes;
-  uint64_t file_bytes;  // a longer or shorter file was cut or mixed up
+  uint64_t file_bytes;  // a longer or shorter file is damaged
 };
 static_assert(sizeof(FileHeader) == 64);
 
-// Between the header and the table of files that are written since 2026; table_offset, 64 or 128,
-// says whether it is there. Readers that are older pass over it.
+// Between the header and the table of files that are written since 2026; table_offset (64 or 128)
+// tells whether it is present. Older readers skip it.
 struct FileDigest {
   char magic[8];
-  uint8_t sha256[32];    // of the whole file but these 32 bytes
+  uint8_t sha256[32];    // of the whole file except these 32 bytes
   uint8_t reserved[24];  // zero
 };
 static_assert(sizeof(FileDigest) == 64);

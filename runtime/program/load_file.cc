@@ -1,4 +1,4 @@
-// A program from a file: what is copied, what is mapped.
+// Loads a program from a file and decides what is copied and what is mapped.
 #include <algorithm>
 
 #include "runtime/core/file_error.h"
@@ -36,8 +36,8 @@ Status ProgramFile::open(const char* path) {
                  static_cast<unsigned long long>(file_.size()),
                  static_cast<unsigned long long>(options_.max_file));
   }
-  // A file larger than memory has addresses is an error where these are 32 bits; where they are 64,
-  // off_t has no larger one to say. GCOVR_EXCL_START
+  // With 32-bit addresses a file can be larger than the address space; with 64-bit ones off_t
+  // cannot express a larger size. GCOVR_EXCL_START
   if (file_.size() > PTRDIFF_MAX) {
     return error(Code::kBudgetExceeded, "%s has %llu bytes, more than a process here can map", path,
                  static_cast<unsigned long long>(file_.size()));
@@ -55,12 +55,12 @@ Status ProgramFile::read() {
   WICK_TRY(read_rest());
   WICK_TRY(file_.check_size());
   const Status s = reader_.read(bytes_);
-  WICK_TRY(p_.intact());  // the reason, where zeros were compared with a digest
+  WICK_TRY(p_.intact());  // reports a lost mapping rather than a wrong digest
   return s;
 }
 
-// Always a copy: what is checked now must be the same later. The header's sizes are within the
-// file.
+// The table is always copied, so that what is checked now cannot change later. The header's sizes
+// are within the file.
 Status ProgramFile::read_table() {
   const FileHeader& h = reader_.header();
   const auto size = static_cast<size_t>(h.table_bytes);
@@ -70,7 +70,7 @@ Status ProgramFile::read_table() {
   return {};
 }
 
-// From the table's end, whose padding is a part of the digest, to the file's.
+// Reads from the table's end (its padding is part of the digest) to the end of the file.
 Status ProgramFile::read_rest() {
   bytes_.rest_at = reader_.rest_at();
   const auto size = static_cast<size_t>(file_.size() - bytes_.rest_at);

@@ -1,4 +1,4 @@
-// The ops of a file against those of this build, and those that the caller allows.
+// Checks a file's ops against those of this build and those that the caller allows.
 
 #include "runtime/ops/custom_op.h"
 #include "runtime/program/reader.h"
@@ -6,9 +6,9 @@
 namespace wick {
 namespace {
 
-constexpr size_t kWords = 65536 / 64;  // of a set of op ids: too much for a stack
+constexpr size_t kWords = 65536 / 64;  // a set of op ids, too large for a stack
 
-// Adds the id; false where it was there.
+// Adds the id; returns false where it was present.
 bool add(Span<uint64_t> set, uint16_t id) {
   uint64_t& word = set[id / 64];
   const uint64_t bit = uint64_t{1} << (id % 64);
@@ -17,7 +17,7 @@ bool add(Span<uint64_t> set, uint16_t id) {
   return fresh;
 }
 
-// What is listed in one message; what finds no room there is counted.
+// The list in one message; entries that do not fit are counted.
 class List {
  public:
   void add(const char* item) {
@@ -41,7 +41,7 @@ class List {
 
 }  // namespace
 
-// Of a node whose op is declared: refuse_unknown_ops.
+// The op is known or declared (refuse_unknown_ops).
 const char* ProgramReader::op_name(uint16_t id, CustomOpName* full) const {
   if (id < kFirstCustomOp) return find_op(static_cast<OpId>(id))->name;
   const fbs::CustomOp& op = *root_->custom_ops()->Get(id - uint32_t{kFirstCustomOp});
@@ -49,7 +49,7 @@ const char* ProgramReader::op_name(uint16_t id, CustomOpName* full) const {
   return full->text;
 }
 
-// All of them in one message: who converts a model wants the whole list.
+// Lists all of them in one message: a user who converts a model wants the whole list.
 Status ProgramReader::refuse_unknown_ops() {
   Array<uint64_t> seen(*p_.allocator_), refused(*p_.allocator_);
   if (!options_.ops.empty()) WICK_TRY(seen.resize(kWords));

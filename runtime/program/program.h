@@ -1,6 +1,6 @@
-// Program: a loaded, checked, immutable model. Weights are read where they are (a copy, the mapped
-// file, the caller's buffer); everything else is decoded once into plain structs. Any number of
-// sessions may share one, from any threads.
+// Program: a loaded, checked, immutable model. Weights are read in place (in a copy, the mapped
+// file or the caller's buffer); everything else is decoded once into plain structs. Any number of
+// sessions may share a program, from any threads.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,11 @@ struct OpInfo;               // runtime/ops/op_info.h
 class Ledger;                // runtime/core/ledger.h
 enum class OpId : uint16_t;  // runtime/ops/op_id.h
 
-// Where the weights of a file are while its program lives. Whoever maps a file sees it change: one
-// that becomes shorter ends the process (LoadOptions::guard makes an error of that), and one that
-// is written over in place is NOT noticed, not even with a guard. Replace a model's file by
-// renaming a new one over it, as wick does; the old one then stays as it was for who has it mapped.
+// The place of a file's weights while its program lives. A mapped file can change under the
+// program: if it becomes shorter the process ends (LoadOptions::guard makes that an error), and if
+// it is overwritten in place this is NOT noticed, not even with a guard. Replace a model's file by
+// renaming a new one over it, as wick does; processes that have the old file mapped then keep it
+// unchanged.
 enum class WeightsIn : uint8_t {
   kAuto = 0,  // up to kCopiedWeights copied; more is mapped where the storage is local, else copied
   kCopy = 1,
@@ -30,34 +31,35 @@ enum class WeightsIn : uint8_t {
 };
 constexpr uint64_t kCopiedWeights = uint64_t{8} << 20;
 
-// What a load may look at by default: tables, elements and bytes, for each byte of the file.
+// The default limit of what a load looks at: tables, elements and bytes, per byte of the file.
 constexpr uint64_t kVisitsPerByte = 64;
 
 struct LoadOptions {
   Allocator* allocator = nullptr;         // null: default_allocator(); must outlive the program
-  uint64_t max_file = uint64_t{1} << 40;  // bytes of the file
-  // Bytes of decoded structure; copied weights are not counted. 0: in proportion to the file, which
-  // is 16 times its table, twice its weights (texts among them have 16 bytes each) and 1 MiB.
+  uint64_t max_file = uint64_t{1} << 40;  // limit on the file's bytes
+  // Limit on the bytes of decoded structure; copied weights are not counted. 0: proportional to the
+  // file, namely 16 times its table, plus twice its weights (string elements take 16 bytes each),
+  // plus 1 MiB.
   uint64_t max_ram = 0;
-  // Reads every byte, for doubtful storage, and compares the digest of the whole file, or those of
-  // its weights where it has no other. So is done without this for files whose weights are copied
-  // and are kCopiedWeights at most. A lent segment (below) is compared where the program has a
-  // digest of it; lend_program gives none, as its bytes are the lender's memory.
+  // For storage that may be faulty: reads every byte and checks the digest of the whole file, or
+  // those of its weights where it has no other. Files whose weights are copied and have
+  // kCopiedWeights bytes at most are always checked. A lent segment (below) is checked where the
+  // program has a digest of it; lend_program gives none, as the bytes are in the lender's memory.
   bool verify_digests = false;
-  WeightsIn weights = WeightsIn::kAuto;  // of a file; bytes in memory are read in place
-  // A mapped file that becomes shorter, or whose storage fails, makes sessions return kIo instead
-  // of ending the process: installs the handler of runtime/program/guard.h for the whole process.
+  WeightsIn weights = WeightsIn::kAuto;  // for a file; bytes in memory are read in place
+  // When a mapped file becomes shorter, or its storage fails, sessions return kIo instead of ending
+  // the process. This installs the handler of runtime/program/guard.h for the whole process.
   bool guard = false;
-  // The names of the ops that a file may have ("Conv", "my.domain::Swish"), all others being
-  // refused; empty: every op. For who loads files of strangers.
+  // The names of the ops that a file may use ("Conv", "my.domain::Swish"); a file with any other op
+  // is refused. Empty: every op is allowed. Use it when you load files from untrusted sources.
   Span<const char* const> ops;
   Ledger* ledger =
       nullptr;  // counts what the load looks at, under its limits; null: kVisitsPerByte
-  // Users' own ops that programs may name; must outlive the program. One that is not given is no
-  // error before a session is opened.
+  // Custom ops that programs may use; they must outlive the program. A missing one is no error
+  // before a session is opened.
   Span<const CustomOp* const> custom_ops;
-  // The segments of a program made in memory whose weights stay where they are (lend_program in
-  // exporter/program), in order.
+  // The segments of a program made in memory, in order, when its weights are lent instead of copied
+  // (lend_program in exporter/program).
   Span<const LentSegment> lent;
 };
 
@@ -81,7 +83,7 @@ struct PackedDef {
 struct ConstantDef {
   const char* name = "";
   TensorView view;              // read only
-  LentBytes* source = nullptr;  // not null: nothing is at view.data before it was filled
+  LentBytes* source = nullptr;  // not null: the bytes at view.data are missing until it is filled
   Span<const PackedDef> packed;
 };
 
@@ -89,7 +91,7 @@ struct StateDef {
   const char* name = "";
   DType dtype = DType::kNone;
   Shape shape;
-  uint32_t init = kNoIndex;  // constant; none: zeros
+  uint32_t init = kNoIndex;  // index of a constant; none: zeros
 };
 
 enum class ValueKind : uint8_t {
@@ -110,8 +112,8 @@ struct QuantDef {
 struct ValueDef {
   const char* name = "";
   ValueKind kind = ValueKind::kTensor;
-  DType dtype = DType::kNone;    // kSequence ... for what is no tensor
-  DType element = DType::kNone;  // of a sequence or an optional: of its elements
+  DType dtype = DType::kNone;    // kSequence ... for values that are not tensors
+  DType element = DType::kNone;  // of the elements of a sequence or an optional
   bool unranked = false;
   Span<const DimDef> dims;
   uint32_t constant = kNoIndex;
@@ -119,13 +121,13 @@ struct ValueDef {
   const QuantDef* quant = nullptr;
 };
 
-// A custom op the file names, and the one given for it.
+// A custom op that the file names, and the implementation given for it.
 struct CustomOpDef {
   const char* domain = "";
   const char* name = "";
   uint32_t version = 1;
   const CustomOp* op = nullptr;  // null: not given
-  const OpInfo* info = nullptr;  // null with it
+  const OpInfo* info = nullptr;  // null when op is null
 };
 
 struct NodeDef {
@@ -175,10 +177,11 @@ struct ProvenanceDef {
 
 class Program {
  public:
-  // The structure is copied, so that what was checked stays as it was; of weights see WeightsIn.
+  // Loads a file. The structure is copied, so that it stays as it was checked; for weights see
+  // WeightsIn.
   static Result<Owned<Program>> load(const char* path, const LoadOptions& options = {});
-  // Reads in place: the bytes must outlive the program, 64-byte aligned (else they are copied
-  // once).
+  // Loads from memory and reads in place: the bytes must outlive the program and be 64-byte aligned
+  // (else they are copied once).
   static Result<Owned<Program>> load(Span<const uint8_t> bytes, const LoadOptions& options = {});
   static void destroy(Program* program);
 
@@ -195,9 +198,10 @@ class Program {
   uint64_t features() const { return features_; }
   uint64_t file_bytes() const { return file_bytes_; }
   uint64_t weight_bytes() const;
-  // The SHA-256 of all of the file that the file itself has: 32 bytes; empty: it has none.
+  // Returns the SHA-256 of the whole file that the file itself contains: 32 bytes; empty: it has
+  // none.
   Span<const uint8_t> digest() const { return {digest_, has_digest_ ? sizeof(digest_) : 0}; }
-  // kIo where a guarded file could not be read any more: zeros stand in the place of weights.
+  // Returns kIo where a guarded file could no longer be read, so that some weights read as zeros.
   Status intact() const;
 
  private:
@@ -211,7 +215,7 @@ class Program {
   Arena arena_;
   uint64_t file_bytes_ = 0;
   Span<const uint8_t> mapped_,
-      copied_;  // to unmap, to deallocate; what is in neither is the caller's
+      copied_;  // to unmap, to deallocate; other bytes are the caller's
   uint8_t digest_[32] = {};
   bool has_digest_ = false;
   int guard_ = -1;                 // place in the guard's list

@@ -10,8 +10,8 @@ namespace wick {
 namespace {
 
 constexpr uint32_t kMaxDepth = 16;    // of the flatbuffer's tables
-constexpr uint32_t kMaxForms = 64;    // packed forms of a constant: every step that reads it looks
-constexpr uint32_t kMaxNamed = 4096;  // entry points, custom ops: looked for one by one by name
+constexpr uint32_t kMaxForms = 64;    // packed forms of a constant: linear search by every reader
+constexpr uint32_t kMaxNamed = 4096;  // entry points, custom ops: linear search by name
 
 bool valid_dtype(uint8_t t) { return t > 0 && t < kDTypeCount; }
 
@@ -27,8 +27,8 @@ Status ProgramReader::read(const FileBytes& bytes) {
   check_segments_ = options_.verify_digests || bytes.check;
   if (check_segments_ && p_.has_digest_) {
     WICK_TRY(check_file_digest(bytes));
-    // Their bytes are the file's. Who asks also hears of a digest of the weights alone that is
-    // another file's.
+    // The file's digest covers the segments. With verify_digests their own digests are compared as
+    // well, which finds one that belongs to another file.
     check_segments_ = options_.verify_digests;
   }
   WICK_TRY(read_table(bytes.table));
@@ -44,9 +44,9 @@ Status ProgramReader::read(const FileBytes& bytes) {
   return read_entries();
 }
 
-// Tables that share children would be verified once for each path to them. Where none does, each
-// takes 4 bytes and 4 more in the one place that names it, so that more of them than that cannot
-// be.
+// The verifier would check a table once for each path to it, which shared children multiply.
+// Without sharing, each table takes 4 bytes plus 4 in the one place that refers to it, which bounds
+// their number.
 Status ProgramReader::read_table(const uint8_t* table) {
   const auto size = static_cast<size_t>(header_.table_bytes);
   const auto most = static_cast<flatbuffers::uoffset_t>(size / 8 + 1);
@@ -79,8 +79,8 @@ Status ProgramReader::read_entries() {
   return {};
 }
 
-// By sorting: each with each would be the square of what the file has. What the comparisons look at
-// is counted.
+// Finds duplicates by sorting: comparing all pairs would take quadratic time. The characters
+// compared are counted on the ledger.
 Status ProgramReader::find_twice(Span<Name> names, const Name** twice) {
   uint64_t looked_at = 0;
   auto compare = [&](const char* a, const char* b) {
@@ -164,7 +164,8 @@ Status ProgramReader::read_segments() {
   return {};
 }
 
-// `source`: gets what is yet to be filled with the bytes. Who does not take it has them filled.
+// `source` receives the LentBytes that are still to be filled; where it is null they are filled
+// now.
 Status ProgramReader::read_buffer(const fbs::Buffer& table, Span<const uint8_t>* bytes,
                                   LentBytes** source) {
   if (table.segment() >= count(root_->segments())) {
@@ -203,8 +204,8 @@ Status ProgramReader::read_shape(const flatbuffers::Vector<int64_t>* dims, DType
   return {};
 }
 
-// n strings: n + 1 offsets (uint64, the first one 0) into the bytes behind them. Each offset is
-// read once, as the bytes may be a mapped file's.
+// The bytes hold n + 1 offsets (uint64, the first one 0) into the text that follows them, for n
+// strings. Each offset is read only once, as the bytes may be in a mapped file that changes.
 Status ProgramReader::read_strings(Span<const uint8_t> raw, TensorView* view) {
   WICK_TRY(need_feature(kFeatureNonTensor, "strings"));
   const auto n = static_cast<uint64_t>(view->numel());
@@ -250,7 +251,7 @@ Status ProgramReader::read_constants() {
       size_t bytes = 0;
       WICK_TRY(read_shape(c.dims(), dtype, &shape, &bytes));
       Span<const uint8_t> raw;
-      // what may wait until it is packed
+      // f32 constants may be read later, when they are packed
       WICK_TRY(read_buffer(*c.raw(), &raw, dtype == DType::kF32 ? &def.source : nullptr));
       const bool strings = dtype == DType::kString;
       if ((raw.size() != bytes && !strings) || c.raw()->layout() != 0) {
@@ -264,7 +265,7 @@ Status ProgramReader::read_constants() {
           if (b > 1) return Status(Code::kInvalidProgram, "a bool that is neither 0 nor 1");
         }
       }
-      // Const again in every use: nothing writes through a constant's view.
+      // The view is used as const everywhere: nothing writes through a constant's view.
       def.view = TensorView(const_cast<uint8_t*>(raw.data()), dtype, shape);
       if (strings) WICK_TRY(read_strings(raw, &def.view));
       if (count(c.packed()) > kMaxForms) {
@@ -314,8 +315,8 @@ Status ProgramReader::read_states() {
   return {};
 }
 
-// Names against the ops given. The newer op reads what an older one wrote, as attributes are only
-// appended; not the other way round.
+// Matches the file's names with the ops given. A newer op can read what an older one wrote, as
+// attributes are only appended; the reverse is refused.
 Status ProgramReader::read_custom_ops() {
   if (count(root_->custom_ops()) == 0) return {};
   WICK_TRY(need_feature(kFeatureCustomOps, "custom ops"));

@@ -1,4 +1,4 @@
-// ProgramReader: from bytes nobody trusts to a Program everybody may. Every index, offset, size and
+// ProgramReader: decodes and checks untrusted bytes into a Program. Every index, offset, size and
 // order is checked here, once; what comes after (planning, kernels) relies on it.
 #pragma once
 
@@ -11,14 +11,15 @@
 
 namespace wick {
 
-// Of what a file may leave out.
+// Returns the length of a vector that a file may omit.
 template <class V>
 uint32_t count(const V* vector) {
   return vector == nullptr ? 0 : vector->size();
 }
 inline const char* text(const flatbuffers::String* s) { return s == nullptr ? "" : s->c_str(); }
 
-// The verifier checks where a vector's length lies, not that 8-byte elements behind it are aligned.
+// The verifier checks where a vector's length is, but not the alignment of the 8-byte elements
+// after it.
 inline Status check_aligned(const void* vector, uint32_t size) {
   const auto first = reinterpret_cast<uintptr_t>(vector) + sizeof(flatbuffers::uoffset_t);
   if (size == 0 || first % 8 == 0) return {};
@@ -29,13 +30,13 @@ Status check_aligned(const V* vector) {
   return check_aligned(vector, count(vector));
 }
 
-// A file's bytes, wherever they are.
+// The bytes of a file, in parts that may be in different places.
 struct FileBytes {
   uint8_t head[sizeof(FileHeader) + sizeof(FileDigest)] = {};
   const uint8_t* table = nullptr;
   const uint8_t* rest = nullptr;  // from rest_at to the end
   uint64_t rest_at = 0;
-  bool check = false;  // the digests, also where the options do not ask for it
+  bool check = false;  // verify the digests also where the options do not ask for it
 };
 
 struct CustomOpName;  // runtime/ops/custom_op.h
@@ -46,17 +47,18 @@ class ProgramReader {
       : p_(program),
         options_(options),
         ledger_(options.ledger != nullptr ? *options.ledger : own_ledger_) {}
-  // The header, and the digest where there is one: `head` is the file's first 128 bytes, or all of
-  // it. After this every size and place in the header lies within `file_bytes`.
+  // Reads the header, and the digest where there is one: `head` is the file's first 128 bytes, or
+  // the whole file. After this every size and offset in the header lies within `file_bytes`.
   Status read_head(Span<const uint8_t> head, uint64_t file_bytes);
   const FileHeader& header() const { return header_; }
-  // Where the rest begins: a multiple of kSegmentAlignment, at the table's end or shortly before.
+  // Returns where the rest begins: a multiple of kSegmentAlignment, at the table's end or shortly
+  // before.
   uint64_t rest_at() const {
     return (header_.table_offset + header_.table_bytes) / kSegmentAlignment * kSegmentAlignment;
   }
-  // All the rest. `bytes`: table and rest 64-byte aligned.
+  // Reads everything else. In `bytes`, table and rest are 64-byte aligned.
   Status read(const FileBytes& bytes);
-  // Where its bytes are a mapped file, they; else nothing.
+  // Returns the program's bytes where they are a mapped file, else an empty span.
   static Span<const uint8_t> mapping(const Program& program) { return program.mapped_; }
 
  private:
@@ -78,12 +80,12 @@ class ProgramReader {
   Status refuse_ops_not_allowed(Span<const uint64_t> seen);
   const char* op_name(uint16_t id, CustomOpName* full) const;
 
-  // The two parts by which something is called.
+  // A name: domain and name of a custom op, else one part.
   struct Name {
     const char* first;
     const char* second = "";
   };
-  // One that is there twice; null: none. Sorts them.
+  // Sorts the names and finds a duplicate; null: there is none.
   Status find_twice(Span<Name> names, const Name** twice);
 
   Status read_entry(const fbs::Entry& table, EntryDef* entry);

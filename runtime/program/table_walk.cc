@@ -2,7 +2,8 @@
 
 namespace wick {
 
-// The verifier has checked that each begins at a multiple of 4.
+// Marks a child as named; fails if it was named before. Children start at multiples of 4
+// (verified).
 Status TableWalk::claim(const void* child, const char* what) {
   WICK_TRY(ledger_.visit(1));
   if (child == nullptr) return {};

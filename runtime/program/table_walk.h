@@ -1,7 +1,7 @@
-// TableWalk: looks at the whole table of a file once, before anything of it is decoded. A
-// flatbuffer may name one child from many places, so that a small file decodes into a large
-// program; a .wick file stores each table, list and text once for each place that names it. What
-// the decoder does after this is in proportion to the file.
+// TableWalk: visits a file's whole table once, before anything is decoded. A flatbuffer may refer
+// to one child from many places, so that a small file decodes into a large program; a .wick file
+// stores each table, vector and string once for each reference to it. The decoder's work is then
+// proportional to the file.
 #pragma once
 
 #include "runtime/core/array.h"
@@ -15,7 +15,8 @@ class TableWalk {
   // `table`: verified, of `bytes`.
   TableWalk(const uint8_t* table, size_t bytes, Allocator& allocator, Ledger& ledger)
       : table_(table), bytes_(bytes), seen_(allocator), ledger_(ledger) {}
-  // kInvalidProgram where something is named twice, kBudgetExceeded where the ledger says so.
+  // Fails with kInvalidProgram where something is referenced twice, kBudgetExceeded at the ledger's
+  // limit.
   Status walk(const fbs::Program& root);
 
  private:
@@ -33,7 +34,7 @@ class TableWalk {
 
   const uint8_t* table_;
   size_t bytes_;
-  Array<uint8_t> seen_;  // a bit for every fourth byte: where a table, a list or a text begins
+  Array<uint8_t> seen_;  // one bit per 4 bytes: a table, vector or string starts there
   Ledger& ledger_;
 };
 

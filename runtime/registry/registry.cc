@@ -17,7 +17,7 @@ struct Entry {
   OpInfo info;
 };
 
-// Look-ups take no lock: an entry is complete before its pointer is stored, and never changes or
+// Look-ups take no lock: an entry is complete before its pointer is stored, and it never changes or
 // goes away.
 constinit std::atomic<const Entry*> g_entries[kMaxOps] = {};
 constinit std::atomic<size_t> g_count = 0;
@@ -70,7 +70,7 @@ std::vector<const CustomOp*> load_ops(const std::string& path, const std::source
   std::vector<const CustomOp*> ops;
   for (const CustomOp* op : (*library)->ops()) {
     register_op(*op, where);
-    (*library)->keep();  // one op of it is in use now
+    (*library)->keep();  // one of its ops is in use now
     ops.push_back(op);
   }
   return ops;

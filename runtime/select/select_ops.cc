@@ -1,6 +1,7 @@
 // wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:blocked|:narrow|:reference]...]
-// [FusedElementwise:arithmetic] [-o FILE.cc]: the kernels that running these models takes, printed
-// as a list, or written as the source file that links no others.
+// [FusedElementwise:arithmetic] [-o FILE.cc]
+// Prints the list of the kernels that these models need, or writes the source file that links only
+// them.
 #include <cstdio>
 #include <cstring>
 
@@ -32,7 +33,7 @@ int run(int argc, char** argv) {
       for (const CustomOp* op : s.ok() ? (*library)->ops() : Span<const CustomOp* const>()) {
         if (s.ok()) s = custom.push_back(op);
       }
-      if (s.ok()) library->release();  // in use until the process ends
+      if (s.ok()) library->release();  // it is in use until the process ends
       if (s.ok()) continue;
       fprintf(stderr, "wick_select_ops: %s\n", s.message());
       return 1;

@@ -11,8 +11,9 @@
 namespace wick {
 namespace {
 
-// Takes no step, notes every one it is asked about. Steps that never reach a backend (evaluated
-// while binding, or only planned once values are known) get both sets.
+// A backend that takes no step but records every step that it is asked about. Steps that never
+// reach a backend (evaluated while binding, or planned only once values are known) get both sets of
+// kernels.
 class Recorder final : public Backend {
  public:
   explicit Recorder(OpSelection& selection) : selection_(selection) {}
@@ -36,8 +37,8 @@ class Recorder final : public Backend {
   OpSelection& selection_;
 };
 
-// Opens one entry with every symbol at `extent`, or its nearest allowed one, but for those of
-// `dims`.
+// Opens one entry point with every symbol bound to `extent`, or to the nearest allowed value,
+// except those that `given` binds.
 Status try_sizes(const Program& program, const EntryDef& entry, int64_t extent,
                  Span<const DimBinding> given, Recorder& recorder) {
   Array<DimBinding> dims(default_allocator());
@@ -55,7 +56,7 @@ Status try_sizes(const Program& program, const EntryDef& entry, int64_t extent,
   return Session::create(program, options).status();
 }
 
-// Of fewer, blocks of channels win less than their code costs.
+// With fewer convolutions, kernels for blocked layout gain less than their code costs.
 constexpr int kManyConvolutions = 4;
 
 int convolutions(const EntryDef& entry) {

@@ -1,4 +1,4 @@
-// Which kernels running a model takes: what a program of selected ops lists
+// OpSelection: the kernels that running a model needs, which a program of selected ops lists
 // (kernels/selected_ops.h).
 #pragma once
 
@@ -22,19 +22,19 @@ class OpSelection {
   };
 
   void add(OpId op, Sets sets);
-  // "OP", "OP:simd", "OP:blocked", "OP:narrow", "OP:reference" or "FusedElementwise:arithmetic";
-  // false: it is none.
+  // Adds "OP", "OP:simd", "OP:blocked", "OP:narrow", "OP:reference" or
+  // "FusedElementwise:arithmetic"; returns false when `text` is none of these.
   bool add(const char* text);
-  // Opens every entry for a few sizes of its symbolic dimensions and sees which rows serve each
-  // step. Rows of values in blocks of channels (kernels/blocked_rows.h) come along where more than
-  // a few convolutions have them. `dims`: sizes that are tried besides. The status is of an entry
-  // that opens at no size.
+  // Opens every entry point for a few sizes of its symbolic dimensions and records which kernel
+  // rows serve each step. Rows for values in blocked layout (kernels/blocked_rows.h) are added
+  // where more than a few convolutions have them. `dims`: sizes to try in addition. Fails with the
+  // error of an entry point that opens at no size.
   Status add(const Program& program, Span<const DimBinding> dims = {});
 
   Sets of(OpId op) const { return chosen_[static_cast<size_t>(op)]; }
-  // The source file that defines the selected tables; false: `path` cannot be written.
+  // Writes the source file that defines the selected tables; false: `path` cannot be written.
   bool write_source(const char* path) const;
-  // f(const char* text) for each choice, as add(text) takes it.
+  // Calls f(const char* text) for each choice, in the form that add(text) takes.
   template <class F>
   void each(F f) const {
     for (const OpInfo& op : all_ops()) {

@@ -11,5 +11,5 @@ set(wick_machine "-march=armv7-a+neon-vfpv4 -mfp16-format=ieee -Wno-psabi")
 set(CMAKE_C_FLAGS_INIT "${wick_machine}")
 set(CMAKE_CXX_FLAGS_INIT "${wick_machine}")
 
-list(APPEND CMAKE_FIND_ROOT_PATH /usr/arm-linux-gnueabihf) # behind what the command line names: installed packages
+list(APPEND CMAKE_FIND_ROOT_PATH /usr/arm-linux-gnueabihf) # after the paths on the command line: installed packages
 include(${CMAKE_CURRENT_LIST_DIR}/../host_headers.cmake)

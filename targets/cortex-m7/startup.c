@@ -1,5 +1,5 @@
-/* From reset to main(): the vector table, the floating-point unit, data and zeroed memory; a heap,
- * and semihosting, by which the program says what it has to say and ends. */
+/* Start-up code from reset to main(): the vector table, the floating-point unit, data and zeroed
+ * memory; a heap, and semihosting, by which the program prints and exits. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ __attribute__((noreturn)) void _exit(int code) {
 }
 void abort(void) { _exit(134); }
 
-/* printf's. */
+/* printf() ends here. */
 int _write(int file, const char* bytes, int count) {
   int i;
   (void)file;
@@ -33,7 +33,7 @@ int _write(int file, const char* bytes, int count) {
   return count;
 }
 
-/* The heap grows to the stack. */
+/* The heap grows towards the stack. */
 static char* heap_end = end;
 void* _sbrk(ptrdiff_t bytes) {
   char* const from = heap_end;
@@ -45,8 +45,8 @@ void* _sbrk(ptrdiff_t bytes) {
   return from;
 }
 
-/* Data, heap and stack, the most that they took until now: the stack was painted. newlib's heap
- * never shrinks here. */
+/* Returns the most that data, heap and stack took until now: the stack was painted, and newlib's
+ * heap never shrinks here. */
 #define WICK_PAINT 0xA5u
 unsigned long wick_ram(void) {
   const char* used = __stack_begin;
@@ -66,7 +66,7 @@ __attribute__((section(".vectors"), used)) static const void* const kVectors[16]
     (const void*)fault,
     (const void*)fault};
 
-/* What crtn.o has, which -nostartfiles leaves out. */
+/* crtn.o has these, but -nostartfiles leaves it out. */
 void _init(void) {}
 void _fini(void) {}
 
@@ -79,7 +79,7 @@ void reset(void) {
   __asm__ volatile("dsb\n\tisb");
   memcpy(__data_begin, __data_from, (size_t)(__data_end - __data_begin));
   memset(__bss_begin, 0, (size_t)(__bss_end - __bss_begin));
-  /* As far as this function's own frame. */
+  /* Paint the stack as far as this function's own frame. */
   for (at = __stack_begin; at < (char*)__builtin_frame_address(0) - 256; ++at)
     *at = (char)WICK_PAINT;
   __libc_init_array();

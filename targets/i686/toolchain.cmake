@@ -12,5 +12,5 @@ set(wick_machine "-march=i686 -msse2 -mfpmath=sse")
 set(CMAKE_C_FLAGS_INIT "${wick_machine}")
 set(CMAKE_CXX_FLAGS_INIT "${wick_machine}")
 
-list(APPEND CMAKE_FIND_ROOT_PATH /usr/i686-linux-gnu) # behind what the command line names: installed packages
+list(APPEND CMAKE_FIND_ROOT_PATH /usr/i686-linux-gnu) # after the paths on the command line: installed packages
 include(${CMAKE_CURRENT_LIST_DIR}/../host_headers.cmake)

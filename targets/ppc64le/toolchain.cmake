@@ -6,5 +6,5 @@ set(CMAKE_C_COMPILER powerpc64le-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER powerpc64le-linux-gnu-g++)
 set(CMAKE_CROSSCOMPILING_EMULATOR "qemu-ppc64le;-L;/usr/powerpc64le-linux-gnu")
 
-list(APPEND CMAKE_FIND_ROOT_PATH /usr/powerpc64le-linux-gnu) # behind what the command line names: installed packages
+list(APPEND CMAKE_FIND_ROOT_PATH /usr/powerpc64le-linux-gnu) # after the paths on the command line: installed packages
 include(${CMAKE_CURRENT_LIST_DIR}/../host_headers.cmake)

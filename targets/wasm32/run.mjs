@@ -1,4 +1,4 @@
-// Runs a WASI program: node run.mjs PROGRAM.wasm [WORDS...], from the present folder; it sees all files that node sees.
+// Runs a WASI program: node run.mjs PROGRAM.wasm [WORDS...], in the current folder; it can read every file that node can read.
 import {readFile} from 'node:fs/promises';
 import {WASI} from 'node:wasi';
 

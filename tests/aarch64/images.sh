@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Integer programs of trained nets: one file each, test images of Fashion-MNIST (1,000; all 10,000 in the full run), one
-# SHA-256 of the answers on every vector target of x86 and on aarch64 under qemu.
+# Runs integer programs of trained nets: one file each, on test images of Fashion-MNIST (1,000; all 10,000 in the full
+# run). The answers have one SHA-256 on every vector target of x86 and on aarch64 under qemu.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 for tool in aarch64-linux-gnu-g++ qemu-aarch64; do

@@ -1,5 +1,5 @@
-// images_digest MODEL.wick IMAGES COUNT: the SHA-256 of a program's answers to the first COUNT
-// images of 28x28 bytes, on each of this machine's vector targets, and for a fiftieth of them
+// images_digest MODEL.wick IMAGES COUNT: prints the SHA-256 of a program's answers to the first
+// COUNT images of 28x28 bytes, on each of this machine's vector targets, and for a fiftieth of them
 // without vectors and on the reference kernels. tests/aarch64/images.sh compares it across
 // machines.
 #include <cstdio>

@@ -1,6 +1,6 @@
-// lenet_digest MODEL.wick: the digest of a LeNet's logits for 256 images of seeded noise, blank and
-// full ones among them, in batches of 1, 7 and 64. tests/targets/rows.sh compares it across
-// machines.
+// lenet_digest MODEL.wick: prints the digest of a LeNet's logits for 256 images of seeded noise,
+// blank and full ones among them, in batches of 1, 7 and 64. tests/targets/rows.sh compares it
+// across machines.
 #include <cstdio>
 #include <cstring>
 

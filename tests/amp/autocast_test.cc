@@ -1,4 +1,5 @@
-// AutocastScope: which op computes in what, where gradients arrive, what is cast once.
+// AutocastScope: the dtype in which each op computes, where gradients arrive, and what is cast only
+// once.
 #include "trainer/tensor/autocast.h"
 #include "runtime/kernels/half_kernels.h"
 

@@ -1,4 +1,4 @@
-// 16-bit products: what the rows promise of their sums (docs/numerics.md).
+// 16-bit products: the bounds that the rows promise for their sums (docs/numerics.md).
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -197,7 +197,7 @@ TEST(HalfRows, WhereOnEveryLayout) {
   }
 }
 
-// Of a chain each step is rounded as the op alone is: gradient formulas, of float16 too.
+// In a chain each step is rounded as the op alone is: in gradient formulas, and for float16, too.
 TEST(HalfRows, GradientsInOnePassAreTheirOps) {
   Restore restore;
   for (DType t : {DType::kBF16, DType::kF16}) {
@@ -232,7 +232,7 @@ struct Kernels : TraceHook {
   }
 };
 
-// What a GPT and a CNN take under autocast: no reference loop over 16-bit numbers is among it.
+// A training step of a GPT and a CNN under autocast uses no reference loop over 16-bit numbers.
 TEST(HalfRows, ATrainingStepHasNoReferenceLoops) {
   manual_seed(3);
   nn::GPT gpt({.vocab_size = 19,

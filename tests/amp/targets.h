@@ -1,4 +1,4 @@
-// What tests of rows over SIMD targets and threads share.
+// Shared by tests that run rows on all SIMD targets and thread counts.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ void each_target(F&& f) {
   });
 }
 
-// Of 16-bit floats; NaNs are one value.
+// Returns the bits of 16-bit floats; NaNs are one value.
 inline std::vector<uint16_t> bits(const Tensor& t) {
   const Tensor c = t.detach().contiguous();
   const auto* p = static_cast<const uint16_t*>(c.data_ptr());

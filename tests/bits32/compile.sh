@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What reads files and lays out memory compiles for a 32-bit machine without a warning (layouts that the
-# source asserts, numbers narrowed): syntax only, seconds. tests/targets/rows.sh builds and runs all of it.
+# The code that reads files and lays out memory compiles for a 32-bit machine without a warning (layouts that the source
+# asserts, narrowed numbers): syntax only, which takes seconds. tests/targets/rows.sh builds and runs all of it.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 native=${WICK_BUILD:?the native build folder}

@@ -1,6 +1,6 @@
 // limits_check: sizes that 32 bits cannot hold are errors, in a file, for a session and for the C
-// interface, and so are kernels that need more room than there are addresses. Everything else runs:
-// on a 64-bit machine all of it. Prints what differs from that; exit 0 when nothing does.
+// interface, and so are kernels that need more memory than there are addresses. Everything else
+// runs: on a 64-bit machine all of it. Prints what differs from that; exits with 0 if nothing does.
 #include <cstdio>
 #include <cstring>
 
@@ -104,7 +104,7 @@ void c_interface() {
          "wick_pack_bytes", wick_last_error());
 }
 
-// Of a caller whose float arithmetic flushes to zero, where the register can be told so.
+// Checks a caller whose float arithmetic flushes to zero, if the register can be set so.
 void float_mode() {
   volatile float small = 0x1p-126f, half = 0.5f;
 #if defined(__arm__)

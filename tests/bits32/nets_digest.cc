@@ -1,7 +1,7 @@
-// nets_digest: LeNet in f32 and in integers, weights and images of a seed, by the reference kernels
-// and on every target: one digest a net. Targets that promise bits (P2) must give them, and the
-// integer net gives them everywhere; the others (P3) stay within a bound. tests/targets/rows.sh
-// compares the lines of two machines.
+// nets_digest: runs LeNet in f32 and in integers, with weights and images from a seed, on the
+// reference kernels and on every target, and prints one digest per net. Targets that promise bits
+// (P2) must give it, and the integer net must give it everywhere; other targets (P3) stay within a
+// bound. tests/targets/rows.sh compares the lines of two machines.
 #include <cmath>
 #include <cstdio>
 #include <vector>

@@ -1,6 +1,6 @@
-// rows_digest: for each op whose test row is linked in, a digest of what its samples give on every
-// target that promises the reference's bits (P2), f32 and integers. tests/targets/rows.sh compares
-// the lines of two machines.
+// rows_digest: for each op whose test row is linked in, prints a digest of the results of its
+// samples on every target that promises the reference's bits (P2), f32 and integers.
+// tests/targets/rows.sh compares the lines of two machines.
 #include "hwy/targets.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/simd.h"

@@ -1,5 +1,5 @@
-// Small files that ask for much: whatever reads them stays within what such a file may take. What
-// is counted is asserted; SIGALRM ends the process where something is not counted.
+// Small files that ask for much: everything that reads them stays within what such a file may use.
+// The counted costs are asserted; SIGALRM ends the process if something is not counted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -68,7 +68,8 @@ void open(const std::vector<uint8_t>& file) {
   EXPECT_EQ(allocator.alive, 0);
 }
 
-// What the exporter may make of a file of kFile bytes: its own constants and what was folded.
+// The most that the exporter may make of a file of kFile bytes: its own constants and what was
+// folded.
 constexpr size_t kMostMade = size_t{110} << 20;
 
 std::string compiled(const Bomb& b, std::vector<uint8_t>* program) {

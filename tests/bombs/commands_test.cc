@@ -1,5 +1,5 @@
-// The same files given to the command, in a child whose memory the system counts. Seconds are
-// asserted in the part `timing` of the full run alone, where nothing else runs beside.
+// The same files given to the command, in a child process whose memory the system counts. Seconds
+// are asserted only in the part `timing` of the full run, where nothing else runs at the same time.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ struct Ended {
   std::string text;
 };
 
-// What `run` does, in a child; its output.
+// Runs `run` in a child; returns its output.
 Ended in_child(const std::string& folder, const std::function<void()>& run) {
   const std::string log = folder + "log";
   const auto start = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// Files of good faith that are large, or that hold more than they say, are read.
+// Honest files that are large, or that expand to more than their size, are read.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -83,7 +83,7 @@ TEST(Honest, WeightsThatAreTurnedAndCast) {
   EXPECT_GE(report.spent.bytes, uint64_t{10} << 20);
 }
 
-// What its file does not account for is had by asking.
+// Limits that the file's size does not allow can be raised by options.
 TEST(Honest, OptionsRaiseTheLimits) {
   Model m;
   onnx::SparseTensorProto* s = m.graph().add_sparse_initializer();

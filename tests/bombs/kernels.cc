@@ -235,7 +235,7 @@ void add_strings(std::vector<Bomb>* to) {
   }
 }
 
-// What grows by its own size at each node.
+// Adds chains in which the size multiplies at each node.
 void add_doubling(std::vector<Bomb>* to) {
   auto& all = *to;
   for (size_t copies : {2, 3}) {

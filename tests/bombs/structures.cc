@@ -1,5 +1,5 @@
-// What is read many times: functions, branches, loops, names; and tensors that say less than they
-// hold.
+// Parts of a file that are read many times: functions, branches, loops, names; and tensors that
+// expand to more than their bytes.
 #include "tests/bombs/bomb.h"
 
 namespace wick::bombs {

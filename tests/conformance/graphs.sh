@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The differential fuzzer: what it found, kept in fuzz/cases, in every mode; and, where ONNX Runtime is installed, a few
-# random graphs of a fixed seed beside it. Thousands are the part `fuzz` of make test-full.
+# Runs the differential fuzzer's findings, kept in fuzz/cases, in every mode; and, where ONNX Runtime is installed,
+# compares a few random graphs of a fixed seed with it. Thousands are the part `fuzz` of make test-full.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 wick=${WICK_BUILD:?the build folder}/tools/wick/wick

@@ -130,7 +130,7 @@ def contrib_models():
             for name, (values, attrs, steps) in made.items():
                 op = name.split("-")[0]
                 for constant in (False, True):
-                    # What is data stays an input, or all do.
+                    # Data inputs stay inputs, and the others become constants, or all stay inputs.
                     data = [k for k in ("c", "x", "f", "b") if k in values]
                     ins = {k: v for k, v in values.items() if not constant or k in data}
                     rest = {k: v for k, v in values.items() if k not in ins}

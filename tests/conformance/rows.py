@@ -28,7 +28,7 @@ for name, before, more in (("all19", "all13", F8), ("all21", "all19", {"i4", "u4
     CLASSES[name] = CLASSES[before] | more
 KINDS = dict(FLOAT="f", INT="i", STRING="s", TENSOR="t", GRAPH="g", FLOATS="F", INTS="I", STRINGS="S",
              SPARSE_TENSOR="p", TYPE_PROTO="y")
-# What default.def says otherwise, and says so.
+# The rows where default.def differs from ONNX, and says so.
 OTHERWISE = {("GridSample", 16), ("GridSample", 20), ("GridSample", 22), ("Tile", 1)}
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# ONNX's node tests in every mode against the checked-in list of what passes; see expected.txt. The models that mode
-# round writes (libonnx's checker has seen those of opset 17 by then) must load in ONNX Runtime where that is installed.
+# Runs ONNX's node tests in every mode against the checked-in list of those that pass; see expected.txt. The models that
+# mode round writes (libonnx's checker has seen those of opset 17 by then) must load in ONNX Runtime where that is
+# installed.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/conformance/node_tests.sh

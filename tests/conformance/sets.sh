@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sets.sh debian|models|contrib|newest: more of ONNX's tests, in three modes, against the list of what passes beside
-# this script, of which 98 % must (contrib: 95 %).
+# sets.sh debian|models|contrib|newest: runs more of ONNX's tests, in three modes, against the list of those that pass
+# next to this script, of which 98 % must (contrib: 95 %).
 #   debian  node, simple and pytorch tests of Debian's libonnx-testdata
 #   models  simple, pytorch and light models of $WICK_SHARED (../shared), unpacked into the build folder
 #   contrib operators of com.microsoft, of the same folder
@@ -67,7 +67,7 @@ case ${1:?debian, models, contrib or newest} in
     ;;
 esac
 
-# What else there is: mistakes of the data and random numbers, by name and reason in the list.
+# The others fail for mistakes in the data or random numbers; the list has their names and reasons.
 passed=0 failed=0
 if [ "$1" = newest ]; then # the table of operators is that package's, too
   if "$python" tests/conformance/rows.py; then passed=1; else failed=1; fi

@@ -1,5 +1,5 @@
-// A user's op in eager mode, autograd, capture, graph, ONNX, .wick and the runtime; and what each
-// says when the op or its use is wrong.
+// A user's op in eager mode, autograd, capture, graph, ONNX, .wick and the runtime; and the message
+// of each when the op or its use is wrong.
 #include <gtest/gtest.h>
 
 #include <cmath>

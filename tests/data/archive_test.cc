@@ -1,4 +1,4 @@
-// Tar as a stream of samples, NPZ: grouping, packing, damage, budgets, names that lead out.
+// Tar as a stream of samples, NPZ: grouping, packing, damage, budgets, names that point outside.
 #include <archive.h>
 #include <archive_entry.h>
 #include <gmock/gmock.h>

@@ -81,7 +81,7 @@ TEST(EvalTransforms, IsTheTransformsOfTheTrainer) {
   Tensor step = transforms::center_crop(transforms::resize(as_floats, size), 12) / 255.0f;
   Tensor want = transforms::normalize_image(step, options().mean, options().std);
   EXPECT_EQ(got.to_vector<float>(), want.to_vector<float>());
-  // In a loader, item by item, with the bits of the batch.
+  // A loader applies it item by item, with the bits of the batch.
   auto data = std::make_shared<TransformedDataset>(
       std::make_shared<TensorDataset>(std::vector<Tensor>{pictures(5)}),
       as_transform(std::make_shared<EvalTransform>(options())));

@@ -1,4 +1,4 @@
-// What PIL and torchvision gave (make_goldens.py), and the picture they were given.
+// The results of PIL and torchvision (make_goldens.py), and the picture they were given.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -159,7 +159,7 @@ TEST(Streams, ShuffleBufferIsAFunctionOfSeedAndEpoch) {
   EXPECT_NE(order, read(50, 2, 0, 0));
   EXPECT_NE(order, read(50, 1, 0, 1));
   EXPECT_EQ(read(1, 1, 0, 0), from_to(0, 200));
-  // What comes out k-th was among the first k + 50.
+  // The k-th element out was among the first k + 50 in.
   for (size_t k = 0; k < order.size(); ++k) EXPECT_LT(order[k], static_cast<int64_t>(k) + 50);
   EXPECT_GT(*std::max_element(order.begin(), order.begin() + 50), 60);
   EXPECT_EQ(std::set<int64_t>(order.begin(), order.end()).size(), 200u);

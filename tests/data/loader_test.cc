@@ -274,7 +274,7 @@ TEST(Collating, SaysWhatDoesNotFit) {
   EXPECT_THAT(error_of([&] { pad_collate(differ); }), HasSubstr("only lengths may differ"));
   EXPECT_THAT(error_of([&] { pad_collate(differ, {.fields = {1}}); }), HasSubstr("no field 1"));
   EXPECT_THAT(error_of([] { default_collate({}); }), HasSubstr("no items"));
-  // In a loader the items have numbers.
+  // A loader's items have numbers.
   struct Ragged : Dataset {
     int64_t size() const override { return 4; }
     Item get(int64_t i) const override { return {ones({i + 1})}; }

@@ -1,5 +1,5 @@
-// Every reader over files with random damage: an Error or a result, never anything else. Worth its
-// while in a sanitizer build (cmake --preset attack).
+// Every reader on files with random damage: an Error or a result, never anything else. It is most
+// useful in a sanitizer build (cmake --preset attack).
 #include <gmock/gmock.h>
 
 #include <functional>

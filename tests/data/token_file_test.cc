@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using List = std::vector<int64_t>;
 
 int64_t resident_kb() {
-#ifdef __SANITIZE_ADDRESS__  // which keeps what is freed
+#ifdef __SANITIZE_ADDRESS__  // it keeps freed memory
   constexpr const char* kWhat = "RssFile:";
 #else
   constexpr const char* kWhat = "VmRSS:";
@@ -107,7 +107,7 @@ TEST_F(Tokens, TwoGigabytesInFiftyMegabytes) {
     sum += data->get(i)[1].to_vector<int64_t>().back();
     if (i % 4000 == 0) most = std::max(most, resident_kb() - before);
   }
-  EXPECT_EQ(sum, 777);  // of the last window alone
+  EXPECT_EQ(sum, 777);  // only those of the last window
   EXPECT_EQ(data->size(), ((kBytes / 2) - 1) / kContext);
   EXPECT_LT(most, 50 * 1024);
   std::vector<int64_t> end(2);

@@ -1,5 +1,5 @@
-// Transforms: the numbers of PIL and torchvision, draws that nothing but (seed, epoch, index)
-// moves.
+// Transforms: the numbers of PIL and torchvision, and draws that depend only on (seed, epoch,
+// index).
 #include "trainer/data/transforms.h"
 
 #include <gmock/gmock.h>
@@ -128,7 +128,7 @@ TEST(Transforms, FlipsHaveTheirProbability) {
 }
 
 TEST(Transforms, ResizedCropsKeepTheirShares) {
-  // What is cut out is told by the corner values of ramps along both sides.
+  // The corner values of ramps along both sides show which part is cut out.
   Tensor y = arange(100).reshape({1, 100, 1}).expand({1, 100, 100});
   Tensor x = arange(100).reshape({1, 1, 100}).expand({1, 100, 100});
   Tensor ramps = cat({y, x}).contiguous().to(DType::kF32);

@@ -15,7 +15,7 @@ struct Outputs {
   double work = 0, bytes = 0;
 };
 
-// What the rule says of inputs of these shapes with the values of small ones.
+// Runs the op's rule on inputs of these shapes, with the values of small inputs.
 Status outputs_of(OpId op, const CallCase& s, const std::vector<Value>& values,
                   const std::vector<Shape>& shapes, Outputs* to) {
   std::vector<ValueInfo<int64_t>> in;

@@ -1,5 +1,5 @@
-// A call of one op that takes long: a sample of its test row, grown, or one made by hand where a
-// grown one would not do.
+// A call of one op that takes long: a sample of its test row, enlarged, or one made by hand where
+// an enlarged one would not do.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class LongCall {
 
   // A Status: the op's kernels do not take it.
   Status prepare(Span<const KernelSet* const> sets, ThreadPool* pool);
-  // What a session would run; with the Stop in force on this thread.
+  // Runs what a session would run; the Stop is in force on this thread.
   Status run(Stop* stop);
 
   double work() const { return work_; }

@@ -1,4 +1,4 @@
-// Calls that no doubling of a sample's sizes makes long: attributes or values say how large they
+// Calls that doubling a sample's sizes does not make long: attributes or values say how large they
 // are, or an input is packed.
 #include <cmath>
 

@@ -1,7 +1,7 @@
-// Every row of ops.def that a program may have asks within a step whether its run is to end.
+// Every row of ops.def that a program may have checks within each step whether its run is to end.
 //
-// What is asserted in `make test` is counted, not timed: the Stop's clock is the number of times
-// that it was looked at.
+// `make test` asserts counts and not times: the Stop's clock is the number of times that it was
+// read.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

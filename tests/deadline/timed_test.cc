@@ -1,5 +1,5 @@
-// The timed form, of `make test-full PARTS=timing` alone: a deadline of 100 ms is met within 50 ms,
-// and so is a request of another thread, on every row. Prints what was how late.
+// The timed form, only in `make test-full PARTS=timing`: every row meets a deadline of 100 ms
+// within 50 ms, and also a request from another thread. Prints what was how late.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

@@ -79,7 +79,7 @@ def main():
         print("SKIP: Fashion-MNIST not installed")
         return 77
 
-    # What the README runs from a build is what `make` builds.
+    # The programs that the README runs from a build are those that `make` builds.
     benches = os.path.isdir(os.path.join(build, "bench"))  # else this build was configured without them
     for path in sorted(set(re.findall(r"build/release/([\w./]*\w)", page))):
         if path.startswith("bench") and not benches:

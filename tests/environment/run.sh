@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The suite's answer must not depend on its caller's environment: ctest is started from a hostile one, and what its tests
-# see is looked at. Last line: "N passed, N failed".
+# The suite's answer must not depend on its caller's environment: this starts ctest from a hostile one, and checks what
+# its tests see. Last line: "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 build=$(cd "${WICK_BUILD:?the build folder}" && pwd)
@@ -66,7 +66,7 @@ for pair in "${kept[@]:0:2}" LC_ALL=C.UTF-8 VK_LOADER_LAYERS_DISABLE=~implicit~ 
   check "tests do not see $pair" seen "$pair"
 done
 
-# What is pinned works: Debian's Python with its own modules, and lavapipe without another layer, in any home.
+# The pinned programs work: Debian's Python with its own modules, and lavapipe without another layer, in any home.
 check "python under a hostile environment" inner "${hostile[@]}" -- -R '^python$'
 if [ -x /usr/bin/python3 ]; then check "not Debian's Python" grep -q 'python of /usr/bin/python3' "$work/out"; fi
 check "wick devices under a hostile environment" inner "${hostile[@]}" -- -R '^devices$'

@@ -1,4 +1,4 @@
-// Anomaly mode: who made the first NaN or inf, forward or backward.
+// Anomaly mode: finds the op that made the first NaN or inf, forward or backward.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -56,7 +56,7 @@ TEST(Anomaly, BackwardNamesTheForwardLine) {
   EXPECT_NE(text.find("sqrt(x + 1e-8) (train.cpp:52)"), std::string::npos) << text;
 }
 
-// What was not finite before is not this op's doing.
+// A value that was not finite before is not this op's fault.
 TEST(Anomaly, MasksAndConstantsPass) {
   AnomalyMode guard;
   Tensor mask = full({3}, -INFINITY);

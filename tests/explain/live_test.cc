@@ -55,7 +55,7 @@ TEST(LiveGraphs, CountedByLineAndStep) {
   EXPECT_EQ(live_graphs().graphs, 0);
 }
 
-// What is saved for backward is counted once, parameters not at all.
+// A value saved for backward is counted once; parameters are not counted.
 TEST(LiveGraphs, SavedBytes) {
   Tensor w = ones({1024}).requires_grad_();
   Tensor h = w * 2.0;  // saves nothing that lives on but w and 2
@@ -102,7 +102,7 @@ TEST(LiveGraphs, ThousandKeptLosses) {
   EXPECT_EQ(live_graphs().graphs, 0);
 }
 
-// What other threads record and free meanwhile is neither counted nor looked at.
+// Graphs that other threads record and free meanwhile are neither counted nor read.
 TEST(LiveGraphs, ThreadsCountTheirOwn) {
   auto train = [](int kept_losses) {
     Tensor w = ones({64}).requires_grad_();

@@ -41,7 +41,7 @@ TEST(Footprint, MatmulPeak) {
 
 // A block of the right operand, and one of the left a thread, however large the product.
 TEST(Footprint, MatmulScratchIsBounded) {
-  std::thread([] {  // whose scratch nothing has grown yet
+  std::thread([] {  // nothing has grown its scratch memory yet
     size_t before = scratch_bytes();
     auto of = [&](int64_t m, int64_t k, int64_t n) {
       matmul(zeros({m, k}), zeros({k, n}));

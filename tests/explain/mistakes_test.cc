@@ -1,5 +1,5 @@
-// Programs with a planted mistake, as a newcomer writes them (mistakes/*.cc): what Wick says is the
-// text file beside each, to the letter. WICK_WRITE_GOLDENS=1 writes them anew.
+// Programs with a planted mistake, as a newcomer writes them (mistakes/*.cc): Wick's message is, to
+// the letter, the text file next to each. WICK_WRITE_GOLDENS=1 writes them again.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -13,7 +13,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = 60
 FOLDERS = ("runtime/kernels/reference", "trainer/kernels/reference")
-# At file level the tree's format (clang-format) starts a function in column 0 and closes it so.
+# At file level the tree's format (clang-format) puts a function's start in column 0 and its closing brace, too.
 OPEN = re.compile(r"^(?!namespace|struct|class|enum|union|constexpr|using|#|//|\})\S.*", re.M)
 
 

@@ -1,4 +1,4 @@
-// explain(): the state of each layer, from models whose trouble is known.
+// explain(): the state of each layer, for models whose trouble is known.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -102,7 +102,7 @@ TEST(BroadcastCheck, FindsRankExpansionAndTwoWay) {
   EXPECT_EQ(collected.warnings().size(), 2U);
 }
 
-// Of one rank, too: the text must not speak of leading dimensions.
+// It also finds two of one rank: the text must not speak of leading dimensions.
 TEST(BroadcastCheck, FindsTwoWayOfOneRank) {
   CollectWarnings collected;
   BroadcastCheck check;

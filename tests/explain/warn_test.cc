@@ -1,4 +1,4 @@
-// Warnings: which shapes of a loss are suspicious, and once a line.
+// Warnings: which shapes of a loss are suspicious; each line warns once.
 #include <gtest/gtest.h>
 
 #include "trainer/explain/warn.h"

@@ -1,5 +1,5 @@
-// Branches and loops by data that a graph cannot hold, or that one can get wrong: refused with the
-// line, or right.
+// Branches and loops that depend on data and that a graph cannot hold, or that capture can get
+// wrong: they are refused with the line, or right.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

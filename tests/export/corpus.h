@@ -1,4 +1,4 @@
-// Modules as users write them, each with what it is exported with.
+// Modules as users write them, each with the arguments that it is exported with.
 #pragma once
 
 #include <memory>
@@ -51,7 +51,7 @@ Program program(std::string name, std::shared_ptr<nn::Module> module,
 }
 
 std::vector<Program> layer_programs();    // every layer, every size free that may be
-std::vector<Program> form_programs();     // what people do with sizes
+std::vector<Program> form_programs();     // common operations on sizes
 std::vector<Program> model_programs();    // whole models, several inputs and outputs
 std::vector<Program> control_programs();  // branches and loops by data
 

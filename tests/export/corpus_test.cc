@@ -1,6 +1,6 @@
 // Each program of the corpus: captured with its sizes free, written as .wick and run by a session,
 // written as ONNX and read again. All give the bits of forward, at sizes that capture never saw.
-// WICK_CORPUS_FOLDER: where the ONNX files and their expected values go, for another runtime.
+// WICK_CORPUS_FOLDER is where the ONNX files and their expected values go, for another runtime.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,8 @@ std::vector<HostTensor> run_session(Session& session, const std::vector<HostTens
   return all;
 }
 
-// For another runtime: FOLDER/NAME/model_OPSET.onnx, and TURN/in_0.npy ..., TURN/out_0.npy ...
+// Writes for another runtime: FOLDER/NAME/model_OPSET.onnx, and TURN/in_0.npy ..., TURN/out_0.npy
+// ...
 struct Files {
   explicit Files(const std::string& name) {
     const char* folder = std::getenv("WICK_CORPUS_FOLDER");
@@ -184,7 +185,7 @@ TEST(ReshapeCapture, SizesOfZeroAreEmpty) {
     for (int64_t opset : {13, 17}) {
       const std::vector<uint8_t> onnx = onnx_bytes(graph, QuantizedForm::kOperators, opset);
       if (opset == 13 && least == 1)
-        continue;  // which has no word for it, and no size to say it of
+        continue;  // opset 13 cannot express it, and there is no size to report
       const std::vector<uint8_t> file =
           compile_program(import_onnx_bytes({onnx.data(), onnx.size()}));
       auto loaded = wick::Program::load(Span<const uint8_t>(file));

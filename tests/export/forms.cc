@@ -1,4 +1,4 @@
-// What people do with sizes: PyTorch's habits, in C++.
+// Common operations on sizes: PyTorch's habits, in C++.
 #include <cmath>
 
 #include "tests/export/corpus.h"

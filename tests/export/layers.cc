@@ -1,4 +1,4 @@
-// Every layer, with every size free that it may have.
+// Every layer, with every size free that may be.
 #include "trainer/nn/layers.h"
 #include "tests/export/corpus.h"
 #include "trainer/nn/gpt.h"

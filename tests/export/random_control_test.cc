@@ -1,4 +1,4 @@
-// Random nests of branches and loops: what is captured has forward's bits, in the interpreter and
+// Random nests of branches and loops: captured programs have forward's bits, in the interpreter and
 // in a session, at sizes that capture never saw and with data that take other branches.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Random arithmetic on sizes: what is captured is right at sizes that nobody showed the capture;
-// what is not is refused. 300 programs; WICK_TEST_FULL=1: 5,000.
+// Random arithmetic on sizes: a captured program is right at sizes that the capture never saw;
+// otherwise it is refused. 300 programs; WICK_TEST_FULL=1: 5,000.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

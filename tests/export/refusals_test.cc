@@ -1,5 +1,5 @@
-// What capture refuses, what it says, and what to write instead: the table of docs/exporter.md is
-// made here (WICK_WRITE_DOCS=1), each rewrite is captured and is right.
+// The code that capture refuses, its messages, and how to write it instead: this makes the table of
+// docs/exporter.md (WICK_WRITE_DOCS=1); each rewrite is captured and is right.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What people write with sizes, sixty expressions that compile as they do with integers, each with
-// the value that it has. Where one stops compiling, CHANGELOG owes its users a line.
+// Sixty expressions on sizes, as people write them, that compile as they do with integers, each
+// with its value. If one stops compiling, CHANGELOG owes its users a line.
 #include <gtest/gtest.h>
 
 #include <algorithm>

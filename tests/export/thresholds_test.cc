@@ -1,4 +1,4 @@
-// Thresholds that no example meets: a graph is right at both sides of them, or its sizes end
+// Thresholds that no example reaches: a graph is right on both sides of them, or its sizes end
 // before.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -123,7 +123,7 @@ TEST(Thresholds, APlainIntegersRangeEndsWhereItWasTried) {
     return n > 900000 ? relu(x) : exp(x);
   };
   Captured c = captured(f, kOpen);
-  // As far as it was tried, it goes two ways.
+  // Within the range that was tried, it takes both ways.
   EXPECT_THAT(c.refusal, testing::HasSubstr("thresholds_test.cc:"));
   const F wide = [](const Tensor& x) {
     const int64_t n = x.size(1);

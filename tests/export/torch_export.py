@@ -21,7 +21,7 @@ import torch_traps  # noqa: E402
 from torch_corpus import BATCH_TIME, Form, Input, Program, some_floats  # noqa: E402
 
 OPSETS = (17, 16)
-# By how much each free size is above its smallest, in turn: small ones beside each other and large ones.
+# The amount by which each free size exceeds its smallest, in turn: small ones next to each other and large ones.
 MORE = ((1, 3, 2), (2, 1, 3), (3, 2, 1), (5, 8, 6), (20, 40, 33))
 
 

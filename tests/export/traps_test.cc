@@ -1,5 +1,5 @@
-// Forwards that a capture can get wrong without a word: each is right at every size of its range,
-// or refused with the line. Outcomes are properties of the tests in their JSON, for in_torch.py.
+// Forwards that a capture can get wrong silently: each is right at every size of its range, or
+// refused with the line. Outcomes are properties of the tests in their JSON, for in_torch.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the attack does with one ONNX model: read, optimise, write as a program, load that, run it.
+// The attack's steps on one ONNX model: read, optimise, write as a program, load that, run it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline bool compile_and_run(const std::vector<uint8_t>& file) {
     return false;
   }
   auto program = Program::load(Span<const uint8_t>(bytes));
-  EXPECT_TRUE(program.ok()) << program.status().message();  // what we wrote, we read
+  EXPECT_TRUE(program.ok()) << program.status().message();  // our own output must be readable
   if (!program.ok()) return false;
   SessionOptions options;
   options.threads = 1;

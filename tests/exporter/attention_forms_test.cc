@@ -1,5 +1,5 @@
 // The attention operators of ONNX and com.microsoft, read as formulas, are fused again: one
-// FusedAttention each, by bits what the formula gives.
+// FusedAttention each, with the bits of the formula.
 #include <gtest/gtest.h>
 
 #include <algorithm>

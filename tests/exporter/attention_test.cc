@@ -1,4 +1,4 @@
-// Attention and its neighbours against loops that follow the operators' documentation.
+// Attention and related operators against loops that follow the operators' documentation.
 #include <gmock/gmock.h>
 
 #include <limits>

@@ -56,7 +56,7 @@ ModelProto model_of_x(const std::vector<std::string>& dims) {
   return m;
 }
 
-// What became of it: "" when it ran, was refused or ran out of what it may have.
+// Returns the outcome: "" if it ran, was refused or ran out of its budget.
 std::string outcome(const ModelProto& model) {
   std::string file = model.SerializeAsString();
   std::string text = "ran or refused by the session";

@@ -1,5 +1,5 @@
-// What of a module depends on a dynamic size is an error that names the sizes and the line,
-// whichever size the example has; what does not is captured at any.
+// If a part of a module depends on a dynamic size in a way that cannot be captured, the error names
+// the sizes and the line, whichever size the example has; everything else is captured at any size.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -100,7 +100,7 @@ TEST(CaptureSizes, BranchesOfOtherKinds) {
   }
 }
 
-// What is chosen is no op of its own: a result, a parameter, a layer.
+// The thing that is chosen is no op of its own: a result, a parameter, a layer.
 struct Chooses : nn::Module {
   explicit Chooses(int how) : how_(how) {}
   nn::Child<nn::Linear> a{this, "a", 3, 3};
@@ -128,7 +128,7 @@ TEST(CaptureSizes, AChoiceAmongResultsParametersAndLayersIsFound) {
   }
 }
 
-// What forward computes of sizes in plain integers, the graph computes.
+// The graph computes what forward computes from sizes in plain integers.
 TEST(CaptureSizes, NumbersComputedFromASizeAreComputedByTheGraph) {
   using F = std::function<Tensor(const Tensor&)>;
   const std::vector<std::pair<const char*, F>> all = {
@@ -269,7 +269,7 @@ TEST(CaptureSizes, AModelThatFailsAtAPromisedSizeSaysWhereTheRangeIsNarrowed) {
     if (x.size(0) > 6) throw std::runtime_error("six at most");
     return relu(x);
   };
-  // Of a largest size that nobody stated the range ends where forward does.
+  // If nobody stated a largest size, the range ends where forward fails.
   Net ends(limited);
   const ir::Graph graph = capture(ends, {{"x", example({2, 3}), {{0, "batch"}}, {}}});
   EXPECT_EQ(graph.value(graph.inputs()[0]).shape[0].max(), 6);
@@ -292,7 +292,7 @@ TEST(CaptureSizes, ABranchBelowAStatedMinimumIsNoError) {
   for (int64_t n : {4, 7, 30}) expect_equal(graph, net, {n, 3});
 }
 
-// What moves no numbers may do so at one size and not at another.
+// An op that moves no numbers may do so at one size and not at another.
 TEST(CaptureSizes, WhatDependsOnMemoryAloneIsCapturedAtEverySize) {
   const std::vector<std::function<Tensor(const Tensor&)>> all = {
       [](const Tensor& x) { return relu(x.transpose(0, 1).contiguous()).transpose(0, 1) * 2; },

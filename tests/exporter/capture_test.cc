@@ -140,7 +140,7 @@ TEST(Capture, ReadingDataNamesTheLine) {
               testing::AllOf(HasSubstr("item reads"), HasSubstr("capture_test.cc:")));
 }
 
-// What no expression of the size gives.
+// No expression of the size gives this one.
 struct BakesSize : nn::Module {
   Tensor forward(const Arg& x) override {
     const auto bits = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(x.tensor.size(0))));

@@ -160,7 +160,8 @@ TEST(ControlOnnx, FunctionsOfTheModelAreWrittenOut) {
               HasSubstr("'Leaky' calls itself (Leaky -> Leaky)"));
 }
 
-// What a call leaves out is absent in the subgraphs of the function, too; not a name of their own.
+// An input that a call leaves out is absent in the function's subgraphs, too, but not where a
+// subgraph has its own value of that name.
 TEST(ControlOnnx, AnInputThatACallLeavesOutIsAbsentInSubgraphs) {
   for (bool given : {false, true}) {
     Build b;

@@ -1,4 +1,4 @@
-// What PyTorch writes of modules that compute sizes (tests/exporter/models, made by
+// PyTorch exports of modules that compute sizes (tests/exporter/models, made by
 // tools/scripts/export_shapes.py): shapes stay expressions over the dynamic axes, so that a plan
 // needs no cut, and the passes keep the bits at every size.
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// What is thrown while a model is read, and is no wick::Error: a user sees one, with its place.
+// Exceptions other than wick::Error thrown while a model is read: the user sees a wick::Error that
+// names the place.
 #include <gmock/gmock.h>
 
 #include <new>

@@ -1,6 +1,6 @@
-// Operators of ONNX that the graph spells out in ops (norms, DepthToSpace, interpolation) are
-// written as one, operators that an opset has not (GELU, SiLU) as several, and either is read as
-// what it was: with the bits of forward.
+// ONNX operators that the graph spells out in ops (norms, DepthToSpace, interpolation) are written
+// as one, operators that an opset does not have (GELU, SiLU) as several, and both are read as what
+// they were: with the bits of forward.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ Captured captured(const Call& f, const Shape& shape, Dims dims, const Shape& lat
   return c;
 }
 
-// At an opset: the operators, and that the file gives the bits of forward.
+// Writes at an opset, checks that the file gives the bits of forward, and returns its operators.
 Names written_back(const Captured& c, int64_t opset) {
   const ModelProto file = written(c.graph, opset);
   EXPECT_TRUE(same_bits(ir::run(read(file), std::vector<HostTensor>{c.in})[0], c.out)) << opset;
@@ -167,7 +167,7 @@ TEST(Forms, NormsOfAFileStayWhatTheyAre) {
     EXPECT_EQ(types(file), Names{norm.op_type()});
     EXPECT_EQ(onnx::form_of(file.graph().node(0)), "");
     const ir::Graph again = read(file);
-    g.metadata = again.metadata;  // who wrote it
+    g.metadata = again.metadata;  // names the producer
     EXPECT_EQ(ir::print(again, true), ir::print(g, true));
   }
 }
@@ -187,7 +187,7 @@ TEST(Forms, GeluAndSiluAreThemselvesAgain) {
       EXPECT_EQ(again.node(0).op, what.first);
       written_back(c, opset);
     }
-    // What was changed, or says nothing, is what it is.
+    // Parts that were changed, or have no wick.form, stay separate.
     ModelProto file = written(c.graph, 17);
     ModelProto silent = file, other = file, wired = file;
     for (NodeProto& n : *silent.mutable_graph()->mutable_node()) n.clear_metadata_props();
@@ -253,7 +253,7 @@ TEST(Forms, InterpolationIsOneResize) {
   }
 }
 
-// Of a scale that is no small fraction it stays what it is made of.
+// A scale that is no small fraction stays spelled out.
 TEST(Forms, InterpolationByAnyFactorStaysSpelled) {
   const Captured c = captured(
       [](const Tensor& x) {

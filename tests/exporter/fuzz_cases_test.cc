@@ -1,4 +1,4 @@
-// What the differential fuzzer found, shrunk: tests/conformance/fuzz/cases.
+// The differential fuzzer's findings, reduced: tests/conformance/fuzz/cases.
 #include <gtest/gtest.h>
 
 #include <algorithm>

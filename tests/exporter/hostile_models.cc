@@ -1,4 +1,4 @@
-// What there is to attack where the archive of node tests is not installed.
+// Models to attack where the archive of node tests is not installed.
 #include <cstring>
 
 #include "exporter/onnx/read/read.h"

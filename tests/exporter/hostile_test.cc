@@ -1,6 +1,6 @@
-// Hostile models: what others wrote, changed where it hurts, goes the whole way: read, optimise,
-// interpret, compile, load, open, run. An error that names the place or a right run is fine; a
-// crash, a hang, memory beyond the budget, or two paths with other bits is not.
+// Hostile models: other tools' models are changed at sensitive places and go the whole way: read,
+// optimise, interpret, compile, load, open, run. An error that names the place or a right run is
+// fine; a crash, a hang, memory beyond the budget, or two paths with different bits is not.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ using test::Dice;
 using test::HostileCase;
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMemory = 1 << 23;     // what one run may hold
+constexpr uint64_t kMemory = 1 << 23;     // the most that one run may hold
 constexpr long kProcessMemory = 3 << 20;  // KiB, sanitizers' own included
 constexpr unsigned kSeconds = 60;         // sanitizers, a busy machine. SIGALRM ends the process
 constexpr size_t kLongestText = 20000;
@@ -58,7 +58,7 @@ void collect(const onnx::GraphProto& graph, std::set<std::string>* names) {
   for (const auto& t : graph.initializer()) names->insert(t.name());
 }
 
-// What is wrong with a file as a whole.
+// Returns whether the error is about the file as a whole.
 bool is_of_the_file(const std::string& text) {
   for (const char* fact :
        {"it has no outputs", "it has no graph", "it imports ", "its IR version ",
@@ -151,7 +151,7 @@ Run run_session(const std::vector<uint8_t>& bytes, const std::vector<HostTensor>
     return r;
   };
   auto program = Program::load(Span<const uint8_t>(bytes));
-  EXPECT_TRUE(program.ok()) << program.status().message();  // what we wrote, we read
+  EXPECT_TRUE(program.ok()) << program.status().message();  // our own output must be readable
   if (!program.ok()) return failed(program.status());
   SessionOptions options;
   options.threads = 1;
@@ -289,7 +289,7 @@ Count attack(int first, int cases, const std::function<bool(HostileCase*, Dice&)
     if (!source(&c, dice)) continue;
     std::string done = test::mutate(c, dice);
     std::string what = "case " + std::to_string(number) + " (" + c.source + "): " + done;
-    std::ofstream(note) << what << "\n";  // what a crash leaves
+    std::ofstream(note) << what << "\n";  // this file remains after a crash
     if (one != nullptr)
       std::fprintf(stderr, "%s\n%s\n", what.c_str(),
                    c.model.ShortDebugString().substr(0, 6000).c_str());

@@ -1,6 +1,6 @@
-// Random networks of convolutions and what stands between them, run by a session, whose values lie
-// in blocks of channels where that is faster, against the same graph on plain loops: equal bits,
-// for one thread and two, for batches that change, and whatever is read of the network.
+// Random networks of convolutions and ops between them, run by a session, which keeps values in
+// blocks of channels where that is faster, against the same graph on plain loops: equal bits, for
+// one thread and two, for batches that change, and whichever values of the network are read.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -34,7 +34,7 @@ class Counter final : public TraceHook {
 
 class Net {
  public:
-  // Of an odd seed everything is a chain of what can run on blocks.
+  // For an odd seed the network is a plain chain of ops that can run on blocks.
   explicit Net(uint32_t seed) : engine_(seed), chain_(seed % 2 != 0) {
     const int64_t channels = of({3, 8, 16}), size = of({5, 9, 14, 20});
     const SymDim n = g.symbol("n");

@@ -1,5 +1,5 @@
-// What libonnx says of the default domain's operators, spelled as Signature spells it. Its headers
-// and those of the exporter never meet in one file.
+// libonnx's signatures of the default domain's operators, spelled as Signature spells them. Its
+// headers and those of the exporter never meet in one file.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct LibrarySignature {
   std::string name;
   int since;
   std::string inputs, attributes;
-  std::vector<uint32_t> types;  // of each input, a bit a dtype by its number
+  std::vector<uint32_t> types;  // for each input, one bit per dtype by its number
 };
 std::vector<LibrarySignature> library_signatures();
 

@@ -1,4 +1,4 @@
-// What attacks found: names that are none, dimensions that only look the same, sizes and values
+// Findings of attacks: names that are none, dimensions that only look the same, sizes and values
 // that reached a kernel and stopped the process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr int64_t kFar = int64_t{1} << 40;
 
-// On sizes that are known: symbols end at 2^31.
+// Runs with known sizes: symbols end at 2^31.
 std::vector<HostTensor> run_known(const NodeModel& model, int outputs = 1) {
   return ir::run(import_onnx_bytes(model.bytes(false, outputs)), model.inputs());
 }
@@ -210,7 +210,7 @@ TEST(Limits, StacksOfAnyNumberOfTrips) {
   EXPECT_TRUE(program.ok()) << program.status().message();
 }
 
-// What a kernel works in counts: a sort of 2^40 places needs 24 TB.
+// A kernel's scratch memory counts: a sort of 2^40 places needs 24 TB.
 TEST(Limits, ScratchIsBounded) {
   NodeModel model("TopK", 21);
   model.in(HostTensor(DType::kF32, Shape{kFar, 0})).in(whole({1}, {1})).set("axis", int64_t{0});

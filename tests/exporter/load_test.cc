@@ -1,5 +1,5 @@
-// What loading a model costs: weights are read where they lie, packed forms travel in the file, and
-// time grows with the graph, not with its square.
+// The cost of loading a model: weights are read in place, packed forms are in the file, and time
+// grows with the graph, not with its square.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -222,7 +222,7 @@ TEST(Packed, TheNextSessionPacksNothing) {
   EXPECT_EQ(run(**reference, 3), want);
 }
 
-// Of everything in the file; bytes that never leave the process have none.
+// The digest covers everything in the file; bytes that never leave the process have none.
 TEST(Files, WrittenProgramsHaveADigest) {
   const ir::Graph g = conv_and_linear();
   std::vector<uint8_t> file = program_bytes(g);

@@ -74,7 +74,7 @@ int64_t huge(Dice& dice) {
   return dice.of(kSizes);
 }
 
-// What the graph gave goes through a node that would make it huge.
+// Sends an output of the graph through a node that would make it huge.
 bool huge_size(HostileCase& c, Dice& dice) {
   GraphProto& g = *c.model.mutable_graph();
   std::string x = some_value(g, dice), y = fresh(g, "big");

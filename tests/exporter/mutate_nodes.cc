@@ -307,7 +307,7 @@ bool lying_attribute(HostileCase& c, Dice& dice) {
     }
     case 2: a->set_ref_attr_name("nowhere"); break;
     default: {
-      const AttributeProto* other = some_attribute(c, dice);  // of a node that may have none
+      const AttributeProto* other = some_attribute(c, dice);  // the node may have none
       std::string name = a->name();
       const AttributeProto copy = other != nullptr ? *other : *a;
       *a = copy;

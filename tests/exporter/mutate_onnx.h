@@ -1,5 +1,5 @@
-// Changes an ONNX model where its meaning lies: nodes, attributes, types, tensors, names,
-// subgraphs, functions, and the values of its inputs. The same seed makes the same change.
+// Changes an ONNX model in the parts that carry its meaning: nodes, attributes, types, tensors,
+// names, subgraphs, functions, and the values of its inputs. The same seed makes the same change.
 #pragma once
 
 #include <map>

@@ -179,7 +179,7 @@ bool change_tensor(HostileCase& c, Dice& dice) {
   return true;
 }
 
-// What is fed at run time becomes part of the file.
+// Makes a run-time input part of the file.
 bool to_initializer(HostileCase& c, Dice& dice) {
   GraphProto& g = *c.model.mutable_graph();
   if (g.input_size() == 0) return false;

@@ -1,5 +1,5 @@
 // Operators as onnx 1.23 has them, opset 28 and IR 14, with values from its node tests; and models
-// from after it.
+// newer than that.
 #include <gmock/gmock.h>
 
 #include "exporter/onnx/operators.h"
@@ -87,8 +87,7 @@ TEST(Newest, SpaceToDepthInBothOrders) {
   EXPECT_THAT(error_of([&] { rearranged("RCD"); }), HasSubstr("unknown mode 'RCD'"));
 }
 
-// What these operators move is of any dtype; ONNX lists bfloat16 from opset 28 on, where they are
-// written.
+// These operators move any dtype; ONNX lists bfloat16 from opset 28 on, so they are written there.
 TEST(Newest, OperatorsThatMoveTookBFloat16Late) {
   const auto moved = [](const NodeProto& n, const std::vector<HostTensor>& constants,
                         const HostTensor& x, int written) {
@@ -144,8 +143,8 @@ TEST(Newest, FlexAttentionLetsTheModelChangeScoresAndWeights) {
               HasSubstr("FlexAttention 'flex': score_mod must take one tensor and give one"));
 }
 
-// From after the newest that is known: what is known is read, with a warning, and all else is
-// refused by name.
+// In models newer than the newest known opset, known operators are read with a warning, and
+// everything else is refused by name.
 TEST(Newest, LaterModelsAreReadAsFarAsTheyAreKnown) {
   const auto later = [](int64_t opset, int64_t ir, const NodeProto& n) {
     Build b(opset);

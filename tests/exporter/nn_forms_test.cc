@@ -1,5 +1,5 @@
-// Forms of operators beside the plain one: dtypes, absent inputs, statistics of a type of their
-// own.
+// Forms of operators other than the plain one: dtypes, absent inputs, statistics of a dtype of
+// their own.
 #include "runtime/core/half.h"
 #include "tests/exporter/node_model.h"
 

@@ -92,7 +92,7 @@ class NodeModel {
   std::vector<uint8_t> bytes(bool symbols, int outputs) const {
     return bytes([&](const std::string&, int) { return symbols; }, outputs);
   }
-  // Which dims, by input and axis, are symbols.
+  // `symbols` says, by input and axis, which dims are symbols.
   std::vector<uint8_t> bytes(const std::function<bool(const std::string&, int)>& symbols,
                              int outputs) const {
     onnx::ModelProto model;

@@ -26,7 +26,7 @@ TEST(Operators, AreReadOrNamedWithAReason) {
       EXPECT_THAT(why, Not(HasSubstr(words)))
           << op.name << ": neither read nor a WICK_ONNX_OUT of operators/default.def";
   }
-  EXPECT_EQ(current, 201);  // of opset 28
+  EXPECT_EQ(current, 201);  // at opset 28
 }
 
 TEST(Operators, KnowTheOpsetsAtWhichTheyChanged) {
@@ -65,7 +65,7 @@ TEST(Operators, AreReadInEveryVersionTheyEverHad) {
   EXPECT_GT(tried, 600u);
 }
 
-// At least one dtype runs on.
+// Each runs on at least one dtype.
 TEST(Operators, OfOtherDomainsAreReadInTheirExamples) {
   for (const char* domain : {onnx::kMicrosoft, onnx::kPreview}) {
     for (const OnnxOperator& op : onnx_operators_of(domain)) {

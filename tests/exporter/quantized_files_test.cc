@@ -1,4 +1,5 @@
-// What a file of integer operators holds: each weight once, and the forms that ONNX Runtime takes.
+// The contents of a file of integer operators: each weight once, and the forms that ONNX Runtime
+// takes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Graphs of bytes as ONNX in both forms, and back: the same integers.
+// Graphs of byte ops as ONNX in both forms, and back: the same integers.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

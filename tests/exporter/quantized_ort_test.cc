@@ -1,4 +1,4 @@
-// What ONNX Runtime makes of the files, in both forms, on the same inputs: differing counts by
+// ONNX Runtime's results for the files, in both forms, on the same inputs: differences counted by
 // class (docs/numerics.md, "Beside ONNX Runtime").
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -110,8 +110,8 @@ class Files {
   std::string folder_;
 };
 
-// What ONNX Runtime has no operator for as the graph has it: scales and zero points of shape [1],
-// int8 by uint8, a result of the other dtype, and zero points of channels that differ.
+// Adds cases for which ONNX Runtime has no operator in the graph's form: scales and zero points of
+// shape [1], int8 by uint8, a result of the other dtype, and zero points that differ per channel.
 void mixed(Files& files) {
   constexpr DType kS8 = DType::kI8, kU8 = DType::kU8;
   int number = 0;

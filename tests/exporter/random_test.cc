@@ -1,4 +1,4 @@
-// Random operators in loops, branches and functions: which numbers are the same, and which are not.
+// Random operators in loops, branches and functions: which numbers are the same, and which differ.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ NodeProto seeded(NodeProto n, float seed) {
 }
 HostTensor x() { return row({1, 2, 3, 4}); }
 
-// How many of the rows of these tensors are different ones.
+// Returns how many rows of these tensors are distinct.
 size_t different(const std::vector<HostTensor>& all) {
   std::set<std::string> rows;
   for (const HostTensor& t : all) {

@@ -1,5 +1,5 @@
-// Forms that operators and tensors had or have beside the usual one: sparse tensors, inputs of old
-// opsets, inputs without shapes, random numbers, types that are rarely used.
+// Rare forms of operators and tensors: sparse tensors, inputs of old opsets, inputs without shapes,
+// random numbers, rarely used types.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -192,7 +192,7 @@ TEST(RareForms, RangesOfShortIntegers) {
   EXPECT_TRUE(same_bits(results(read(m), {})[0], HostTensor::of<int16_t>({3}, {5, 2, -1})));
 }
 
-// What float16 cannot count to comes out rounded once.
+// Numbers that float16 cannot count to are rounded only once.
 TEST(RareForms, RangesOfHalfsAreStashedInFloat) {
   auto half = [](float v) {
     const Half h(v);
@@ -240,7 +240,7 @@ TEST(RareForms, InputsWithoutShapes) {
     if (bare.graph().input_size() > 1)
       in.push_back(bare.graph().node(0).op_type() == "Tile" ? whole({4}, {1, 1, 2, 1})
                                                             : whole({4}, {1, 2, 2, 2}));
-    if (bare.graph().node(0).op_type() == "Tile") {  // whose rank its repeats tell
+    if (bare.graph().node(0).op_type() == "Tile") {  // its repeats give its rank
       auto* type = bare.mutable_graph()->mutable_input(1)->mutable_type()->mutable_tensor_type();
       type->mutable_shape()->add_dim()->set_dim_value(4);
     }
@@ -270,7 +270,7 @@ HostTensor complex(DType t, Shape shape, std::vector<double> parts) {
   return HostTensor(t, shape, narrow.data(), narrow.size() * sizeof(float));
 }
 
-// What only moves and compares elements takes complex ones.
+// Operators that only move and compare elements take complex ones.
 TEST(RareForms, ComplexNumbers) {
   for (DType t : {DType::kC64, DType::kC128}) {
     SCOPED_TRACE(dtype_name(t));

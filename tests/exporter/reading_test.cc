@@ -1,5 +1,5 @@
-// What files may leave open: the order of nodes, names of sizes, names of nodes; and what a user is
-// told where several nodes are at fault, or a name is nobody's.
+// Parts that files may leave open: the order of nodes, names of sizes, names of nodes; and the
+// messages if several nodes are at fault, or a name is unknown.
 #include <gmock/gmock.h>
 
 #include "exporter/onnx/read/order.h"

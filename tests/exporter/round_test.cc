@@ -1,5 +1,5 @@
-// Read, written and read again: the same text. How names, constants, opsets and data beside the
-// model come through.
+// Read, written and read again: the same text. Checks how names, constants, opsets and external
+// data come through.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -184,8 +184,8 @@ TEST(Round, WhatAModelSaysOfItselfStays) {
   EXPECT_NE(written(read(model)).producer_version(), "1.13");
 }
 
-// What does nothing, an input or a constant that is an output, one value as two outputs.
-// ONNX Runtime refuses two nodes of one name; the graph's nodes have the name they came from.
+// ONNX Runtime refuses two nodes of one name; the graph's nodes keep the name of the operator they
+// came from.
 TEST(Round, NodesOfOneOperatorHaveNamesOfTheirOwn) {
   ModelProto model = model_of(24, DType::kF32, {2, 3});
   auto& g = *model.mutable_graph();
@@ -204,6 +204,8 @@ TEST(Round, NodesOfOneOperatorHaveNamesOfTheirOwn) {
   for (const ir::Node& n : again.nodes()) EXPECT_EQ(n.name, "act");
 }
 
+// An output may be a value that nothing changed, an input or a constant, or one value may be two
+// outputs.
 TEST(Round, OutputsAreValuesOfTheirOwn) {
   ModelProto model = model_of(17);
   GraphProto& g = *model.mutable_graph();
@@ -283,13 +285,13 @@ TEST(Round, IsWrittenAtTheLowestOpset) {
     n.add_input("");
     ints(g, n, {-1});
   };
-  EXPECT_EQ(opset("Pad", DType::kF32, pad), 17);  // of one axis: spelled out
+  EXPECT_EQ(opset("Pad", DType::kF32, pad), 17);  // pads of one axis become pads of all
 }
 
 // The nearest pixel of coordinates that ended with opset 12: (i + 0.5) / scale, rounded.
 TEST(Round, CoordinatesThatEndedAreWrittenAsOnesThatStayed) {
   const std::map<std::string, std::vector<float>> want = {
-      {"floor", {0, 2, 4}}, {"round_prefer_floor", {1, 2, 4}}};  // of 5/6, 2.5, 25/6
+      {"floor", {0, 2, 4}}, {"round_prefer_floor", {1, 2, 4}}};  // for coordinates 5/6, 2.5, 25/6
   for (const auto& [rounding, pixels] : want) {
     ModelProto model = model_of(11, DType::kF32, {1, 1, 1, 5});
     GraphProto& g = *model.mutable_graph();

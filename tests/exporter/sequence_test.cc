@@ -53,7 +53,8 @@ void expect_rows(const HostTensor& packed, const std::vector<std::vector<float>>
     EXPECT_TRUE(same_bits(u.elements[i], row(want[i]))) << "element " << i;
 }
 
-// How many nodes of the graph as read, regions included, read or give sequences or optionals.
+// Returns how many nodes of the graph as read, regions included, take or return sequences or
+// optionals.
 int container_nodes(const ir::Graph& g) {
   int n = 0;
   for (const ir::Node& node : g.nodes()) {

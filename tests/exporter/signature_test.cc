@@ -102,7 +102,7 @@ TEST(Signature, InputsTooManyOrMissing) {
   EXPECT_THAT(reading(node("Slice", {"x", "c"}, {"y"}), 13), HasSubstr("input 2 is required"));
 }
 
-// What fits the signature and contradicts itself or the node.
+// These nodes fit the signature but contradict themselves.
 TEST(Signature, AttributesThatContradict) {
   NodeProto two = with_int(node("Constant", {}, {"y"}), "value_int", 1);
   EXPECT_EQ(reading(two, 13), "no error");

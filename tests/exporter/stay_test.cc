@@ -1,5 +1,5 @@
-// Weights that stay in the model's file until a session packs them: the same bits as copies of
-// them, no copy, and a file that was cut or written to meanwhile is an error and nothing worse.
+// Weights that stay in the model's file until a session packs them: the same bits as with copies,
+// no copy, and a file that was truncated or written to meanwhile is an error and nothing worse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -98,7 +98,7 @@ class Stay : public testing::Test {
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
   }
-  // As a program whose weights are lent.
+  // Opens it as a program whose weights stay in the model's file.
   struct Opened {
     LentProgram lent;
     Owned<Program> program;

@@ -1,4 +1,4 @@
-// A model and the data beside it change places together: when either cannot, the old ones are
+// A model and its external data file change places together: if either cannot, the old ones are
 // there, whole. Every rename of this program goes through here and can be made to fail.
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Windows over sizes that are known only when running, and over nothing.
+// Windows over sizes that are known only at run time, and over nothing.
 #include "tests/exporter/node_model.h"
 
 namespace wick::test {
@@ -48,7 +48,7 @@ TEST(Window, SamePadsOfIntegersHoldTheZeroPoint) {
   expect_near(y[0], Shape{1, 1, 2, 2}, {0, 0, 0, 0});
 }
 
-// What no pad needs is not read: a graph that is written has the nodes that were read.
+// Sizes that no pad needs are not read: a written graph has the nodes that were read.
 TEST(Window, UnknownKernelsLeaveNoNodes) {
   NodeModel m("Conv", 11);
   m.in(floats({1, 1, 3, 3}, 1)).in(floats({1, 1, 2, 2}, 2));

@@ -38,7 +38,7 @@ const std::map<OpId, double> kFormulas = {{OpId::kLog1p, 8}, {OpId::kExpm1, 8}, 
 const std::set<std::string> kOutsideFormulas = {"DynamicLinear/odd", "Atan2/infinite",
                                                 "Atan2/axes"};
 
-// What of an op ONNX cannot say, in the words of the error.
+// Ops that ONNX cannot express, with the words of the error.
 const std::map<OpId, std::string> kUnsaid = {
     {OpId::kFusedLinear, "fused ops have no ONNX form"},
     {OpId::kFusedConv, "fused ops have no ONNX form"},

@@ -1,5 +1,5 @@
-// Preloaded into a program: the n-th call of one kind fails, counted from where main() begins (what
-// libraries allocate before it is theirs). LD_PRELOAD=libfail_nth.so and
+// Preloaded into a program: the n-th call of one kind fails, counted from the start of main() (what
+// libraries allocate before it does not count). LD_PRELOAD=libfail_nth.so and
 //   WICK_FAULT_KIND   memory, open, read, write, fsync, rename, mmap or thread
 //   WICK_FAULT_N      which call of that kind; 0: none, they are counted
 //   WICK_FAULT_STAYS  1: so do all that follow it
@@ -147,7 +147,7 @@ ssize_t pwrite(int fd, const void* from, size_t n, off_t at) {
   return io_fails(WRITE, ENOSPC) ? -1 : syscall(SYS_pwrite64, fd, from, n, at);
 }
 size_t fwrite(const void* from, size_t size, size_t n, FILE* file) {
-  // What is said on stderr about a failure is not failed as well: nobody could see it.
+  // Messages on stderr about a failure do not fail as well: nobody could see them.
   if (file != stderr && io_fails(WRITE, ENOSPC)) return 0;
   return real_fwrite(from, size, n, file);
 }
@@ -180,7 +180,7 @@ static int counted_main(int argc, char** argv, char** env) {
   const char* count = getenv("WICK_FAULT_COUNT");
   stays = getenv("WICK_FAULT_STAYS") != NULL;
   nth = n != NULL ? atol(n) : 0;
-  unsetenv("LD_PRELOAD");  // what the program starts is not meant
+  unsetenv("LD_PRELOAD");  // programs that this one starts are not affected
   int chosen = -1;
   for (int k = 0; name != NULL && k < KINDS; ++k)
     if (strcmp(name, kNames[k]) == 0) chosen = k;

@@ -1,6 +1,6 @@
-// Every call that can fail fails in turn, through every command: each ends by itself, says why, and
-// leaves the old file or the whole new one, and nothing beside it. A sample of the calls in `make
-// test`; with WICK_TEST_FULL all of them. A full run that was cut off goes on where it stopped.
+// Every call that can fail fails in turn, in every command: each command ends by itself, says why,
+// and leaves the old file or the whole new one, and nothing else. `make test` tries a sample of the
+// calls; WICK_TEST_FULL all of them. A full run that was interrupted continues where it stopped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -67,8 +67,8 @@ class Faults : public ::testing::Test {
     ASSERT_EQ(e.code, 0) << words[0] << ": " << e.err << e.out;
   }
 
-  // What the folder of results holds that it may not; empty: nothing. `whole`: the files that the
-  // command writes, as it writes them; each must be that, or what it was before.
+  // Returns what the folder of results has that it must not; empty: nothing. `whole` has the files
+  // that the command writes, with their contents; each must be that, or what it was before.
   static std::string wrong_files(const std::map<std::string, std::string>& before,
                                  const std::map<std::string, std::string>& whole, bool done) {
     for (const auto& entry : fs::recursive_directory_iterator(work())) {
@@ -102,7 +102,7 @@ class Faults : public ::testing::Test {
     for (const std::string& name : files) whole[name] = result(work(name));
     if (old)
       for (const std::string& name : files) before[name] = "an older file";
-    // Where a full run was: the test, the kind, whether it stays, the next n.
+    // The place where a full run stopped: the test, the kind, whether it stays, the next n.
     const std::string notes = std::string(WICK_FAULTS_NOTES) + "." + test;
     std::map<std::string, long> next;
     if (full()) {
@@ -116,7 +116,7 @@ class Faults : public ::testing::Test {
       const long calls = run_wick(words, {kind, 0, false}, at("said")).calls;
       for (const bool stays : {false, true}) {
         const std::string key = std::string(kind) + (stays ? "+" : "");
-        // In the sample the first calls, and of many every so manieth.
+        // The sample takes every step-th call, from a start that depends on the test.
         const long step = full() ? 1 : std::max<long>(1, calls / kSample);
         long n = std::max<long>(1, next[key]);
         if (!full()) n = 1 + static_cast<long>(std::hash<std::string>()(test + key) % size_t(step));

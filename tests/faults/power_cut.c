@@ -1,7 +1,6 @@
-// Preloaded into a program: the power is cut at the n-th call that changes a file, counted from
-// where main() begins. What a disk had not been told to keep is lost then, each piece of it or not
-// by chance: bytes behind a file's last fsync, and names given or taken since the folder's last
-// fsync.
+// Preloaded into a program: cuts the power at the n-th call that changes a file, counted from the
+// start of main(). What the disk was not told to keep may then be lost, each piece of it by chance:
+// bytes after a file's last fsync, and names added or removed since the folder's last fsync.
 //   WICK_CUT_AT     the call; 0: never, they are counted
 //   WICK_CUT_SEED   of chance
 //   WICK_CUT_SIDE   a folder of the same file system, for the files that names pointed to before
@@ -51,7 +50,8 @@ static void real_rename(const char* from, const char* to) {
 static void real_unlink(const char* path) { (void)!syscall(SYS_unlinkat, AT_FDCWD, path, 0); }
 
 static void cut(void) {
-  // Of one folder the order is kept, as journals keep it: a later name survives no earlier one.
+  // The order within one folder is kept, as journals keep it: a name survives only if earlier ones
+  // do.
   int keep = 0;
   while (keep < name_count && !lost()) ++keep;
   for (int i = name_count - 1; i >= keep; --i) {

@@ -1,5 +1,6 @@
-// The power is cut at any moment: what a disk was not told to keep is lost, by chance. A run goes
-// on from what is left and ends as the unbroken one; a model is the old one or the new one.
+// The power is cut at any moment: what the disk was not told to keep is lost, by chance. A training
+// run continues from what is left and ends like the uninterrupted one; a model is the old one or
+// the new one.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// The built `wick` as a process of its own, with calls of the system that fail.
+// The built `wick` as a process of its own, with system calls that fail.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace wick::test {
 
-// What libfail_nth.so is told; n == 0: nothing fails, the calls are counted.
+// The settings of libfail_nth.so; n == 0: nothing fails, the calls are counted.
 struct Fault {
   std::string kind;
   long n = 0;
@@ -17,7 +17,7 @@ struct Ended {
   int code = -1;  // -1: a signal ended it, or `slow`
   int signal = 0;
   bool slow = false;  // killed after two minutes
-  long calls = 0;     // of the fault's kind, where main() returned
+  long calls = 0;     // of the fault's kind, if main() returned
   std::string out, err;
 };
 

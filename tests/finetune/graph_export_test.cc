@@ -1,4 +1,4 @@
-// What leaves a GraphModule after training: by capture() around it, or by to_graph().
+// Exports of a GraphModule after training: by capture() around it, or by to_graph().
 #include <gtest/gtest.h>
 
 #include "tests/exporter/model_builder.h"

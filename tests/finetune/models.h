@@ -1,4 +1,4 @@
-// The models that tests train further: small exports of PyTorch's, and inputs of theirs.
+// The models that tests train further: small exports of PyTorch's, with inputs.
 #pragma once
 
 #include <string>

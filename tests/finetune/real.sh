@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# real.sh TEST_FINETUNE EXAMPLE WICK: real models trained further. ppocr_cls of WICK_REAL_MODELS (or of build/real, where
-# tools/scripts/real_models.sh fetched it) and torchvision's MobileNetV2 with random weights, exported here: gradients in
-# float64, a few minutes' less training on a few images, the same with drawn labels, which must teach nothing, and what is
-# written again beside ONNX Runtime. Each part that cannot be had is said; 77 where none can.
+# real.sh TEST_FINETUNE EXAMPLE WICK: trains real models further. ppocr_cls of WICK_REAL_MODELS (or of build/real, where
+# tools/scripts/real_models.sh fetched it) and torchvision's MobileNetV2 with random weights, exported here: gradients
+# in float64, a few minutes of training on a few images, the same with drawn labels, which must teach nothing, and the
+# files written again compared with ONNX Runtime. Parts that are not available are named; exits with 77 if there are
+# none.
 set -uo pipefail
 tests=$(realpath "$1") example=$(realpath "$2") wick=$(realpath "$3")
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -29,7 +30,7 @@ if /usr/bin/python3 -c 'import torch, torchvision' 2>/dev/null &&
   /usr/bin/python3 "$root/tools/scripts/export_mobilenet.py" mobilenet_v2.onnx >export.log 2>&1; then
   file[mobilenet_v2]=$work/mobilenet_v2.onnx
   export WICK_MOBILENET=$work/mobilenet_v2.onnx
-  # As exporters write it for inference, BatchNorm in the convolutions.
+  # Exports it as exporters do for inference, with BatchNorm folded into the convolutions.
   /usr/bin/python3 "$root/tools/scripts/export_mobilenet.py" --folded mobilenet_v2_folded.onnx >>export.log 2>&1 &&
     file[mobilenet_v2_folded]=$work/mobilenet_v2_folded.onnx
 else

@@ -1,6 +1,6 @@
 // Gradients of real models, whole, against central differences in float64: ppocr_cls of
-// WICK_REAL_MODELS and the MobileNetV2 at WICK_MOBILENET (real.sh exports it). Skipped where they
-// are not.
+// WICK_REAL_MODELS and the MobileNetV2 at WICK_MOBILENET (real.sh exports it). Skipped if they are
+// missing.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 struct RealModel {
   const char* name;
   const char* variable;
-  const char* below;  // of what the variable names
+  const char* below;  // in the folder that the variable names
   Shape input;
   const char* features;
 };

@@ -1,5 +1,5 @@
-// Eager == captured: what a function did, run again from the graph on the reference kernels, by
-// bits. Eager ran the SIMD kernels, so this is the numeric contract's P1 too.
+// Eager == captured: what a function computed, run again from the graph on the reference kernels,
+// has the same bits. Eager ran the SIMD kernels, so this also checks the numeric contract's P1.
 #include <gtest/gtest.h>
 
 #include "graph/interpreter/interpreter.h"

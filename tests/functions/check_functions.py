@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Where a function's declaration starts, and its name. Results: tensors, lists, pairs and structs of them, bools.
+# Finds where a function's declaration starts, and its name. Results: tensors, lists, pairs and structs of them, bools.
 RESULT = r"(?:inline |\[\[nodiscard\]\] |const )*(?:[A-Z]\w*|bool|DType|double|int64_t|std::(?:vector|pair|tuple|array)<[^;(){}]*>)&?"
 DECLARED = re.compile(rf"^(?:template <[^>]*>\s*)?{RESULT}\s+(operator[^\s(]+|\w+)\(", re.M)
 METHOD = re.compile(rf"^  {RESULT}\s+(operator[^\s(]+|\w+)\(", re.M)

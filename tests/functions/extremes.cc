@@ -1,4 +1,4 @@
-// Where exp overflows: value and gradient of what is built on it, without a NaN.
+// Inputs at which exp overflows: the value and gradient of functions built on it have no NaN.
 #include "tests/functions/function_row.h"
 
 namespace wick::test {

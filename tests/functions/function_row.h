@@ -1,7 +1,7 @@
-// Function rows: one a public function of the trainer. From a row alone run: value and output dtype
-// against PyTorch in every dtype listed, the gradient against PyTorch and finite differences, the
-// double gradient, forward mode, non-contiguous inputs, eager == captured. README.md says how to
-// add one.
+// Function rows: one for each public function of the trainer. A row alone provides these tests:
+// value and output dtype against PyTorch in every dtype listed, the gradient against PyTorch and
+// finite differences, the double gradient, forward mode, non-contiguous inputs, eager == captured.
+// README.md says how to add one.
 #pragma once
 
 #include <cstdint>
@@ -101,7 +101,7 @@ inline In given(std::vector<double> values) {
   Shape shape{static_cast<int64_t>(values.size())};
   return given(std::move(values), shape);
 }
-// Of one dtype whatever is under test: indices, masks, targets.
+// Gives the input one dtype, whichever dtype is under test: indices, masks, targets.
 inline In of(DType dtype, In in) {
   in.fixed = dtype;
   return in;
@@ -113,7 +113,7 @@ inline In index(std::vector<double> values) { return of(DType::kI64, given(std::
 inline In mask(const Shape& shape) { return of(DType::kBool, x(shape, 0, 1)); }
 
 // -- samples and rows
-struct Case {  // what a sample's function sees
+struct Case {  // the arguments of a sample's function
   const List& in;
   DType dtype;  // under test; creation functions use it
 };

@@ -314,7 +314,7 @@ TEST_P(FunctionGradient, ForwardModeIsTheJacobianTimesV) {
   });
 }
 
-// What a row says instead of a gradient is true.
+// Checks that a row's reason for having no gradient is true.
 class FunctionMark : public FunctionGradient {
  protected:
   bool takes_floats(size_t s, DType t) const {
@@ -391,7 +391,7 @@ TEST(FunctionCoverage, NoDTypeIsLost) {
     for (const Sample& s : row.samples) covered[row.name] |= dtypes_of(row, s);
   size_t lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
-    size_t colon = line.find(": ");  // of "linalg::svd: float64 float32"
+    size_t colon = line.find(": ");  // in "linalg::svd: float64 float32"
     ASSERT_NE(colon, std::string::npos) << line;
     std::string name = line.substr(0, colon), dtype;
     std::istringstream words(line.substr(colon + 1));

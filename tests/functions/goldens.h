@@ -1,4 +1,4 @@
-// What PyTorch answered to a row's samples: goldens/FAMILY.json, written by make_goldens.py.
+// PyTorch's answers to a row's samples: goldens/FAMILY.json, written by make_goldens.py.
 #pragma once
 
 #include <map>

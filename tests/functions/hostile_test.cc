@@ -1,7 +1,7 @@
-// Every public function, fed what it cannot take: other shapes, ranks and dtypes, indices out of
-// range, tensors that were never made. Each answer is a result whose elements can be read, or an
-// Error that begins with the [op], tells shapes, dtypes or what is undefined, and ends at the line
-// of the caller. Nothing else: no other exception, no crash, no line of Wick's own.
+// Every public function with arguments that it cannot take: other shapes, ranks and dtypes, indices
+// out of range, undefined tensors. Each answer is a result whose elements can be read, or an Error
+// that begins with the [op], gives shapes, dtypes or what is undefined, and ends at the line of the
+// caller. There is nothing else: no other exception, no crash, no line of Wick's own.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -18,7 +18,7 @@ struct Attack {
   List in;
 };
 
-// Of a sample's inputs, one wrong at a time, then all of them wrong together.
+// Makes a sample's inputs wrong one at a time, then all of them together.
 std::vector<Attack> attacks(const List& good) {
   std::vector<Attack> all;
   auto one = [&](size_t i, const std::string& what, const Tensor& bad) {

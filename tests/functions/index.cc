@@ -258,7 +258,7 @@ void slice_rows(Rows& row) {
               WICK_FN(embedding(x1, x0, 3)));
 }
 
-// In place, on a copy of x0.
+// These work in place, on a copy of x0.
 void in_place_rows(Rows& row) {
   In at = index({2, 0, 1, 1, 2, 0}, {2, 3}), twice = index({2, 0, 2});
   row("Tensor.masked_fill_", smooth, kAll)

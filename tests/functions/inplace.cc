@@ -1,5 +1,5 @@
 // In-place forms: the value, the gradient through the write, and the bytes of the target. The free
-// function is a line over the same.
+// function is a line over the same code.
 #include "tests/functions/function_row.h"
 
 namespace wick::test {

@@ -1,5 +1,5 @@
-// The inputs of a sample: one set of values a class of dtypes, chosen so that every dtype of the
-// class holds them exactly; and what the golden generator is told of them.
+// The inputs of a sample: one set of values for each class of dtypes, chosen so that every dtype of
+// the class holds them exactly; and their description for the golden generator.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,7 +15,7 @@ inline DTypeSet dtypes_of(const FunctionRow& row, const Sample& s) {
   return s.dtypes != 0 ? s.dtypes : row.dtypes;
 }
 
-// Of a sample whose every input is no_grad() only values are compared.
+// Returns false if every input of a sample is no_grad(): then only values are compared.
 inline bool wants_gradient(const FunctionRow& row, const Sample& s) {
   bool any = s.in.empty();
   for (const In& in : s.in) any = any || (in.grad && in.fixed == DType::kNone);
@@ -34,7 +34,7 @@ List input_tensors(const FunctionRow& row, size_t sample, DType t);
 // Elements as doubles, row-major; 64-bit integers beyond 2^53 lose their last bits.
 std::vector<double> elements(const Tensor& t);
 
-// What make_goldens.py needs of one sample, its digest included.
+// Returns what make_goldens.py needs of one sample, its digest included.
 nlohmann::ordered_json describe_sample(const FunctionRow& row, size_t sample);
 std::string sample_digest(const FunctionRow& row, size_t sample);
 

@@ -11,7 +11,7 @@ std::vector<FunctionRow> layout_rows() {
       .sample("torch.cat([x0, x1])", {x({2}), index({3, 4})}, WICK_FN(cat({x0, x1})))
       .sample("torch.cat([x0, x1])", {x({2}), of(DType::kF64, x({3}))}, WICK_FN(cat({x0, x1})))
       .sample("torch.stack([x0, x1])", {x({2}), index({3, 4})}, WICK_FN(stack({x0, x1})))
-      .sample("torch.cat([x0, x1], 1)", {given({}, {0}), x({2, 3})},  // of no shape
+      .sample("torch.cat([x0, x1], 1)", {given({}, {0}), x({2, 3})},  // an empty one
               WICK_FN(cat({x0, x1}, 1)));
   row("stack", smooth, kStored)
       .sample("torch.stack([x0, x1], -1)", {x({2, 3}), x({2, 3})}, WICK_FN(stack({x0, x1}, -1)));

@@ -29,7 +29,7 @@ In spread_tall() {
   return given({3, 0.5, -0.25, 0.125, 2, 0.25, 0.5, -0.5, 1, 0.25, 0.75, -1}, {4, 3});
 }
 
-// What does not depend on the vectors' signs: u_i v_i^T s_i and squares.
+// Returns what does not depend on the vectors' signs: u_i v_i^T s_i and squares.
 List svd_signless(const SvdResult& f) { return {square(f.u), f.s, square(f.vh)}; }
 Tensor symmetric(const Tensor& x) { return x + x.transpose(-2, -1); }
 // R with positive diagonal, Q to match.

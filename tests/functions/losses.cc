@@ -122,7 +122,7 @@ void label_sets(Rows& row) {
 }
 
 void alignments(Rows& row) {
-  // Of log_softmax: PyTorch's own slope is the derivative only behind it.
+  // The input is log_softmax's: PyTorch's own slope is the derivative only behind it.
   row("ctc_loss", once("the backward scores have no backward of their own"), kFloats)
       .sample("F.ctc_loss(x0.log_softmax(2), x1, (5, 4), (2, 3))",
               {x({5, 2, 4}), index({1, 1, 0, 3, 2, 1}, {2, 3})},
@@ -140,7 +140,7 @@ void alignments(Rows& row) {
               {x({4, 3}), index({1, 2}), index({4}, {}), index({2}, {})},
               WICK_FN(ctc_loss(log_softmax(x0, 1), x1, x2, x3)))
       .not_captured("paths depend on values")
-      .half_ulps(8);  // of log_softmax's, summed along the path
+      .half_ulps(8);  // those of log_softmax, summed along the path
 }
 
 void yes_or_no(Rows& row) {

@@ -1,4 +1,4 @@
-// test_functions: GoogleTest, and what the scripts beside it ask the rows for.
+// test_functions: GoogleTest, and the queries of the rows for the scripts next to it.
 //   --families         the families' names
 //   --list             name and aliases of every row, one a line
 //   --dump FAMILY      the samples' inputs and expressions as JSON, for make_goldens.py

@@ -1,5 +1,5 @@
-// Random programs of views, writes through them and shapes changed in place: what eager computes is
-// what its graph computes, by bits; and forward mode through the writes is the gradient's
+// Random programs of views, writes through them and shapes changed in place: eager and the
+// program's graph give the same bits; and forward mode through the writes is the gradient's
 // transpose.
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using namespace wick::indexing;  // NOLINT: Slice
 
 constexpr uint32_t kPrograms = 300, kSteps = 14;
 
-// What the programs of a run did: a kind that never came would leave its code untested.
+// Counts what the programs of a run did: a kind that never came would leave its code untested.
 struct Done {
   size_t views = 0, writes = 0, copies = 0, scatters = 0, reshapes = 0;
 };
@@ -69,7 +69,7 @@ class Program {
       default: return t.transpose(0, d).unsqueeze(0);
     }
   }
-  // From another tensor of the shape, which may overlap it.
+  // Copies from another tensor of the shape, which may overlap it.
   void copy(const Tensor& to) {
     std::vector<Tensor> same;
     for (const Tensor& t : live_)

@@ -9,9 +9,9 @@
 
 namespace wick::test {
 
-// In messages; GoogleTest would print the bytes of the row.
+// Prints a row in messages; GoogleTest would print its bytes.
 inline void PrintTo(const FunctionRow* row, std::ostream* out) { *out << row->name; }
-// Of a test on a row: letters, digits and underscores.
+// Returns the name of a test on a row: letters, digits and underscores.
 inline std::string test_name(const testing::TestParamInfo<const FunctionRow*>& info) {
   std::string name = info.param->name;
   for (char& c : name)

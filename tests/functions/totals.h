@@ -1,4 +1,4 @@
-// What a run of the function rows showed: printed as one line at its end.
+// The totals of a run of the function rows, printed as one line at its end.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Functions of one tensor beyond elementwise.cc's: converting integers, made of several ops, tests.
+// Functions of one tensor beyond elementwise.cc's: those that convert integers, those made of
+// several ops, tests.
 #include "tests/functions/function_row.h"
 
 namespace wick::test {

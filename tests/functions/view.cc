@@ -102,8 +102,8 @@ void order_rows(Rows& row) {
               WICK_FN(moveaxis(x0, {-1, 0}, {0, 2})));
 }
 
-// Of the bytes as they lie in memory: windows, diagonals, any strides. One element may be seen at
-// several places; its gradient is their sum.
+// Views of the bytes as they are in memory: windows, diagonals, any strides. One element may be
+// seen at several places; its gradient is their sum.
 void stride_rows(Rows& row) {
   row("as_strided", smooth, kStored)
       .sample("torch.as_strided(x0, (2, 2), (12, 5), 1)", {x({2, 3, 4})},

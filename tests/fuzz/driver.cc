@@ -29,9 +29,9 @@ namespace {
 
 constexpr int kMostFaults = 20;       // then the run stops
 constexpr double kStateEvery = 20;    // seconds
-constexpr unsigned kWallFactor = 10;  // of Target::seconds: other processes may have the machine
+constexpr unsigned kWallFactor = 10;  // times Target::seconds: other processes may use the machine
 
-// What a parent reads of its child, also when that has died.
+// Shared is what a parent reads of its child, even after the child has died.
 struct Shared {
   uint64_t seed, next, done;  // `next`: the case that runs now, or the first that did not
   uint64_t counts[kCounters];
@@ -130,7 +130,7 @@ double now(clockid_t clock = CLOCK_MONOTONIC) {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Of this process, and of the children that have ended.
+// Returns the CPU time of this process, or of its children that have ended.
 double cpu_seconds(int whose) {
   rusage used = {};
   getrusage(whose, &used);

@@ -1,6 +1,6 @@
-// The loop of every fuzzer: numbered cases, each from its seed and number alone, run in a child
-// that a parent outlives. A case that kills the child is named and its file kept, and the next
-// child goes on behind it.
+// The loop of every fuzzer: numbered cases, each made from its seed and number alone, run in a
+// child that the parent outlives. A case that kills the child is named and its file kept, and the
+// next child continues after it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ using test::Dice;
 
 constexpr int kCounters = 12;
 
-// What one case sees of the driver.
+// Case is what one case sees of the driver.
 class Case {
  public:
   Case(uint64_t seed, uint64_t number)
@@ -29,7 +29,7 @@ class Case {
 
   // The file under test: what is kept when the case crashes. The bytes stay the caller's.
   void file(Span<const uint8_t> bytes);
-  // With --case: a line of what is done, also where the target has closed its output.
+  // With --case, prints a line of what is done, even if the target has closed its output.
   void say(const std::string& line) const;
   // Counts; `counter` is an index of Target::counters.
   void count(int counter);
@@ -41,8 +41,9 @@ struct Target {
   const char* name;
   std::vector<const char*> counters;  // at most kCounters: what case.count() counts
   void (*run)(Case&);
-  // Of CPU time, on all threads of the process: a case that takes more is a fault (SIGPROF), and
-  // one that has not ended after ten times as long on the wall (SIGALRM).
+  // A limit on CPU time over all threads of the process: a case that takes more is a fault
+  // (SIGPROF), and so is one that has not ended after ten times as long on the wall clock
+  // (SIGALRM).
   unsigned seconds = 20;
   // Called once in each child, before its first case; may be null.
   void (*begin)() = nullptr;
@@ -53,7 +54,7 @@ struct Target {
 // a fault.
 int fuzz_main(int argc, char** argv, const Target& target);
 
-// Whether this program was built with AddressSanitizer.
+// True if this program was built with AddressSanitizer.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kAsan = true;
 #elif defined(__has_feature)

@@ -1,4 +1,4 @@
-// The driver of the fuzzers sees what it is there for: a case that spins, that waits for ever, that
+// The driver of the fuzzers detects what it must: a case that spins, that waits for ever, that
 // crashes, that is wrong; and nothing that a case wrote is left, however it ended.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::string folder(const std::string& text) {
   const size_t at = text.find("/tmp/wick-fuzz-");
   return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
 }
-// Who removes it may come a little behind the end of the program.
+// Returns whether the path is removed, which may happen shortly after the end of the program.
 bool goes(const std::string& path) {
   for (int k = 0; k < 200 && std::filesystem::exists(path); ++k)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

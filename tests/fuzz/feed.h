@@ -1,4 +1,4 @@
-// Inputs for any port: as it declares them, or not quite; values of all kinds.
+// Makes inputs for any port: as it declares them, or not quite; values of all kinds.
 #pragma once
 
 #include "tests/fuzz/op_case.h"
@@ -17,7 +17,7 @@ class Feeder {
   TensorView packed(const PortInfo& port, Fed& fed);
 
   Dice& dice_;
-  std::vector<std::pair<int64_t, int64_t>> extents_;  // of (run, symbol)
+  std::vector<std::pair<int64_t, int64_t>> extents_;  // by (run, symbol)
 };
 
 }  // namespace wick::fuzz

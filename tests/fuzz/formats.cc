@@ -141,7 +141,7 @@ const char kGraph[] =
     "0000803f0000004000004040000080400000a0400000c040\n  %2 \"y\" = MatMul(%0, %1)\n  output "
     "%2\n}\n";
 std::vector<std::string> graphs() {
-  // As it is printed: whatever the form is, the first seed has it.
+  // This is printed by our own code: whatever the text form is, the first seed has it.
   ir::Graph g;
   const ir::ValueId x = g.add_input("x", DType::kF32, SymShape{SymDim(2), SymDim(3)});
   const ir::ValueId r = g.emit(OpId::kRelu, NoAttrs{}, {x}, "relu");

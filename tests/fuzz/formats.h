@@ -1,4 +1,4 @@
-// Every file that Wick reads and that a stranger may have written, beside .wick itself.
+// Every file format that Wick reads and that a stranger may have written, except .wick itself.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ Span<const Format> formats();
 // All bytes of a file; none where there is no such file.
 std::string contents(const std::filesystem::path& path);
 
-// Where readers that take a path find the bytes.
+// Writes the bytes to a file for readers that take a path, and returns it.
 std::string file_of(const std::string& name, const std::string& bytes);
 
 // A reader may not hold more than this beyond what the process had: the files are small.

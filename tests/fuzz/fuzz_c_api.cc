@@ -1,5 +1,5 @@
-// Random sequences of calls of wick.h over a few programs and sessions: right and wrong ones, nulls
-// beside counts, sizes of structs, values out of range, sometimes from two threads at once.
+// Random sequences of calls of wick.h over a few programs and sessions: right and wrong ones, null
+// pointers with counts, sizes of structs, values out of range, sometimes from two threads at once.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ void c_free(void* user, void* p, size_t bytes, size_t align) {
   static_cast<GuardAllocator*>(user)->deallocate(p, bytes, align);
 }
 
-// What a case has open. A program outlives its sessions, as the header asks.
+// Calls holds what a case has open. A program outlives its sessions, as the header requires.
 class Calls {
  public:
   explicit Calls(Case& c) : c_(c), dice_(c.dice), fed_(allocator()) {}
@@ -79,7 +79,7 @@ class Calls {
   std::vector<wick_ops*> ops_;
 };
 
-// What a library says of its ops; the file is one, and is given other words each time.
+// Opens a library of ops; there is one file, which gets another description each time.
 void Calls::ops() {
   using Give = void (*)(const OpLibraryInfo*);
   static const auto give = [] {
@@ -176,7 +176,7 @@ void Calls::look() {
   said(wick_session_output_shape(s, index(), dice_.one_in(30) ? nullptr : &t));
 }
 
-// As the port has it, or not.
+// Makes a tensor as the port declares it, or not.
 wick_tensor Calls::tensor(const wick_port* port) {
   wick_tensor t = {};
   t.dtype = port != nullptr ? port->dtype : WICK_FLOAT32;
@@ -207,7 +207,7 @@ wick_tensor Calls::tensor(const wick_port* port) {
       if (dice_.one_in(60)) s.data = nullptr;
     }
   }
-  // What only a wrong caller says.
+  // Only a wrong caller passes these.
   if (dice_.one_in(30)) t.data = nullptr;
   if (dice_.one_in(40)) t.rank = dice_.one_in(2) ? -1 : 9;
   if (dice_.one_in(40) && t.rank > 0) t.dims[0] = -1;

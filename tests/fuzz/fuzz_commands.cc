@@ -18,7 +18,7 @@ enum { kDone, kFailed, kUsage };
 struct Spec {
   const char* command;
   std::vector<const char*> words;  // options and positionals, some of which take the next word
-  std::vector<const char*> usual;  // what a right line begins with
+  std::vector<const char*> usual;  // the start of a valid line
 };
 
 const std::vector<Spec>& specs() {

@@ -47,7 +47,7 @@ void run(Case& c) {
   if (c.verbose) printf("%s: %.300s\n", format.name, text);
   if (!kAsan && peak_kib() - before > kMostKiB) {
     c.fault(std::string(format.name) + ": it took " + std::to_string(peak_kib() - before) + " KiB");
-    std::abort();  // what the next case takes shows again in a new process
+    std::abort();  // a new process then shows what the next case takes
   }
 }
 

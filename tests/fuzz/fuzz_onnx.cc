@@ -1,5 +1,5 @@
-// ONNX models changed where their meaning lies (tests/exporter/mutate_onnx.h), the whole way: read,
-// rewritten, written as a program, loaded and run.
+// ONNX models changed in the parts that carry their meaning (tests/exporter/mutate_onnx.h), the
+// whole way: read, rewritten, written as a program, loaded and run.
 #include "exporter/program/program_writer.h"
 #include "graph/rewrite/pass.h"
 #include "tests/exporter/mutate_onnx.h"

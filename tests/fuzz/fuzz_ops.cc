@@ -1,5 +1,6 @@
-// One node a program: every op of ops.def, as no exporter would write it. What runs is run again by
-// the reference's kernels and by the others, each tensor in memory of its own, and must agree.
+// One node per program: every op of ops.def, as no exporter would write it. If it runs, it is run
+// again by the reference kernels and by the others, each tensor in memory of its own, and must
+// agree.
 #include <cstdio>
 
 #include "tests/fuzz/op_run.h"
@@ -44,7 +45,7 @@ void compare(Case& c, const OpInfo& op, OpCall& call, Fed& fed) {
   }
 }
 
-// What ops.def's signature says of the outputs' dtypes is what the rule gives.
+// Checks that ops.def's signature and the rule give the same output dtypes.
 void signature_agrees(Case& c, const OpCase& op, const OpCall& call) {
   for (size_t i = 0; i < call.outs().size(); ++i) {
     const DType says = output_dtype(op.op->id, op.attrs.get(), call.in_types(), i);

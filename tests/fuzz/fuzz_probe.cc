@@ -1,4 +1,4 @@
-// A target of the driver's own test: each case has another fault. It says where it works.
+// A target for the driver's own test: each case has another fault. It prints where it works.
 #include <unistd.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Whole programs, changed where their meaning lies: loaded, opened, bound, run twice at other
-// sizes; by the reference's kernels and the others with the same bits.
+// Whole programs, changed in the parts that carry their meaning: loaded, opened, bound, run twice
+// at other sizes; by the reference kernels and the others with the same bits.
 #include <cstdio>
 #include <optional>
 

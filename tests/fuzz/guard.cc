@@ -19,7 +19,7 @@ constexpr uint8_t kGap = 0xC7, kGone = 0xDE;
 
 size_t round_up(size_t n) { return (n + kPage - 1) / kPage * kPage; }
 
-// What lies between a block and the ends of its pages.
+// Gap is what is between a block and the ends of its pages.
 struct Gap {
   char *before, *behind;
   size_t bytes_before, bytes_behind;

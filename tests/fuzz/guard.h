@@ -1,6 +1,6 @@
-// An allocator whose blocks end, or begin, at a page that nobody may touch, so that a release build
-// stops where it reads or writes outside. Mappings are kept and used again: a block costs no system
-// call. Under AddressSanitizer, which sees as much, each block is one of its own.
+// An allocator whose blocks end, or begin, at an inaccessible page, so that a release build stops
+// where it reads or writes outside. Mappings are kept and used again, so that a block costs no
+// system call. Under AddressSanitizer, which sees as much, each block is separate.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class GuardAllocator final : public Allocator {
   void* allocate(size_t bytes, size_t align) override;
   void deallocate(void* p, size_t bytes, size_t align) override;
 
-  // What new blocks hold; another value shows what depends on it.
+  // Sets what new blocks hold; another value shows what depends on it.
   void fill_with(uint8_t byte) { fill_ = byte; }
-  // At the end of a case. What it says is null, or what was wrong: blocks not given back, bytes
+  // Called at the end of a case. Returns null, or what was wrong: blocks not given back, bytes
   // written between a block's end and its page's.
   const char* check();
   void limit(size_t bytes) { limit_ = bytes; }

@@ -1,5 +1,5 @@
-// Custom ops whose descriptors say what no library should: what a Program or wick_ops_load() is
-// given. Their functions do what they should, but for shape rules.
+// Custom ops whose descriptors say what no library should: input for a Program or wick_ops_load().
+// Their functions do what they should, except for shape rules.
 #pragma once
 
 #include <deque>
@@ -24,7 +24,7 @@ class OddOps {
   OddOps(const OddOps&) = delete;
 
   Span<const CustomOp* const> ops() const { return list_; }
-  // What a library's entry point returns.
+  // Returns what a library's entry point returns.
   const OpLibraryInfo& info() const { return info_; }
 
  private:

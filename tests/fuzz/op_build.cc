@@ -45,11 +45,11 @@ void put_one(std::vector<uint8_t>& to, DType t, double v) {
     case DType::kU64: return put(to, saturated<uint64_t>(v));
     case DType::kC64: put(to, narrow()); return put(to, narrow());
     case DType::kC128: put(to, v); return put(to, v);
-    default: return put(to, saturated<uint8_t>(v));  // what lies in a byte, bools of any value too
+    default: return put(to, saturated<uint8_t>(v));  // dtypes of one byte; bools of any value, too
   }
 }
 
-// How many symbols there are when a dim is this one.
+// Returns how many symbols there are if a dim is this one.
 size_t symbols_to(int64_t dim) { return dim < 0 ? static_cast<size_t>(-dim) : 0; }
 std::string numbered(char letter, size_t k) { return letter + std::to_string(k); }
 

@@ -1,4 +1,4 @@
-// One node as a program: a call of an op that may be as odd as a file can say it.
+// One node as a program: a call of an op that may be as odd as a file can make it.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ struct OpInput {
   DType dtype = DType::kF32;
   Shape shape;
   std::vector<double> values;        // row-major; cut or repeated to the shape
-  std::vector<std::string> strings;  // of dtype kString
-  // As the file declares it.
+  std::vector<std::string> strings;  // for dtype kString
+  // The type that the file declares.
   DType declared = DType::kF32;
   bool unranked = true;
   std::vector<int64_t> dims;  // -1 - k: symbol k
@@ -28,7 +28,7 @@ struct OpInput {
 
 struct OpOutput {
   DType declared = DType::kF32;
-  DType element = DType::kF32;  // of a container
+  DType element = DType::kF32;  // for a container
   bool unranked = true;
   std::vector<int64_t> dims;
 };
@@ -48,8 +48,8 @@ const OpCase& draw_seed(Dice& dice);
 
 // Up to six changes of the case, each of which its op may or may not take.
 void mutate(OpCase& c, Dice& dice);
-// Where inputs come from and what the file declares, after all changes. `made`: dtypes of outputs
-// as the rule has them, where it does.
+// Decides where inputs come from and what the file declares, after all changes. `made`: the output
+// dtypes by the rule, if it gives them.
 void declare(OpCase& c, Dice& dice, Span<const DType> made);
 
 // The bytes that an input of numbers holds, values saturated; strings have none.

@@ -1,4 +1,4 @@
-// What is done to a call of an op.
+// The changes to a call of an op.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,7 +8,7 @@
 namespace wick::fuzz {
 namespace {
 
-constexpr int64_t kMostElements = 4096;  // of an input after a change
+constexpr int64_t kMostElements = 4096;  // in an input after a change
 
 DType any_dtype(Dice& dice) { return static_cast<DType>(1 + dice.below(kDTypeCount - 1)); }
 DType int_dtype(Dice& dice) {
@@ -208,7 +208,7 @@ void aliased(OpCase& c, Dice& dice) {
   c.in[static_cast<size_t>(k)].alias_of = dice.below(k);
 }
 
-// What the loader refuses at once is seldom tried.
+// This is rare, since the loader refuses it at once.
 void outputs(OpCase& c, Dice& dice) {
   if (!dice.one_in(8)) return;
   if (dice.one_in(2) && c.out.size() > 1)

@@ -39,7 +39,7 @@ class OpCall {
 struct DrawnOp {
   OpCase c;
   bool little = true;
-  std::vector<const OpInput*> ports;  // those that the caller gives, in order
+  std::vector<const OpInput*> ports;  // those that the caller provides, in order
 };
 // `look` sees the call after its rule was asked, and what that said.
 void draw_op(Case& c, GuardAllocator& allocator, DrawnOp* drawn,

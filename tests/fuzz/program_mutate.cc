@@ -1,4 +1,4 @@
-// What is done to a whole program.
+// The changes to a whole program.
 #include <algorithm>
 
 #include "runtime/ops/op_info.h"
@@ -39,7 +39,7 @@ void rewire(Changed& c) {
   if (n == nullptr || n->inputs.empty()) return;
   c.dice.of(n->inputs) = c.id();
 }
-// To a value of the same declared dtype: more of these load and run.
+// Rewires to a value of the same declared dtype: more of these load and run.
 void rewire_alike(Changed& c) {
   fbs::NodeT* n = c.node();
   if (n == nullptr || n->inputs.empty()) return;
@@ -240,7 +240,7 @@ void constant_type(Changed& c) {
   for (int64_t d : k->dims) {
     if (d < 0 || d > 4096 || (elements *= d) > 1 << 20) return;
   }
-  // Where the bytes are there, they are enough.
+  // Uses enough bytes if the segment has them.
   const auto bits = static_cast<uint64_t>(dtype_bits(static_cast<DType>(k->dtype)));
   const uint64_t bytes = (static_cast<uint64_t>(elements) * bits + 7) / 8;
   if (k->raw && k->raw->offset <= c.p.segment.size() &&
@@ -251,7 +251,7 @@ void constant_type(Changed& c) {
       take_type(*v, k->dtype, k->dims);
   }
 }
-// What a packed form holds are only numbers: any bytes of the right size must do.
+// A packed form holds only numbers: any bytes of the right size must do.
 void packed_form(Changed& c) {
   fbs::ConstantT* k = c.constant();
   if (k == nullptr || !k->raw) return;
@@ -340,7 +340,7 @@ void quantization(Changed& c) {
   v->quantization->axis = c.dice.below(6) - 2;
   v->quantization->block = static_cast<uint32_t>(c.dice.below(5));
 }
-// What a file calls users' own ops, and how many of them it names.
+// Changes the names, and the number, of users' own ops in a file.
 void custom_ops(Changed& c) {
   auto& list = c.p.table.custom_ops;
   if (list.empty() || c.dice.one_in(3)) {

@@ -1,5 +1,4 @@
-// Programs to start from: those that the tests of the loader and of sessions are made of, and
-// chains of single ops.
+// Programs to start from: those of the loader's and the sessions' tests, and chains of single ops.
 #pragma once
 
 #include "tests/fuzz/program_text.h"

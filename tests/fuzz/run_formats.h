@@ -1,4 +1,5 @@
-// What training leaves behind: checkpoints with all that a resume reads, trained models, reports.
+// The files that training writes: checkpoints with all that a resume reads, trained models,
+// reports.
 #pragma once
 
 #include "tests/fuzz/formats.h"

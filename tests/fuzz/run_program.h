@@ -1,5 +1,5 @@
-// A .wick file from load to run, as whoever trusts nothing would: little memory, little time, all
-// outputs read.
+// Runs a .wick file from load to run, as somebody who trusts nothing would: little memory, little
+// time, all outputs read.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class Fed {
 
   void* bytes(size_t n, size_t align);
   TensorView tensor(DType dtype, const Shape& shape, Span<const uint8_t> bytes);
-  // Of as many as the shape says; the list is repeated.
+  // Makes as many strings as the shape says; the list is repeated.
   TensorView strings(const Shape& shape, const std::vector<std::string>& list);
 
  private:

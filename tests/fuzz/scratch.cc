@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 [[noreturn]] void remove_at_the_end(int pipe, const std::string& path) {
   setsid();  // not a signal of the terminal's group
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);
-  // Who waits for the output of this program waits for the program alone.
+  // Close inherited files: whoever waits for this program's output must not wait for this process.
   for (int fd = 0, most = static_cast<int>(sysconf(_SC_OPEN_MAX)); fd < most && fd < 1024; ++fd) {
     if (fd != pipe) close(fd);
   }

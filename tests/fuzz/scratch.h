@@ -1,4 +1,4 @@
-// A folder for the files of cases, gone when the program has ended, whatever ended it.
+// A folder for the files of cases, removed when the program has ended, whatever ended it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace wick::fuzz {
 // waits for the end of them all and removes it.
 const std::string& scratch();
 
-// What is in it goes, the folder stays.
+// Removes its contents; the folder stays.
 void empty_scratch();
 
 }  // namespace wick::fuzz

@@ -1,5 +1,5 @@
-// fuse_attention: it fires on the forms that exporters write, and the bits stay: the graph as it
-// is on plain loops against the fused one on plain loops and on the SIMD kernels.
+// fuse_attention fires on the forms that exporters write and changes no bit: the original graph on
+// plain loops is compared with the fused one on plain loops and on the SIMD kernels.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -79,7 +79,7 @@ struct Case {
   ValueId softmax(ValueId v) { return g.emit(OpId::kSoftmax, AxisAttrs{-1}, {v}); }
 };
 
-// As read on plain loops, against fused on both kernel sets.
+// Compares the graph as read, on plain loops, with the fused one on both kernel sets.
 Graph check(const Case& c, size_t fused, const std::string& what) {
   Graph after = c.g;
   EXPECT_EQ(optimize(after).numerics, Numerics::kExact);
@@ -240,7 +240,7 @@ TEST(FuseAttention, SizesThatAreOpen) {
   }
 }
 
-// What stands between the products and reads like attention but is not.
+// Forms that look like attention but are not, or whose values in between have other readers.
 TEST(FuseAttention, StaysAwayFromWhatOthersRead) {
   enum { kScoresSeen, kWeightsSeen, kOtherAxis, kMaskTooLarge, kWeightsRight, kHalf, kForms };
   for (int form = 0; form < kForms; ++form) {

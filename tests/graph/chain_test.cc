@@ -1,4 +1,5 @@
-// fuse_elementwise and fuse_norm: what becomes one op, what must not, and that no bit changes.
+// fuse_elementwise and fuse_norm: which nodes become one op, which must not, and that no bit
+// changes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -158,7 +159,7 @@ TEST_F(Chains, ActivationsByParts) {
       2);
 }
 
-// What normalises a model's input needs four bodies, not those of every op.
+// A chain that normalises a model's input needs four loop bodies, not those of every op.
 TEST_F(Chains, OfArithmeticHaveARowOfTheirOwn) {
   for (OpId last : {OpId::kDiv, OpId::kAdd, OpId::kMul, OpId::kSub, OpId::kMax}) {
     Graph g;
@@ -217,7 +218,7 @@ TEST_F(Chains, NormsByParts) {
       }
     }
   }
-  // Of a plane, with a scale a channel: instance norm.
+  // Instance norm: the norm of a plane, with a scale per channel.
   Graph g;
   const ValueId x = g.add_input("x", DType::kF32, dims({2, 3, 5, 7}));
   const ValueId y = norm(g, x, 0, true, false, 2);

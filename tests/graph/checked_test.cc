@@ -1,4 +1,4 @@
-// Passes that do not keep what their class promises are found on samples, undone and named.
+// Passes that break the promise of their class are found on samples, undone and named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -173,7 +173,7 @@ TEST(Beside, SignsOfZeroCountAsBitsAndNoNaNDiffersFromAnother) {
   EXPECT_FALSE(apart(x, HostTensor(DType::kF32, {1}), Promise::kNothing, 0).comparable);
 }
 
-// As quantized graphs have it: the output's old name stays with the value before the last nodes.
+// In a quantized graph the output's old name stays with the value before the last nodes.
 TEST(Beside, AnOutputsNameIsThatOfItsValue) {
   Graph g = small();
   g.value(g.node(0).outputs[0]).name = "y";

@@ -84,7 +84,8 @@ TEST(Control, TypesThatATripChangesAreOpen) {
 TEST(Control, SizesThatMayDifferAreOpen) {
   Graph g;
   ValueId trips = g.add_input("trips", DType::kI64, SymShape{});
-  ValueId go = g.add_input("go", DType::kBool, SymShape{1, 1});  // of whatever rank
+  // The condition may have any rank.
+  ValueId go = g.add_input("go", DType::kBool, SymShape{1, 1});
   ValueId s = g.add_input("s", DType::kF32, SymShape{g.symbol("k")});
   ValueId x = g.add_input("x", DType::kF32, SymShape{g.symbol("n")});
   Graph body = g.region("body");
@@ -177,7 +178,7 @@ TEST(Control, StacksOfPackedElements) {
   EXPECT_EQ(out[0].as<uint8_t>()[500], 0x05);
 }
 
-// What no symbol says is none of a region's symbols either.
+// A size that no symbol expresses is no symbol of a region either.
 TEST(Control, OpenSizesOfElementsAreNoSymbols) {
   Graph g;
   ValueId go = g.add_input("go", DType::kBool, SymShape{});

@@ -1,5 +1,5 @@
-// Tensors whose bytes stay in their file: read when somebody asks, shared by copies, an error when
-// the file is no longer what it was.
+// Tensors whose bytes stay in their file: they are read when first used, copies share them, and a
+// file that has changed is an error.
 #include "graph/ir/file_bytes.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Folding is bounded by work, too: what a few constants ask for in hours stays for the run, and
-// what weights need is done. SIGALRM ends the process where it is not so.
+// Folding is bounded by its work, too: constants that would take hours to compute are left to the
+// run, and the folding that weights need is done. SIGALRM ends the process if that fails.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// fuse_integer: what dynamic quantization writes becomes one op, what is not that does not, and no
-// bit changes.
+// fuse_integer: what dynamic quantization writes becomes one op, other graphs do not, and no bit
+// changes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,8 +53,8 @@ struct Dynamic : QdqBuilder {
   bool weight_is_set = false, scale_is_set = false, zero_is_set = false;
 };
 
-// How many QGemm the optimized graph has; its bits are those of the graph as it was, on the plain
-// loops and on the SIMD rows.
+// Returns how many QGemm nodes the optimized graph has; checks that its bits are the original
+// graph's, on the plain loops and on the SIMD rows.
 int fused(const Graph& g, const std::vector<HostTensor>& in) {
   Graph after = g;
   EXPECT_EQ(optimize(after).numerics, Numerics::kExact);

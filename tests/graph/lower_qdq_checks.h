@@ -1,4 +1,4 @@
-// What every test of lowering asks: the integer form beside the float one.
+// The check that every test of lowering makes: the integer form against the float one.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The same layer in other words: biases of one row or one number, shapes that change before the
-// quantizer.
+// The same layers in other forms: a bias that is one row or one number, shape changes before
+// QuantizeLinear.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,7 +73,8 @@ TEST(LowerForms, OtherSumsAreNoBias) {
   }
 }
 
-// As files before opset 13 have it: in a matrix and back. And heads: Reshape and Transpose.
+// Files before opset 13 flatten to a matrix and back around Softmax; attention heads use Reshape
+// and Transpose.
 TEST(LowerForms, ShapesThatChangeBeforeTheQuantizerChangeBytes) {
   QdqBuilder b;
   const ValueId x = b.input("x", Shape{2, 3, 4}, DType::kU8);

@@ -1,4 +1,5 @@
-// What integers cannot hold stays float: sums beyond 32 bits, scales without a finite quotient.
+// Layers that integers cannot hold stay float: sums beyond 32 bits, scales without a finite
+// quotient.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// QDQ graphs lowered: what lies between layers, and what stays float and why.
+// QDQ graphs lowered: the ops between layers, and which ops stay float and why.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

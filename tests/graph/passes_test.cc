@@ -1,4 +1,4 @@
-// What the exact passes take away, what they must leave, and that they stay linear.
+// Which nodes the exact passes remove, which they must leave, and that their time stays linear.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -323,7 +323,8 @@ double seconds_of(int n, const std::function<void(Graph&, int)>& make) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     Graph g;
     make(g, n);
-    const std::clock_t from = std::clock();  // of this process: others may keep the machine busy
+    // The CPU time of this process: others may keep the machine busy.
+    const std::clock_t from = std::clock();
     optimize(g);
     least = std::min(least, static_cast<double>(std::clock() - from) / CLOCKS_PER_SEC);
   }

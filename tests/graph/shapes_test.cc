@@ -1,4 +1,4 @@
-// Shape arithmetic: what models compute of sizes stays an expression over the symbols.
+// Shape arithmetic: sizes that a model computes stay expressions over the symbols.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What must not be believed of sizes: those an earlier inference gave, those that no expression
-// says, and constants whose keys only look the same.
+// Sizes that must not be believed: those of an earlier inference, those that no expression gives,
+// and constants whose keys only look the same.
 #include <gtest/gtest.h>
 
 #include "graph/interpreter/interpreter.h"

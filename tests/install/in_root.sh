@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Packages as a machine gets them, without the tree that they were built from: in_root.sh PACKAGES TREE MODEL ANSWER, in a
-# mount name space of its own (unshare -m) and as root. The root is this machine's, with everything that is written to it
-# in memory: dpkg knows what is installed here, so a package whose dependencies are named wrongly is refused.
+# Installs packages as a machine gets them, without the tree that they were built from: in_root.sh PACKAGES TREE MODEL
+# ANSWER, in a mount name space of its own (unshare -m) and as root. The root is this machine's, with everything that is
+# written to it in memory: dpkg knows what is installed here, so a package whose dependencies are named wrongly is
+# refused.
 set -euo pipefail
 packages=$1 tree=$2 model=$3 wanted=$4
 memory=$(mktemp -d)

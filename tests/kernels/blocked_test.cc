@@ -1,5 +1,6 @@
-// Rows over values in blocks of channels (TensorView::block), by bits against the plain reference
-// rows: shapes, strides, padding, groups, epilogues, either side plain, threads, SIMD targets.
+// Rows over values in blocks of channels (TensorView::block), compared by bits with the plain
+// reference rows: shapes, strides, padding, groups, epilogues, either side plain, threads, SIMD
+// targets.
 #include "runtime/kernels/blocked_rows.h"
 
 #include "runtime/kernels/kernel_set.h"
@@ -48,7 +49,7 @@ std::vector<float> from_blocks(const std::vector<float>& x, const TensorView& v)
 struct Call {
   OpId op;
   const void* attrs;
-  std::vector<std::vector<float>> data;  // of each input, plain
+  std::vector<std::vector<float>> data;  // plain values of each input
   std::vector<Shape> shapes;             // rank 0 without data: absent
   Shape out;
 

@@ -126,7 +126,7 @@ TEST(Conv, PointWise) {
   check(make(1, 20, 9, 9, 12, 1, 2, 0));
 }
 
-// Of the planes of every stride-th row and column, those that a tap reads are there alone.
+// Of the planes of every stride-th row and column, only those that a tap reads are made.
 TEST(Conv, StridesWiderThanTheKernel) {
   for (int64_t kernel : {1, 2, 3}) {
     for (int64_t stride : {3, 5, 9}) {

@@ -1,5 +1,5 @@
-// What the row-driven op tests cannot say: strides, special values, integer edges, the order of
-// sums.
+// Cases that the row-driven op tests do not cover: strides, special values, integer edges, the
+// order of sums.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -70,8 +70,8 @@ inline ::testing::AssertionResult same_bits(const std::vector<float>& a,
   return ::testing::AssertionSuccess();
 }
 
-// For targets without FMA (P3): |a - b| <= (k + 2) eps * sum of |terms|, the terms being at most
-// `term`.
+// The bound for targets without FMA (P3): |a - b| <= (k + 2) eps * sum of |terms|, where each term
+// is at most `term`.
 inline ::testing::AssertionResult close_without_fma(const std::vector<float>& a,
                                                     const std::vector<float>& b, int64_t k,
                                                     float term) {

@@ -57,7 +57,7 @@ const MathRow& math_row(MathId id);
 double pow_oracle(double x, double y);
 void scalar_pow(const float* x, const float* y, float* z, size_t n);
 
-// Of the SIMD target that is chosen at the moment of the call.
+// Returns the function for the SIMD target that is chosen at the moment of the call.
 ArrayFn simd_math(MathId id);
 ArrayFn2 simd_pow();
 

@@ -233,8 +233,8 @@ TEST(MathPow, ExponentsThatModelsWriteAreArithmetic) {
     scalar_pow(x.data(), y.data(), want.data(), kCount);
     for (size_t i = 0; i < kCount; ++i) {
       const double e = ulp_error(want[i], pow_oracle(x[i], y[i]));
-      // What x^2 was rounded by, times x, is below the smallest number there: the cube of a number
-      // below 2e-12 is x^2 rounded, times x.
+      // Below 2e-12 the rounding error of x^2, times x, is below the smallest number there is: the
+      // cube is then the rounded x^2 times x.
       const double cube = std::abs(x[i]) < 2e-12f ? 1.0 : 0.51;
       ASSERT_LE(e, k >= kPlain ? 1.0
                    : y[i] == 3 ? cube

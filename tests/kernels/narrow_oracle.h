@@ -1,4 +1,4 @@
-// What a cast from float32 to a small type gives, from the types' definitions: a list of all
+// The result of a cast from float32 to a small type, from the types' definitions: a list of all
 // values, and the nearest of them. Shares nothing with the kernels.
 #pragma once
 
@@ -123,7 +123,7 @@ class NarrowOracle {
     const double v = std::fabs(static_cast<double>(x));
     if (v > from_ && v < to_) return near_ == 0 && unsigned_zero ? 0 : near_ | sign;
     const int last = static_cast<int>(values_.size()) - 1;
-    // As if the values went on beyond the last one.
+    // The value that would follow the last one, if the values went on.
     const double beyond =
         2 * values_[static_cast<size_t>(last)] - values_[static_cast<size_t>(last - 1)];
     int lo = 0, hi = last + 1;

@@ -1,5 +1,5 @@
-// The bytes of packed weights, as files carry them: whoever changes them raises kPackedVersion, so
-// that forms in older files are packed again and not read as what they are not.
+// The bytes of packed weights, as files hold them: a change to them must raise kPackedVersion, so
+// that packed forms in older files are packed again and not misread.
 #include <gtest/gtest.h>
 
 #include <cstdio>

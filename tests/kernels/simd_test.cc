@@ -30,7 +30,8 @@ TEST(Simd, ForcingChoosesOneTargetAndUndoes) {
   std::vector<int64_t> seen;
   for_each_simd_target([&](int64_t target) {
     EXPECT_EQ(simd_targets(), target);
-    // Where one target is compiled in there is nothing to choose (runtime/kernels/hwy_targets.cc).
+    // If only one target is compiled in, there is nothing to choose
+    // (runtime/kernels/hwy_targets.cc).
     constexpr bool kOne = (HWY_TARGETS & (HWY_TARGETS - 1)) == 0;
     EXPECT_TRUE(kOne || hwy::GetChosenTarget().IsInitialized());
     seen.push_back(target);

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-# What each room may include, besides itself. Longest prefix wins; a room listed here sees only these.
+# The rooms that each room may include, besides itself. The longest prefix wins; a room listed here sees only these.
 PLATFORM = "runtime/platform"  # the operating system: for the runtime alone
 CORE, OPS, KERNELS = "runtime/core", "runtime/ops", "runtime/kernels"
 PROGRAM, PLAN, BACKEND, EXEC = "runtime/program", "runtime/plan", "runtime/backend", "runtime/exec"
@@ -83,8 +83,8 @@ RUNTIME_FORBIDDEN = set(
     "queue random regex semaphore set shared_mutex sstream stack stdexcept stop_token streambuf string "
     "thread typeinfo unordered_map unordered_set vector".split())
 
-# All that a program gets with the runtime's public header: what users call, and what that is made of.
-# Of anything else a declaration does ("class Backend;"), and whoever needs more includes it himself.
+# All that a program gets with the runtime's public header: what users call, and what that is made of. For other types a
+# forward declaration is enough ("class Backend;"); code that needs more includes the header itself.
 RUNTIME_HEADER = "runtime/include/wick/runtime.h"
 SHOWN = {
     RUNTIME_HEADER,

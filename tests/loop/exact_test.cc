@@ -1,7 +1,7 @@
-// The same bits from a small CNN (batch norm, dropout, augmentation) and a small GPT (token file):
+// A small CNN (batch norm, dropout, augmentation) and a small GPT (token file) give the same bits:
 // twice, with other threads and workers, and resumed after kills; with accumulation, clipping, an
-// average, a schedule that listens and early stopping on. Compared are both checkpoints - weights,
-// optimizer, average, counters - and metrics.csv.
+// average, a schedule that follows a metric, and early stopping on. Both checkpoints are compared
+// (weights, optimizer, average, counters), and metrics.csv.
 #include <sys/wait.h>
 
 #include <csignal>

@@ -1,5 +1,5 @@
-// What goes wrong in a training run: one clear error each, and nothing lost - the checkpoint of
-// before is whole, and a resume from it ends where an untroubled run does.
+// Failures in a training run: each gives one clear error and nothing is lost. The earlier
+// checkpoint is whole, and a resume from it ends where an undisturbed run does.
 #include <sys/wait.h>
 
 #include <chrono>
@@ -108,7 +108,7 @@ class Faults : public FolderTest {
     f.options.resume = true;
     EXPECT_EQ(f.run().weights_sha256, whole);
   }
-  // From the second epoch on.
+  // True from the second epoch on.
   static bool late() { return data::reading_epoch() >= 1; }
 };
 
@@ -295,7 +295,7 @@ TEST_F(Faults, EmptyDataAndDroppedBatches) {
               HasSubstr("the data set is empty"));
   EXPECT_THAT(error_of([&] { data::DataLoader(of_size(5), {.batch_size = 8, .drop_last = true}); }),
               AllOf(HasSubstr("drop_last"), HasSubstr("fewer items")));
-  // Of a stream it shows when it is read.
+  // A stream's length shows only when it is read.
   auto stream = [](int64_t n) -> std::shared_ptr<const data::IterableDataset> {
     return data::generate([n](uint64_t) {
       auto left = std::make_shared<int64_t>(n);

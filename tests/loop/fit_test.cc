@@ -1,5 +1,5 @@
-// What fit() is asked for: accumulation, clipping, early stopping, averages, metrics, streams,
-// losses without classes.
+// The options of fit(): accumulation, clipping, early stopping, averages, metrics, streams, losses
+// without classes.
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// Checkpoints whose numbers nobody trained: resuming says the file, the key, the value and the
-// range, and no folder is another run's.
+// Checkpoints with numbers that no training gives: the error of resuming names the file, the key,
+// the value and the range, and no folder belongs to another run.
 #include <cmath>
 #include <fstream>
 #include <thread>
@@ -44,8 +44,8 @@ class HostileCheckpoint : public FolderTest {
     options.on_step = std::move(on_step);
     trainer.fit(loader, nullptr, options);
   }
-  // What resuming says of the saved state with `value`, as JSON, in place of what it has at `place`
-  // ("/run/epoch"; behind a second ':' within a text that is JSON itself).
+  // Returns the error of resuming after the saved state's value at `place` ("/run/epoch"; after a
+  // second ':' a place within a text that is JSON itself) was replaced by `value`, given as JSON.
   std::string said(const std::string& place, const std::string& value) {
     const std::string path = out() + "/last.safetensors";
     const Safetensors file = load_safetensors(path);

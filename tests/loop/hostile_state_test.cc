@@ -1,5 +1,5 @@
-// Checkpoints that nobody wrote: every number and list of their JSON as something else. A resume
-// ends in one error that names what is wrong, or trains; it never takes a number for another one.
+// Checkpoints that Wick did not write: every number and list of their JSON is replaced. A resume
+// ends in one error that names the fault, or trains; it never takes one number for another.
 #include <nlohmann/json.hpp>
 
 #include "tests/loop/run_folder.h"

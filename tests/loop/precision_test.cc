@@ -56,7 +56,7 @@ struct Training {
     return o;
   }();
   bool averages = true;
-  double lr = 0.1, gamma = 0.95;  // of each step
+  double lr = 0.1, gamma = 0.95;  // per step
   double last_lr = 0, val_loss = 0, val_loss_wide = 0;
 
   FitResult operator()() {
@@ -239,7 +239,7 @@ TEST_F(LossScale, ALossThatStaysNaNIsAFault) {
               AllOf(ContainsRegex("the loss is -?nan at epoch 2, step 22 "),
                     HasSubstr("and was not finite in the 4 steps before, which were skipped"),
                     ContainsRegex("The batch was items [0-9]+, ")));
-  // From what it had saved, without the fault.
+  // Resumes from the checkpoint, without the fault.
   calls = -10000;
   r.options.resume = true;
   const FitResult f = r();

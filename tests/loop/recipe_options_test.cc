@@ -1,4 +1,4 @@
-// What `wick train` may be asked for beyond the recipe.
+// The options of `wick train` that the recipe does not set.
 #include "tests/loop/run_folder.h"
 #include "tests/support/idx_images.h"
 #include "trainer/loop/recipe_parts.h"

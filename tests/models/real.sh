@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Pretrained models that are there already (nothing is fetched: WICK_REAL_MODELS, or build/real of
-# tools/scripts/real_models.sh), against the answers of ONNX Runtime that lie beside them; not the largest ones. real.sh
-# [cpu|vulkan]: where they run.
+# Runs pretrained models that are there already (nothing is fetched: WICK_REAL_MODELS, or build/real of
+# tools/scripts/real_models.sh) and compares them with the answers of ONNX Runtime stored next to them; the largest ones
+# are left out. real.sh [cpu|vulkan]: the device that they run on.
 cd "$(dirname "$0")/../.." || exit 1
 export WICK_TOOL=${WICK_BUILD:?the build folder}/tools/wick/wick
 [ -n "${WICK_REAL_MODELS:-}" ] || WICK_REAL_MODELS=$PWD/build/real/dev

@@ -46,7 +46,7 @@ TEST(StructuredPrune, RemovesChannelsForGood) {
   EXPECT_EQ(plan[0].next, "4");
   EXPECT_EQ(plan[1].next, "7");
   EXPECT_EQ(plan[2].keep.size(), 10u);
-  // Those of the greatest L2 norm stay.
+  // The channels with the greatest L2 norm stay.
   std::vector<float> norms =
       linalg::vector_norm(net->get_parameter("0.weight").detach().flatten(1), 2, 1)
           .to_vector<float>();
@@ -109,8 +109,8 @@ TEST(StructuredPrune, StopsAtWhatDoesNotKeepZero) {
   EXPECT_THAT(error_of([&] { nn::structured_prune(two, 2.0); }), HasSubstr("amount must be in"));
 }
 
-// What goes away must have been zero: the outputs of a grouped convolution go by whole groups or
-// not at all, and a norm without a weight makes -mean / std of a zero.
+// A channel may be removed only if it is zero: the outputs of a grouped convolution are removed by
+// whole groups or not at all, and a norm without a weight turns a zero into -mean / std.
 TEST(StructuredPrune, LeavesGroupsAndPlainNormsAlone) {
   manual_seed(11);
   nn::Sequential net(nn::Conv2d(2, 8, 3), nn::Tanh(), nn::Conv2d(8, 8, 1),

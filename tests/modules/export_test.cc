@@ -1,4 +1,4 @@
-// What the tools leave of a model is exported: smaller files, the same outputs.
+// A model that the tools have changed can be exported: smaller files, the same outputs.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-// To the bit of the trainer's own kernels: capture sees the functions that run.
+// Expects the bits of the trainer's own kernels: capture sees the functions that run.
 void expect_same_graph(nn::Module& net, const Tensor& x) {
   net.eval();
   ir::Graph graph = capture(net, {{"x", x, {{0, "batch"}}, {}}});

@@ -1,4 +1,4 @@
-// What make_modules.py wrote, and its numbers.
+// Reads the numbers that make_modules.py wrote.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ inline const std::vector<double>& golden(const std::string& key) {
   return at == all.end() ? none : at->second;
 }
 
-// To 1e-12 of the largest element.
+// Expects `got` to be the golden within `tolerance` of its largest element.
 inline void expect_golden(const Tensor& got, const std::string& key, double tolerance = 1e-12) {
   ASSERT_TRUE(got.defined()) << key;
   const std::vector<double> v = got.detach().to(DType::kF64).to_vector<double>();

@@ -108,7 +108,7 @@ TEST(FeatureExtractor, HooksReadAnUnmodifiedResNet) {
   }
   Tensor x = randn({2, 3, 12, 12});
   Tensor y = net(x);
-  // By hand, with the same modules.
+  // The same features by hand, with the same modules.
   Tensor l1 = net.layer1(relu(net.bn1(net.conv1(x))));
   auto& block = dynamic_cast<BasicBlock&>(net.get_submodule("layer2.0"));
   Tensor c2 = block.conv2(relu(block.bn1(block.conv1(l1))));

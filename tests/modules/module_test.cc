@@ -207,7 +207,7 @@ TEST(Module, RemapsNamesByRules) {
   other.load_state_dict(nn::remap_keys(state, rules));
   Tensor x = tensor({{1.f, -2.f}});
   EXPECT_EQ(net(x).to_vector<float>(), other(x).to_vector<float>());
-  // What is mapped to nothing is left out.
+  // A key that maps to nothing is left out.
   EXPECT_EQ(nn::remap_keys(state, {{".*num_batches_tracked$", ""}}).size(), state.size() - 1);
   EXPECT_THAT(error_of([&] {
                 nn::remap_keys(state, {{".*bias", "bias"}});
@@ -238,7 +238,7 @@ TEST(Module, AReplacedChildIsReachedByOldHandles) {
   net.replace_module(
       "inner.fc", [](const std::shared_ptr<nn::Module>& m) { return std::make_shared<Twice>(m); });
   EXPECT_EQ(net(x).to_vector<float>(), (plain * 4).to_vector<float>());
-  // By something else altogether; then by what was there at first.
+  // Replaces it by another module, then by the first one.
   auto other = std::make_shared<nn::Linear>(3, 3);
   net.replace_module("inner.fc", other);
   Tensor hidden = relu(linear(x, net.fc1->weight, net.fc1->bias));

@@ -1,4 +1,4 @@
-// Reading what make_modules.py wrote, and its numbers.
+// Reads the numbers that make_modules.py wrote.
 #pragma once
 
 #include <gtest/gtest.h>

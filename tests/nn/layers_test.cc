@@ -1,4 +1,4 @@
-// What layers do beyond PyTorch's numbers: noise, modes, and arguments that are refused.
+// Properties of layers beyond PyTorch's numbers: noise, modes, and arguments that are refused.
 #include "tests/nn/goldens.h"
 
 namespace wick {
@@ -103,7 +103,7 @@ int64_t parameters_of(const nn::Module& m) {
   return count;
 }
 
-// What weight sharing saves on a 32x32 image of three channels.
+// The parameters that weight sharing saves on a 32x32 image of three channels.
 TEST(Layers, ConvolutionsShareWeights) {
   EXPECT_EQ(parameters_of(nn::Conv2d(3, 32, 3)), 896);
   EXPECT_EQ(parameters_of(nn::Linear(3 * 32 * 32, 32)), 98336);

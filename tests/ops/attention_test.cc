@@ -1,4 +1,4 @@
-// Linear attention without its recurrence: what a token reads is a sum over the tokens before it.
+// Linear attention without its recurrence: a token's output is a sum over the tokens before it.
 #include <gtest/gtest.h>
 
 #include <cmath>

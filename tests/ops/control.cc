@@ -1,4 +1,4 @@
-// Range, NonMaxSuppression. Known values of the second: known_values_test.cc.
+// Range, NonMaxSuppression. Known values of the latter are in known_values_test.cc.
 #include <cmath>
 
 #include "tests/ops/rows.h"

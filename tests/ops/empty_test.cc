@@ -1,6 +1,6 @@
-// Tensors without elements beside dims of 2^40 and 2^55: each row's samples with one of their sizes
-// 0 and another one large, as far as the rule takes them. Nothing may loop over what is not there:
-// what the kernels do is of the order of the elements that there are.
+// Tensors without elements but with other dims of 2^40 and 2^55: each row's samples with one of
+// their sizes 0 and another one large, as far as the rule accepts them. Nothing may loop over
+// elements that do not exist: the kernels' work is in proportion to the elements that there are.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/time.h>
@@ -31,9 +31,10 @@ constexpr const TestRow* kRows[] = {
 
 constexpr size_t kMostBytes = 1 << 20;     // of one tensor
 constexpr size_t kMostScratch = 64 << 20;  // sessions refuse more by max_ram
-constexpr int kSeconds = 5;                // of a call that should take none of them
+constexpr int kSeconds = 5;                // for a call that should take no time
 
-// What runs at the moment; its processor time is watched, which a busy machine does not use up.
+// The case that runs at the moment. Its processor time is watched, which a busy machine does not
+// use up.
 char g_case[2000];
 void too_long(int) {
   const char head[] = "loops over what is not there: ";
@@ -54,8 +55,8 @@ std::string text_of(const Sample& s) {
   return text;
 }
 
-// Where a sample says a size: a dim of an input, a number of one that is a shape or the like, an
-// attribute.
+// A place where a sample gives a size: a dim of an input, an element of an input that is a shape or
+// the like, or an attribute.
 struct Place {
   enum Kind { kDim, kValue, kInt, kList } kind;
   size_t of;     // the input, or the field
@@ -218,7 +219,7 @@ constexpr int64_t kLarge[] = {int64_t{1} << 40, int64_t{1} << 55};
 // another one large, and one of the attributes (a pad, a kernel) large beside it.
 TEST_P(EmptyRows, CostNoLoop) {
   const OpId op = GetParam()->op;
-  // What only the trainer calls has attributes and gradients of its making: shapes that fit.
+  // Ops that only the trainer calls get attributes and gradients that it made: their shapes fit.
   const bool trained = find_op(op)->role == OpRole::kTrain;
   for (const Sample& s : GetParam()->samples()) {
     const Changed plain(op, s);
@@ -267,7 +268,7 @@ TEST_P(EmptyRows, CostNoLoop) {
   }
 }
 
-// What samples do not lead to: windows and regions of 2^52 places of which none is there.
+// Cases that the samples do not reach: windows and regions of 2^52 places, none of which exists.
 std::vector<std::pair<OpId, Sample>> by_hand() {
   const int64_t far = int64_t{1} << 27, most = int64_t{1} << 40;
   const Shape planes{1, 1, far, far, 0};

@@ -1,5 +1,5 @@
-// Rows of the ops that train quantized models. That FakeQuantize is QuantizeLinear and
-// DequantizeLinear by their bits, tests/qat shows.
+// Rows of the ops that train quantized models. tests/qat shows that FakeQuantize has the bits of
+// QuantizeLinear and DequantizeLinear.
 #include "tests/ops/rows.h"
 
 namespace wick::test {
@@ -22,8 +22,8 @@ std::vector<Case> cases() {
           {"empty", {0, 4}, 1, {1, 0, 255, 0, 0}}};
 }
 Shape scales_of(const Case& c) { return c.scales == 1 ? Shape{} : Shape{c.scales}; }
-// Of many elements some lie by a tie, which float32's quotient and float64's may be on two sides
-// of: a power of two divides both exactly.
+// Among many elements some are close to a tie, where the quotients in float32 and float64 may round
+// to different sides: a power of two divides both exactly.
 Input scale_of(const Case& c) {
   if (numel(c.x) > 1000) return {DType::kF32, {}, 0, 0, {0.015625}};
   return f32(scales_of(c), 0.01, 0.03);

@@ -1,4 +1,4 @@
-// Resampling. What the values are is checked apart, against dense weights: image_test.cc.
+// Resampling. Its values are checked separately, against dense weights: image_test.cc.
 #include <cmath>
 
 #include "tests/ops/rows.h"

@@ -1,4 +1,4 @@
-// Image ops against formulas of another shape than the kernels': weights as functions of distance,
+// Image ops against formulas of another form than the kernels': weights as functions of distance,
 // transposed convolution and col2im by scattering, and values worked out by hand.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Answers worked out by hand, for what a row's double oracle shares with its kernel: geometry,
-// bounds, order.
+// Answers worked out by hand, for properties that a row's double oracle shares with its kernel:
+// geometry, bounds, order.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,7 @@
-// Test rows: one per op of ops.def (kTest_<Name>; a missing one does not link). From a row alone
-// run: rule, reference against a double oracle, every SIMD target against the reference by bits,
-// threads, misalignment, gradients, and the round trips through each format.
+// Test rows: one for each op of ops.def (kTest_<Name>; a missing one does not link). All of these
+// tests run from a row alone: the rule, the reference against a double oracle, every SIMD target
+// against the reference by bits, threads, misalignment, gradients, and the round trips through each
+// format.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct Input {
   Shape shape;
   double lo = -2, hi = 2;                 // range of the random values; integers are whole
   std::vector<double> values;             // when given: exactly these
-  std::vector<std::string> strings = {};  // of dtype kString
+  std::vector<std::string> strings = {};  // if dtype is kString
   static Input absent() { return {DType::kNone, {}, 0, 0, {}}; }
 };
 inline Input f32(Shape s, double lo = -2, double hi = 2) { return {DType::kF32, s, lo, hi, {}}; }

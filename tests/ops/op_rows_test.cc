@@ -1,4 +1,4 @@
-// The properties every op has, run from its test row alone.
+// The properties that every op has, tested from its row alone.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ constexpr const TestRow* kRows[] = {
 #undef WICK_OP
 };
 
-// What ran: op, dtype of an input, property.
+// The tests that ran: op, dtype of an input, property.
 std::set<std::tuple<OpId, DType, std::string>>& cases() {
   static std::set<std::tuple<OpId, DType, std::string>> all;
   return all;

@@ -1,5 +1,6 @@
-// Weights packed once, as sessions do: the bits of the reference on every target, for any number
-// of threads, whatever the scratch held before; and no byte of the packed weights read again.
+// Weights packed once, as sessions pack them: the bits of the reference on every target, for any
+// number of threads and any contents of the scratch; and no byte of the original weights is read
+// again.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ struct Room {
   void* data;
 };
 
-// How many inputs were packed; -1 where there is nothing to pack.
+// Returns how many inputs were packed; -1 if there is nothing to pack.
 int run_packed(OpId op, const Sample& s, ThreadPool* pool, const std::vector<Value>& like,
                std::vector<Value>* got) {
   std::vector<Value> values = make_inputs(s);

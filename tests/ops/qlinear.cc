@@ -1,4 +1,4 @@
-// Rows of the operators of bytes; what their numbers must be is in qlinear_test.cc.
+// Rows of the operators of bytes; qlinear_test.cc checks their numbers.
 #include <cmath>
 
 #include "tests/ops/rows.h"

@@ -1,6 +1,6 @@
-// Products of bytes of many shapes: layers of known networks and such as nobody has, each against
-// the reference by bits on every SIMD target, with and without AMX tiles
-// and dot products, for one and two threads.
+// Products of bytes of many shapes: layers of known networks and unusual ones, each against the
+// reference by bits on every SIMD target, with and without AMX tiles and dot products, with one and
+// two threads.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Operators of bytes against formulas written apart, in exact integers and doubles that are rounded
-// to float32 where the contract says so; known numbers; what is refused.
+// Operators of bytes against independent formulas, in exact integers and doubles that are rounded
+// to float32 where the contract says so; known numbers; arguments that are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -250,7 +250,7 @@ TEST(QLinear, SoftmaxIsWithinAStepOfTheReals) {
 TEST(QLinear, DynamicLinearQuantizesEachRowByItsRange) {
   const TestRow& row = kTest_DynamicLinear;
   for (const Sample& s : row.samples()) {
-    if (s.name == "DynamicLinear/odd") continue;  // of NaN and infinity
+    if (s.name == "DynamicLinear/odd") continue;  // has NaN and infinity
     const std::vector<Value> in = make_inputs(s), got = run(row.op, s, reference_sets());
     const int64_t n = in[1].view().dim(0), k = in[1].view().dim(1);
     for (int64_t at = 0; at < got[0].view().numel(); ++at) {
@@ -275,7 +275,7 @@ TEST(QLinear, DynamicLinearQuantizesEachRowByItsRange) {
       (std::vector<double>{static_cast<double>(-100 * step), static_cast<double>(155 * step)}));
 }
 
-// Of the whole tensor, as ONNX says: -1 .. 1.55 in 255 steps.
+// The range is that of the whole tensor, as ONNX says: -1 .. 1.55 in 255 steps.
 TEST(QLinear, DynamicQuantizeLinearTakesTheRangeOfAll) {
   const Sample s =
       sample("known", {{DType::kF32, {2, 2}, 0, 0, {-1, 1.55, 0, static_cast<double>(NAN)}}},

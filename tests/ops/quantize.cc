@@ -1,5 +1,5 @@
-// Rows of the quantization ops. What an oracle of one element cannot say (axes, blocks, other
-// dtypes, sums of bytes) is in quantize_test.cc.
+// Rows of the quantization ops. Cases that an oracle of one element does not cover (axes, blocks,
+// other dtypes, sums of bytes) are in quantize_test.cc.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -112,7 +112,7 @@ std::vector<Sample> block_linears() {
           sample(name + "/zeros", {x, numbers({s.n, k}), half, numbers({s.n, blocks}), bias}, a));
       a.zero_point = sign ? -3 : 8;
       all.push_back(sample(name + "/zero", {x, numbers({s.n, k}), half, Input::absent(), bias}, a));
-      // As files have them: a number above 0 each. Then the weights are made in another way.
+      // Scales as files have them: each is above 0. The weights are then unpacked in another way.
       const Input plain = of(DType::kF16, {s.n, blocks}, 0.001, 0.1);
       all.push_back(sample(name + "/plain", {x, numbers({s.n, k}), plain}, a));
       a.zero_point = 0;

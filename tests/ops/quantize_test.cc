@@ -1,5 +1,5 @@
-// Quantization against formulas written apart: every dtype, axis, blocks, sums of bytes; packed
-// tensors that move; what the rules refuse.
+// Quantization against independent formulas: every dtype, axis, blocks, sums of bytes; packed
+// tensors that move; arguments that the rules refuse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace wick::test {
 namespace {
 
-// By the fast kernels and the plain ones, which must agree.
+// Runs the op on the fast kernels and on the plain ones, which must agree.
 std::vector<Value> run(OpId op, const Sample& s) {
   std::vector<Value> got, plain;
   for (const auto& [sets, to] :

@@ -1,4 +1,4 @@
-// What rules refuse because kernels count on it. Found by tests/fuzz.
+// Arguments that the rules refuse because kernels rely on it. Found by tests/fuzz.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(Refused, GradientsOfAnotherShape) {
 
 TEST(Refused, ConvGradientsThatNoConvGives) {
   ConvGradAttrs a;
-  a.spatial = {3};  // of the weight, then of the input
+  a.spatial = {3};  // sizes of the weight, then of the input
   EXPECT_EQ(refusal(OpId::kConvWeightGrad, a, {f32({1, 2, 5}), f32({1, 4, 3})}), "");
   EXPECT_THAT(refusal(OpId::kConvWeightGrad, a, {f32({1, 2, 5}), f32({1, 4, 4})}),
               HasSubstr("not of the output's shape"));

@@ -42,7 +42,7 @@ RnnFunctionAttrs function(RnnFunction kind, double alpha = 0, double beta = 0) {
   return {static_cast<int64_t>(kind), alpha, beta};
 }
 
-// What the three ops share, by the number of gates.
+// Returns the samples that the three ops share, for a number of gates.
 S common(const std::string& op, int64_t gates, int outputs) {
   Cell k{gates, 5, 3, 4, 7};
   RnnAttrs forward = way(0), reverse = way(1), both = way(2), batch_first = way(2, 1);

@@ -1,5 +1,5 @@
 // RoiAlign by bits against the loops as they are written down: every sample one after the other,
-// also those beside the image, which the kernel steps over. And regions of 2^28 samples a bin.
+// including those outside the image, which the kernel skips. And regions of 2^28 samples a bin.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -122,8 +122,8 @@ TEST(RoiAlignSamples, HaveTheBitsOfEverySample) {
   EXPECT_GT(compared, 8000);
 }
 
-// What is beside the image costs nothing, however much of it there is: 2^28 samples in each of 2^16
-// bins would take for ever, and SIGALRM would end the process.
+// Samples outside the image cost nothing, however many there are: 2^28 samples in each of 2^16 bins
+// would take for ever, and SIGALRM would end the process.
 TEST(RoiAlignSamples, BesideTheImageCostNothing) {
   alarm(60);
   Call c;

@@ -1,4 +1,4 @@
-// In a family file: WICK_TEST_ROW(Relu, samples, oracle or nullptr, bound).
+// Use in a family file: WICK_TEST_ROW(Relu, samples, oracle or nullptr, bound).
 #pragma once
 
 #include "tests/ops/op_row.h"

@@ -13,7 +13,7 @@ constexpr auto kI64Attr = static_cast<int64_t>(DType::kI64);
 Input one(double v) { return {DType::kI64, {}, 0, 0, {v}}; }
 Input i64(Shape s) { return of(DType::kI64, s, -9, 9); }
 
-// Of int64 tensors of these shapes that count up.
+// Returns a packed sequence of int64 tensors of these shapes, whose elements count up.
 Input packed(DType kind, const std::vector<Shape>& shapes, bool present = true) {
   auto count = static_cast<int64_t>(shapes.size());
   PackedSize size(count);

@@ -1,5 +1,5 @@
-// Recurrent cells, Fourier transforms and n-gram counts against their definitions, written out
-// here in another form than the kernels have.
+// Recurrent cells, Fourier transforms and n-gram counts against their definitions, written here in
+// another form than in the kernels.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Ops on strings, by answers written out here; and the ops that only move elements, on strings.
+// Ops on strings, against answers written here; and the ops that only move elements, on strings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

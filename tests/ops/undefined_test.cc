@@ -1,5 +1,6 @@
-// What C++ leaves undefined, and callers and files bring: bools of any byte, numbers of attributes
-// that no integer holds. Each row of bools gives the same for 2, 128 and 255 as for 1.
+// Values that C++ leaves undefined, and that callers and files may bring: bools of any byte,
+// attribute numbers that no integer holds. Each row of bools gives the same for 2, 128 and 255 as
+// for 1.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

@@ -27,8 +27,8 @@ struct AlignedDelete {
   void operator()(char* p) const { std::free(p); }
 };
 
-// Of a sample's name come its numbers, the same on every machine: what libstdc++'s std::hash is
-// where size_t has 64 bits (MurmurHash64A).
+// A sample's name gives its numbers, the same on every machine: this is libstdc++'s std::hash for a
+// size_t of 64 bits (MurmurHash64A).
 uint64_t hash_of(const std::string& text) {
   constexpr uint64_t kMul = 0xc6a4a7935bd1e995;
   auto mixed = [](uint64_t v) { return v ^ (v >> 47); };
@@ -56,7 +56,7 @@ Value::Value(DType dtype, const Shape& shape, size_t offset_bytes) {
     offset_bytes *= 2;
   size_t bytes = (v.nbytes() + offset_bytes + 127) / 64 * 64;
   auto* p = static_cast<char*>(std::aligned_alloc(64, bytes));
-  std::memset(p, 0xA5, bytes);  // what a kernel forgets to write shows
+  std::memset(p, 0xA5, bytes);  // makes elements that a kernel forgets to write visible
   bytes_ = std::shared_ptr<char[]>(p, AlignedDelete());
   v.data = p + offset_bytes;
   view_ = v;
@@ -103,7 +103,7 @@ double Value::at(int64_t i) const {
   }
 }
 
-// Of a small type: the element with this value, by looking through all of them.
+// Sets the element of a small type to the code that has this value, found by trying all of them.
 void Value::set_small(int64_t i, double v) {
   const int bits = dtype_bits(view_.dtype);
   for (int code = 0; code < 1 << bits; ++code) {
@@ -119,7 +119,8 @@ void Value::set_small(int64_t i, double v) {
   throw std::invalid_argument("no such value");
 }
 
-// As the machine converts: what no int64 has becomes its least, where C++ leaves it open.
+// Converts as the machine does: a value that no int64 has becomes the least one, where C++ leaves
+// it undefined.
 static int64_t whole(double v) {
   return v >= -0x1p63 && v < 0x1p63 ? static_cast<int64_t>(v) : INT64_MIN;
 }
@@ -205,8 +206,7 @@ Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outp
       info.element_count = v.numel() / 8;
     }
     if (v.present() && is_int(v.dtype) && v.numel() <= 64) {
-      for (int64_t i = 0; i < v.numel(); ++i)
-        elements[k].push_back(whole(in[k].at(i)));
+      for (int64_t i = 0; i < v.numel(); ++i) elements[k].push_back(whole(in[k].at(i)));
       elements[k].push_back(0);  // never an empty (null) array
       info.elements = elements[k].data();
       info.element_count = v.numel();

@@ -22,10 +22,11 @@ class Value {
   TensorView view() const { return view_; }
   double at(int64_t i) const;  // element in row-major order, as double
   void set(int64_t i, double v);
-  void set_small(int64_t i, double v);  // of a small type, which must have the value
+  void set_small(int64_t i, double v);  // for small types; the type must have the value
   std::string string_at(int64_t i) const;
   void set_string(int64_t i, const std::string& s);
-  // What a kernel left: its shape, for strings also elements of its own; `keep` has their bytes.
+  // Takes over what a kernel left: its shape and, for strings, elements of its own; `keep` owns
+  // their bytes.
   void set_view(const TensorView& view, std::shared_ptr<void> keep);
 
  private:

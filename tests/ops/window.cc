@@ -1,5 +1,5 @@
-// Pooling with indices, Lp pooling, and what goes from windows back to an image. What the values
-// are is checked apart, by scattering: image_test.cc.
+// Pooling with indices, Lp pooling, and the ops that go from windows back to an image. Their values
+// are checked separately, by scattering: image_test.cc.
 #include <cmath>
 
 #include "tests/ops/rows.h"

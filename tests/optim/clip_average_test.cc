@@ -1,4 +1,5 @@
-// Gradient clipping, averaged models and update_bn: PyTorch's numbers, and what they refuse.
+// Gradient clipping, averaged models and update_bn: PyTorch's numbers, and arguments that are
+// refused.
 #include "tests/optim/goldens.h"
 
 namespace wick {

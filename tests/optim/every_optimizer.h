@@ -26,7 +26,7 @@ O options_of(const Settings& settings) {
 }
 
 using OptimizerPtr = std::unique_ptr<optim::Optimizer>;
-using Params = std::vector<std::vector<Tensor>>;  // of each group
+using Params = std::vector<std::vector<Tensor>>;  // by group
 
 template <class Opt, class O>
 OptimizerPtr make(const Params& params, const std::vector<Settings>& settings) {
@@ -59,10 +59,10 @@ inline OptimizerPtr make_optimizer(const std::string& name, const Params& params
 struct OptimizerCase {
   std::string name;
   Settings settings;
-  int64_t times;  // bytes of state beside those of the parameters
+  int64_t times;  // bytes of state per byte of the parameters
 };
 
-// Every one, with all of its state. LBFGS, whose step is another, has tests of its own.
+// Every optimizer with all of its state. LBFGS, whose step differs, has its own tests.
 inline const std::vector<OptimizerCase>& every_optimizer() {
   static const std::vector<OptimizerCase> all = {
       {"sgd", {{"lr", 0.05}}, 0},

@@ -201,7 +201,7 @@ inline const std::map<std::string, MakeSchedule>& every_schedule() {
   return all;
 }
 
-// What plateaus are told.
+// The metric that ReduceLROnPlateau schedules are given at step t.
 inline double metric(int t) { return std::max(20 - t, 5) + (t * 7 % 3) / 8.0 - (t > 45 ? 4 : 0); }
 
 // Two groups, as the goldens' optimizers have.

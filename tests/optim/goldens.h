@@ -1,4 +1,4 @@
-// What make_optim.py wrote, and its numbers.
+// Reads the numbers that make_optim.py wrote.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@
 namespace wick::test {
 
 struct GoldenCase {
-  std::string title;  // what follows the kind
+  std::string title;  // the text after the kind
   std::vector<std::pair<std::string, std::vector<double>>> lines;
 
   const std::vector<double>& at(const std::string& key) const {

@@ -1,4 +1,4 @@
-// What holds for every optimizer: groups, closures, state to the bit, one flat pass, errors.
+// Properties of every optimizer: groups, closures, state to the bit, one flat pass, errors.
 #include "runtime/kernels/simd.h"
 #include "tests/optim/every_optimizer.h"
 

@@ -1,4 +1,4 @@
-// Schedules saved and gone on with: to the bit, also from the trainer's checkpoints.
+// Schedules that are saved and resumed, to the bit, also from the trainer's checkpoints.
 #include <filesystem>
 
 #include "tests/optim/every_schedule.h"

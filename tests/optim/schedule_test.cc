@@ -1,4 +1,5 @@
-// Sixty steps of every schedule on two groups: PyTorch's rates and momenta; and what they refuse.
+// Sixty steps of every schedule on two groups: PyTorch's rates and momenta; and arguments that are
+// refused.
 #include "tests/optim/every_schedule.h"
 
 namespace wick {

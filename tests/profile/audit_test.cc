@@ -1,5 +1,5 @@
 // The determinism audit: a planted op that counts its calls is named, with its line, in forward and
-// in backward; and what is deterministic passes.
+// in backward; and deterministic code passes.
 #include "trainer/profile/audit.h"
 
 #include <gmock/gmock.h>

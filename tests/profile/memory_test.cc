@@ -253,7 +253,7 @@ TEST(Memory, BranchesOnTheBatchAndBadArgumentsAreRefused) {
   EXPECT_NO_THROW(measure_memory({model, optimizer, inputs, loss}, 1));
 }
 
-// What training leaves behind is what it was: weights, statistics, the optimizer, the generator.
+// Measuring changes nothing that training has: weights, statistics, the optimizer, the generator.
 TEST(Memory, MeasuringTrainsNothing) {
   auto run = [](bool measured) {
     manual_seed(5);

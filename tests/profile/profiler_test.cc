@@ -1,5 +1,5 @@
 // The profiler: every slice in its parent, figures against hand calculation, parts of a step, and
-// that nothing changes by being watched.
+// that profiling changes nothing.
 #include "trainer/profile/profiler.h"
 
 #include <gmock/gmock.h>
@@ -65,8 +65,8 @@ TEST(Profiler, EverySliceLiesInItsParent) {
   for (int n : kinds) EXPECT_GT(n, 0);
 }
 
-// What Chrome and Perfetto do with complete events of one thread: a slice belongs to the open one
-// in which it begins, and must end in it.
+// Reads complete events of one thread as Chrome and Perfetto do: a slice belongs to the open one in
+// which it begins, and must end in it.
 TEST(Profiler, ChromeTraceIsNestedJson) {
   const Profile p = profile_of(2);
   const json doc = json::parse(p.chrome_trace(kRoof));
@@ -107,7 +107,7 @@ TEST(Profiler, OpsKnowLineModuleAndCost) {
       EXPECT_EQ(s.shapes, "float32[16,64] float32[32,64] float32[32] -> float32[16,32]");
       EXPECT_EQ(s.cost.macs, 1. * 16 * 64 * 32);
       EXPECT_EQ(s.cost.bytes(), 4. * (16 * 64 + 32 * 64 + 32 + 16 * 32));
-      EXPECT_THAT(s.where, HasSubstr("profiler_test.cc:"));  // of the call of the model
+      EXPECT_THAT(s.where, HasSubstr("profiler_test.cc:"));  // where the model is called
       EXPECT_THAT(s.kernel, HasSubstr("f32"));
       EXPECT_EQ(p.slices[static_cast<size_t>(s.parent)].name, "fc1");
     }

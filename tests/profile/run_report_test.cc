@@ -1,5 +1,5 @@
-// What a run leaves for its report: right figures, the same weights as without, and after a resume
-// what an unbroken run has.
+// The files that a run leaves for its report: right figures, the same weights as without them, and
+// after a resume the same as after an unbroken run.
 #include "trainer/loop/run_report.h"
 
 #include <gmock/gmock.h>
@@ -100,7 +100,7 @@ TEST(RunReport, FilesTellTheRun) {
   for (const auto& [part, s] : last.at("time").items())
     sum += part == "validation" ? 0 : s.get<double>();
   EXPECT_LE(sum, last.at("seconds").get<double>() + 0.01);  // parts of it
-  // Which one is the machine's affair, and what else it does.
+  // Which bound it is depends on the machine and its load.
   EXPECT_THAT(last.at("verdict").get<std::string>(), HasSubstr("-bound ("));
 
   const json v = read(fs::path(out) / "validation.json");
@@ -142,7 +142,7 @@ TEST(RunReport, FilesTellTheRun) {
   EXPECT_GT(m.at("activations"), 16 * 8 * 26 * 26 * 4);
 
   const json p = read(fs::path(out) / "profile.json");
-  EXPECT_EQ(p.at("steps"), 3);  // of five: what the first two are for is said in run_report.cc
+  EXPECT_EQ(p.at("steps"), 3);  // of five: run_report.cc says what the first two are for
   for (const char* part : {"forward", "loss", "backward", "optimizer"})
     EXPECT_GT(p.at("anatomy").at(part).get<double>(), 0) << part;
   EXPECT_GT(p.at("ops").size(), 4u);

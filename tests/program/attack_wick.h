@@ -1,4 +1,4 @@
-// What the attack does with one .wick file: load, open every entry point, run it.
+// The attack's treatment of one .wick file: it loads it, opens every entry point and runs it.
 #pragma once
 
 #include "tests/program/attack.h"
@@ -59,7 +59,7 @@ inline bool open_and_run(const std::vector<uint8_t>& file) {
   return ran;
 }
 
-// At most 4 KB and every feature of program.fbs.
+// Returns a file of at most 4 KB that uses every feature of program.fbs.
 inline std::vector<uint8_t> every_feature() {
   ProgramBuilder p;
   p.symbol("n", 1, 8);

@@ -1,5 +1,5 @@
-// Attributes that stand for nothing are refused where a file is read: who looks at a program
-// without running it (tools, devices, C code) meets none of them.
+// Attributes that stand for nothing are refused when a file is read: code that looks at a program
+// without running it (tools, devices, C code) never meets them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What a load may look at and keep is in proportion to the file, whatever the file says. Counted on
-// the load's ledger and on its allocator, not timed.
+// What a load may look at and keep is in proportion to the file's size, whatever the file says. It
+// is counted in the load's ledger and by its allocator, not timed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -260,7 +260,7 @@ TEST(Budget, EveryNameIsFoundTwice) {
   EXPECT_EQ(load_counted(q.finish(kFeatureCustomOps)).message, "custom op my::a is listed twice");
 }
 
-// What people have is far from the limits.
+// Real models are far from the limits.
 TEST(Budget, LongGraphsLoad) {
   ProgramBuilder p;
   uint32_t x = p.value("x", DType::kF32, {2});

@@ -1,5 +1,5 @@
-// The digest of a whole file: any flipped bit is found by who compares it, and files without one
-// load as before.
+// The digest of a whole file: comparing it finds any flipped bit, and files without one load as
+// before.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Programs from files: what is copied and what is mapped, and what becomes of a mapped file that
-// loses its bytes, with the guard and without.
+// Programs from files: which parts are copied and which are mapped, and what happens if a mapped
+// file loses bytes, with the guard and without.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -82,7 +82,7 @@ struct Sum {
   }
 };
 
-// How a child that does this ends: its exit code, or the signal's number + 1000.
+// Returns how a child that runs this ends: its exit code, or the signal's number + 1000.
 int end_of(const std::function<int()>& child) {
   (void)test::temp_folder();  // the parent's, which removes it
   fflush(nullptr);
@@ -213,7 +213,7 @@ TEST(Files, MappingsThatAreRefused) {
         << "limits of addresses and signals that wait are the emulator's or the sanitizer's";
   EXPECT_EQ(end_of([] {
               const TempFile f(kMany);
-              const rlimit none{1 << 20, 1 << 20};  // of addresses: what is there stays
+              const rlimit none{1 << 20, 1 << 20};  // limits new addresses; mapped memory stays
               if (setrlimit(RLIMIT_AS, &none) != 0) return 1;
               const Status s = Program::load(f.path.c_str(), with(WeightsIn::kMap)).status();
               if (s.code() != Code::kIo) return 2;
@@ -246,8 +246,8 @@ TEST(Files, ASizeThatChangesIsAnError) {
   EXPECT_THAT(file.check_size().message(), HasSubstr("and has 1024 now"));
 }
 
-// What was checked stays as it was, whatever is written into the file. Weights that are mapped are
-// the file's, which is why a file is replaced by renaming.
+// The checked structure stays as it was, whatever is written into the file. Mapped weights are the
+// file's bytes, which is why a file is replaced by renaming.
 TEST(Files, TheStructureIsACopy) {
   const TempFile f(kFew);
   auto program = Program::load(f.path.c_str(), with(WeightsIn::kMap));
@@ -351,7 +351,8 @@ void with_info(int signal, siginfo_t* info, void* context) {
 }
 void plain(int) { ++g_calls; }
 
-// With a handler of the host's, the guard, and a guarded program that is whole.
+// Runs `then` in a child that has a SIGBUS handler of the host's, the guard, and a guarded whole
+// program.
 int end_with(const std::function<void(struct sigaction&)>& set, const std::function<int()>& then) {
   return end_of([&] {
     const TempFile f(kFew);
@@ -397,8 +398,8 @@ TEST(Guard, FaultsOfOthersAreTheHosts) {
       << "once, then the default";
 }
 
-// What the guard does with a signal, called as the kernel would call it, so that the process goes
-// on: without a handler of the host's the next one ends it.
+// The guard's handling of a signal, called as the kernel would call it, so that the process goes
+// on: without a handler of the host's the next signal ends it.
 TEST(Guard, WithoutAHandlerTheNextSignalEnds) {
   if (kEmulated)
     GTEST_SKIP()

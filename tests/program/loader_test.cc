@@ -1,4 +1,4 @@
-// What the loader accepts, and what it says when it does not.
+// Files that the loader accepts, and its messages for those that it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,7 +103,7 @@ TEST(Loader, ListsEveryOpThatIsNotAllowed) {
   EXPECT_EQ(load_status(file, options).code(), Code::kUnsupported);
 }
 
-// What finds no room in the message is counted.
+// Ops that do not fit into the message are counted.
 TEST(Loader, CountsWhatItCannotList) {
   Relu r;
   for (uint16_t id = 9000; id < 9040; ++id)

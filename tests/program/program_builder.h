@@ -1,5 +1,5 @@
-// Writes .wick files for the tests, straight over the generated flatbuffers code: able to say wrong
-// things too.
+// Writes .wick files for the tests with the generated flatbuffers code, so that it can write wrong
+// files, too.
 #pragma once
 
 #include <cstring>
@@ -95,7 +95,7 @@ class ProgramBuilder {
     values_.push_back(v.Finish());
     return static_cast<uint32_t>(values_.size() - 1);
   }
-  // What the rest cannot say.
+  // Adds a value that the other functions cannot express.
   uint32_t add_value(flatbuffers::Offset<fbs::Value> v) {
     values_.push_back(v);
     return static_cast<uint32_t>(values_.size() - 1);

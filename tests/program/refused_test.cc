@@ -1,5 +1,4 @@
-// Each check of the loader by itself: a file that is sound but for one thing, and what is said of
-// it.
+// Each check of the loader by itself: a file with a single fault, and the message for it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -229,8 +228,8 @@ TEST(Refused, ARegionOfAnOpThatHasNone) {
 struct LoopParts {
   bool absent = false;  // a capture
   ValueKind given = ValueKind::Sequence, taken = ValueKind::Sequence;
-  DType element = DType::kF32;  // of what the body takes
-  DType out = DType::kF32;      // of what the body gives and the node
+  DType element = DType::kF32;  // what the body takes
+  DType out = DType::kF32;      // what the body and the node give
   int64_t carried = 1;
   bool tensor = false;
 };
@@ -638,7 +637,7 @@ TEST(Budget, EveryVisitMayBeTheLast) {
 // The same of memory. Symbols are decoded first: with more of them each of what follows is in its
 // turn the one that finds no room in the last block.
 TEST(Budget, EveryByteMayBeTheLast) {
-  uint64_t enough = 1;  // of the last one: what is far below it is tried once
+  uint64_t enough = 1;  // bytes that the last file needed; only a few values far below are tried
   for (int symbols = 0; symbols < 64; ++symbols) {
     const auto file = all_parts(true, symbols);
     auto bytes = test::aligned_copy(file);

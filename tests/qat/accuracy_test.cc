@@ -1,4 +1,4 @@
-// What training with the rounding wins.
+// The accuracy that training with the rounding gains.
 #include <gtest/gtest.h>
 
 #include "tests/qat/goldens.h"

@@ -1,5 +1,5 @@
-// A program that trains with int8 by <wick/quantize.h> and Wick::quantize alone: prints the loss
-// before and after.
+// Trains with int8 using <wick/quantize.h> and Wick::quantize alone: prints the loss before and
+// after.
 #include <cstdio>
 
 #include "wick/quantize.h"

@@ -23,7 +23,8 @@ Tensor scale_named(const QatModule& net, const std::string& end) {
   throw Error("no buffer " + end);
 }
 
-// Where roundings may fall apart by a step (0.04): how many elements are not within 1e-4.
+// Returns how many elements are not within 1e-4; expects all within one step (0.04), by which
+// roundings may differ.
 size_t far(const Tensor& got, const std::vector<float>& want, double step) {
   const std::vector<float> v = got.to_vector<float>();
   size_t n = 0;

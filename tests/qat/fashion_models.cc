@@ -1,5 +1,5 @@
-// fashion_models FOLDER: lenet8.wick and resnet8.wick, integer programs of nets that were trained
-// for a moment, and images.bin, the test images they are asked about: for another machine's
+// fashion_models FOLDER: writes lenet8.wick and resnet8.wick, integer programs of nets that were
+// trained briefly, and images.bin, the test images that they classify: for another machine's
 // runtime. Exit 77 without Fashion-MNIST.
 #include <cstdio>
 

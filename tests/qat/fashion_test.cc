@@ -48,13 +48,13 @@ class QatFashion : public testing::TestWithParam<const char*> {
   }
 
   struct Answers {
-    int64_t integers = 0, differ = 0;  // of layers' bytes
+    int64_t integers = 0, differ = 0;  // bytes of layers
     int64_t reals = 0, differ_in_a_bit = 0;
     int64_t highest = 0;  // bytes at the upper end of their range
-    std::string sha;      // of the logits
+    std::string sha;      // digest of the logits
   };
-  // eval() of the frozen module beside a program of its integer graph.
-  // For each of the first `layers` images every layer's bytes are compared, too.
+  // Compares eval() of the frozen module with a program of its integer graph. For each of the first
+  // `layers` images every layer's bytes are compared, too.
   static Answers compare(QatModule& net, int64_t count, int64_t layers, bool count_ends = false);
   // The program's logits for `count` images on this machine's vector targets have the digest
   // `want`; for a few of them too on the reference kernels, without vectors, and without what is

@@ -1,4 +1,4 @@
-// Numbers that PyTorch gave: lines of a name and what belongs to it.
+// Numbers that PyTorch gave, as lines of a name and its values.
 #pragma once
 
 #include <gtest/gtest.h>

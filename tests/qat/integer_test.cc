@@ -1,5 +1,5 @@
-// What was trained, as integers: the module after freeze(), the interpreter on the reference
-// kernels and a program on the SIMD kernels give one set of bits, over thousands of images.
+// A trained model as integers: the module after freeze(), the interpreter on the reference kernels
+// and a program on the SIMD kernels give one set of bits, over thousands of images.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -82,7 +82,7 @@ inline HostTensor interpret(const ir::Graph& g, const Tensor& x) {
   return ir::run(g, in)[0];
 }
 
-// How many elements differ in a bit.
+// Returns how many elements differ in a bit.
 inline int64_t differing(const Tensor& got, const HostTensor& want) {
   EXPECT_EQ(got.numel(), want.numel());
   const std::vector<float> v = got.to_vector<float>();

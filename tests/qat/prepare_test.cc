@@ -1,4 +1,5 @@
-// The two rewrites: where a graph rounds, and that what was trained is, bit for bit, the QDQ graph.
+// The two rewrites: where a graph rounds, and that the trained model is, bit for bit, the QDQ
+// graph.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -216,7 +216,7 @@ TEST(QatModule, BackwardMayComeAfterAnotherForward) {
   EXPECT_TRUE(net.get_parameter("c1.weight").grad().defined());
 }
 
-// In steps of s_x s_w these biases would be past 2^31; a channel of zeros has its bias alone.
+// In steps of s_x s_w these biases would exceed 2^31; a channel of zero weights has only its bias.
 TEST(QatModule, TinyWeightsKeepTheirBias) {
   manual_seed(8);
   nn::Sequential float_net(nn::Conv2d(1, 4, 3), nn::BatchNorm2d(4), nn::ReLU(), nn::Flatten(),

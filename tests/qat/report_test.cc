@@ -1,4 +1,5 @@
-// What rounding costs a trained model, layer by layer: its weights beside themselves.
+// The error that rounding causes in a trained model, layer by layer, compared with the same weights
+// unrounded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,7 +74,7 @@ TEST_F(QatReport, LayersAreComparedWithThemselves) {
   }
   EXPECT_EQ(layers, 4);  // three convolutions, one Linear
   EXPECT_TRUE(c.first_growth.has_value());
-  // With the old weights a layer differs by what it learned.
+  // Compared with the old weights a layer differs by what it learned.
   quantize::Recipe recipe;
   const quantize::Comparison other =
       quantize::compare(quantize::prepare(before, recipe), q, batches);

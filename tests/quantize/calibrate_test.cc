@@ -1,4 +1,4 @@
-// Calibration: whose ranges it finds, and what it says of bad data.
+// Calibration: which values get ranges, and the errors for bad data.
 #include "quantize/observe/calibrate.h"
 
 #include <gmock/gmock.h>

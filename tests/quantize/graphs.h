@@ -1,4 +1,4 @@
-// Small graphs with numbers of their own, and what their quantized forms are asked.
+// Small graphs with fixed numbers, and the checks of their quantized forms.
 #pragma once
 
 #include <cmath>

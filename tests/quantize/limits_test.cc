@@ -1,4 +1,4 @@
-// Where integers reach their ends: sums beyond 32 bits, scales next to nothing.
+// The ends of the integers' range: sums beyond 32 bits, scales next to nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +88,8 @@ TEST(Limits, LayersThatJustFitStayAsTheyAre) {
     EXPECT_EQ(q.scale[0] == 1, n == 66311);
     EXPECT_LE(largest_sums(w, q, {0, 255})[0], ir::kMostSum);
   }
-  // What a bias has, sums have not; one that may move has half of all.
+  // The part that a bias takes is missing for the sums; a bias that may move takes half of the
+  // range.
   const HostTensor w = filled(Shape{1, 66311}, 127), bias = filled(Shape{1}, 20.0F);
   QParams q{{1}, {0}, DType::kI8, 0};
   EXPECT_EQ(fit_sums(bias, w, input, false, &q), 1);  // 2000 steps, 1912 are free
@@ -106,7 +107,7 @@ TEST(Limits, DynamicLayersStayFloatWhere32BitsMayNotHoldTheirSums) {
   EXPECT_EQ(q.stayed[0].reason, "32 bits may not hold its sums");
   EXPECT_TRUE(same_bits(run_batch(q.graph, batch)[0], run_batch(net.g, batch)[0]));
 
-  // As many weights, of both signs: half of them can be against the others at most.
+  // The same number of weights, of both signs: at most half of them can add up in one direction.
   Builder b;
   HostTensor w = filled(Shape{1, 120000}, 1);
   for (int64_t i = 0; i < 120000; i += 2) w.as<float>()[i] = -1;
@@ -125,7 +126,7 @@ TEST(Limits, TinyWeightsInBlocksKeepTheirDigits) {
       for (int64_t i = 0; i < 32; ++i) w.as<float>()[i] = 0;
       const BlockedWeight b = in_blocks(w, dtype, dtype != DType::kU4, 32);
       const float scale = size / (dtype == DType::kI8 ? 127 : dtype == DType::kI4 ? 7 : 7.5F);
-      const bool near = scale > 0x1p-18F && scale < 0x1p-16F;  // of the bound
+      const bool near = scale > 0x1p-18F && scale < 0x1p-16F;  // near the bound
       EXPECT_TRUE(near || (b.scale.dtype() == DType::kF32) == (scale < 0x1p-17F)) << size;
       const DequantizeAttrs a{1, 32, static_cast<int64_t>(DType::kF32)};
       std::vector<HostTensor> in = {b.bytes, b.scale};

@@ -1,4 +1,4 @@
-// Observers beside numpy (make_observers.py), the promises of QParams, and bad data.
+// Observers against numpy (make_observers.py), the promises of QParams, and bad data.
 #include "quantize/observe/observer.h"
 
 #include <gmock/gmock.h>
@@ -170,8 +170,8 @@ TEST(Observer, AConstantIsARange) {
   }
 }
 
-// Of an image, normalised: 29 % of the numbers lie above the background's magnitude. Their bin,
-// that of the background and of all beyond, must not be what a clipping is judged by.
+// A normalised image: 29 % of its numbers are above the background's magnitude. The bin that holds
+// the background and everything beyond must not decide where the range is clipped.
 TEST(Observer, EntropyKeepsWhatLiesBeyondADominantValue) {
   const std::vector<float> image = numbers_of("image");
   for (const float background : {-0.8125F, 0.8125F}) {
@@ -188,7 +188,7 @@ TEST(Observer, EntropyKeepsWhatLiesBeyondADominantValue) {
   }
 }
 
-// As many bits as an int64 has lie between the first batch's bins and the second's, or more.
+// Between the first batch's bins and the second's there are as many bits as in an int64, or more.
 TEST(Observer, HistogramsWidenAsFarAsFloatsGo) {
   for (const float small : {1e-15F, 1e-20F, 1e-38F, 1e-45F}) {
     Histogram h;

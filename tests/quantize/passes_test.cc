@@ -1,4 +1,4 @@
-// Rewrites ahead of quantization, and bias correction behind it.
+// Rewrites before quantization, and bias correction after it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -164,7 +164,7 @@ TEST(FuseActivations, LeavesOtherFunctions) {
   Builder b;
   const ValueId x = b.input("x", {4, 9}), z = b.input("z", {4, 9});
   const ValueId s = b.op(OpId::kSigmoid, {x}, "s");
-  b.g.add_output("gate", b.op(OpId::kMul, {z, s}, "gate"));  // of another value
+  b.g.add_output("gate", b.op(OpId::kMul, {z, s}, "gate"));  // gates another value
   const ValueId t = b.op(OpId::kSigmoid, {z}, "t");
   b.g.add_output("silu", b.op(OpId::kMul, {z, t}, "silu"));
   b.g.add_output("t", t);  // somebody sees the piece
@@ -245,7 +245,7 @@ TEST(Equalize, MakesChannelsAlike) {
   }
   Graph again = g;
   EXPECT_FALSE(equalize(again));
-  // What it is for: with one scale a tensor the result is nearer.
+  // Equalization's purpose: with one scale a tensor the result is nearer.
   Recipe r;
   r.per_channel = false;
   const auto error = [&](const Graph& from) {
@@ -307,7 +307,7 @@ TEST(BiasCorrection, BringsTheMeansBack) {
   };
   const double before = apart(false), after = apart(true);
   EXPECT_GT(before, 0.02);
-  EXPECT_LT(after, before / 8);  // what is left, the output's own rounding does
+  EXPECT_LT(after, before / 8);  // the output's own rounding causes the rest
 }
 
 TEST(BiasCorrection, GivesABiasWhereThereIsNone) {

@@ -1,5 +1,5 @@
-// Biases in units of the input's scale times the weight's: too large, of channels without weights
-// and of channels with next to none.
+// Biases in units of the input's scale times the weight's: biases that are too large, of channels
+// without weights and of channels with tiny ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// The insertion of Q/DQ: which op gets integers, which values share a scale, what stays and why.
+// The insertion of Q/DQ: which op gets integers, which values share a scale, which ops stay float
+// and why.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +19,7 @@ using ir::Node;
 using ir::ValueId;
 using testing::HasSubstr;
 
-Recipe last_recipe;  // of quantized()
+Recipe last_recipe;  // that quantized() used
 
 QuantizeResult quantized(const Graph& g, const Recipe& r = {}, int batches = 3) {
   last_recipe = r;
@@ -33,7 +34,7 @@ const Node& named(const Graph& g, const std::string& name) {
   throw Error("no node " + name);
 }
 const Node& made_by(const Graph& g, ValueId v) { return g.node(g.value(v).producer); }
-// What stands between the float value and this input: DequantizeLinear of QuantizeLinear.
+// Returns whether the value comes through QuantizeLinear and DequantizeLinear.
 bool is_dequantized(const Graph& g, ValueId v) {
   return g.value(v).origin == ir::ValueOrigin::kNode && made_by(g, v).op == OpId::kDequantizeLinear;
 }

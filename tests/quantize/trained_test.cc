@@ -1,5 +1,5 @@
-// A small net trained on TinyDigits, with batch norm, a depthwise layer and tables: what every
-// recipe does to its accuracy. The quantized graphs run in the interpreter.
+// A small net trained on TinyDigits, with batch norm, a depthwise layer and tables: the accuracy
+// that each recipe gives. The quantized graphs run in the interpreter.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Weights alone: blocks of 4 and 8 bits, tables, layers that quantize their input as it comes.
+// Weights alone: blocks of 4 and 8 bits, tables, layers that quantize their input at run time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Which layer loses what: the numbers against sums made here, and layers planted to be named.
+// Which layer loses precision: the numbers against sums made here, and planted layers that must be
+// named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,8 +41,8 @@ struct Net : Builder {
     g.add_output("y", linear(g.emit(OpId::kFlatten, AxisAttrs{1}, {v}, "flat"), 5, 8, "head"));
   }
 
-  // Of the layer's weight: one output channel `factor` times as large, which the layer behind does
-  // not read: the function hardly changes.
+  // Multiplies one output channel of the layer's weight by `factor`, and mutes it in the next
+  // layer, `behind`, so that the function hardly changes.
   void plant(const std::string& layer, const std::string& behind, float factor) {
     HostTensor& w = constant(layer + ".weight");
     const int64_t each = w.numel() / w.shape()[0];
@@ -184,7 +185,7 @@ TEST(Compare, NamesTheLayerWhoseResultHasAnOutlier) {
   EXPECT_EQ(named.cause(), "result");
   EXPECT_EQ(c.layers[c.by_sensitivity[0]].node, "spike");
   EXPECT_LT(named.own.channel_db, 15);
-  EXPECT_GT(named.own.sqnr_db, 40);  // which the one large channel hides
+  EXPECT_GT(named.own.sqnr_db, 40);  // the one large channel hides the error
 }
 
 TEST(Compare, ALayerOfCoarseWeightsAloneIsNamedForThem) {
@@ -317,7 +318,7 @@ TEST(Compare, UnevenPartsAndLengths) {
   const auto found = std::find_if(c.layers.begin(), c.layers.end(),
                                   [](const LayerReport& l) { return l.node == "split"; });
   ASSERT_NE(found, c.layers.end());
-  // Of three channels in all, by numbers of the two runs.
+  // The figures of all three channels, from the numbers of the two runs.
   double sum = 0;
   std::vector<double> signal(3), error(3);
   for (const Batch& batch : noise_batches(b.g, 2)) {

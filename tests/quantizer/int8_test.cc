@@ -1,4 +1,4 @@
-// quantize_int8 and back, against the formula and by what must hold of any numbers.
+// quantize_int8 and back, against the formula and by properties that hold for any numbers.
 #include "quantize/modules/int8.h"
 
 #include <gmock/gmock.h>
@@ -82,7 +82,7 @@ TEST(QuantizeInt8, ConstantTensors) {
     EXPECT_EQ(q.scale, std::abs(c) / 255);
     for (const float v : dequantize_int8(q).to_vector<float>()) EXPECT_FLOAT_EQ(v, c);
   }
-  EXPECT_FLOAT_EQ(dequantize_int8(quantize_int8(tensor(2.5F))).item(), 2.5F);  // of no dimension
+  EXPECT_FLOAT_EQ(dequantize_int8(quantize_int8(tensor(2.5F))).item(), 2.5F);  // rank 0
 }
 
 TEST(QuantizeInt8, RefusesWhatHasNoRange) {

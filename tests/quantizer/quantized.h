@@ -1,4 +1,4 @@
-// Which ops ran, and a graph as the deployed program runs it.
+// Finds which ops ran, and runs a graph as the deployed program does.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Ran : TraceHook {
   void on_op(const TraceEvent& e) override { ++ops[e.op]; }
 };
 
-// The ops that f runs through the trainer's door.
+// Returns the ops that f runs through the trainer's dispatch.
 template <class F>
 std::map<std::string, int> ops_of(F f) {
   Ran ran;
@@ -30,7 +30,8 @@ std::map<std::string, int> ops_of(F f) {
   return ran.ops;
 }
 
-// The first output of the graph's .wick, for x in batches of so many rows; 0: as one.
+// Returns the first output of the graph's .wick, for x in batches of this many rows; 0: all at
+// once.
 inline std::vector<float> deployed(const ir::Graph& g, const Tensor& x, int64_t batch = 0) {
   const std::vector<uint8_t> bytes = compile_program(g);
   auto program = Program::load(Span<const uint8_t>(bytes));

@@ -1,4 +1,4 @@
-// QuantizedLinear: by integers, to the number, before and after calibration and when deployed.
+// QuantizedLinear in integers: exact numbers, before and after calibration and when deployed.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -104,7 +104,7 @@ TEST_F(LinearOfInt8, IsDeployedAsItIs) {
     }
     const ir::Graph g = capture(net, {{"x", x, {{0, "batch"}}, {}}});
     EXPECT_EQ(test::deployed(g, x), net(x).to_vector<float>());
-    int64_t floats = 0;  // what the graph holds as float32: scales and biases
+    int64_t floats = 0;  // float32 numbers in the graph: scales and biases
     for (const ir::Node& n : g.nodes()) {
       for (const ir::ValueId v : n.inputs) {
         if (v != ir::kNoValue && g.is_constant(v) && g.value(v).dtype == DType::kF32)

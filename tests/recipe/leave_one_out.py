@@ -22,7 +22,7 @@ from compile_commands import entries_of  # noqa: E402
 OP, ACT = "HardShrink", "kHardShrink"
 ROW = 'WICK_OP(HardShrink, 295, NoAttrs, "x -> 0", unary_float, kInfer, kUnary, 0)\n'
 
-# What makes the op and the activation known; every layer is asked for its part from here on.
+# These changes make the op and the activation known; from here on every layer must have its part.
 KNOWN = {
     "runtime/ops/ops.def": [(None, ROW)],
     "runtime/ops/attrs/conv.h": [("kGeluTanh = 9,\n  kLast = kGeluTanh", "kGeluTanh = 9,\n  kHardShrink = 10,\n  kLast = kHardShrink")],

@@ -1,6 +1,6 @@
-// alloc_free_run [MODEL.wick...]: counts what running a session allocates, through the session's
-// Allocator and as every malloc, calloc, realloc, aligned_alloc and mmap of the process: there must
-// be nothing. A program of its own, because it replaces those functions.
+// alloc_free_run [MODEL.wick...]: counts the allocations of running a session, through the
+// session's Allocator and as every malloc, calloc, realloc, aligned_alloc and mmap of the process:
+// there must be none. It is a program of its own, because it replaces those functions.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// A save that fails, in every way a disk offers: the old file stays, and nothing beside it.
+// A save that fails, in every way that a disk offers: the old file stays, and no other file is
+// left.
 #include "runtime/core/atomic_file.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a session says of calls, values and plans that do not fit, each by itself.
+// The session's errors for calls, values and plans that do not fit, each by itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -293,8 +293,8 @@ TEST(Bind, LentWeightsAreFilledForWhoReadsThem) {
   }
 }
 
-// What a plan computes: sizes from reals, integers of half a byte, and a view of a constant that is
-// too large to be copied ahead.
+// Values that plans compute: sizes from reals, integers of half a byte, and a view of a constant
+// that is too large to be copied ahead.
 TEST(Bind, ValuesThatPlansRead) {
   ProgramBuilder p;
   auto x = p.value("x", DType::kF32, {1, 1, 2, 2}), big = unknown(p, "big", DType::kF32);
@@ -328,7 +328,7 @@ TEST(Bind, ValuesThatPlansRead) {
   EXPECT_EQ(out[3].as<float>()[39999], 6);
 }
 
-// In place: not where an operand is larger, of another dtype, a constant or read twice.
+// An op does not write over an operand that is larger, of another dtype, a constant or read twice.
 TEST(Bind, OperandsThatAreLeftAlone) {
   ProgramBuilder p;
   auto v = [&](const char* name, std::vector<int64_t> dims) {

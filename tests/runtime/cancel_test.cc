@@ -1,4 +1,4 @@
-// Runs that are ended: by RunOptions.cancel and by a deadline, before, within and between steps.
+// Runs that are ended by RunOptions.cancel and by a deadline, before, within and between steps.
 // ThreadSanitizer reads this test in make test-full.
 #include <gmock/gmock.h>
 
@@ -249,7 +249,7 @@ TEST(Cancel, AtAnyTimeFromAnyThread) {
     auto session = open(*l.program, 2);
     RunOptions options;
     options.cancel = &cancel;
-    // On a busy machine who cancels may not have had its turn in 200 runs.
+    // On a busy machine the thread that cancels may not have had its turn in 200 runs.
     for (int i = 0; i < 200 || (ended.load() == 0 && i < 100'000); ++i) {
       std::string got;
       const Status s = run(*session, m, options, &got);

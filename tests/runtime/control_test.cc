@@ -1,4 +1,4 @@
-// If, Loop and nodes whose sizes only values decide, in sessions.
+// If, Loop and nodes whose sizes depend on values, in sessions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -129,7 +129,7 @@ TEST(Control, OnlyTheBranchTakenRuns) {
   }
 }
 
-// What a trip hands on in another order: a, b = b, a.
+// An iteration passes its values on in another order: a, b = b, a.
 TEST(Control, CarriedValuesMaySwap) {
   ProgramBuilder p;
   auto trips = p.value("trips", DType::kI64, {});

@@ -1,6 +1,6 @@
-// A file says of every value what dtype it has. Where that is not what the op gives, the program is
-// refused before anybody reads bytes as something else: as strings (pointers of the file's choice),
-// as sequences, as elements that are wider than what is there.
+// A file declares every value's dtype. If that is not the dtype that the op gives, the program is
+// refused before bytes are read as something else: as strings (pointers of the file's choice), as
+// sequences, as elements that are wider than the buffer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Sessions on a device of the test's: memory of its own, ops that it takes or leaves, and failures
-// wherever a device can fail. What it computes is what the CPU computes.
+// Sessions on a device that the test defines: memory of its own, ops that it takes or leaves, and
+// failures wherever a device can fail. Its results must be the CPU's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -261,8 +261,8 @@ TEST(Device, TakesWhatPays) {
       "of float32 (node exp)");
 }
 
-// What only the device can run goes there whatever it costs; a program all of whose floats the
-// device can run, too.
+// A step that only the device can run goes there whatever it costs; so does a program all of whose
+// float steps the device can run.
 TEST(Device, TakesWhatNobodyElseCan) {
   ProgramBuilder p;
   auto x = p.value("x", DType::kF32, {4}), a = p.value("a", DType::kF32, {4}),

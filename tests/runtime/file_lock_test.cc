@@ -1,4 +1,4 @@
-// One writer at a time, and what writers that were killed left behind.
+// One writer at a time, and the files that killed writers left.
 #include "runtime/core/file_lock.h"
 
 #include <fcntl.h>
@@ -123,7 +123,7 @@ TEST_F(FileLocks, WritingAFileRemovesWhatItsKilledWritersLeft) {
   EXPECT_TRUE(there("m.tmp." + live + ".0"));
   EXPECT_TRUE(there("other.tmp." + dead + ".0"));
   EXPECT_TRUE(there("m.old." + dead + ".0"));
-  // Of another machine, where its process lives: the lock says so.
+  // A file whose process lives on another machine: its lock says so.
   make("m.tmp." + dead + ".5");
   const int held = open((folder_ + "/m.tmp." + dead + ".5").c_str(), O_RDONLY);
   ASSERT_EQ(flock(held, LOCK_EX), 0);

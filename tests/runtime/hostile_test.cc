@@ -1,5 +1,5 @@
-// Sizes and counts that a file or the values of a tensor may state: what they ask for is worked out
-// and compared with the budget before anything loops over it or is taken.
+// Sizes and counts that a file or the values of a tensor may state: their cost is worked out and
+// compared with the budget before anything loops over them or is allocated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kFeatures = kFeatureNonTensor | kFeatureRegions;
 
-// What loops over 2^40 parts would take for ever: SIGALRM ends the process.
+// A loop over 2^40 parts would take for ever: SIGALRM ends the process.
 struct Hurry {
   Hurry() { alarm(30); }
   ~Hurry() { alarm(0); }
@@ -163,7 +163,7 @@ TEST(Hostile, StacksOfPackedElements) {
   }
 }
 
-// What callers are told of a sequence's elements is so.
+// The dtype that callers get for a sequence's elements is the true one.
 TEST(Hostile, ElementsAreOfTheDtypeDeclared) {
   for (bool copied : {false, true}) {
     ProgramBuilder p;
@@ -185,7 +185,8 @@ TEST(Hostile, ElementsAreOfTheDtypeDeclared) {
   }
 }
 
-// As many stages as nodes take memory by their own nodes, not by all that follow.
+// A program with a stage per node: each stage takes memory for its own nodes, not for all that
+// follow.
 TEST(Hostile, ManyStagesAreSmall) {
   ProgramBuilder p;
   auto s = p.packed("s", ValueKind::Sequence, DType::kF32);
@@ -248,7 +249,7 @@ TEST(Hostile, StringsOfARunThatFailedAreNotKept) {
   EXPECT_LT(allocator.held, 1u << 20);
 }
 
-// What an arena keeps is within its limit as well.
+// The memory that an arena keeps is within its limit as well.
 TEST(Hostile, ArenasHoldWhatTheirLimitSays) {
   CountingAllocator allocator;
   Arena arena(allocator, 3 << 20);

@@ -25,7 +25,7 @@ constexpr char kStarted[] =
     "another session (sessions of one program share its weights)";
 constexpr float kUntouched = -77;
 
-// What a caller brings: its input of a batch, and room for the answer.
+// A caller's data: its input of a batch, and memory for the answer.
 struct Caller {
   explicit Caller(int64_t batch)
       : x(ramp(static_cast<size_t>(batch) * 4 * 16 * 16, 0.03f)),
@@ -57,7 +57,7 @@ struct Intruder {
       note(session.start(mine.inputs()));
       EXPECT_STREQ(before.message(), "an error of before") << "the thread's text is its own";
       EXPECT_TRUE(mine.untouched());
-      // What never changes and what was counted can be asked at any time.
+      // Properties that never change, and counts, can be read at any time.
       EXPECT_EQ(session.input_count(), 1u);
       EXPECT_EQ(session.output_count(), 1u);
       EXPECT_STREQ(session.input(0).name, "x");
@@ -75,7 +75,7 @@ struct Intruder {
     EXPECT_EQ(s.code(), Code::kInvalidArgument);
     texts.emplace_back(s.message());
   }
-  // From a thread of its own, too: these look at what a call changes.
+  // Calls the functions that read what a call changes, also from a thread of its own.
   static std::vector<std::string> look(Session& session) {
     std::vector<std::string> said;
     std::thread([&] {
@@ -207,7 +207,8 @@ TEST(OneCaller, HammeredByThreadsEachCallIsRightOrRefused) {
         }
         case 2: {
           if (refused(session->start(c.inputs()))) break;
-          Status s;  // who only looks may be in the session just now
+          // Another thread's look may be in the session just now.
+          Status s;
           do s = session->finish(c.outputs());
           while (!s.ok() && strcmp(s.message(), kInUse) == 0);
           EXPECT_TRUE(s.ok()) << s.message();

@@ -1,5 +1,6 @@
-// Which path a session's kernels take: rows that pack constant weights get every form that they
-// asked for. Each row of the library that packs is wrapped by one that looks and then calls it.
+// The paths that a session's kernels take: rows that pack constant weights get every packed form
+// that they asked for. Each row of the library that packs is wrapped by one that looks and then
+// calls it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ struct Seen {
 };
 std::vector<std::pair<const KernelRow*, Seen>> g_seen;  // by wrapped row
 
-constexpr size_t kMostRows = 64;  // of the library that pack
+constexpr size_t kMostRows = 64;  // rows of the library that pack
 
 template <size_t I>
 Status look(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,

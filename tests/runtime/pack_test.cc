@@ -1,4 +1,4 @@
-// Packed weights: a form that could not be made is not taken for one, and what went wrong is said.
+// Packed weights: a form that could not be made is not used, and the error is reported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

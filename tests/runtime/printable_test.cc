@@ -1,4 +1,4 @@
-// Names of files as a terminal may see them.
+// File names made safe to print on a terminal.
 #include "runtime/core/printable.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Small programs built by hand, and how the tests open them.
+// Small programs built by hand, and the functions that open them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,12 +1,13 @@
 // Each malloc of a regular expression's run fails in turn, alone and with all that follow it: RE2
-// throws, and the kernel's border answers kOutOfMemory. A program of its own, because it replaces
-// malloc.
+// throws, and the kernel catches that and answers kOutOfMemory. It is a program of its own, because
+// it replaces malloc.
 #include <cstdio>
 #include <iterator>
 
 #include "runtime/kernels/reference/regex_match.h"
 
-static long g_fails = 0;  // which malloc from now on fails; 0: none does
+// The number of the malloc, counted from now on, that fails; 0: none does.
+static long g_fails = 0;
 static long g_calls = 0;
 static bool g_stays = false;  // so do those behind it
 

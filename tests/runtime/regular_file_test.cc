@@ -1,4 +1,4 @@
-// Files that a user names for reading: pipes, devices, sockets and folders are refused, not waited
+// Paths that a user names for reading: pipes, devices, sockets and folders are refused, not waited
 // for.
 #include "runtime/core/regular_file.h"
 

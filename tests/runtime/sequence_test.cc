@@ -1,5 +1,5 @@
 // Sequences and optionals in sessions: values, errors, plans that do not depend on their sizes, and
-// packed bytes that nobody may believe.
+// packed bytes that must not be trusted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ std::vector<std::vector<float>> elements_of(const TensorView& v) {
   return all;
 }
 
-int g_plans = 0;  // of Add
+int g_plans = 0;  // calls of Add's plan
 
 // The reference Add, whose plans are counted.
 const KernelSet& counting_add() {

@@ -107,7 +107,7 @@ TEST(Session, ShapeGivenAsAnInput) {
   EXPECT_EQ(out.data, nullptr);
 }
 
-// In place must not destroy what someone still reads: x feeds two relus and the output.
+// A step in place must not destroy a value that is still read: x feeds two relus and the output.
 TEST(Session, InPlaceOnlyForTheLastReader) {
   ProgramBuilder p;
   auto x = p.value("x", DType::kF32, {8});
@@ -328,7 +328,8 @@ TEST(Session, ConvsOfDifferentGroupsShareAConstant) {
     EXPECT_EQ(memcmp(got[i].data, want[i].data, want[i].nbytes()), 0) << "group " << i + 1;
 }
 
-// What is evaluated when bound has the bits of what runs, whatever mode the caller is in.
+// Values that are computed at bind time have the bits of those that run, whatever mode the caller
+// is in.
 TEST(Session, BindingIgnoresTheCallersRoundingMode) {
   ProgramBuilder p;
   auto x = p.value("x", DType::kF32, {1});

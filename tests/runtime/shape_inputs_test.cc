@@ -1,6 +1,6 @@
-// Inputs that say something about shapes (axes, sizes, pads, bounds) may be of any integer dtype:
-// the rules accept them so. Whatever the dtype, and whether the values are known when the session
-// is created or only when it runs, the answer has the bits of the one with int64.
+// Inputs that describe shapes (axes, sizes, pads, bounds) may have any integer dtype: the rules
+// accept them. Whatever the dtype, and whether the values are known when the session is created or
+// only when it runs, the answer has the bits of the one with int64.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A small convolutional program whose weights are packed and whose work a pool splits, and its
-// input of any batch.
+// A small convolutional program with packed weights, whose work a thread pool splits, and its input
+// of any batch.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What a server does for weeks, in a minute: loads and runs without end, and 64 threads at once.
+// The load of a server over weeks, in a minute: loads and runs without end, and 64 threads at once.
 // The process must not grow.
 #include <gtest/gtest.h>
 #include <malloc.h>

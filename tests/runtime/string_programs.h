@@ -6,7 +6,7 @@
 
 namespace wick::test {
 
-// What the file holds of n strings: n + 1 offsets, then the text.
+// Returns the file's form of n strings: n + 1 offsets, then the text.
 inline std::vector<uint8_t> packed_strings(const std::vector<std::string>& values) {
   std::vector<uint64_t> offsets = {0};
   std::string text;

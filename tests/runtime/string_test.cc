@@ -1,4 +1,4 @@
-// Strings in sessions: whose bytes they are, how long they live, what they may take.
+// Strings in sessions: who owns their bytes, how long they live, how much memory they may take.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What a session does ahead of a run, with constants: little, however the file asks for more. The
-// rest is the run's, which has a deadline. SIGALRM ends the process where it is not so.
+// The work that a session does with constants before a run: it is small, whatever the file asks
+// for. The rest is left to the run, which has a deadline. SIGALRM ends the process if that fails.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

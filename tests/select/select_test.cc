@@ -1,5 +1,5 @@
-// Which kernels a model takes, and a program that has those alone: values between many convolutions
-// lie in blocks of channels there as everywhere, with the same bits.
+// Which kernels a model needs, and a program that has only those: values between many convolutions
+// are in blocks of channels there as everywhere, with the same bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -202,7 +202,7 @@ TEST_F(Goldens, Cells) {
   });
 }
 
-// What PyTorch calls a bool mask: true is not seen.
+// A bool mask in PyTorch's sense: true is not seen.
 Tensor future(int64_t n) { return logical_not(nn::create_causal_mask(n)); }
 Tensor padding() { return tensor<int64_t>({{0, 0, 0, 1}, {0, 0, 1, 1}}).to(DType::kBool); }
 List both(const nn::AttentionResult& r) { return {r.output, r.weights}; }

@@ -1,5 +1,5 @@
-// What the goldens do not say of sequence modules: who gets a gradient, how values begin, what is
-// refused, memory, sampling.
+// Properties of sequence modules that the goldens do not cover: which parameters get a gradient,
+// initial values, arguments that are refused, memory, sampling.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -262,7 +262,7 @@ TEST(Transformer, LayersAreCopiesToBeginWith) {
     EXPECT_NE(state[i].second.data_ptr(), state[24 + i].second.data_ptr());
   }
   EXPECT_THAT(error_of([&] { nn::TransformerEncoder(layer, 0); }), HasSubstr("at least one layer"));
-  // Of the layer's type, and frozen where it is.
+  // The copies have the layer's dtype, and are frozen where it is.
   layer.to(DType::kF64);
   layer.linear1->weight.requires_grad_(false);
   nn::TransformerEncoder wide(layer, 2);

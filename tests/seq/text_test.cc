@@ -1,4 +1,5 @@
-// Tokenizers: what goes in comes out, published merges, a slow trainer of the same rules, speed.
+// Tokenizers: decoding gives back the text, published merges, a slow trainer of the same rules,
+// speed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -245,7 +246,7 @@ TEST(Bpe, AThousandMergesOfAMegabyteInSeconds) {
       "BPE: %.2f MB, 1000 merges in %.2f s; encode %.3f s, decode %.3f s; %.2f bytes/token\n",
       static_cast<double>(text.size()) / 1e6, train, encode, decode,
       static_cast<double>(text.size()) / static_cast<double>(tokens.size()));
-  EXPECT_LT(train, 20);  // of a loaded machine
+  EXPECT_LT(train, 20);  // on a loaded machine
 }
 
 TEST(Char, WholeCharactersAndBytesThatAreNone) {

@@ -1,4 +1,5 @@
-// Signatures in minisign's files: by themselves, beside Debian's minisign, and every byte changed.
+// Signatures in minisign's files: by themselves, against Debian's minisign, and with every byte
+// changed.
 #include "sign/include/wick/sign.h"
 
 #include <gmock/gmock.h>
@@ -93,7 +94,7 @@ TEST(Sign, OfAnotherKeyIsRefused) {
   const std::string signature = sign_bytes(bytes, theirs.secret_key, "c");
   EXPECT_THAT(error_of([&] { verify_signature(bytes, signature, ours.public_key); }),
               HasSubstr("another key has signed: "));
-  // Who forges the key's number has not the key.
+  // Forging the key's number does not give the key.
   std::string forged = theirs.public_key;
   const size_t line = forged.find('\n') + 1;
   forged.replace(line, 13, ours.public_key, ours.public_key.find('\n') + 1, 13);

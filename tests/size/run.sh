@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# lenet_static (examples/): small, nothing linked but the C and C++ libraries, the trainer's bits, and a
-# model that needs an op it does not have fails with that op's name.
+# lenet_static (examples/) is small, links only the C and C++ libraries and has the trainer's bits; a model that needs
+# an op that it does not have fails with that op's name.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 built=${WICK_BUILD:?the build folder}/examples/lenet_static

@@ -1,4 +1,4 @@
-// The capstone's report: what is measured, what is written, and what the schema refuses.
+// The capstone's report: its measurements, its file, and the reports that the schema refuses.
 #include "tools/submission/submission.h"
 
 #include <gmock/gmock.h>

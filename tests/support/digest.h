@@ -1,7 +1,7 @@
 // Digests by which two builds of Wick (this machine's, another's under its emulator) are compared
-// bit for bit: a test (or a program) named *Digest* prints one line per result,
-// tests/targets/rows.sh runs it on both and compares the lines; those of a name that ends in "
-// exact" also where a target promises no bits of floats.
+// bit for bit: a test (or a program) named *Digest* prints one line per result, and
+// tests/targets/rows.sh runs it on both and compares the lines; lines whose name ends in " exact"
+// are also compared on targets that promise no bits of floats.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// The text of the wick::Error that f throws; "no error" when it throws none.
+// Returns the text of the wick::Error that f throws; "no error" if it throws none.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// A labelled image set in four IDX files, made up: 28x28, ten classes told apart by where a bright
-// band lies, under noise. Small enough that a whole training run takes a second.
+// A made-up labelled image set in four IDX files: 28x28, ten classes that differ in the place of a
+// bright band, under noise. It is small enough that a whole training run takes a second.
 #pragma once
 
 #include <cstdint>

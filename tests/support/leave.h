@@ -1,5 +1,5 @@
-// How a child that a test forked ends: at once, without destructors and exit handlers, which are
-// its parent's. What it covered is counted (docs/testing.md).
+// Ends a child that a test forked at once, without destructors and exit handlers, which are its
+// parent's. Its coverage is counted (docs/testing.md).
 #pragma once
 
 #include <unistd.h>

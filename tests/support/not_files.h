@@ -1,5 +1,5 @@
-// What has a name in a folder and is no regular file: who opens it to read must refuse it. A reader
-// that waits for one instead is stopped by an alarm, so that the test is red and does not hang.
+// Directory entries that are no regular files: code that opens one to read must refuse it. A reader
+// that waits for one instead is stopped by an alarm, so that the test fails and does not hang.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace wick::test {
 class NotFiles {
  public:
   struct NotFile {
-    std::string path, refusal;  // what an error says of it
+    std::string path, refusal;  // the text of the error for it
   };
 
   // `suffix`: of their names, where a reader goes by it.

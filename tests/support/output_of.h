@@ -1,4 +1,4 @@
-// What a command prints, errors included.
+// Returns what a command prints, errors included.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a program answers to images, as one SHA-256: the same for every kernel, target and machine.
+// A program's answers to images as one SHA-256: the same for every kernel, target and machine.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace wick::test {
 
-// Of the first output for `count` images of 28x28 bytes in batches of `batch`. Empty after an
-// error, which is printed.
+// Returns the digest of the first output for `count` images of 28x28 bytes in batches of `batch`;
+// empty after an error, which is printed.
 inline std::string outputs_sha256(const Program& program, const uint8_t* images, int64_t count,
                                   int64_t batch, Span<const KernelSet* const> kernels = {}) {
   SessionOptions options;

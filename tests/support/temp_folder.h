@@ -1,5 +1,5 @@
-// A folder of this process alone for the files that tests write: fixed names below /tmp would meet
-// those of another user, or of a second run beside this one.
+// A folder of this process alone for the files that tests write: fixed names below /tmp would clash
+// with those of another user, or of a second run at the same time.
 #pragma once
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// The folders of the tree and of its build. One source file knows them, so that the objects of all
-// other tests are the same wherever the tree lies, and copies of it share them through ccache.
+// The folders of the tree and of its build. Only one source file knows them, so that the objects of
+// all other tests are the same wherever the tree is, and copies of it share them through ccache.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# One program for another machine without CMake: the amalgamation of LeNet's kernels, in float32 and in integers, compiled by
-# that machine's g++ and run on its emulator. amalgam.sh TARGET. Its answers to both models (install/outside/answers.c) have the
-# SHA-256 of this machine's; those in float32 where the target promises bits (targets/TARGET/target.json).
+# Builds one program for another machine without CMake: the amalgamation of LeNet's kernels, in float32 and in integers,
+# compiled by that machine's g++ and run on its emulator. amalgam.sh TARGET. Its answers to both models
+# (install/outside/answers.c) have the SHA-256 of this machine's; those in float32 only if the target promises bits
+# (targets/TARGET/target.json).
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD target=${1:?a folder of targets/}

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# The gate: for each target, or those that are named, programs of some models by `wick build`, run on its emulator: the bits of
-# this machine, or the bound that the target states. A table with sizes and memory; sizes that targets/T/target.json states
-# ("code", "ram") are held to 2 %.
-# gate.sh [--write] [--models NAME,...] [TARGET...]   --write: the table goes into docs/targets.md
+# The gate: for each target, or those that are named, builds programs of some models by `wick build` and runs them on
+# its emulator: the answers have the bits of this machine, or are within the bound that the target states. Prints a
+# table with sizes and memory; sizes that targets/T/target.json states ("code", "ram") may differ by 2 %.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 native=$(cd "${WICK_BUILD:?the native build folder}" && pwd)

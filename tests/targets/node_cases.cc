@@ -1,13 +1,13 @@
-// ONNX's node tests for machines that have the runtime alone.
+// ONNX's node tests for machines that have only the runtime.
 //
-//   node_cases write TESTS LIST FOLDER     each test that this machine passes, as a program
+//   node_cases write TESTS LIST FOLDER     writes each test that this machine passes, as a program
 //                                          (NAME.wick), its inputs (.in), what ONNX expects
 //                                          (.want), this machine's outputs (.out) and its name in
 //                                          `list`
-//   node_cases check FOLDER OUTPUTS bits   what node_run left in OUTPUTS: within the suite's bound
-//   of
-//                                          what ONNX expects, and by `bits` (or not, by `close`)
-//                                          this machine's outputs, f32 and what is no float
+//   node_cases check FOLDER OUTPUTS bits   compares what node_run left in OUTPUTS with what ONNX
+//                                          expects, within the suite's bound, and with this
+//                                          machine's outputs: f32 and everything that is no float,
+//                                          by `bits` (or not, by `close`)
 #include <fmt/core.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// node_run CASES FOLDER: the programs that node_cases wrote, each run on its inputs, as the machine
-// runs that this was built for; their outputs go into FOLDER, for node_cases to judge. It is linked
+// node_run CASES FOLDER: runs each program that node_cases wrote on its inputs, on the machine that
+// this was built for, and writes the outputs into FOLDER, for node_cases to check. It is linked
 // with the runtime alone.
 #include <cstdio>
 

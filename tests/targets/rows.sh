@@ -26,7 +26,7 @@ mkdir -p "$results" ${kept:+"$kept"}
 printing=(limits_check nets_digest rows_digest lenet_digest)
 passed=0 failed=0 skipped=0
 
-# What passed adds `count`; a line of FUNCTION's output says what failed.
+# Runs FUNCTION, which sets `count` to the number that passed; a line that it prints says what failed.
 step() { # NAME FUNCTION [ARGUMENT...]
   local name=$1 file=${kept:+$kept/$target-$1} start=$SECONDS
   shift

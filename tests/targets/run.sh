@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The runtime's static library for one other target, without a warning: run.sh TARGET, a folder of targets/. What calls
-# the system, reads files and plans memory in seconds; with WICK_TEST_FULL=1 all of it, and system_check.cc linked with
-# it, and run where something runs it.
+# Builds the runtime's static library for one other target, without a warning: run.sh TARGET, a folder of targets/. By
+# default compiles only the code that calls the system, reads files and plans memory, in seconds; with WICK_TEST_FULL=1
+# all of it, and links system_check.cc with it, which runs if there is an emulator.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 native=${WICK_BUILD:?the native build folder} target=${1:?a folder of targets/}
@@ -34,7 +34,7 @@ fi
 echo "$target: $(find "$build" -name '*.o' -o -name '*.obj' | wc -l) objects"
 [ "${WICK_TEST_FULL:-0}" = 1 ] || { echo "${#wanted[@]} passed, 0 failed"; exit 0; }
 
-# As CMake compiles the runtime itself, whose command says all that matters.
+# Compiles as CMake compiles the runtime itself: that command has all flags that matter.
 command=$(ninja -C "$build" -t commands wick_runtime | grep -aE -- '-c .*/core/status\.cc$')
 flags=$(sed -E 's/ -MD .*//; s/^.*ccache //' <<<"$command")
 # shellcheck disable=SC2086 # words of a command

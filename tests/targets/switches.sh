@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The runtime by other switches than the default ones, natively: without a system, for little memory (WICK_SMALL), without
-# threads and libraries. Each builds without a warning and says in system_check.cc what it has; with WICK_SMALL the
-# products of bytes, which read weights where they lie, have the reference's bits (tests/ops). switches.sh [NAME...]
+# Builds the runtime with other switches than the default ones, natively: without a system, for little memory
+# (WICK_SMALL), without threads and libraries. Each builds without a warning and says in system_check.cc what it has;
+# with WICK_SMALL the products of bytes, which read weights in place, have the reference's bits (tests/ops). switches.sh
+# [NAME...]
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 native=${WICK_BUILD:?the native build folder}

@@ -1,4 +1,4 @@
-// What a build says of the system it has, and lacks: run on each target that can be run here,
+// Prints which parts of a system a build has and lacks: run on each target that can be run here,
 // linked on all.
 #include <cfenv>
 #include <cstdio>

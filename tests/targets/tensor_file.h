@@ -1,6 +1,6 @@
-// Tensors in a file, for programs of two machines. Each is its dtype, its rank, its dims and the
-// number of its bytes, 8 bytes little-endian each, then the bytes; of a string its length and its
-// bytes. What the runtime has is enough to read and write them.
+// Tensors in a file, to exchange between programs of two machines. Each is its dtype, its rank, its
+// dims and the number of its bytes, 8 bytes little-endian each, then the bytes; a string is its
+// length and its bytes. The runtime alone is enough to read and write them.
 #pragma once
 
 #include <cstdio>

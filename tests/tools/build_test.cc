@@ -1,4 +1,4 @@
-// wick build: the folder that it writes is C that compilers take, and its program answers with this
+// wick build: the folder that it writes is C that compilers accept, and its program gives this
 // machine's bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

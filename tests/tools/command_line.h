@@ -49,11 +49,11 @@ std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& bytes);
 std::vector<std::string> names_in(const std::string& folder);
 
-// What most tests start from, made once: scratch()/images, and a run of one epoch on them in
+// The start of most tests, made once: scratch()/images, and a run of one epoch on them in
 // scratch()/run with its exports scratch()/mlp.onnx and scratch()/mlp.wick.
 struct TrainedRun {
   std::string images, run, onnx, wick;
-  nlohmann::json report;  // of wick train --json
+  nlohmann::json report;  // printed by wick train --json
 };
 const TrainedRun& trained_run();
 

@@ -1,4 +1,4 @@
-// Each command on a model trained a moment ago: what it prints, what it writes, how it exits.
+// Each command on a model that was just trained: its output, its files, its exit code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   EXPECT_THAT(wick({"--version"}).out, ContainsRegex("^[0-9]+\\.[0-9]+\\.[0-9]+\n$"));
 }
 
-// What `wick data -o` writes is what `wick run` reads, and the set's own bytes.
+// The image that `wick data -o` writes has the set's own bytes, and `wick run` reads it.
 TEST(Data, WritesImagesThatRunTakes) {
   const TrainedRun& t = trained_run();
   const std::string out = scratch() + "/image.npy";

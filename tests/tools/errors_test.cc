@@ -1,4 +1,4 @@
-// What a user does wrong, and what the command says: the whole of stderr and the exit code.
+// Mistakes that users make, and the command's answer: the whole of stderr and the exit code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

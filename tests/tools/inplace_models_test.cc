@@ -1,5 +1,5 @@
-// Models that write into tensors and through views: a graph has no writes, so what is exported must
-// give the trainer's bits through Wick and ONNX Runtime's numbers beside them.
+// Models that write into tensors and through views: a graph has no writes, so the exported model
+// must give the trainer's bits in Wick, and close numbers in ONNX Runtime.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// wick inspect --html: the page's data against the model, what a hostile file can do to it, and its
-// script in a browser.
+// wick inspect --html: the page's data against the model, the harm that a hostile file can do to
+// it, and its script in a browser.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -198,7 +198,7 @@ TEST(InspectPage, ProfileTimesTheNodesInRegionsToo) {
       EXPECT_TRUE(nodes[ran].contains("ms")) << ran;
       EXPECT_EQ(nodes[ran].value("times", 0.0), 1) << ran;
     }
-    EXPECT_FALSE(nodes["square"].contains("ms"));  // of the branch that was not taken
+    EXPECT_FALSE(nodes["square"].contains("ms"));  // in the branch that was not taken
     EXPECT_EQ(nodes["choose"].at("regions").size(), 2u);
     EXPECT_EQ(page.at("regions").size(), 3u);
     const auto& inside = page.at("values")[nodes["grown"].at("outputs")[0].get<size_t>()];

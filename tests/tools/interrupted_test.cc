@@ -1,5 +1,5 @@
-// `wick train` stopped in its middle: by Ctrl-C, by kill -9, by a full disk. It goes on as if
-// nothing had happened.
+// `wick train` stopped halfway by Ctrl-C, by kill -9, by a full disk. It resumes as if nothing had
+// happened.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ Ran train(const std::string& out, std::vector<std::string> more = {}) {
   return Started(all).wait();
 }
 
-// What an undisturbed run ends with.
+// Returns the digest of the weights that an undisturbed run ends with.
 const std::string& whole() {
   static const std::string sha = [] {
     Ran r = train(scratch() + "/whole", {"--threads", "2"});

@@ -1,4 +1,4 @@
-// What every command takes: --timeout and --max-ram; and models that must be signed.
+// The options of every command, --timeout and --max-ram; and models that must be signed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -50,7 +50,7 @@ TEST(Limits, ARunEndsWhenItsTimeIsUp) {
   EXPECT_THAT(r.err, HasSubstr("deadline"));
 }
 
-// What was found until then is told, and pages are written.
+// The results found until then are printed, and pages are written.
 TEST(Limits, VerifyTellsWhatItKnowsWhenTheTimeIsUp) {
   const std::string page = scratch() + "/time_is_up.xml";
   const Ran r = wick({"verify", endless(), "--timeout", "0.5", "--json", "--junit", page});
@@ -140,7 +140,7 @@ class Signed : public testing::Test {
 };
 int Signed::made_ = 0;
 
-// What a command writes is its own: the requirement is of what it reads.
+// The requirement applies to the files that a command reads, not to those that it writes.
 TEST_F(Signed, WhatIsWrittenIsVerifiedAllTheSame) {
   ASSERT_EQ(wick({"sign", at_ + "/m.onnx", "--key", at_ + "/k.key"}).code, 0);
   const Ran r = wick({"convert", at_ + "/m.onnx", "-o", at_ + "/c.wick", "--json",

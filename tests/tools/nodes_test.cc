@@ -1,4 +1,4 @@
-// wick compare --nodes: a quantized model beside ONNX Runtime, each node on its inputs.
+// wick compare --nodes: a quantized model against ONNX Runtime, each node on its inputs.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ bool missing(const Ran& r) {
   return r.code == 1 && r.err.find("not installed") != std::string::npos;
 }
 
-// Where ONNX Runtime's products saturate (x86 without VNNI) it is no oracle for fused ones.
+// True if ONNX Runtime's products saturate (x86 without VNNI): it is then no oracle for fused ones.
 bool saturates(const Ran& r) {
   return r.code == 3 && r.err.find("saturate on this CPU") != std::string::npos;
 }

@@ -1,4 +1,4 @@
-// Where a file comes from: the run, its data and the passes, by one digest from train to inspect.
+// The origin of a file: the run, its data and the passes, by one digest from train to inspect.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What the command line says of where steps run, what they take there, and whether a device is
-// right.
+// The command line's report of where steps run, what memory they take there, and whether a device
+// computes rightly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Quantized files that cannot be meant so, and models that cannot be quantized: one clear message.
+// Quantized files that cannot be right, and models that cannot be quantized: one clear message
+// each.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// wick quantize: what it makes and says of a small model and of a trained one, and every refusal.
+// wick quantize: the result and the report for a small model and a trained one, and every refusal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -295,7 +295,7 @@ TEST(Quantize, TrainsARunOn) {
   EXPECT_EQ(quantize({"--recipe", "qat", "--lr", "nan"}, trained_run().run).code, 2);
 }
 
-// What a run held out stays unseen, so that its accuracy says something still.
+// Images that a run held out stay unseen, so that the accuracy on them still means something.
 TEST(Quantize, HoldsOutWhatTheRunHeldOut) {
   const std::string run = folder() + "/run";
   const Ran made = wick({"train", "mlp", "--data", trained_run().images, "--epochs", "1", "--batch",

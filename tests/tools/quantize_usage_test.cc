@@ -1,4 +1,5 @@
-// wick quantize: what it refuses before it writes anything, and which data it reads in what order.
+// wick quantize: arguments that it refuses before it writes anything, and which data it reads in
+// what order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

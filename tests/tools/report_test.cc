@@ -159,7 +159,7 @@ std::string browser() {
   return r.out.substr(0, r.out.find('\n'));
 }
 
-// What the page's script has made of it, without the script and the data.
+// Returns the page as its script drew it, without the script and the data.
 std::string drawn(const std::string& page) {
   Ran r = shell("HOME=" + shell_word(scratch()) + " timeout 300 " + browser() +
                 " --headless --no-sandbox --disable-gpu --user-data-dir=" +

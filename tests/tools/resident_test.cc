@@ -1,5 +1,5 @@
-// What a loaded model holds in memory falls as its file does: weights are there once, as the
-// kernels read them.
+// A loaded model's memory shrinks with its file: weights are in memory once, as the kernels read
+// them.
 #include <gtest/gtest.h>
 
 #include <filesystem>

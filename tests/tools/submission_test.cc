@@ -1,4 +1,4 @@
-// The capstone by the command line: one model trained, exported, quantized, run, and its report.
+// The capstone by the command line: one model trained, exported, quantized and run, and its report.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the commands print: names that would act on a terminal, and a stdout that takes nothing.
+// The commands' output: names that would act on a terminal, and a stdout that cannot be written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

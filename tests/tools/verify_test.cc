@@ -1,4 +1,4 @@
-// wick verify: what it holds against what, the first value that differs, the nodes that show it.
+// wick verify: what it compares, the first value that differs, the nodes that show it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -249,7 +249,8 @@ TEST(Verify, SeveralSizesValuesAtTheEdgesAndOneSession) {
 TEST(Verify, DigestsOfAFileAreChecked) {
   const std::string path = scratch() + "/digest.wick";
   std::string bytes = read_file(trained_run().wick);
-  bytes[bytes.size() - 70] = static_cast<char>(bytes[bytes.size() - 70] ^ 1);  // of a weight
+  // Changes a byte of a weight.
+  bytes[bytes.size() - 70] = static_cast<char>(bytes[bytes.size() - 70] ^ 1);
   write_file(path, bytes);
   const Ran r = wick({"verify", path, "--json", "--batch", "1"});
   EXPECT_EQ(r.code, 3) << r.err;

@@ -1,4 +1,5 @@
-// The few nodes that show a difference: what is left out, what lies behind, sizes that were others.
+// The few nodes that show a difference: which nodes are left out, which follow, sizes that
+// differed.
 #include "tools/lib/verify/cut_graph.h"
 
 #include <gmock/gmock.h>

@@ -111,7 +111,7 @@ TEST(ToolsLibrary, FilesCalibrateAndScore) {
   const tool::Model model = tool::Model::from_graph(graph, true);
   tool::Runner runner(model, {});
   tool::InputData labelled = data;
-  labelled.labels = [&](int64_t batch) {  // what the model itself answers
+  labelled.labels = [&](int64_t batch) {  // the model's own answers
     const HostTensor y =
         runner.run(tool::session_inputs(runner.session(), *data.batches(batch), false))[0];
     std::vector<int64_t> labels;

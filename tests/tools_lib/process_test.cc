@@ -1,4 +1,4 @@
-// Programs that are started, and what is left when the time is up.
+// Child programs, and what is left of them when the time is up.
 #include "tools/lib/process.h"
 
 #include <gmock/gmock.h>

@@ -144,7 +144,7 @@ TEST(CheckpointEdges, WritesInPlaceInsideAreThePlainRuns) {
     ASSERT_EQ(text, "no error") << name;
     EXPECT_EQ(numbers(x.grad()), gx) << name;
     EXPECT_EQ(numbers(w.grad()), gw) << name;
-    // To second order, too.
+    // The same for second-order gradients.
     Tensor first = grad({sum(f(x))}, {x}, {}, false, true)[0];
     Tensor again = grad({sum(checkpoint(f, x))}, {x}, {}, false, true)[0];
     EXPECT_EQ(numbers(grad({sum(first * first)}, {x})[0]),

@@ -1,4 +1,4 @@
-// cond, while_loop and scan as eager calls: what plain C++ loops give, gradients too.
+// cond, while_loop and scan as eager calls: they give what plain C++ loops give, gradients too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -213,7 +213,7 @@ TEST(ControlFlow, ScanOfACellIsTheLayer) {
   EXPECT_TRUE(equal(all.select(0, 4), last.h));
 }
 
-// Of first and second order, against differences.
+// First and second order gradients against finite differences.
 TEST(ControlFlow, GradientsAgreeWithDifferences) {
   const Tensor w = doubles({3});
   const auto halved = [](const std::vector<Tensor>& in) {

@@ -177,7 +177,7 @@ TEST(ConvGrad, Depthwise) {
     }
   }
   const Case tiny{.n = 37, .ic = 40, .h = 2, .w = 2, .oc = 40, .kernel = 3, .stride = 1, .pad = 1};
-  for (int64_t stride : {1, 2, 3}) {  // of 3, a phase lies beyond the image
+  for (int64_t stride : {1, 2, 3}) {  // with stride 3 a phase is outside the image
     Case c = tiny;
     c.stride = stride, c.groups = 40;
     check(c);

@@ -15,7 +15,7 @@ constexpr DType kD = DType::kF64;
 struct Matrices {
   std::string name;
   Tensor a;  // [..., n, n]
-  // Whether the derivative is 0, of a matrix or more: rounding is all that there is, then.
+  // True if the derivative of at least one matrix is 0: the result is then rounding error only.
   bool first_is_zero = false, second_is_zero = false;
   double condition = 1;
 };
@@ -26,7 +26,7 @@ Tensor symmetric(const std::vector<double>& values, Generator& g) {
   Tensor q = linalg::qr(randn({n, n}, kD, g)).q;
   return matmul(q * tensor(values), q.transpose(-2, -1));
 }
-// From 1 down to 1 / condition.
+// Returns n values from 1 down to 1 / condition.
 std::vector<double> graded(int64_t n, double condition) {
   std::vector<double> v;
   for (int64_t i = 0; i < n; ++i)
@@ -135,7 +135,7 @@ TEST(DetGrad, IsMadeOfMinors) {
   }
 }
 
-// By two elements' rows and columns: minors of two rows and two columns less.
+// The second derivative by two elements: minors without their two rows and two columns.
 Tensor second_by_minors(const Tensor& a, const Tensor& weight) {
   const int64_t n = a.size(-1), batch = a.size(0);
   std::vector<double> want(static_cast<size_t>(a.numel())), w = weight.to_vector<double>();
@@ -173,7 +173,7 @@ TEST(DetGrad, HasItsOwnDerivativeAtEveryRank) {
   }
 }
 
-// Of the third: a history that is cut behind the second derivative is none.
+// The third derivative: a history that is cut after the second derivative has none.
 TEST(DetGrad, HasAThirdDerivative) {
   Generator g{13, 0};
   for (const Tensor& a : {symmetric({3, 2, 1, 0}, g), symmetric({3, 2, 0, 0}, g),
@@ -184,7 +184,7 @@ TEST(DetGrad, HasAThirdDerivative) {
       return std::vector<Tensor>{gradient(x, true)};
     };
     GradcheckOptions o;
-    o.eps = 1e-3;  // of a second derivative that is a square: differences of any step are right
+    o.eps = 1e-3;  // f is quadratic here: differences of any step are right
     GradcheckResult r = gradgradcheck(f, {a}, o);
     EXPECT_TRUE(r.ok) << a << r.message;
   }

@@ -1,4 +1,4 @@
-// The names of devices, and what is said of others. What Vulkan does: tests/vulkan/tensors_test.cc.
+// The names of devices, and the errors for others. Vulkan: tests/vulkan/tensors_test.cc.
 #include <gtest/gtest.h>
 
 #include "tests/support/error_of.h"

@@ -1,5 +1,6 @@
-// Functions along one dimension: at every rank, dimension and keepdim they are what the function
-// makes of each line, a vector of its own. Quantiles also against their formula, written out here.
+// Functions along one dimension: at every rank, dimension and keepdim they give what the function
+// gives for each line as a vector. Quantiles are also compared with their formula, written out
+// here.
 #include <gtest/gtest.h>
 
 #include <algorithm>

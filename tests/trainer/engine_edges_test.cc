@@ -1,5 +1,5 @@
-// Edges of the engine: what owns .grad, backwards that throw under a watcher, hooks of modules that
-// moved or died.
+// Edge cases of the engine: who owns .grad, backwards that throw under a watcher, hooks of modules
+// that moved or died.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,4 +1,5 @@
-// The engine: order, fan-in, depth, what it frees and when, threads, errors that leave .grad alone.
+// The engine: order, fan-in, depth, what it frees and when, threads, errors that leave .grad as it
+// was.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -41,7 +41,7 @@ void expect_numbers(const Tensor& t, const std::vector<double>& want, const char
 // The gradient of sum(y) to x.
 Tensor slope(const Tensor& y, const Tensor& x) { return grad({sum(y)}, {x})[0]; }
 
-// What precedes the line in an error.
+// Returns the part of an error before the line number.
 std::string text_of(const std::function<void()>& f) {
   std::string text = error_of(f);
   return text.substr(0, text.rfind(" ("));
@@ -210,7 +210,7 @@ TEST(FunctionEdges, KinksOfActivations) {
     Tensor dual = make_dual(tensor<double>({0, 6, 3}), ones({3}, DType::kF64));
     EXPECT_NUMBERS(unpack_dual(relu6(dual)).tangent, 0, 0, 1);
   }
-  // At 3 PyTorch has 1 in whole vectors and 1.5 in what is left of them: 1 here.
+  // At 3 PyTorch gives 1 in whole vectors and 1.5 in the remainder; Wick gives 1.
   Tensor s = leaf({-3, 3, -4, 4});
   EXPECT_NUMBERS(slope(hardswish(s), s), -0.5, 1, 0, 1);
 }

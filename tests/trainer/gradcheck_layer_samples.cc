@@ -44,7 +44,7 @@ void add_layer_samples(Samples& all) {
   transposed.output_padding = {1, 0};
   add("ConvTranspose", row(OpId::kConvTranspose, transposed),
       {random({2, 3, 3, 4}), random({3, 2, 3, 2}), random({2})});
-  ConvTransposeAttrs padded;  // what is added at the end lies beyond every tap
+  ConvTransposeAttrs padded;  // the rows and columns added at the end are outside every tap
   padded.conv = grouped;
   padded.conv.strides = {1, 1};
   padded.output_padding = {0, 1};

@@ -43,10 +43,10 @@ Fn row(OpId op, const A& attrs, size_t outputs = 1) {
   };
 }
 
-// To `all`, in this order: random numbers go on from one to the next.
+// These add samples to `all`, in this order: random numbers continue from one to the next.
 void add_elementwise_samples(Samples& all);
 void add_layer_samples(Samples& all);   // products, convolutions, pools, norms, reductions
-void add_index_samples(Samples& all);   // what moves elements
+void add_index_samples(Samples& all);   // ops that move elements
 void add_linalg_samples(Samples& all);  // and strided views
 // Points at which a formula has a case of its own, and the function its derivatives all the same.
 void add_zero_samples(Samples& all);

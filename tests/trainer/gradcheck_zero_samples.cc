@@ -72,7 +72,7 @@ void add_zero_samples(Samples& all) {
   // One zero of two is no kink.
   add("Atan2 zeros", row(OpId::kAtan2, NoAttrs{}),
       {tensor({0., 1., -1., 0.}), tensor({2., 0., 0., 3.})});
-  // Of whole powers, by the base alone: the logarithm of 0 is not asked for.
+  // Whole powers, differentiated by the base alone: the logarithm of 0 is not needed.
   for (double p : {0., 1., 2., 3.}) {
     add("Pow zeros",
         [p](const List& in) {
@@ -80,7 +80,8 @@ void add_zero_samples(Samples& all) {
         },
         {some_zeros()});
   }
-  // By both at an exponent of 0: a constant of the base, whose slope grows along the exponent.
+  // Differentiated by both at an exponent of 0: constant in the base, while the slope grows with
+  // the exponent.
   add("Pow zeros", row(OpId::kPow, NoAttrs{}), {tensor({2., 0.5, 3.}), tensor({0., 0., 2.})});
   add("Pow zeros", row(OpId::kPow, NoAttrs{}), {tensor({{2.}, {0.25}}), zeros({3}, kD)});
   // The functions that have a case of their own at 0.

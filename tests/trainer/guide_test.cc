@@ -1,4 +1,4 @@
-// What a PyTorch user takes for granted of tensors and autograd, one claim a test.
+// Behaviour of tensors and autograd that PyTorch users take for granted, one claim a test.
 #include <gtest/gtest.h>
 
 #include "tests/support/error_of.h"

@@ -1,5 +1,5 @@
 // Indexing beyond values (which tests/functions/index.cc compares with PyTorch): texts of errors,
-// what is a view and what a copy, writes through places, duplicates, aliasing.
+// which results are views and which are copies, writes through indices, duplicates, aliasing.
 #include <gtest/gtest.h>
 
 #include "tests/support/error_of.h"

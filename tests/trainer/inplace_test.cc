@@ -1,4 +1,4 @@
-// In-place writes: what is recorded, what is refused, versions, and histories through views.
+// In-place writes: which are recorded, which are refused, versions, and histories through views.
 #include <gtest/gtest.h>
 
 #include <functional>

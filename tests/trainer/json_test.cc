@@ -1,4 +1,4 @@
-// JSON that nobody may trust: what it costs, what its numbers are, what is said of it.
+// Untrusted JSON: its cost, its numbers, its errors.
 #include "trainer/checkpoint/json.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// What the function rows cannot say of products, decompositions and losses: error texts, threads,
-// shared gradients, extremes.
+// Properties of products, decompositions and losses that the function rows do not cover: error
+// texts, threads, shared gradients, extremes.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// The loop on a small problem: the same bits whatever the threads, and across a kill and a resume.
+// The loop on a small problem: the same bits with any number of threads, and across a kill and a
+// resume.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

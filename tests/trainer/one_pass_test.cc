@@ -1,4 +1,5 @@
-// Gradient formulas in one pass (trainer/autograd/grad/one_pass.h): the bits of their ops.
+// Gradient formulas in one pass (trainer/autograd/grad/one_pass.h): they have the bits of their
+// ops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -113,7 +114,8 @@ TEST(OnePass, LayerNormsGradientIsThatOfItsParts) {
   }
 }
 
-// What has to be seen op by op is; the size does not decide, so that a step of any batch is alike.
+// Formulas that must be seen op by op are not fused; the size does not decide, so that a step of
+// any batch is alike.
 TEST(OnePass, StandsBackWhereOpsAreSeen) {
   const auto fused = [](int64_t n, DType dtype) {
     Tensor leaf = randn({n}).to(dtype);

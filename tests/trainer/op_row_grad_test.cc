@@ -1,7 +1,6 @@
 // The samples of tests/ops once more, in float64: every differentiable op's gradient against
-// central differences, first and second order, and forward mode against the gradient. An op
-// without samples, gradient or NonDiff mark fails; gradcheck_test.cc has points chosen by hand
-// beside these.
+// central differences, first and second order, and forward mode against the gradient. An op without
+// samples, gradient or NonDiff mark fails; gradcheck_test.cc has more points, chosen by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -61,8 +60,8 @@ bool refused(const std::string& message) {
   return false;
 }
 
-// Of pieces that are constant the gradient is 0 and has no history. Cast's samples end in dtypes
-// that have no gradient at all.
+// Piecewise constant ops have a gradient of 0 without a history. Cast's samples end in dtypes that
+// have no gradient at all.
 bool no_second_order(OpId op) {
   for (OpId each : {OpId::kFloor, OpId::kCeil, OpId::kRound, OpId::kSign, OpId::kCast})
     if (op == each) return true;
@@ -70,7 +69,7 @@ bool no_second_order(OpId op) {
 }
 
 struct Work {
-  std::function<List(const List&)> f;  // of the float64 inputs alone
+  std::function<List(const List&)> f;  // takes only the float64 inputs
   List x;
 };
 

@@ -15,7 +15,7 @@ using test::error_of;
 
 constexpr double kInf = constants::inf, kNan = constants::nan;
 
-// What precedes the line in an error.
+// Returns the part of an error before the line number.
 std::string text_of(const std::function<void()>& f) {
   std::string text = error_of(f);
   return text.substr(0, text.rfind(" ("));
@@ -322,7 +322,7 @@ TEST(Random, MomentsAndChiSquare) {
   EXPECT_NEAR(mean(b).item(), 0.3, 5 * std::sqrt(0.21 / kN));
 }
 
-// What libm says, to the last bits: float32 draws are its rounding.
+// libm's values to the last bits; float32 draws are these, rounded.
 TEST(Random, NormalIsBoxMuller) {
   Generator g{9, 0};
   std::vector<double> n = randn({2000}, DType::kF64, g).to_vector<double>();
@@ -368,8 +368,8 @@ TEST(Pointwise, HypotNeitherOverflowsNorVanishes) {
   EXPECT_DOUBLE_EQ(y[1], 5e-200);
 }
 
-// What is masked is not asked: far from 0 the series of sinc overflows, and a power of 0 has no
-// use for the reciprocal of its base.
+// A masked branch is not evaluated: far from 0 the series of sinc overflows, and a power of 0 does
+// not need the reciprocal of its base.
 TEST(PointwiseGrad, OfSincIsFiniteForAnyArgument) {
   for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
     const double most = dtype == DType::kF16 ? 1e4 : dtype == DType::kF64 ? 1e300 : 1e37;

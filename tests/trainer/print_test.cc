@@ -1,4 +1,4 @@
-// What a tensor prints is what PyTorch prints.
+// Tensors print as in PyTorch.
 #include <gtest/gtest.h>
 
 #include <sstream>

@@ -1,4 +1,4 @@
-// A tensor's bytes are not a tensor: what is computed from them has no gradient, and the types say
+// A tensor's bytes are not a tensor: results computed from them have no gradient, and the types say
 // so before anything runs.
 #include <gtest/gtest.h>
 

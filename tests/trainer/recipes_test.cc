@@ -1,4 +1,4 @@
-// run_training() and load_trained(): what `wick train` does, on images made up for the test.
+// run_training() and load_trained(), which `wick train` calls, on images made up for the test.
 #include "trainer/loop/recipes.h"
 #include "tests/support/error_of.h"
 

@@ -1,4 +1,5 @@
-// Temporaries of an expression lend their bytes to its result; nothing that can still be read does.
+// Temporaries of an expression give their bytes to its result; a tensor that can still be read does
+// not.
 #include <gtest/gtest.h>
 
 #include <cstring>

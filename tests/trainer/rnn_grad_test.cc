@@ -1,5 +1,5 @@
-// The recurrent cells' walk back over time (trainer/autograd/grad/rnn_walk.cc) beside the formula
-// in ops that higher orders take (rnn.cc), and beside differences.
+// The recurrent cells' backward walk over time (trainer/autograd/grad/rnn_walk.cc) against the
+// formula in ops that higher orders use (rnn.cc), and against finite differences.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct Cell {
            " layout " + std::to_string(attrs.layout) + (bias ? " bias" : "") +
            (lengths ? " lengths" : "") + (states ? " states" : "");
   }
-  // Of what is given, undefined else.
+  // Returns the inputs that are given; the others are undefined.
   std::vector<Tensor> inputs() const {
     manual_seed(3);
     auto random = [&](bool given, Shape s) {
@@ -182,7 +182,7 @@ TEST(RnnGrad, RectifiedCellsAndSizesOfOne) {
   }
 }
 
-// What layers do not make goes through the formula, whichever order.
+// Cells that no layer makes use the formula, at any order.
 TEST(RnnGrad, OtherCellsTakeTheFormula) {
   std::vector<Cell> list;
   auto add = [&](OpId op, int64_t gates, auto change) {

@@ -1,5 +1,5 @@
 // Safetensors files that other programs write: empty tensors anywhere, and tens of thousands of
-// tensors, which take minutes where the work grows with the square of their number.
+// tensors, which would take minutes if the work grew with the square of their number.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -109,7 +109,7 @@ TEST_F(SafetensorsFile, DeepAndBrokenHeadersAreRefused) {
   EXPECT_THAT(refusal(), HasSubstr("not a JSON object"));
 }
 
-// Of two equal keys one reader takes the first and another the last.
+// Given two equal keys, one reader takes the first and another the last.
 TEST_F(SafetensorsFile, AKeyStandsOnceAtEveryDepth) {
   const std::string data(4, '\0'), rest = R"("shape":[1],"data_offsets":[0,4])";
   write(R"({"a":{"dtype":"F32","dtype":"I32",)" + rest + "}}", data);

@@ -153,7 +153,7 @@ TEST(Tensor, InPlaceOnOverlappingViewsGivesTheOutOfPlaceResult) {
   same(half, odd);
 }
 
-// As a session does: the mode the caller left the processor in changes no bit, and stays.
+// As in a session, the caller's float mode changes no bit, and stays as it was.
 TEST(Tensor, FloatModeOfTheCallerChangesNothing) {
   manual_seed(3);
   Tensor x = randn({3, 70}), w = randn({9, 70});

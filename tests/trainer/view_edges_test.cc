@@ -117,7 +117,7 @@ TEST(ViewEdges, OtherBytesEndTheOldHistory) {
   EXPECT_TRUE(p.requires_grad());
 }
 
-// What was saved before would be read under the new shape: silently where the shape is square.
+// A tensor saved before would be read with the new shape: silently if the shape is square.
 TEST(ViewEdges, AShapeChangedAfterASaveIsAnErrorOfBackward) {
   Tensor x = tensor<double>({{1, 2}, {3, 4}}).requires_grad_(), y = x * 1, z = y * y;
   y.t_();

@@ -1,4 +1,4 @@
-// The view family: who shares bytes, who copies, and what a view says of itself.
+// The view family: which results share bytes, which are copies, and a view's properties.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -23,7 +23,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NODES = "/usr/share/libonnx-testdata/data/node"
-# What is also quantized, and how.
+# The models that are also quantized, by recipe.
 STATIC = ("Conv1d Conv2d Conv2d_depthwise Conv2d_padded Conv2d_strided Linear Linear_of_rank_4 MLP_block lenet mlp mobilenet "
           "resnet8 residual squeeze_excite unet vit segmenter MultiheadAttention TransformerBlock tagger blocks_of_two").split()
 DYNAMIC = "Linear MLP_block gpt mlp transformer LSTM GRU TransformerBlock".split()

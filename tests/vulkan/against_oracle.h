@@ -1,5 +1,5 @@
-// A call on the device beside the f64 reference kernel, at sizes that the rows' samples do not
-// have.
+// Compares a call on the device with the f64 reference kernel, at sizes that the rows' samples do
+// not have.
 #pragma once
 
 #include "runtime/backend/vulkan/ctx/context.h"

@@ -41,7 +41,7 @@ Status run_on_device(OpId op, const void* attrs, const std::vector<Value>& in,
 
 namespace {
 
-// By value: zeros of either sign alike, NaNs alike.
+// Compares by value: zeros of either sign are alike, and so are NaNs.
 std::string differs(const Value& want, const Value& got) {
   for (int64_t i = 0; i < want.view().numel(); ++i) {
     const double a = want.at(i), b = got.at(i);

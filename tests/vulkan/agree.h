@@ -12,8 +12,8 @@ namespace wick::test {
 Status run_on_device(OpId op, const void* attrs, const std::vector<Value>& in,
                      const std::vector<Value>& out);
 
-// As the CPU's f32 by value, near it (where f64 would pick other places), or near the exact result;
-// near is within vulkan_bounds.
+// The result must be the CPU's f32 by value, near it (where f64 would pick other places), or near
+// the exact result; near means within vulkan_bounds.
 enum class To { kCpu, kNearCpu, kOracle };
 
 // False where the CPU refuses the call, or gives nothing; differences are test failures.

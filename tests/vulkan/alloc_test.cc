@@ -1,5 +1,5 @@
-// A run takes no memory from the host: neither from the session's allocator nor from malloc or
-// new, behind them all. What a driver takes within its functions is its own.
+// A run allocates no host memory: neither from the session's allocator nor from malloc or new. What
+// a driver allocates within its functions does not count.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,7 +18,7 @@
 #endif
 
 namespace {
-// Of this thread: a driver's own do as they like.
+// Per thread: a driver's own threads are not counted.
 thread_local int inside_driver = 0;
 thread_local bool counting = false;
 thread_local int64_t taken = 0;

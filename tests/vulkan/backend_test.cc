@@ -63,7 +63,7 @@ TEST(VulkanBackendTest, AnEmptyCallIsItsOpsMatter) {
   }
 }
 
-// What it works out it works out in the allocator that it was given.
+// Temporary memory comes from the allocator that it was given.
 TEST(VulkanBackendTest, LooksForShadersInTheAllocatorGiven) {
   class None final : public Allocator {
    public:

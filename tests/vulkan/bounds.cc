@@ -64,7 +64,7 @@ Error gelu_error_anywhere() {
 
 double half_angle(double a) { return std::asin(std::sqrt(std::fmax(0, (1 - a) / 2))); }
 
-// Of y = f(x), x exact.
+// The error of y = f(x) for an exact x.
 Error unary_error(OpId op, const void* attrs, double x) {
   double a = std::fabs(x);
   switch (op) {
@@ -296,11 +296,11 @@ std::vector<double> steps_in_turn(OpId op, const void* attrs, const std::vector<
   return bounds;
 }
 
-// By norms: a score is a sum of `size` products of at most M / size each and a few more steps, so
-// it is off by E = (size + 8) M units; a weight, relative, by 2 E, by what exp makes of a
-// difference of at most 2 M, and by its sum of `keys`; the output by that and its own sum. Done
-// block by block, of at least 16 keys, each rescales what there is by another exponential, whose
-// arguments sum up to at most 2 M.
+// The bound is by norms: a score is a sum of `size` products of at most M / size each and a few
+// more steps, so it is off by E = (size + 8) M units; a weight, relative, by 2 E, by what exp makes
+// of a difference of at most 2 M, and by its sum of `keys`; the output by that and its own sum. If
+// it is done block by block, of at least 16 keys, each block rescales the sum so far by another
+// exponential; the arguments of these add up to at most 2 M.
 std::vector<double> attention(const std::vector<Value>& in, const Value& want) {
   auto largest = [](const Value& v) {
     double most = 0;
@@ -328,8 +328,8 @@ std::vector<double> attention(const std::vector<Value>& in, const Value& want) {
                              kU * (weight + keys) * largest(in[2]) + FLT_MIN);
 }
 
-// As a product's, over the weight that integers, zero points and scales make: its own rounding adds
-// one.
+// The bound is a product's, over the weight that integers, zero points and scales make: its own
+// rounding adds one.
 std::vector<double> block_linear(const void* attrs, const std::vector<Value>& in,
                                  const Value& want) {
   const auto& a = *static_cast<const BlockLinearAttrs*>(attrs);

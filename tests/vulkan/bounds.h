@@ -1,6 +1,6 @@
-// How far a Vulkan float may be from the exact result: derived from what the Vulkan specification
-// promises of each operation (add, mul, fma within 1 ulp = 2 u; the correctly rounded ones 1 u;
-// div 2.5 ulp; sqrt as 1 / inversesqrt) and from the shaders' own arithmetic. u = 2^-24.
+// The largest difference of a Vulkan float from the exact result: derived from what the Vulkan
+// specification promises of each operation (add, mul, fma within 1 ulp = 2 u; the correctly rounded
+// ones 1 u; div 2.5 ulp; sqrt as 1 / inversesqrt) and from the shaders' own arithmetic. u = 2^-24.
 #pragma once
 
 #include <vector>

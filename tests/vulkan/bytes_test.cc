@@ -1,4 +1,4 @@
-// Sums of products of bytes are the CPU's, with a device's dot products and without.
+// Sums of products of bytes have the CPU's bits, with a device's dot products and without.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -173,7 +173,7 @@ TEST(VulkanBytes, BadScalesOfARunAreErrors) {
     if (scale == infinity) continue;
     EXPECT_THAT(message(OpId::kQGemm, gemm(scale, false), DType::kF32, {33, 70}), bad) << scale;
   }
-  // That of a range with infinity in it is none too many.
+  // The scale of a range with infinity in it is allowed.
   EXPECT_TRUE(as_on_the_cpu(*shared_context(false), OpId::kQGemm, gemm(infinity, false)));
 }
 

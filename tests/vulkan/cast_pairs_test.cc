@@ -1,6 +1,6 @@
 // Cast between every two dtypes: the CPU's bits, for every value of the types of up to 16 bits and
-// what lies at the edges of the wider ones. A shader for each pair takes the driver its time: all
-// of them in `make test-full`.
+// for values at the edges of the wider ones. Compiling a shader for each pair takes the driver
+// long: all pairs run in `make test-full`.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Conversions by the bit: what lies between two 16-bit floats goes to the nearer, ties to the even.
+// Conversions bit by bit: a value between two 16-bit floats goes to the nearer one, ties to even.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -41,7 +41,7 @@ class Into final : public vulkan::Builder {
   std::vector<std::unique_ptr<float>> kept_;
 };
 
-// How many dispatches it took; 0 where the device has no shaders for it.
+// Returns how many dispatches it took; 0 if the device has no shaders for it.
 size_t run(const Sample& s, const std::vector<Value>& in, bool whole, Value& out) {
   VulkanGraph graph(*shared_context(false), default_allocator());
   std::vector<TensorId> ids;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ONNX's node tests on Vulkan under the validation layer with its synchronization checks, mapped and staged: as many
-# pass as on the CPU, and the layer says nothing.
+# Runs ONNX's node tests on Vulkan under the validation layer with its synchronization checks, mapped and staged: as
+# many pass as on the CPU, and the layer reports nothing.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/conformance/node_tests.sh

@@ -1,4 +1,5 @@
-// What whole models cost on a device: a change of these numbers is meant, or it is a regression.
+// The cost of whole models on a device: a change of these numbers is intended, or it is a
+// regression.
 #include <gtest/gtest.h>
 
 #include "runtime/backend/explain.h"

@@ -1,4 +1,4 @@
-// The Vulkan device the tests of this folder run on.
+// The Vulkan device that the tests of this folder run on.
 #pragma once
 
 #include <gtest/gtest.h>

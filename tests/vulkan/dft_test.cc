@@ -1,5 +1,5 @@
-// Transforms of what is not finite, or is not on the way: where the CPU gives an infinity or no
-// number, so does the device.
+// Transforms of infinities and NaNs, or with such values on the way: where the CPU gives an
+// infinity or NaN, so does the device.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,10 +17,10 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 struct Transform {
   int64_t length;
-  int64_t parts;  // of a number of the input
+  int64_t parts;  // parts of an input number: 1 or 2
   int64_t inverse = 0, onesided = 0;
 };
-// By halves, by the sum, by a convolution.
+// Lengths that are transformed by halving, by the direct sum and by a convolution.
 constexpr Transform kTransforms[] = {{1, 1},       {2, 2},       {8, 1},       {8, 2, 1},
                                      {16, 2},      {12, 1},      {15, 2},      {12, 2, 1},
                                      {9, 1, 0, 1}, {8, 1, 0, 1}, {100, 1},     {70, 2},
@@ -51,7 +51,7 @@ void expect_as_cpu(const Transform& t, const std::vector<float>& given, const st
       continue;
     }
     EXPECT_FALSE(std::isfinite(g[i])) << what << ": element " << i << ", the CPU's " << w[i];
-    // By halves an infinity is multiplied again and again, and may end as no number.
+    // Halving multiplies an infinity again and again; it may end as NaN.
     if (!by_halves(t.length)) {
       EXPECT_TRUE(g[i] == w[i] || (std::isnan(g[i]) && std::isnan(w[i])))
           << what << ": element " << i << " is " << g[i] << ", the CPU's " << w[i];

@@ -1,4 +1,4 @@
-// float64 out of integers: the CPU's bits where IEEE 754 says them, two units elsewhere.
+// float64 made of integers: the CPU's bits where IEEE 754 defines them, within two units elsewhere.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,5 @@
-// Where a session runs its steps and why; what pays; what a trace of a device holds.
+// The report of where a session runs its steps and why, of when the device pays, and a trace of a
+// device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -184,7 +185,7 @@ TEST(VulkanExplain, StepsCopiesAndKernels) {
   EXPECT_GE(t.parts[0].constant_bytes, 16u * 16 * 9 * 4);
 }
 
-// What was decided without a device in the session, and what no run has.
+// Decisions made without a device in the session, and those of no run.
 TEST(VulkanExplain, WithoutADeviceThereIsNoReason) {
   const auto file = mixed(4, 2);
   auto bytes = aligned_copy(file);
@@ -232,7 +233,7 @@ TEST(VulkanExplain, AWholeProgramIsTheDevices) {
   EXPECT_EQ(placed.told.steps[0].backend, "vulkan");
 }
 
-// What a part makes for outside comes out although the part reads it too.
+// An output that a part makes is copied out although the part reads it too.
 TEST(VulkanExplain, AnOutputThatIsReadInsideIsCopied) {
   WICK_NEED_DEVICE();
   ProgramBuilder p;
@@ -407,7 +408,7 @@ TEST(VulkanTrace, AClockThatTurns) {
   EXPECT_EQ(vulkan::ticks_between(20, 18, 36), 0u) << "a step back is none";
 }
 
-// By hand: 8 rows of 4 times 16 floats, and 16 times 64.
+// The figures by hand: 8 rows of 4 times 16 floats, and 16 times 64.
 TEST(VulkanKernels, WhatAModuleSaysOfItself) {
   auto info = [](vulkan::ShaderId id) {
     auto r = vulkan::module_info(vulkan::shader(id).spirv, {}, default_allocator());

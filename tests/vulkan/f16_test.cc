@@ -1,5 +1,5 @@
-// Arithmetic in float16: the bits of float32 rounded once, by ops of which that is so, on devices
-// that promise IEEE's. lavapipe does it but promises less: its promises are forged here.
+// Arithmetic in float16: the bits of float32 rounded once, for ops that allow this, on devices that
+// promise IEEE arithmetic. lavapipe has it but promises less: its promises are forged here.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ namespace {
 
 using vulkan::ShaderId;
 
-// What the driver is made to say: everything, but for one thing.
+// The driver's answers are forged: it promises everything but one thing.
 enum Lacks { kNothing, kRounding, kSubnormals, kSpecials, kArithmetic, kExtension };
 Lacks lacking = kNothing;
 vulkan::Api real;
@@ -173,7 +173,7 @@ TEST(VulkanF16, TheSelfTestHasThem) {
   EXPECT_EQ(calls.broadcast.size(), std::size(kBinary));
 }
 
-// On a device that is taken at its forged word; the driver's, which keeps more than it says.
+// Runs on a device whose forged promises are believed; the driver keeps more than it promises.
 class VulkanInF16 : public testing::Test {
  protected:
   void SetUp() override {
@@ -223,7 +223,8 @@ std::vector<uint16_t> all_halves() {
   std::iota(bits.begin(), bits.end(), uint16_t{0});
   return bits;
 }
-// Of every sign and exponent, with mantissas at the ends, in the middle and anywhere.
+// Returns values of every sign and exponent, with mantissas at the ends, in the middle and
+// anywhere.
 std::vector<uint16_t> some_halves(uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<uint16_t> bits;

@@ -5,7 +5,7 @@
 namespace wick::test {
 namespace {
 
-vulkan::Api real;  // what the functions were before
+vulkan::Api real;  // the original functions
 FaultPlan plan;
 int64_t calls = 0, failures = 0;
 

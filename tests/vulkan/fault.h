@@ -1,4 +1,4 @@
-// A Vulkan that fails: every n-th call that can say so returns an error instead of being made.
+// A Vulkan that fails: every n-th call that can report an error returns one instead of being made.
 #pragma once
 
 #include "runtime/backend/vulkan/vk/api.h"
@@ -8,7 +8,7 @@ namespace wick::test {
 struct FaultPlan {
   int64_t every = 0;  // 0: none fails
   VkResult error = VK_ERROR_DEVICE_LOST;
-  // Of one kind only: fails when the function is called ("WaitForFences"); null: any.
+  // The only function that fails ("WaitForFences"); null: any.
   const char* only = nullptr;
 };
 

@@ -1,5 +1,5 @@
 // LeNet and a small GPT on a Vulkan that fails: whatever fails, the result is the CPU's or there is
-// a status, and a later session is told at once.
+// an error status, and a later session gets the error at once.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace wick::test {
 namespace {
 
 struct Outcome {
-  std::string status;  // of a run or an opening that failed
+  std::string status;  // of the run or the opening that failed
   std::string left;    // why it went to the CPU
   std::vector<float> y;
 };
@@ -85,7 +85,7 @@ void fault_loop(const TestModel& m) {
         expect_right(m, o,
                      fmt::format("{} {} of every {} calls", m.name, vulkan::result_name(error), n));
         if (::testing::Test::HasFatalFailure()) return;
-        // How many rounds a check takes depends on the device's speed.
+        // The number of rounds that a check takes depends on the device's speed.
         EXPECT_TRUE(failed_calls() > 0 || 2 * n > calls);
         ++runs;
         ++(!o.status.empty() ? statuses : o.left.empty() ? on_device : on_cpu);

@@ -120,8 +120,8 @@ size_t build_lenet(Chain& c, int64_t batch) {
   return c.call(OpId::kLinear, {h, w4, b4});
 }
 
-// Of the largest logit: what the numeric contract asks of f32 models against another runtime. The
-// row tests hold the derived bounds op by op.
+// Relative to the largest logit: the bound of the numeric contract for f32 models against another
+// runtime. The row tests check the derived bounds op by op.
 constexpr double kLenetTolerance = 1e-5;
 
 TEST(VulkanGraphTest, LeNetAgreesWithTheCpu) {

@@ -1,4 +1,4 @@
-// Ops over 16-bit floats: in float32, rounded once, so at most a step from the CPU's result.
+// Ops over 16-bit floats compute in float32 and round once: at most a step from the CPU's result.
 #include <gtest/gtest.h>
 
 #include <cmath>

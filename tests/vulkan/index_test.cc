@@ -1,6 +1,6 @@
-// Ops by indices, along an axis and of bytes where the rows' samples do not go: every dtype, long
-// lines, many updates, each way a lowering may take. The CPU says what is right, by bits: sums take
-// its order.
+// Ops by indices, along an axis and of bytes, in cases that the rows' samples do not cover: every
+// dtype, long lines, many updates, each way that a lowering may take. The CPU gives the right bits:
+// sums take its order.
 #include <gtest/gtest.h>
 
 #include <cmath>

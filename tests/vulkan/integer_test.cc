@@ -1,5 +1,4 @@
-// Arithmetic of integers: the CPU's bits for every width, the ends of the ranges and zeros among
-// them.
+// Integer arithmetic: the CPU's bits for every width, including the ends of the ranges and zeros.
 #include <gtest/gtest.h>
 
 #include <cmath>

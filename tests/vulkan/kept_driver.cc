@@ -1,10 +1,10 @@
-// The driver of the tests stays mapped once it was loaded.
+// Keeps the driver of the tests mapped once it was loaded.
 //
 // A driver keeps some memory for good, which LeakSanitizer finds and suppresses by the library that
-// asked for it. Which library that was is looked up when the process ends, and the loader has
-// unloaded the driver with the last instance by then: the addresses belong to nothing, or to
-// whatever was mapped there later. So each program of this folder opens a device before its first
-// test and holds every library that came with it.
+// asked for it. Which library that was is looked up when the process ends, and by then the loader
+// has unloaded the driver with the last instance: the addresses belong to nothing, or to whatever
+// was mapped there later. So each program of this folder opens a device before its first test and
+// holds every library that came with it.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -14,7 +14,7 @@
 
 #include "runtime/backend/vulkan/ctx/context.h"
 
-// What lavapipe leaks is not ours.
+// Suppresses lavapipe's own leaks.
 extern "C" __attribute__((visibility("default"), used)) const char* __lsan_default_suppressions() {
   return "leak:libvulkan_lvp.so\nleak:libvulkan.so\n";
 }
@@ -35,7 +35,8 @@ Names mapped_libraries() {
   return names;
 }
 
-// What is mapped while the tests' device is open, if there is one.
+// Calls `while_open` with the libraries that are mapped while the tests' device, if there is one,
+// is open.
 Names open_and_close_device(void (*while_open)(const Names&)) {
   vulkan::ContextOptions options;
   options.cache_folder = "";

@@ -1,4 +1,4 @@
-// What a driver may do with memory: hand it out as somebody left it, and round sizes up.
+// A driver may hand out memory with old contents, and round sizes up.
 #include <gtest/gtest.h>
 
 #include <cstring>

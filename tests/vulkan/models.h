@@ -15,7 +15,7 @@ namespace wick::test {
 struct TestModel {
   std::string name;
   Owned<Program> program;
-  std::vector<float> data;  // of the input, float32 or the bits of int32
+  std::vector<float> data;  // the input's, float32 or the bits of int32
   TensorView input;
   std::vector<float> want;  // the CPU's output
 };

@@ -1,5 +1,5 @@
 // Ops that move elements, of every width: several elements share a word, and parts of a tensor end
-// within one.
+// within a word.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// One call on the device and on the CPU.
+// Makes one call on the device and on the CPU.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace wick::test {
 class IntoGraph final : public vulkan::Builder {
  public:
   explicit IntoGraph(vulkan::VulkanGraph& graph) : graph_(graph) {}
-  // As one call where it has shaders, else in parts.
+  // Adds one call if the device has shaders for it, else its parts.
   Status add(const vulkan::WholeCall& call);
   Result<vulkan::TensorId> temporary(DType dtype, const Shape& shape) override {
     return graph_.add_temporary(dtype, shape);

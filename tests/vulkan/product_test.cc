@@ -1,4 +1,4 @@
-// Products and convolutions of every tile, at sizes that none of them divides.
+// Products and convolutions of every tile, at sizes that no tile divides.
 #include <gtest/gtest.h>
 
 #include "runtime/backend/vulkan/graph/lower.h"
@@ -170,8 +170,8 @@ TEST(VulkanProducts, ConvolutionsOfEveryTile) {
   }
 }
 
-// Which products go to matrix units; no device at hand has those of VK_NV_cooperative_matrix, so
-// that the shader is only compiled and validated here.
+// The products that use matrix units. No device at hand has those of VK_NV_cooperative_matrix, so
+// the shader is only compiled and validated here.
 TEST(VulkanProducts, MatrixUnitsTakeWholeVectorsOfHalves) {
   vulkan::Capabilities can;
   can.f16_storage = can.matrix_units = true;

@@ -1,5 +1,6 @@
-// Bounds of what is computed step by step out of itself, or as long sums: linear attention, DFT,
-// determinants. The steps are taken in double with the error that each can have so far beside them.
+// Bounds of results that are computed step by step from earlier ones, or as long sums: linear
+// attention, DFT, determinants. The steps are taken in double, along with the error that each can
+// have so far.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -268,7 +269,7 @@ double eliminate(std::vector<double>& m, size_t n, std::vector<double>* error,
   return product;
 }
 
-// What elimination did to an element changes the determinant by its cofactor; the pivots' product
+// An element's error from elimination changes the determinant by its cofactor; the pivots' product
 // rounds n times.
 std::vector<double> determinant(const Value& x, const Value& want) {
   const Shape s = x.view().shape;

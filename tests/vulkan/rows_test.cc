@@ -44,7 +44,8 @@ constexpr OpId kCut[] = {
     OpId::kLinear,    OpId::kMatMul,      OpId::kMaxPool,        OpId::kPow,
     OpId::kReduceMax, OpId::kReduceMean,  OpId::kReduceSum,      OpId::kTranspose};
 
-// Whose shader is chosen by the number of rows, and some of them add in another order.
+// True if the shader is chosen by the number of rows, and some of these shaders add in another
+// order.
 bool is_added_by_shape(OpId op) {
   return op == OpId::kMatMul || op == OpId::kLinear || op == OpId::kFusedLinear ||
          op == OpId::kFusedMatMul || op == OpId::kFusedAttention;
@@ -203,7 +204,7 @@ TEST(VulkanRows, WithinBoundsOfTheDoubleOracle) {
       ASSERT_TRUE(status.ok()) << status.message();
       bool empty = true;
       for (const Value& w : want) empty = empty && w.view().numel() == 0;
-      ran += empty ? 0 : 1;  // of nothing, nothing is run
+      ran += empty ? 0 : 1;  // nothing runs for an empty result
       for (size_t k = 0; k < want.size(); ++k) {
         auto bounds = vulkan_bounds(row->op, s.attrs.get(), exact_in, want[k]);
         EXPECT_EQ(compare(s, got[k], want[k], exact_in, bounds, &worst), "");

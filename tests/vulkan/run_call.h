@@ -1,4 +1,4 @@
-// One call on the device, its inputs given at the run.
+// Runs one call on the device; its inputs are given at run time.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What reads an image between pixels: shapes and places that the rows do not have.
+// Ops that read an image between pixels: shapes and places that the rows do not have.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -154,7 +154,7 @@ TEST(VulkanSamples, RegionsOfEveryShape) {
                      To::kCpu));
 }
 
-// What the CPU refuses when it runs, the device refuses alike.
+// Values that the CPU refuses at run time are refused by the device, too.
 TEST(VulkanSamples, BadRegionsAreRefused) {
   WICK_NEED_DEVICE();
   struct Case {
@@ -241,7 +241,7 @@ TEST(VulkanSamples, AreTrustedOnceTried) {
     const size_t before = (*backend)->checked();
     EXPECT_TRUE((*backend)->supports({c.op, c.sample.attrs.get(), in, out, 1, nullptr}));
     EXPECT_EQ((*backend)->checked(), before + 1);
-    // What only a run knows of sizes is the CPU's.
+    // Sizes that are only known at run time are left to the CPU.
     if (c.op != OpId::kResize && c.op != OpId::kCol2Im) continue;
     for (TensorView& v : in) v.data = nullptr;
     EXPECT_FALSE((*backend)->supports({c.op, c.sample.attrs.get(), in, out, 1, nullptr}));

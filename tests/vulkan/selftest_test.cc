@@ -102,7 +102,7 @@ TEST(VulkanSelfTests, ABrokenKernelIsFoundAndLeftToTheCpu) {
   EXPECT_TRUE(report.broken.count("matmul_f32") == 0);
   EXPECT_THAT(report.complaints[0], HasSubstr("the device computes it wrongly: "));
   EXPECT_THAT(report.complaints[0], HasSubstr(", the CPU's "));
-  // What it found is what a model's steps are told.
+  // A model's steps get the message that the self-test found.
   ReduceAttrs last;
   last.axes = {-1};
   const TensorView x(nullptr, DType::kF32, {9, 37}), y(nullptr, DType::kF32, {9, 1});

@@ -66,7 +66,7 @@ std::vector<uint8_t> mixed_program() {
   p.node(OpId::kConv, {x, w1, b1}, {h}, same, "conv");
   p.node(OpId::kMaxPool, {h}, {q}, half, "pool");
   p.node(OpId::kFlatten, {q}, {f}, AxisAttrs{1}, "flatten");
-  // Of float64 the device has no such functions.
+  // The device has no such functions for float64.
   auto wide = p.value("wide", DType::kF64, {kSym, 256}),
        sinh = p.value("sinh", DType::kF64, {kSym, 256});
   CastAttrs to_f64, to_f32;

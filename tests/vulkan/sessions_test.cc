@@ -144,7 +144,7 @@ TEST(VulkanSessions, StartedRunsGiveTheSameBits) {
       a.y.assign(a.y.size(), 0), b.y.assign(b.y.size(), 0);
     }
     EXPECT_TRUE(events.ordered);
-    // What nobody waits for is waited for when the session goes.
+    // A run that nobody finishes is waited for when the session is destroyed.
     ASSERT_TRUE(sessions[0]->start({&a.in, 1}).ok());
     sessions[0].reset();
   }
@@ -245,7 +245,8 @@ TEST(VulkanSessions, TheWorkOfOthersIsNoHang) {
     EXPECT_EQ(call.y, want.y);
     for (const Owned<Session>& s : sessions) EXPECT_STREQ(s->left_backend(), "");
     for (int other : {0, 1}) ASSERT_TRUE(sessions[other]->finish({&call.out, 1}).ok());
-    // What takes longer than that by itself hangs, also behind others.
+    // A submission that takes longer than that by itself counts as hung, also when it waits for
+    // others.
     ASSERT_TRUE(sessions[0]->start({&call.in, 1}).ok());
     slow::each_ns = 20'000'000'000;
     ASSERT_TRUE(sessions[1]->run({&call.in, 1}, {&call.out, 1}).ok());

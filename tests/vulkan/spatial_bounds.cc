@@ -1,4 +1,4 @@
-// Bounds of what reads an image at real coordinates or through windows.
+// Bounds of ops that read an image at real coordinates or through windows.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -34,7 +34,7 @@ Value over_absolutes(OpId op, const void* attrs, const std::vector<Value>& in) {
   return out[0];
 }
 
-// What the nested sum over absolute values comes to, from the axis `level` on.
+// Returns the nested sum over absolute values, from the axis `level` on.
 double magnitude(const ResizeJob& job, const Value& x, int level, const int64_t* o, int64_t at) {
   if (level == job.count) return std::fabs(x.at(at));
   const ResizeAxis& axis = job.axes[level];
@@ -103,9 +103,9 @@ std::vector<double> lp_pool(const void* attrs, const Value& want) {
   return bounds;
 }
 
-// By the image's largest value. Coordinates are as good as double's; a linear weight is off by 1.5
-// units (its ratio's rounding and its own), the cubic ones together by 13 (1/2, 6, 6, 1/2), and sum
-// to 1.375 at most; a dim's sum rounds once a term.
+// The bound is by the image's largest value. Coordinates are as good as double's; a linear weight
+// is off by 1.5 units (its ratio's rounding and its own), the cubic ones together by 13 (1/2, 6, 6,
+// 1/2), and sum to 1.375 at most; a dim's sum rounds once a term.
 std::vector<double> grid_sample(const void* attrs, const std::vector<Value>& in,
                                 const Value& want) {
   const auto& a = *static_cast<const GridSampleAttrs*>(attrs);
@@ -164,9 +164,10 @@ std::vector<double> spread(OpId op, const void* attrs, const std::vector<Value>&
   return bounds;
 }
 
-// By norms. A place is off by a rounding of at most the extent and 1; between pixels that moves a
-// sample by twice the largest pixel a dim. A corner's weight is of `dims` factors that round twice
-// each, a sample a sum of 2^dims; then the mask, the chain over the column, the bias.
+// The bound is by norms. A place is off by a rounding of at most the extent and 1; between pixels
+// that moves a sample by twice the largest pixel a dim. A corner's weight is a product of `dims`
+// factors that round twice each, a sample is a sum of 2^dims; then come the mask, the chain over
+// the column, the bias.
 std::vector<double> deform_conv(const std::vector<Value>& in, const Value& want) {
   const Shape &x = in[0].view().shape, &w = in[1].view().shape, &y = want.view().shape;
   const int dims = x.rank() - 2;
@@ -188,9 +189,9 @@ std::vector<double> deform_conv(const std::vector<Value>& in, const Value& want)
   return bounds;
 }
 
-// By norms. A place is made in six steps of numbers no larger than the region's farthest edge,
-// which moves a sample by twice the largest pixel along each dim; a weight of two factors rounds
-// three times, a sum once a term.
+// The bound is by norms. A place is made in six steps of numbers no larger than the region's
+// farthest edge, which moves a sample by twice the largest pixel along each dim; a weight of two
+// factors rounds three times, a sum once a term.
 std::vector<double> roi_align(const void* attrs, const std::vector<Value>& in, const Value& want) {
   const auto& a = *static_cast<const RoiAlignAttrs*>(attrs);
   const int64_t each = want.view().numel() / want.view().shape[0];

@@ -1,4 +1,4 @@
-// Whole models on a device that shows its shaders little of a tensor: the same bits.
+// Whole models on a device whose shaders see only a small part of a tensor: the same bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>

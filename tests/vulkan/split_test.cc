@@ -1,4 +1,5 @@
-// Tensors larger than a shader of the device sees, and buffers larger than it gives at once.
+// Tensors larger than a shader of the device can address, and buffers larger than it allocates at
+// once.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -211,7 +212,8 @@ TEST(VulkanSplit, APartThatEndsWithinAByteGoesToTheCpu) {
   expect_same(p.finish(), {2, 255}, 1536, "rows");
 }
 
-// Where a shader sees each of several tables whole, each is one part; else the CPU looks up.
+// If a shader can address each of several tables whole, each becomes one part; else the CPU looks
+// up.
 TEST(VulkanSplit, TablesOfAGather) {
   WICK_NEED_DEVICE();
   for (int64_t axis : {0, 1}) {
@@ -265,7 +267,7 @@ void without_halves(vulkan::Api& api) {
   api.GetPhysicalDeviceFeatures2 = no_halves;
 }
 
-// What has shaders of float32 only becomes casts around it, and each of those is cut.
+// An op that has shaders of float32 only is run between casts, and each of those is split.
 template <class T>
 void expect_same_in_16_bits() {
   constexpr DType kType = dtype_of<T>;

@@ -1,4 +1,4 @@
-// Tensors of 16-bit floats, in 32 bits between memory and memory.
+// Tensors stored as 16-bit floats, computed in 32 bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>

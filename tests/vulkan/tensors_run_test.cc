@@ -1,4 +1,4 @@
-// Models, gradients and the queue behind Vulkan tensors.
+// Models, gradients and the queue that runs Vulkan tensors.
 #include <cstdlib>
 #include <functional>
 #include <thread>
@@ -145,7 +145,7 @@ TEST_P(VulkanTensors, LongChainsGoThroughInOrder) {
   EXPECT_LE(eager_of(v).in_flight(), 4u);
   EXPECT_EQ(v.to_vector<float>(), std::vector<float>(1000, 2000.f));
   const uint64_t live = eager_of(v).live_bytes();
-  EXPECT_LE(live, 64u << 10);  // what was dropped was used again
+  EXPECT_LE(live, 64u << 10);  // freed memory was used again
 }
 
 TEST_P(VulkanTensors, AnAsynchronousUploadIsWaitedForByWhatUsesIt) {
@@ -229,7 +229,7 @@ TEST_P(VulkanTensors, NoMemoryIsOneErrorAndTheRestGoesOn) {
   EXPECT_EQ(text.find("[empty] vulkan:"), 0u) << text;
   EXPECT_NE(text.find("bytes are live on the Vulkan device; "), std::string::npos) << text;
   EXPECT_NE(text.find("(train.cpp:400)"), std::string::npos) << text;
-  EXPECT_EQ(eager_of(v).kept_bytes(), 0u);  // what was kept for reuse was given back first
+  EXPECT_EQ(eager_of(v).kept_bytes(), 0u);  // memory kept for reuse was given back first
   set_faults({});
   EXPECT_EQ((v + 1).sum().item(), 600000);
 }
@@ -289,7 +289,7 @@ TEST_P(VulkanTensors, ThreadsMeetALostDevice) {
   std::vector<std::string> texts(4);
   std::string watched;
   std::vector<std::thread> threads;
-  threads.emplace_back([&eager = eager_of(v), &watched] {  // who only looks
+  threads.emplace_back([&eager = eager_of(v), &watched] {  // a thread that only reads
     while (eager.broken()[0] == 0) std::this_thread::yield();
     watched = eager.broken();
   });

@@ -1,4 +1,4 @@
-// What a Vulkan tensor is: transfers, views, errors, text.
+// Properties of a Vulkan tensor: transfers, views, errors, text.
 #include "tests/vulkan/tensors.h"
 
 #include <cmath>

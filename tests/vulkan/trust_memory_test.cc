@@ -1,5 +1,5 @@
-// What a check of a kernel takes of the host's memory, what happens without it, and who may read
-// what was found out meanwhile.
+// The host memory that the check of a kernel uses, what happens without it, and which threads may
+// read its results meanwhile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

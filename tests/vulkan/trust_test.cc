@@ -1,4 +1,4 @@
-// A driver that computes wrongly, always or now and then, is found out before a model runs on it.
+// A driver that computes wrongly, always or now and then, is detected before a model runs on it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 // -- drivers that are wrong
 vulkan::Api real;
-uint32_t wrong_opcode = 0, put_opcode = 0;  // what the compiler makes of an instruction
+uint32_t wrong_opcode = 0, put_opcode = 0;  // the compiler replaces this instruction
 int64_t lose_every = 0, submissions = 0;    // which submissions never run
 int64_t dispatches = 0;
 
@@ -75,7 +75,8 @@ class VulkanTrust : public ::testing::Test {
     Ran ran;
     VulkanOptions options;
     options.intercept = wrong_driver;
-    options.offload = VulkanOptions::Offload::kAllItCan;  // what is right stays, beside the CPU's
+    // Steps that are computed rightly stay on the device, next to the CPU's.
+    options.offload = VulkanOptions::Offload::kAllItCan;
     options.cache_folder = folder_.c_str();
     dispatches = 0;
     auto backend = open_device(options);

@@ -1,4 +1,4 @@
-// What reads an image through windows: shapes that the rows do not have.
+// Ops that read an image through windows: shapes that the rows do not have.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

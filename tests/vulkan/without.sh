@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A machine without Vulkan's loader, and one with the loader and no device: what asks for Vulkan passes or says what it
-# skips, and programs run on the CPU. The tests' programs are given: without.sh PROGRAM...
+# Runs on a machine without Vulkan's loader, and on one with the loader and no device: tests that ask for Vulkan pass or
+# say what they skip, and programs run on the CPU. The tests' programs are given: without.sh PROGRAM...
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 wick=${WICK_BUILD:?the build folder}/tools/wick/wick

@@ -25,7 +25,8 @@ HostTensor read_pb(const std::string& path, const PortInfo& port) {
   return read_onnx_data(bytes, port.dtype, port.element, path);
 }
 
-// Nested lists of strings: sizes from the first of each level, which all others must have.
+// Flattens nested lists of strings. The first list of each level gives the size; all others must
+// have it.
 void flatten(const nlohmann::json& from, size_t level, Shape* shape,
              std::vector<std::string>* strings) {
   if (from.is_string()) {
@@ -44,7 +45,7 @@ void flatten(const nlohmann::json& from, size_t level, Shape* shape,
   for (const auto& part : from) flatten(part, level + 1, shape, strings);
 }
 
-// ["a", "b"], nested as the tensor is, or {"shape": [0, 2], "strings": []}.
+// Reads ["a", "b"], nested as the tensor is, or {"shape": [0, 2], "strings": []}.
 HostTensor read_strings(const std::string& path) {
   std::string text;
   check_status(read_regular_file(path.c_str(), &text));
@@ -69,7 +70,7 @@ HostTensor read_strings(const std::string& path) {
   }
 }
 
-// Bytes that are no UTF-8 are written as U+FFFD: JSON has no other form for them.
+// Bytes that are not UTF-8 are written as U+FFFD: JSON has no other form for them.
 void write_strings(const std::string& path, const HostTensor& tensor) {
   nlohmann::json json;
   json["shape"] = std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end());
@@ -116,7 +117,7 @@ std::string write_value(const std::string& path, const HostTensor& value) {
 
 namespace {
 
-// The session says the same of an array that does not fit, but knows neither its file nor its user.
+// The session reports an array that does not fit too, but knows neither its file nor its user.
 void check_fits(const HostTensor& array, const std::string& file, const Program& program,
                 const PortInfo& port) {
   if (is_container(port.dtype)) return;

@@ -24,7 +24,7 @@ constexpr int64_t kUsualImages = 512, kTestBatch = 250;
 constexpr const char* kLabels = "labels";
 
 std::string quoted(const std::string& file) { return "'" + file + "'"; }
-// Of so many batches at most, without overflow.
+// Returns the items of at most so many batches, without overflow.
 int64_t items_of(int64_t batches, int64_t batch, int64_t there) {
   return batches > there / batch ? there : batches * batch;
 }
@@ -36,7 +36,8 @@ std::string type_of(const ir::Value& v) {
   return fmt::format("{}{}", dtype_name(v.dtype), v.ranked ? shape_text(v.shape) : "[?]");
 }
 
-// What of `array` cannot be this input of the model. what: the quoted file, and where in it.
+// Throws Error if `array` cannot be this input of the model. `what` is the quoted file, and where
+// in it.
 void check_array(const HostTensor& array, const std::string& what, const ir::Value& input) {
   const std::string is = fmt::format("{} is {}", what, type_of(array)),
                     takes = fmt::format("; input {} takes {}", input.name, type_of(input));
@@ -64,7 +65,7 @@ HostTensor host(const data::HostArray& a) {
   return {a.dtype, a.shape, a.bytes.data(), a.bytes.size()};
 }
 
-// Rows [from, from + count) along the first dimension.
+// Returns rows [from, from + count) along the first dimension.
 HostTensor rows(const HostTensor& t, int64_t from, int64_t count) {
   Shape s = t.shape();
   const size_t each = t.nbytes() / static_cast<size_t>(s[0]);
@@ -95,10 +96,10 @@ std::string names_of(const std::vector<const ir::Value*>& inputs) {
   return names;
 }
 
-// Numbers in names by their size: 2 before 10, as labels are counted.
+// Compares numbers in names by value: 2 before 10, as labels are counted.
 bool natural_less(const std::string& a, const std::string& b) {
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  // A run of digits without its leading zeros; `at` goes behind it.
+  // Returns a run of digits without its leading zeros; moves `at` behind it.
   const auto number = [&](const std::string& s, size_t* at) {
     size_t from = *at;
     while (*at < s.size() && digit(s[*at])) ++*at;
@@ -121,7 +122,7 @@ bool natural_less(const std::string& a, const std::string& b) {
   return rest_a != rest_b ? rest_a < rest_b : a < b;
 }
 
-// Nothing that would be waited for, as a pipe is.
+// Refuses anything that a read would wait for, such as a pipe.
 void check_regular(const fs::path& file) {
   std::error_code error;
   if (!fs::is_regular_file(file, error))
@@ -148,7 +149,7 @@ struct Images {
   DType dtype = DType::kNone;
   Shape item;  // without the batch
 
-  // Spread over the whole set, which may be sorted.
+  // Spreads the images over the whole set, which may be sorted.
   int64_t index(int64_t i) const { return i * count / wanted; }
 
   Batch get(int64_t number) const {
@@ -201,7 +202,7 @@ InputData images(const ir::Graph& g, const std::string& name, const DataOptions&
   im.input = v.name;
   im.dtype = v.dtype;
   im.batch = v.shape[0].known() ? v.shape[0].constant() : o.test ? kTestBatch : o.batch;
-  // Images, not batches: a model of one image a run sees as many.
+  // This counts images, not batches: a model of one image per run sees as many.
   im.wanted = o.batches > 0 ? items_of(o.batches, im.batch, im.count)
               : o.test      ? im.count
                             : std::min(im.count, std::max(kUsualImages, im.batch));
@@ -249,7 +250,7 @@ InputData whole(const ir::Graph& g, const std::string& file, Whole all, const Da
     const std::string what =
         quoted(file) + (file.ends_with(".npz") ? " (" + v->name + ")" : std::string());
     if (t.shape().rank() == 0) throw Error(fmt::format("'{}' has no dimension of items", file));
-    HostTensor one = t;  // of the rows that a batch has
+    HostTensor one = t;  // with the rows of a batch
     if (v->ranked && v->shape.rank() > 0 && v->shape[0].known()) {
       batch = v->shape[0].constant();
       fixed = true;
@@ -329,7 +330,7 @@ InputData npz(const ir::Graph& g, const std::string& file, const DataOptions& o)
   return whole(g, file, std::move(all), o);
 }
 
-// -- a file for each batch
+// -- One file for each batch
 InputData folder(const ir::Graph& g, const std::string& path, const DataOptions& o) {
   const auto inputs = inputs_of(g);
   std::map<std::string, std::vector<std::string>> files;

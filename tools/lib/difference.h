@@ -1,4 +1,4 @@
-// How two answers differ.
+// Measures how two answers differ.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@ namespace wick::tool {
 struct Difference {
   bool comparable = true;  // same dtype and shape
   bool bits = true;        // equal by bits (all NaNs are one)
-  int64_t worst = -1;      // element
-  double a = 0, b = 0;     // there
+  int64_t worst = -1;      // the element that differs most
+  double a = 0, b = 0;     // its two values
   double max_abs = 0;
   double max_rel = 0;   // max_abs / the largest magnitude of b
   int64_t max_ulp = 0;  // f32
-  double largest = 0;   // magnitude in b
+  double largest = 0;   // the largest magnitude in b
   void merge(const Difference& other);
   std::string text() const;
 };
 
 int64_t ulps(float a, float b);
 
-// b is what a is measured against.
+// Measures a against b.
 Difference difference(const HostTensor& a, const HostTensor& b);
 
 }  // namespace wick::tool

@@ -22,8 +22,8 @@ namespace wick::tool {
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
-// A run that has passed its deadline says so itself, and what is saved is saved, if they are left
-// this long.
+// A run that has passed its deadline reports it by itself, and work is saved, if they get this
+// long.
 constexpr uint64_t kToEndAlone = kSecond / 5, kToSave = 60 * kSecond;
 
 uint64_t g_deadline_ns = 0;
@@ -43,7 +43,7 @@ void sleep_until(uint64_t ns) {
   }
 }
 
-// Past any lock that the command may hold.
+// Writes directly, since the command may hold any lock.
 void say(const std::string& text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
 
 void watch(double seconds) {
@@ -57,7 +57,7 @@ void watch(double seconds) {
     kill(getpid(), SIGINT);
   }
   sleep_until(g_deadline_ns + (saves ? kToSave : kToEndAlone));
-  const std::lock_guard<std::mutex> lock(g_mutex);  // who ends with what is done here waits
+  const std::lock_guard<std::mutex> lock(g_mutex);  // whoever ends with the same work waits
   for (auto last = g_last.rbegin(); last != g_last.rend(); ++last) (**last)();
   remove_unfinished();
   say(fmt::format("wick: the time is up (--timeout {:g}){}\n", seconds,
@@ -68,9 +68,9 @@ void watch(double seconds) {
 }  // namespace
 
 void limit_time(double seconds) {
-  constexpr double kMost = 1e9;  // 30 years
+  constexpr double kMost = 1e9;  // about 30 years
   g_deadline_ns = now_ns() + static_cast<uint64_t>(std::min(seconds, kMost) * kSecond);
-  // Signals go to the command's own threads.
+  // Signals go to the command's own threads only.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

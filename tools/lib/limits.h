@@ -1,4 +1,4 @@
-// What this process may take of time and memory: --timeout and --max-ram of every command.
+// Limits what this process may take of time and memory: --timeout and --max-ram of every command.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,13 @@
 
 namespace wick::tool {
 
-// From now on. When the time is up, runs end with kDeadline; a command that catches Ctrl-C (wick
-// train) is interrupted as by it, and saves its work; what goes on all the same is ended, with one
-// message and exit code 1, and its unfinished files are removed.
+// Starts the limit now. When the time is up, runs end with kDeadline; a command that catches Ctrl-C
+// (wick train) is interrupted as by it, and saves its work; a command that goes on all the same is
+// ended with one message and exit code 1, and its unfinished files are removed.
 void limit_time(double seconds);
-// While one lives, what is done right before a command is ended so, by another thread while it
-// still runs: telling what is known so far, ending processes, removing folders. The last one first.
+// While one lives, its function runs right before a command is ended this way, in another thread
+// while the command still runs: it reports what is known so far, ends processes, removes folders.
+// The last one registered runs first.
 class AtTimeUp {
  public:
   explicit AtTimeUp(std::function<void()> last);
@@ -26,10 +27,9 @@ class AtTimeUp {
 // plan within it.
 void limit_memory(uint64_t bytes);
 
-uint64_t
-time_left_ns();  // for RunOptions::timeout_ns: 0 where there is no limit, 1 when it is over
+uint64_t time_left_ns();  // for RunOptions::timeout_ns; 0: no limit, 1: it is over
 uint64_t memory_limit();  // UINT64_MAX: none
-// The smaller of a default and the limit.
+// Returns the smaller of a default and the limit.
 uint64_t within_memory(uint64_t most);
 
 }  // namespace wick::tool

@@ -107,7 +107,7 @@ Times time_both(Runner& before, Runner& after, const std::vector<HostTensor>& in
   for (const HostTensor& t : inputs) in.push_back(t.view());
   const auto once = [&](Session& s) {
     return [&] {
-      // the session's own memory each time: outputs are not copied
+      // The session uses its own memory each time: outputs are not copied.
       std::vector<TensorView> out(s.output_count());
       check(s.run(in, out), "run");
     };

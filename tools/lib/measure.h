@@ -1,4 +1,4 @@
-// A model before and after quantization: accuracy and time.
+// Measures a model before and after quantization: accuracy and time.
 #pragma once
 
 #include <optional>
@@ -8,28 +8,31 @@
 
 namespace wick::tool {
 
-// The share of rows whose largest output is at their label. `progress`: batches done. Throws Error
-// where the first output is no float32 [rows, classes], or a label is none of the classes.
+// Returns the share of rows whose largest output is at their label. `progress` gets the batches
+// done. Throws Error if the first output is not float32 [rows, classes], or a label is none of the
+// classes.
 double accuracy_of(Runner& runner, const InputData& data,
                    const std::function<void(int64_t)>& progress);
-// The same of whatever answers a batch with its first output.
+// Does the same for anything that answers a batch with its first output.
 double accuracy_of(const std::function<HostTensor(const quantize::Batch&)>& run,
                    const InputData& data, const std::function<void(int64_t)>& progress);
 
 struct Times {
   double before_ms = 0, after_ms = 0;  // medians
-  size_t runs = 0;                     // of each, in turn
+  size_t runs = 0;                     // of each, taking turns
   int64_t items = 0;                   // rows of the first input
   int threads = 0;
 };
-// Milliseconds of each run: in turn, so that what else the machine does slows all alike; warmed up,
-// `seconds` for each, at least ten runs (three of very long ones).
+// Returns the milliseconds of each run. The runs take turns, so that whatever else the machine does
+// slows all alike; they are warmed up, and each gets `seconds` and at least ten runs (three if they
+// are very long).
 std::vector<std::vector<double>> time_in_turn(const std::vector<std::function<void()>>& runs,
                                               double seconds);
 Times time_both(Runner& before, Runner& after, const std::vector<HostTensor>& inputs,
                 double seconds);
 
-// The batch's arrays in the session's order. one: only the first row, where the model has a choice.
+// Returns the batch's arrays in the session's order. `one`: only the first row, if the model has a
+// choice.
 std::vector<HostTensor> session_inputs(const Session& session, const quantize::Batch& batch,
                                        bool one);
 

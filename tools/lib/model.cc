@@ -80,9 +80,9 @@ Model Model::open_wick(const std::string& path) {
   std::vector<const CustomOp*> ops = registered_ops();
   LoadOptions options;
   options.custom_ops = ops;
-  options.guard = true;  // a file that is cut while the command runs is an error, not its end
+  options.guard = true;  // if the file is cut during the command, that is an error, not a crash
   Result<Owned<Program>> loaded = Program::load(path.c_str(), options);
-  check_status(loaded.status());  // it names the file
+  check_status(loaded.status());  // the status names the file
   m.program_ = std::move(loaded.value());
   m.file_bytes_ = m.program_->file_bytes();
   return m;
@@ -150,8 +150,8 @@ Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device, bo
 
 struct Runner::BackendHolder {
   std::shared_ptr<VulkanBackend> vulkan;
-  size_t said = 0;    // complaints
-  bool left = false;  // said, too
+  size_t said = 0;    // complaints reported so far
+  bool left = false;  // reported, too
 };
 
 Runner::Runner(const Model& model, const RunnerOptions& options)
@@ -179,7 +179,7 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
   say_complaints();
 }
 
-// A kernel that a driver computes wrongly is said once, when it is found.
+// A kernel that a driver computes wrongly is reported once, when it is found.
 void Runner::say_complaints() {
   if (backend_->vulkan == nullptr) return;
   const VulkanBackend& vulkan = *backend_->vulkan;

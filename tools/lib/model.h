@@ -16,7 +16,7 @@
 
 namespace wick::tool {
 
-// Throws Error with the status's text behind `what`.
+// Throws Error with `what` before the status's text.
 void check(Status status, const std::string& what);
 template <class T>
 T take(Result<T> result, const std::string& what) {
@@ -30,18 +30,18 @@ struct AlignedDelete {
 
 class Model {
  public:
-  // By the file's content, not its name: .wick is mapped, ONNX is read, optimised by exact passes
-  // and compiled.
+  // Opens a file by its content, not its name: .wick is mapped, ONNX is read, optimised by exact
+  // passes and compiled.
   static Model open(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
-  // The same; of an ONNX file it keeps the graph, and the program knows its weights' digest.
+  // Does the same; for an ONNX file it keeps the graph, and the program has its weights' digest.
   static Model open_whole(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
   static Model from_graph(const ir::Graph& graph, bool optimize);
 
   const Program& program() const { return *program_; }
-  // open_whole(): the graph as it was read, QDQ patterns lowered unless the options say otherwise;
-  // nothing for .wick.
+  // For open_whole(): the graph as it was read, QDQ patterns lowered unless the options say
+  // otherwise; nothing for .wick.
   const std::optional<ir::Graph>& graph() const { return graph_; }
-  // open_whole() of an ONNX file, from_graph(): the graph that the program was written from.
+  // For open_whole() of an ONNX file and from_graph(): the graph that the program was written from.
   const std::optional<ir::Graph>& compiled() const { return compiled_; }
   uint64_t file_bytes() const { return file_bytes_; }
   double load_ms() const { return load_ms_; }
@@ -50,7 +50,7 @@ class Model {
   static Model open_wick(const std::string& path);
   void load(std::vector<uint8_t> bytes, Span<const LentSegment> lent = {});
 
-  // of a program made in memory; must outlive it
+  // For a program made in memory; it must outlive the program.
   std::unique_ptr<uint8_t, AlignedDelete> bytes_;
   std::vector<HostTensor> constants_;
   Owned<Program> program_;
@@ -59,10 +59,11 @@ class Model {
   double load_ms_ = 0;
 };
 
-// The graph of an ONNX file, of bytes that are signed where that is required (trust.h): these have
-// no external data, which no signature covers.
+// Returns the graph of an ONNX file. Where signatures are required (trust.h) its bytes are signed,
+// and it has no external data, which no signature covers.
 ir::Graph open_onnx(const std::string& path, OnnxReadOptions options = {});
-// What a program made of an ONNX file says of its origin; the seed is in files that Wick exported.
+// Returns what a program made from an ONNX file says of its origin; files that Wick exported have
+// the seed.
 ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path);
 bool is_wick_file(const std::string& path);
 
@@ -71,25 +72,28 @@ struct RunnerOptions {
   int threads = 0;
   bool reference = false;  // the reference kernels only
   TraceHook* trace = nullptr;
-  std::string device = {};  // of Vulkan: index or part of a name; "": the best
-  // Without Vulkan or a device, run on the CPU and say so. Not for a device asked for by name.
+  std::string device = {};  // for Vulkan: index or part of a name; "": the best
+  // Without Vulkan or a device, runs on the CPU and says so; but not if a device was asked for by
+  // name.
   bool or_cpu = false;
-  // The device gets every step that it can run, what that costs or not (VulkanOptions::Offload).
+  // The device gets every step that it can run, whatever that costs (VulkanOptions::Offload).
   bool all_it_can = false;
-  // Kernels that the device gets wrong run, too, rather than on the CPU: for who looks for them.
+  // Also runs kernels that the device gets wrong, rather than leaving them to the CPU: for finding
+  // them.
   bool unchecked = false;
 };
 
-// A session with its backend. Throws when the backend is asked for and not there.
+// A session with its backend. The constructor throws if the backend that was asked for is not
+// there.
 class Runner {
  public:
   Runner(const Model& model, const RunnerOptions& options);
   Session& session() { return *session_; }
-  // Copies the outputs out.
+  // Returns copies of the outputs.
   std::vector<HostTensor> run(Span<const HostTensor> inputs);
-  // What runs: "cpu" also where the backend asked for was not there or was left.
+  // Returns the backend that runs: "cpu" also if the one asked for was not there or was abandoned.
   std::string backend() const;
-  const VulkanBackend* vulkan() const;  // null: there is none, or it was left
+  const VulkanBackend* vulkan() const;  // null: there is none, or it was abandoned
 
  private:
   void say_complaints();

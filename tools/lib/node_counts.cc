@@ -30,7 +30,7 @@ bool is_tensor(DType t) { return is_step(t) || is_float(t) || t == DType::kI64; 
 struct Kind {
   std::string name;
   int allowed = 0;
-  std::vector<std::string> as_floats;  // what ONNX Runtime runs where it keeps the floats
+  std::vector<std::string> as_floats;  // what ONNX Runtime runs if it keeps floats
 };
 const Kind& report_kind(OpId op) {
   static const Kind kMoved = {"moved or chosen", 0, {}};
@@ -56,7 +56,7 @@ const Kind& report_kind(OpId op) {
   return at != kKinds.end() ? at->second : kMoved;
 }
 
-// The inputs of one node to its outputs, by the kernels of a session, which packs its constants.
+// Runs one node on its inputs, by the kernels of a session, which packs the node's constants.
 std::vector<HostTensor> run_alone(const Graph& g, const Node& n, Span<const HostTensor> in) {
   if (!n.regions.empty()) return ir::run_any(n, in);
   Graph one;
@@ -89,8 +89,8 @@ std::vector<HostTensor> run_alone(const Graph& g, const Node& n, Span<const Host
   return runner.run(given);
 }
 
-// Our own files leave what the writer named unnamed: then the graph is written again with all names
-// to `copy`, which is the same file but for these. True where that was so.
+// Our own files omit made-up names: for them the graph is written again with all names to `copy`,
+// which is otherwise the same file. Returns whether that was so.
 bool named(Graph& g, const std::string& copy) {
   if (g.metadata.count("wick.version") == 0) return false;
   std::set<std::string> taken;
@@ -109,7 +109,7 @@ bool named(Graph& g, const std::string& copy) {
   return true;
 }
 
-// The graph as it runs, and which of its values a tensor of the file stands for.
+// Lowered is the graph as it runs, and the file's tensor names of its values.
 struct Lowered {
   Graph g;
   std::map<ValueId, std::string> name;
@@ -119,7 +119,7 @@ Lowered lower(const Graph& file) {
   const size_t outputs = file.outputs().size();
   std::set<std::string> floats, all;
   for (const ir::GraphOutput& o : file.outputs()) all.insert(o.name);
-  // As outputs, bytes keep their place whatever lowering makes of the ops around them.
+  // As outputs, byte values survive whatever lowering makes of the ops around them.
   for (const Node& n : file.nodes()) {
     for (ValueId v : n.outputs) {
       const ir::Value& value = file.value(v);
@@ -136,7 +136,7 @@ Lowered lower(const Graph& file) {
     const ir::GraphOutput& o = l.g.outputs()[i];
     if (i >= outputs || is_tensor(l.g.value(o.value).dtype)) l.name.emplace(o.value, o.name);
   }
-  // Lowering leaves a name to what computes the same reals.
+  // Lowering keeps a name on the value that has the same reals.
   for (size_t v = 0; v < l.g.value_count(); ++v) {
     const ir::Value& value = l.g.value(static_cast<ValueId>(v));
     if (value.origin == ir::ValueOrigin::kNode && !is_step(value.dtype) &&
@@ -231,7 +231,7 @@ NodeCounts count_by_node(const std::string& path, Span<const HostTensor> inputs,
   counts.ran = theirs.ran;
 
   std::vector<HostTensor> have(g.value_count());
-  // Behind a result that only we have: what it may be off by, and what made it.
+  // For values that come from a result which only we have: its allowed steps, and what made it.
   std::map<ValueId, Kind> carried;
   for (size_t i = 0; i < inputs.size(); ++i) have[static_cast<size_t>(g.inputs()[i])] = inputs[i];
   for (size_t k = 0; k < g.node_count(); ++k) {

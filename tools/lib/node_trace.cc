@@ -22,8 +22,8 @@ bool apart(const Difference& d, double tolerance) {
   return tolerance > 0 ? !(d.max_rel <= tolerance) : !d.bits;
 }
 
-// What stands for the same step in two runs: a name may occur more than once and a node may have
-// none, so the how-manieth of that name (or, without one, of that op) counts too.
+// Identifies the same step in two runs: a name may occur more than once and a node may have none,
+// so the count of that name so far (or, without a name, of that op) is part of the key.
 using Key = std::pair<std::string, int>;
 Key key(const NodeTrace::Step& step, std::map<std::string, int>& seen) {
   std::string name = step.node.empty() ? "op " + step.op : "node " + step.node;

@@ -1,4 +1,4 @@
-// Where two runs part: the values of every node, kept while a model runs.
+// Finds where two runs differ: keeps the values of every node while a model runs.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace wick::tool {
 
-// The outputs of each node of a CPU session, in the order of execution. A device keeps its
-// values to itself: its nodes are not here.
+// Keeps the outputs of each node of a CPU session, in the order of execution. A device does not
+// expose its values, so its nodes are not here.
 class NodeTrace final : public TraceHook {
  public:
   struct Step {
@@ -26,16 +26,17 @@ class NodeTrace final : public TraceHook {
   std::vector<Step> steps_;
 };
 
-// A copy of what a step read or made, in the tensor's own order wherever its channels lie.
+// Returns a copy of what a step read or made, in the tensor's own order, however its channels are
+// laid out.
 HostTensor copy_of(const TensorView& v);
 
-// The first step of `a` whose values differ by more than `tolerance` (of the largest magnitude in
-// b; 0: by a bit) from those of b's step of the same name (a name that comes twice: in
-// order; nodes without one: by op, in order); "" when there is none.
+// Returns the first step of `a` whose values differ by more than `tolerance` (of the largest
+// magnitude in b; 0: in any bit) from those of b's step of the same name (steps of one name are
+// matched in order; nodes without a name by op, in order); "" if there is none.
 std::string first_difference(const NodeTrace& a, const NodeTrace& b, double tolerance);
 
-// The first node of `graph`, interpreted on the reference kernels, that ONNX Runtime answers
-// otherwise: the graph is written as ONNX with every node's outputs as outputs of the model.
+// Returns the first node of `graph`, interpreted on the reference kernels, whose values differ from
+// ONNX Runtime's: the graph is written as ONNX with every node's outputs as outputs of the model.
 std::string first_difference_from_onnxruntime(const ir::Graph& graph, Span<const HostTensor> inputs,
                                               double tolerance);
 

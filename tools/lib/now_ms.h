@@ -1,4 +1,4 @@
-// A clock for times that are told to people.
+// A clock for times that are shown to people.
 #pragma once
 
 #include <chrono>

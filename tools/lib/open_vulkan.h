@@ -1,4 +1,4 @@
-// The Vulkan device that a command's models share.
+// Opens the Vulkan device that a command's models share.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace wick::tool {
 
-// Opened anew, or the one of that name that somebody holds. `all_it_can`: RunnerOptions'.
+// Returns a new backend, or the one of that name that is still in use. `all_it_can` is
+// RunnerOptions'.
 Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device,
                                                    bool all_it_can = false, bool unchecked = false);
 

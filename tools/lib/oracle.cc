@@ -31,7 +31,7 @@ std::string command(const std::string& model, const std::string& rest) {
   return fmt::format("python3 {} {} {} 2>&1", shell_quote(script()), shell_quote(model), rest);
 }
 
-// --input for each, whose files are written.
+// Writes the inputs to files and returns an --input option for each.
 std::string feeds(const ScratchFolder& scratch, const std::vector<std::string>& names,
                   Span<const HostTensor> inputs) {
   std::string rest;

@@ -18,8 +18,8 @@
 namespace wick::tool {
 namespace {
 
-// The group of the program that runs and of those that it started, as a build its compilers: they
-// end with this process.
+// The process group of the running program and of those that it started, as a build starts
+// compilers: they end with this process.
 std::atomic<pid_t> g_group{0};
 
 void end_group() {
@@ -31,7 +31,7 @@ void on_signal(int signal) {
   raise(signal);
 }
 
-// Signals that would end this process end the group before it.
+// Makes signals that would end this process end the group before it.
 class Forwarded {
  public:
   Forwarded() {
@@ -77,7 +77,7 @@ Finished shell(const std::string& command) {
     close(ends[0]);
     throw Error("cannot start a process");
   }
-  setpgid(child, child);  // whoever of the two comes first
+  setpgid(child, child);  // in both processes, whichever comes first
   g_group = child;
   Finished f;
   std::array<char, 4096> buffer;

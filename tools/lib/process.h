@@ -1,4 +1,4 @@
-// Other programs, run to their end.
+// Runs other programs to their end.
 #pragma once
 
 #include <memory>
@@ -7,12 +7,13 @@
 namespace wick::tool {
 
 struct Finished {
-  int code;  // 128: a signal ended it
+  int code;  // 128: it was ended by a signal
   std::string out;
 };
-// While one runs, SIGINT and the like end it and what it started, then this process.
+// Returns whether a program runs. While one does, SIGINT and the like end it and what it started,
+// then this process.
 bool forwards_signals();
-// A shell's command line. Throws Error where no process can be started.
+// Runs a shell's command line. Throws Error if no process can be started.
 Finished shell(const std::string& command);
 
 // A program that answers lines with lines. It and what it started end with this object, and when

@@ -50,7 +50,7 @@ class Reader {
     return v;
   }
 
-  // What a region takes has a name; the file may give it none.
+  // A region's input must have a name, which the file may not give.
   ir::Value input_of(uint32_t id) const {
     ir::Value v = type_of(id);
     if (v.name.empty()) v.name = "in" + std::to_string(id);

@@ -1,4 +1,4 @@
-// A program as a graph again: what a .wick says, for the interpreter.
+// Turns a program back into a graph: what a .wick says, for the interpreter.
 #pragma once
 
 #include "graph/ir/graph.h"
@@ -6,8 +6,8 @@
 
 namespace wick::tool {
 
-// Of the first entry point. Constants are copied. Throws Error for what no graph says: state, a
-// custom op that is not there.
+// Takes the first entry point and copies constants. Throws Error for what a graph cannot express:
+// state, or a custom op that is not registered.
 ir::Graph program_graph(const Program& program);
 
 }  // namespace wick::tool

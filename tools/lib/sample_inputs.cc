@@ -63,7 +63,7 @@ class Sizes {
     value(s) = n;
   }
 
-  // "seq=12"
+  // Parses "seq=12".
   void name(const std::string& text) {
     size_t equals = text.rfind('=');
     int64_t n = 0;
@@ -106,7 +106,7 @@ class Sizes {
 
   const Session& session_;
   const Program& program_;
-  int32_t batch_ = -1;  // the symbol; none: every first dimension is fixed
+  int32_t batch_ = -1;  // the symbol; -1: every first dimension is fixed
   std::vector<std::optional<int64_t>> values_;
 };
 
@@ -114,7 +114,7 @@ class Numbers {
  public:
   explicit Numbers(SampleValues values) : values_(values) {}
 
-  // Nothing for types that have no numbers of their own.
+  // Leaves types that have no numbers of their own as they are.
   void fill(HostTensor* t) {
     switch (t->dtype()) {
       case DType::kF32: return floats<float>(t);
@@ -155,7 +155,8 @@ class Numbers {
     const int64_t n = t->numel();
     for (int64_t k = 0; k < n; ++k) t->as<T>()[k] = static_cast<T>(real());
     if (values_ != SampleValues::kSpecials) return;
-    // Of few elements none may have come. The last ones, so that rows before them stay finite.
+    // Few elements may have drawn none. The last ones get them, so that the rows before stay
+    // finite.
     constexpr float kInf = std::numeric_limits<float>::infinity();
     constexpr float kOf[] = {std::numeric_limits<float>::quiet_NaN(), kInf, -kInf};
     for (int64_t k = 0; k < std::min<int64_t>(n, 3); ++k)

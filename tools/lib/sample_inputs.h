@@ -1,5 +1,5 @@
-// Inputs for a model that nobody gave any: sizes from the command line, pseudo-random values that
-// are the same on every machine.
+// Makes up inputs for a model: sizes from the command line, and pseudo-random values that are the
+// same on every machine.
 #pragma once
 
 #include <optional>
@@ -12,26 +12,26 @@
 namespace wick::tool {
 
 enum class SampleValues : uint8_t {
-  kUniform,   // floats in [-1, 1), uint8 of all values, other integers 0 to 3, which indices may be
-  kTies,      // floats that are multiples of 1/2 in [-3, 3], -0 among them: equal ones, and halves
-  kSpecials,  // floats of which one in 16 is a NaN, an infinity or a subnormal number
+  kUniform,   // floats in [-1, 1), any uint8, other integers 0 to 3, which are valid indices
+  kTies,      // floats that are multiples of 1/2 in [-3, 3], -0 too: ties, and halves
+  kSpecials,  // floats of which one in 16 is a NaN, an infinity or a subnormal
 };
 
 struct SampleSizes {
-  std::optional<int64_t> batch = {};    // nothing: `usual_batch` where the model has a choice
-  int64_t usual_batch = 1;              // brought into the range that the model allows
-  std::vector<std::string> named = {};  // "NAME=N", of any symbol
+  std::optional<int64_t> batch = {};    // nothing: `usual_batch` if the model has a choice
+  int64_t usual_batch = 1;              // clamped to the range that the model allows
+  std::vector<std::string> named = {};  // "NAME=N", for any symbol
   SampleValues values = SampleValues::kUniform;
 };
 
 struct Sample {
   std::vector<HostTensor> inputs;
-  int64_t batch = 1;  // rows of the first input: what a throughput counts
+  int64_t batch = 1;  // rows of the first input, by which throughput is counted
 };
 
 // The batch is the symbol of the first dimension of the first input that has one there; every other
-// symbol needs a size by name. A size that the model does not take is wrong usage, never another
-// size.
+// symbol needs a size by name. A size that the model does not take is wrong usage; no other size is
+// taken instead.
 Sample sample_inputs(const Session& session, const Program& program, const SampleSizes& sizes);
 
 }  // namespace wick::tool

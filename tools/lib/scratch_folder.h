@@ -1,4 +1,4 @@
-// A temporary folder, gone with its owner.
+// A temporary folder that is removed with its owner.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Whose models this process takes.
+// Decides whose models this process loads.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,17 @@
 
 namespace wick::tool {
 
-// From now on a model file is opened only if PATH.minisig beside it is a signature of its bytes by
-// one of the keys given (minisign's public key files). UsageError: `key_file` is none.
+// From now on a model file is opened only if PATH.minisig next to it is a signature of its bytes by
+// one of the given keys (minisign's public key files). Throws UsageError if `key_file` is not one.
 void require_signature(const std::string& key_file);
 
-// Where signatures are required: the file's bytes, which were verified and are what is to be
-// loaded, so that nobody can change the file in between. Nothing where none is required. Error: the
-// signature is missing or is not good.
+// Where signatures are required, returns the file's bytes, which were verified and are what is to
+// be loaded, so that nobody can change the file in between. Returns nothing where none is required.
+// Throws Error if the signature is missing or not good.
 std::optional<std::vector<uint8_t>> signed_bytes(const std::string& path);
 
-// While one lives, files are opened without a signature: those that this process has just written.
+// While one lives, files are opened without a signature: for those that this process has just
+// written.
 class OwnFiles {
  public:
   OwnFiles();

@@ -1,4 +1,4 @@
-// A mistake in what was asked for, by the name of the option that it is about.
+// A mistake in a request, with the name of the option that it is about.
 #pragma once
 
 #include <string>

@@ -67,7 +67,7 @@ json target(const char* name, double asked, double reached, bool met) {
 }
 
 std::string checked(const json& doc) {
-  // numbers that are not finite are null, which the schema refuses
+  // Numbers that are not finite become null, which the schema refuses.
   std::string text = doc.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
   validate_submission_schema(text);
   return text;
@@ -95,7 +95,7 @@ void BenchmarkReport::benchmark_model(nn::Module& model, const Tensor& x, const 
     for (const Tensor& p : model.parameters()) parameters += p.layout().numel();
   }
   bytes = 0;
-  std::set<const void*> counted;  // shared ones once
+  std::set<const void*> counted;  // shared ones count once
   for (const auto& [name, t] : model.state_dict()) {
     if (counted.insert(t.layout().data).second) bytes += static_cast<int64_t>(t.layout().nbytes());
   }

@@ -1,5 +1,5 @@
-// The capstone's report: what a model scores, weighs and takes, beside an optimized form of it, as
-// JSON that a schema holds (submission.schema.json). Example:
+// The capstone's report: a model's score, size and latency next to those of an optimized form of
+// it, as JSON that a schema checks (submission.schema.json). Example:
 //
 //   BenchmarkReport baseline("mlp"), small("mlp int8");
 //   baseline.benchmark_model(net, x, labels);
@@ -28,13 +28,13 @@ class SimpleMLP : public Module {
 };
 }  // namespace nn
 
-// One model's figures. benchmark_model() measures a module; a program's own are filled in by
+// The figures of one model. benchmark_model() measures a module; a program's own are filled in by
 // whoever measured them (`wick bench --submission`).
 struct BenchmarkReport {
   explicit BenchmarkReport(std::string name = "model") : model_name(std::move(name)) {}
-  // Parameters (where `parameters` is 0), bytes of parameters and buffers, the share of rows of
-  // logits [N, C] right, and the latency of x as one batch, in eval mode without gradients. Throws
-  // Error: no target, another number of them, fewer than two runs.
+  // Measures parameters (if `parameters` is 0), bytes of parameters and buffers, the share of
+  // correct rows of logits [N, C], and the latency of x as one batch, in eval mode without
+  // gradients. Throws Error if there is no target, another number of them, or fewer than two runs.
   void benchmark_model(nn::Module& model, const Tensor& x, const Tensor& target,
                        BenchmarkOptions options = {}, Where where = Where::current());
   double throughput() const { return static_cast<double>(batch) / latency.mean * 1e3; }
@@ -48,27 +48,27 @@ struct BenchmarkReport {
 };
 
 struct SubmissionOptions {
-  std::string author;                   // empty: not said
+  std::string author;                   // empty: not given
   std::vector<std::string> techniques;  // of the optimized form: "int8", "pruned by half"
-  int threads = 0;                      // that measured; 0: num_threads()
-  // What M09 asks for; the report says what was reached.
+  int threads = 0;                      // used in the measurement; 0: num_threads()
+  // The targets of M09; the report says what was reached.
   double speedup = 10, compression = 4, latency_ms = 100;
 };
 
-// JSON: one report, or two with speedup (of medians), compression ratio, accuracy delta and the
-// targets. Throws Error for what the schema refuses: a model without a name, an accuracy above 1, a
-// latency that nobody measured.
+// Returns JSON: one report, or two with speedup (of medians), compression ratio, accuracy delta and
+// the targets. Throws Error for what the schema refuses: a model without a name, an accuracy above
+// 1, a latency that nobody measured.
 std::string generate_submission(const BenchmarkReport& baseline,
                                 const SubmissionOptions& options = {});
 std::string generate_submission(const BenchmarkReport& baseline, const BenchmarkReport& optimized,
                                 const SubmissionOptions& options = {});
-// Checks and writes it, the file as a whole. Throws Error: what the schema refuses, a folder that
-// is not there.
+// Checks it and writes it, the file as a whole. Throws Error for what the schema refuses, and if
+// the folder does not exist.
 void save_submission(const std::string& submission, const std::string& path);
 // Throws Error with each place that the schema refuses, "baseline.metrics.accuracy: ..."; also for
-// text that is no JSON.
+// text that is not JSON.
 void validate_submission_schema(const std::string& submission);
-// The schema itself, draft 7.
+// Returns the schema itself, draft 7.
 const char* submission_schema();
 
 }  // namespace wick

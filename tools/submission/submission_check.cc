@@ -23,7 +23,7 @@ const valijson::Schema& schema() {
   return *made;
 }
 
-// "<root>", "[baseline]", "[metrics]" -> "baseline.metrics"
+// Turns "<root>", "[baseline]", "[metrics]" into "baseline.metrics".
 std::string place(const std::vector<std::string>& context) {
   std::string text;
   for (size_t i = 1; i < context.size(); ++i) {

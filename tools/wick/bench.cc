@@ -44,7 +44,7 @@ double peak_rss_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-// What the process holds now of its own memory and of the model's file, without its code.
+// Returns what the process now holds of its own memory and of the model's file, without its code.
 double resident_mb(const std::string& model) {
   std::error_code unknown;
   const std::string file = std::filesystem::canonical(model, unknown).string();
@@ -71,7 +71,7 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Arrays that are given, or made-up ones of the sizes that are.
+// Returns the given arrays, or made-up ones of the given sizes.
 Sample inputs_of(const BenchCommand& c, const Session& session, const Program& program,
                  std::optional<int64_t> batch) {
   if (c.inputs.empty()) return sample_inputs(session, program, {.batch = batch, .named = c.dims});
@@ -82,7 +82,7 @@ Sample inputs_of(const BenchCommand& c, const Session& session, const Program& p
   return sample;
 }
 
-// From nothing to a session that is bound to shapes: everything before the first run.
+// Measures from nothing to a session that is bound to shapes: everything before the first run.
 nlohmann::json load_once(const BenchCommand& c) {
   const double cpu_before = cpu_ms();
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
@@ -107,7 +107,7 @@ nlohmann::json load_once(const BenchCommand& c) {
           {"peak_rss_mb", peak_rss_mb()}};
 }
 
-// The process's first load, and what a second one takes.
+// Measures the process's first load, and a second one.
 void bench_load(const BenchCommand& c) {
   nlohmann::json row = load_once(c);
   const nlohmann::json again = load_once(c);
@@ -123,7 +123,7 @@ void bench_load(const BenchCommand& c) {
       row["peak_rss_mb"].get<double>(), row["again_ms"].get<double>());
 }
 
-// A model's place beside another, over labelled data.
+// Compares a model with another one over labelled data.
 void bench_beside(const BenchCommand& c) {
   SubmissionBench s = c.submission;
   if (s.eval.empty()) wrong_usage("--submission", "needs --eval: labelled data for the accuracy");
@@ -138,21 +138,22 @@ void bench_beside(const BenchCommand& c) {
   bench_submission(s);
 }
 
-// Milliseconds of each run, sorted, after some that do not count; `trace` is of those that do.
+// Returns the milliseconds of each run, sorted, after warm-up runs that do not count; `trace` has
+// those that do.
 std::vector<double> timed_runs(const BenchCommand& c, Session& session, Span<const TensorView> in,
                                Span<TensorView> out, NodeTimes& trace, double* cpu) {
   const double warm = now_s() + c.seconds;
   for (int i = 0; i < 5 && (i == 0 || now_s() < warm); ++i) check(session.run(in, out), "run");
   trace.clear();
   std::vector<double> times;
-  // Ten runs also where they take longer, three where they take very long.
+  // Makes ten runs even if they take longer, three if they take very long.
   const double start = now_s(), cpu_before = cpu_ms(), long_s = std::max(5.0, 5 * c.seconds);
   auto enough = [&] {
     const double passed = now_s() - start;
     return times.size() >= 10 ? passed >= c.seconds : times.size() >= 3 && passed >= long_s;
   };
   while (!enough()) {
-    // the session's own memory each time: outputs are not copied
+    // The session uses its own memory each time: outputs are not copied.
     for (TensorView& v : out) v = TensorView();
     double t = now_s();
     check(session.run(in, out), "run");
@@ -163,7 +164,7 @@ std::vector<double> timed_runs(const BenchCommand& c, Session& session, Span<con
   return times;
 }
 
-// One batch size, printed unless as JSON.
+// Measures one batch size and prints it, unless as JSON.
 nlohmann::json bench_batch(const BenchCommand& c, const Model& model,
                            std::optional<int64_t> wanted) {
   NodeTimes trace;

@@ -21,15 +21,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A model that answers: a file in a session, or a run's module in the trainer.
+// Subject is a model that answers: a file in a session, or a run's module in the trainer.
 class Subject {
  public:
   virtual ~Subject() = default;
-  // The inputs, as those who read data for it ask.
+  // Returns the inputs, in the form in which data readers ask for them.
   virtual const ir::Graph& ports() const = 0;
-  // In the order of the inputs; the first output.
+  // Takes arrays for the inputs; returns the first output.
   virtual HostTensor run(const quantize::Batch& batch) = 0;
-  // One run of these inputs, nothing copied that need not be.
+  // Returns a function that runs these inputs once, without needless copies.
   virtual std::function<void()> timed(const quantize::Batch& first) = 0;
   virtual int threads() const = 0;
   int64_t parameters = 0, bytes = 0;
@@ -162,7 +162,7 @@ Measured measure(const std::string& path, const SubmissionBench& c) {
   return m;
 }
 
-// The first `rows` of a batch, where the model has a choice and they are there.
+// Returns the first `rows` of a batch, if the model has a choice and they are there.
 quantize::Batch head(const Measured& m, int64_t rows) {
   quantize::Batch batch = *m.data.batches(0);
   const ir::Graph& g = m.subject->ports();

@@ -1,4 +1,4 @@
-// wick bench --submission: a model beside the one it was made of, as the capstone's JSON.
+// wick bench --submission: compares a model with the one it was made from, as the capstone's JSON.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ struct SubmissionBench {
   bool json = false, lower_qdq = true;
 };
 
-// Accuracy over all of the data, the latency of its first images, in turn where there are two; a
-// run's folder is measured in the trainer. Writes tools/submission/submission.h's JSON. Throws
-// Error: data without labels, what the models refuse.
+// Measures accuracy over all of the data and the latency of its first images, taking turns if there
+// are two models; a run's folder is measured in the trainer. Writes tools/submission/submission.h's
+// JSON. Throws Error for data without labels, and for what the models refuse.
 void bench_submission(const SubmissionBench& c);
 
 }  // namespace wick::tool

@@ -1,4 +1,4 @@
-// wick build, size and targets: a model as a program of another machine.
+// wick build, size and targets: a model as a program for another machine.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -51,7 +51,8 @@ void print_made(const Made& made, const Project& project) {
   if (made.ran) fmt::print("{}", made.output);
 }
 
-// The .wick file that goes into the program: the model itself, or what an ONNX model becomes.
+// Returns the .wick file that goes into the program: the model itself, or what an ONNX model is
+// compiled to.
 std::string wick_file(const BuildCommand& c, const ScratchFolder& scratch) {
   if (is_wick_file(c.model)) return c.model;
   ir::Graph graph = open_onnx(c.model, {.lower_qdq = c.lower_qdq});

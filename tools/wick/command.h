@@ -1,4 +1,5 @@
-// The commands of `wick`. Each adds its subcommand and its options; the callback does the work.
+// The commands of `wick`. Each function adds its subcommand and its options; the callback does the
+// work.
 //
 // Exit codes: 0 done; 1 the work failed (an unreadable file, an unsupported op ...); 2 wrong usage;
 // 3 the comparison or conformance found differences; 130 Ctrl-C, and the work so far is saved.
@@ -18,25 +19,26 @@ constexpr int kUsage = 2;  // an Option's check; wrong_usage() for what only the
 constexpr int kDiffers = 3;
 constexpr int kInterrupted = 130;  // as a shell reports a program that SIGINT ended
 
-// Thrown by a command whose work was done and whose answer is "no".
+// Thrown by a command that did its work and whose answer is "no".
 struct Differs {};
 // Thrown by a command that Ctrl-C ended and that has saved what a later run needs.
 struct Interrupted {};
 
-// The whole command line, argv[0] included; the exit code.
+// Runs the whole command line, argv[0] included; returns the exit code.
 int run_wick(int argc, char** argv);
 
 bool ends_with(const std::string& text, const std::string& end);
 
-// --ops LIBRARY.so (any number of times): users' own ops that the command's models may name.
+// Accepts --ops LIBRARY.so (any number of times): users' own ops that the command's models may
+// name.
 void accept_ops(Command command);
-// --require-signature KEY.pub: the command's models are signed by one of these keys.
+// Accepts --require-signature KEY.pub: the command's models must be signed by one of these keys.
 void accept_signature(Command command);
-// --backend cpu|vulkan and --device INDEX|NAME.
+// Accepts --backend cpu|vulkan and --device INDEX|NAME.
 void accept_backend(Command command, std::string* backend, std::string* device);
-// --offload pays|all: RunnerOptions::all_it_can.
+// Accepts --offload pays|all: RunnerOptions::all_it_can.
 void accept_offload(Command command, bool* all_it_can);
-// --qdq integer|float: how a quantized ONNX model is read.
+// Accepts --qdq integer|float: how a quantized ONNX model is read.
 void accept_qdq(Command command, bool* lower);
 
 void add_train(CommandLine& app);

@@ -16,7 +16,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// CLI::Range takes NaN, and infinity for the largest double.
+// CLI::Range accepts NaN, and infinity as the largest double.
 CLI::Validator finite(bool (*inside)(double), const char* range) {
   return CLI::Validator(
       [inside, range](const std::string& text) {
@@ -28,7 +28,7 @@ CLI::Validator finite(bool (*inside)(double), const char* range) {
       std::string("NUMBER ") + range);
 }
 
-// "4096", "256M", "1G": nothing for what is no such number.
+// Parses "4096", "256M", "1G"; nothing if it is no such number.
 std::optional<uint64_t> bytes_in(const std::string& text) {
   uint64_t n = 0;
   const char* end = text.data() + text.size();
@@ -40,7 +40,8 @@ std::optional<uint64_t> bytes_in(const std::string& text) {
   return n << shift;
 }
 
-// CLI11 takes a mistyped word for a missing one or for another option's value: name it first.
+// CLI11 takes a mistyped word for a missing one or for another option's value, so it is named
+// first.
 void check_words(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) return;
   const std::string first = argv[1];
@@ -127,7 +128,7 @@ void Command::add_flag_callback(const char* names, const std::function<void()>& 
   command_->add_flag_callback(names, given, help);
 }
 void Command::footer(const char* text) { command_->footer(text); }
-// The last that is said of a command: behind its own options come those that all have.
+// Called last for a command: after its own options come those that all commands have.
 void Command::callback(const std::function<void()>& work) {
   command_
       ->add_option_function<double>(
@@ -160,7 +161,7 @@ Command CommandLine::add_command(const char* name, const char* about) {
   return app_->add_subcommand(name, about);
 }
 
-// CLI11 prints to C++'s streams, past what guards stdout and stderr.
+// CLI11 prints to C++'s streams, which bypass the guard of stdout and stderr.
 int CommandLine::print(const CLI::Error& ended) {
   std::ostringstream out, err;
   const int code = app_->exit(ended, out, err);

@@ -1,6 +1,6 @@
-// The command line as the commands see it: commands, their options, and the checks of values. It
-// stands for CLI11, which only command_line.cc includes, because every file that does takes seconds
-// longer to compile.
+// The command line as the commands see it: commands, their options, and checks of values. It wraps
+// CLI11, which only command_line.cc includes, because every file that does takes seconds longer to
+// compile.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Option;
 
 namespace wick::tool {
 
-// An option or a positional argument: a handle that is copied freely. What a check refuses is wrong
+// An option or a positional argument: a handle that is cheap to copy. What a check refuses is wrong
 // usage; checks run in the order in which they were added.
 class Option {
  public:
@@ -26,8 +26,8 @@ class Option {
   Option required() const;
   Option needs(Option other) const;
   Option excludes(Option other) const;
-  Option one_word() const;               // of a list: the next word is not its second value
-  Option delimiter(char between) const;  // of a list: a word may hold several values
+  Option one_word() const;               // for a list: the next word is not its second value
+  Option delimiter(char between) const;  // for a list: a word may hold several values
   Option one_of(const std::vector<std::string>& values) const;
   Option one_of(std::initializer_list<int> values) const;
   Option at_least(int64_t least) const;             // integers
@@ -39,11 +39,12 @@ class Option {
   CLI::Option* option_;
 };
 
-// A subcommand: a handle too. Values outlive the parsing, which writes those that were given.
+// A subcommand: a handle too. The values must outlive the parsing, which writes those that were
+// given.
 class Command {
  public:
   Command(CLI::App* command) : command_(command) {}  // NOLINT: the same
-  // Both for the types that command_line.cc instantiates; a vector takes any number of values.
+  // Both work for the types that command_line.cc instantiates; a vector takes any number of values.
   template <class T>
   Option add_option(const char* names, T& value, const char* help = "");
   template <class T>
@@ -64,9 +65,9 @@ class CommandLine {
   CommandLine(const char* name, const char* about, const char* version);
   ~CommandLine();
   Command add_command(const char* name, const char* about);
-  // Parses the words and calls the command's callback. Wrong usage (UsageError of a callback too)
-  // and --help are printed here, and give the exit code; what else a callback throws passes
-  // through.
+  // Parses the words and calls the command's callback. Wrong usage (also a callback's UsageError)
+  // and --help are printed here, and give the exit code; anything else that a callback throws
+  // passes through.
   int run(int argc, char** argv);
 
  private:

@@ -20,7 +20,7 @@
 namespace wick::tool {
 namespace {
 
-// What differs from ONNX Runtime is told, with what of it may be ONNX Runtime's own.
+// Reports a difference from ONNX Runtime, and how much of it may be ONNX Runtime's own.
 [[noreturn]] void differs(bool from_onnxruntime) {
   if (from_onnxruntime && onnxruntime_saturates()) {
     fmt::print(
@@ -91,7 +91,7 @@ void compare(const CompareCommand& c) {
       fmt::print("{} {}: {}\n", one_line(row["name"].get<std::string>()),
                  to_text(out_a[i].shape()).text, d.text());
   }
-  // By bits between two of our own; ONNX Runtime promises none.
+  // Compares bits between two of our own models; ONNX Runtime promises none.
   std::string first;
   if (c.against.empty() && !equal) {
     first = first_difference(nodes_a, nodes_b, 0);

@@ -32,7 +32,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kModes[] = {"dyn", "const", "flat", "bits", "round"};
 
-// Why a test may fail. The first two are not counted: nothing that runs programs could pass them.
+// Why a test may fail. Tests of the first two classes are not counted: nothing that runs programs
+// could pass them.
 constexpr const char* kClasses[] = {"excluded domain", "nondeterministic", "ambiguous",
                                     "not implemented"};
 bool counted(const std::string& why) { return why != kClasses[0] && why != kClasses[1]; }
@@ -41,10 +42,10 @@ struct ConformanceCommand {
   std::vector<std::string> dirs;
   std::string list, backend = "cpu", device, mode = "dyn", json, expect, write_expect, keep,
                     rounded;
-  std::map<std::string, double> absolute;  // what `rounded` says, by test
+  std::map<std::string, double> absolute;  // the contents of `rounded`, by test
   double bar = 0, device_bar = 0;
   bool verbose = false;
-  DeviceShare* share = nullptr;  // where a device runs them
+  DeviceShare* share = nullptr;  // set if a device runs them
 };
 
 Model through_a_file(const ir::Graph& graph) {
@@ -56,7 +57,7 @@ Model through_a_file(const ir::Graph& graph) {
   return model;
 }
 
-// Where two texts first differ: their lines, from shortly before that on.
+// Returns where two texts first differ: their lines, from shortly before that point on.
 std::string first_difference(const std::string& a, const std::string& b) {
   std::istringstream left(a), right(b);
   for (std::string x, y;;) {
@@ -75,7 +76,7 @@ std::string first_difference(const std::string& a, const std::string& b) {
   }
 }
 
-// Every NaN is one value.
+// Compares values; every NaN counts as the same.
 bool same_values(const HostTensor& a, const HostTensor& b) {
   if (!is_float(a.dtype())) return false;
   const size_t size = a.nbytes() / static_cast<size_t>(std::max<int64_t>(a.numel(), 1));
@@ -90,7 +91,7 @@ bool same_values(const HostTensor& a, const HostTensor& b) {
   return true;
 }
 
-// "" where these are the same bits.
+// Returns "" if these are the same bits.
 std::string bits_differ(const std::vector<HostTensor>& out, const std::vector<HostTensor>& want,
                         const char* whose) {
   for (size_t i = 0; i < out.size(); ++i) {
@@ -105,7 +106,7 @@ std::string bits_differ(const std::vector<HostTensor>& out, const std::vector<Ho
   return "";
 }
 
-// "" where these are what the test expects.
+// Returns "" if these are what the test expects.
 std::string outputs_differ(const std::vector<HostTensor>& out, const OnnxCase& test,
                            double absolute) {
   if (out.size() != test.outputs.size())
@@ -127,15 +128,15 @@ std::vector<HostTensor> run_model(const Model& model, const OnnxCase& test,
                         .device = c.device,
                         .all_it_can = true});
   if (runner.session().input_count() != test.inputs.size()) {
-    // the file may bring fewer inputs than the model has only when the model ignores the rest
+    // A file may have fewer inputs than the model only if the model ignores the rest.
     throw Error(fmt::format("{} inputs given, the program takes {}", test.inputs.size(),
                             runner.session().input_count()));
   }
   return runner.run(test.inputs);
 }
 
-// "" where reading, writing and reading again gives the same graph, and that gives the same bits
-// (which mode dyn compares with what the test expects).
+// Returns "" if reading, writing and reading again gives the same graph, and that gives the same
+// bits (which mode dyn compares with what the test expects).
 std::string round_trip(const ir::Graph& graph, const OnnxCase& test, const std::string& name,
                        const ConformanceCommand& c) {
   const std::vector<uint8_t> file = onnx_bytes(graph);
@@ -159,7 +160,7 @@ std::string path_of(const std::string& name, const ConformanceCommand& c) {
   return (fs::path(c.dirs[0]) / name).string();
 }
 
-// "" for a pass, else why not.
+// Returns "" for a pass, else why it failed.
 std::string run_case(const std::string& name, const ConformanceCommand& c, CaseMode form) {
   OnnxCase test = load_onnx_case(path_of(name, c), form);
   if (c.share != nullptr) c.share->begin(test.inputs);
@@ -221,7 +222,7 @@ std::vector<std::string> case_names(const ConformanceCommand& c) {
   return names;
 }
 
-// Tests whose expected values are rounded, each with how far off they may be and why.
+// Reads the tests whose expected values are rounded, each with its tolerance and the reason.
 std::map<std::string, double> read_rounded(const std::string& path) {
   std::istringstream in(text_of(path));
   std::map<std::string, double> rounded;
@@ -240,11 +241,11 @@ std::map<std::string, double> read_rounded(const std::string& path) {
   return rounded;
 }
 
-// By test, the modes in which it passes and why it fails in the others; a test that is not in the
-// file is expected to fail, because it is not implemented.
+// Has, by test, the modes in which it passes and why it fails in the others; a test that is not in
+// the file is expected to fail because it is not implemented.
 struct Expected {
   std::set<std::string> modes;
-  std::string why, text;  // a class, and the place or reason that the file gives with it
+  std::string why, text;  // a class, and the detail or reason in the file
 };
 using Expectations = std::map<std::string, Expected>;
 
@@ -275,7 +276,7 @@ Expectations read_expectations(const std::string& path) {
   return expected;
 }
 
-// This run's mode of this run's tests; the rest of the file stays.
+// Updates this run's mode for this run's tests; the rest of the file stays.
 void update_expectations(const ConformanceCommand& c, const std::vector<std::string>& names,
                          const std::set<std::string>& passed) {
   Expectations expected;
@@ -304,7 +305,7 @@ void update_expectations(const ConformanceCommand& c, const std::vector<std::str
   write_text(c.write_expect, text);
 }
 
-// Prints what came out otherwise, and what to do.
+// Prints the results that were not expected, and what to do.
 bool as_expected(const ConformanceCommand& c, const std::vector<std::string>& names,
                  const std::set<std::string>& passed, const nlohmann::json& failures) {
   Expectations expected = read_expectations(c.expect);
@@ -334,7 +335,7 @@ bool as_expected(const ConformanceCommand& c, const std::vector<std::string>& na
   return unexpected == 0;
 }
 
-// The share that passes of the tests that count.
+// Compares the share of the counted tests that pass with the required one.
 bool above_bar(const ConformanceCommand& c, const std::vector<std::string>& names,
                const std::set<std::string>& passed) {
   Expectations expected;
@@ -368,7 +369,7 @@ void conformance(ConformanceCommand c) {
   nlohmann::json failures = nlohmann::json::object();
   auto names = case_names(c);
   DeviceShare share;
-  std::shared_ptr<VulkanBackend> device;  // one for all of them
+  std::shared_ptr<VulkanBackend> device;  // one for all tests
   if (c.backend == "vulkan") {
     device = take(open_vulkan(c.device, true), "vulkan");
     c.share = &share;

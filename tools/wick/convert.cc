@@ -25,8 +25,9 @@ struct ConvertCommand {
   CheckOptions checks;
 };
 
-// With the weights as this machine's kernels read them, beside the raw ones: a session here then
-// packs nothing. What a kernel wants may depend on sizes: the model's, 1 for a batch, --dim's.
+// Writes the weights as this machine's kernels read them in addition to the raw ones: a session
+// here then packs nothing. What a kernel wants may depend on sizes: the model's, 1 for a batch,
+// --dim's.
 void write_packed(const ir::Graph& graph, const ProgramInfo& info, const ConvertCommand& c) {
   Model model = Model::from_graph(graph, false);
   Runner runner(model, {"cpu", 0, false, nullptr});
@@ -75,7 +76,7 @@ void convert(const ConvertCommand& c) {
     ProgramInfo info = onnx_origin(graph, c.model);
     const ir::PassReport report = written.optimize(&graph, !c.no_chains, c.dims);
     info.passed(report);
-    // one rounding where the file has several
+    // There is one rounding where the file has several.
     if (lowered.quantized && lowered.integer_nodes() > 0)
       info.numerics = std::max(info.numerics, NumericsClass::kReassociates);
     if (c.pack) {

@@ -35,7 +35,7 @@ void run_data(const DataCommand& c) {
     wrong_usage("--image", fmt::format("the {} images of {} are {}, asked for {} from {} on",
                                        c.split, set.name, part.size(), c.count, c.first));
   }
-  // As models of wick export take them: bytes, the batch first.
+  // The format that models of wick export take: bytes, with the batch first.
   const data::HostArray& images = part.images();
   const size_t item = static_cast<size_t>(set.height) * static_cast<size_t>(set.width);
   std::vector<uint8_t> bytes(images.bytes.data() + static_cast<size_t>(c.first) * item,

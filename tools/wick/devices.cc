@@ -57,7 +57,7 @@ void print(size_t index, const VulkanDevice& d) {
         yes(d.f16_keeps_specials));
 }
 
-// What each kernel asks of a device, before its specialisation.
+// Returns what each kernel needs of a device, before its specialisation.
 Array<VulkanKernel> all_kernels() {
   Array<VulkanKernel> kernels(default_allocator());
   check_status(VulkanBackend::kernels(kernels));

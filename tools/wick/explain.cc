@@ -1,4 +1,4 @@
-// wick explain: how signal and gradient go through a model, layer by layer.
+// wick explain: how signals and gradients pass through a model, layer by layer.
 #include <fmt/core.h>
 
 #include <cmath>

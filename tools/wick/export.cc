@@ -19,7 +19,7 @@ struct ExportCommand {
 };
 
 void run_export(const ExportCommand& c) {
-  for (const std::string& out : c.out) {  // before any is written
+  for (const std::string& out : c.out) {  // checked before any is written
     if (!ends_with(out, ".onnx") && !ends_with(out, ".wick"))
       wrong_usage("--out", "must end in .onnx or .wick, got '" + out + "'");
   }

@@ -1,4 +1,4 @@
-// The older names of wick verify's forms: wick prove RUN is wick verify RUN --test-set, wick
+// The older names of wick verify's modes: wick prove RUN is wick verify RUN --test-set, wick
 // compare A B is wick verify A B --outputs.
 #pragma once
 
@@ -15,7 +15,7 @@ struct ProveCommand {
   int64_t limit = 0;
   bool json = false;
 };
-// False where a path breaks its promise.
+// Returns false if a path breaks its promise.
 bool prove(const ProveCommand& command);
 
 struct CompareCommand {

@@ -46,12 +46,13 @@ nlohmann::json ports(const Program& program, Span<const uint32_t> ids) {
   return list;
 }
 
-// Only what the file says of itself; numerics and the sum of the weights are known of any program.
+// Returns only what the file says of itself; numerics and the weights' digest are known of any
+// program.
 nlohmann::json provenance(const Model& model) {
   const ProvenanceDef& p = model.program().provenance();
   nlohmann::json doc = {{"numerics", numerics_text(p.numerics)},
                         {"weights_sha256", hex(p.weights_sha256)}};
-  // What the file itself says; `wick verify` compares it.
+  // The file's digest; `wick verify` checks it.
   const Span<const uint8_t> digest = model.program().digest();
   if (!model.graph() && !digest.empty()) doc["file_sha256"] = hex(digest);
   if (!model.graph()) {
@@ -67,8 +68,8 @@ nlohmann::json provenance(const Model& model) {
   return doc;
 }
 
-// What the nodes of an ONNX file make, before anything is rewritten: the names that
-// nn::GraphModule::set_output takes.
+// Prints the values that the nodes of an ONNX file make, before anything is rewritten: the names
+// that nn::GraphModule::set_output takes.
 void print_values(const InspectCommand& c) {
   const ir::Graph g = import_for_training(c.model);
   auto doc = nlohmann::json::array();
@@ -89,8 +90,8 @@ void print_values(const InspectCommand& c) {
 
 using Counts = std::map<std::string, int>;
 
-// The nodes of the body, then those of If and Loop. `ops`: how many of each; `steps`: of all
-// FusedElementwise.
+// Returns the nodes of the body, then those of If and Loop. `ops` counts each op, `steps` those in
+// all FusedElementwise.
 nlohmann::json nodes_of(const Model& model, Counts& ops, Counts& steps) {
   auto nodes = nlohmann::json::array();
   const Program& p = model.program();
@@ -115,7 +116,7 @@ nlohmann::json nodes_of(const Model& model, Counts& ops, Counts& steps) {
   return nodes;
 }
 
-// "made by wick 1.2 from a.py, seed 3, "; empty where the file says nothing.
+// Returns "made by wick 1.2 from a.py, seed 3, "; empty if the file says nothing.
 std::string origin_text(const nlohmann::json& origin) {
   std::string made;
   if (origin.contains("wick_version"))
@@ -132,7 +133,8 @@ std::string origin_text(const nlohmann::json& origin) {
   return made;
 }
 
-// Where the nodes come from, as they stand: a line each module and source line, with its ops.
+// Prints where the nodes come from, in their order: one line per module and source line, with its
+// ops.
 void print_origins(const nlohmann::json& nodes) {
   std::string last, ops;
   const auto flush = [&] {
@@ -149,13 +151,13 @@ void print_origins(const nlohmann::json& nodes) {
   flush();
 }
 
-// What a file that Wick exported says of the run it comes from.
+// The metadata in which a file that Wick exported describes its training run.
 constexpr std::pair<const char*, const char*> kOrigins[] = {
     {"wick.run_sha256", "run weights sha256"},
     {"wick.data_sha256", "training data sha256"},
     {"wick.passes", "passes "}};
 
-// With every text on one line.
+// Returns the document with every text on one line.
 nlohmann::json lines_of(nlohmann::json doc) {
   for (nlohmann::json& part : doc)
     part = part.is_string()       ? nlohmann::json(one_line(part.get<std::string>()))
@@ -164,7 +166,7 @@ nlohmann::json lines_of(nlohmann::json doc) {
   return doc;
 }
 
-// What --json gives, as lines.
+// Prints what --json gives, as lines.
 void print_model(const InspectCommand& c, const Model& model, const ir::LowerReport& lowered,
                  const nlohmann::json& whole, const Counts& steps) {
   const nlohmann::json doc = lines_of(whole);

@@ -32,7 +32,7 @@ std::vector<HostTensor> chosen_inputs(const InspectPage& c, const Session& sessi
   return sample_inputs(session, program, {.batch = std::nullopt, .named = c.dims}).inputs;
 }
 
-// A few runs to warm up, then as many as fit into the time.
+// Makes a few warm-up runs, then as many as fit into the time.
 void profile(const InspectPage& c, Session& session, Span<const TensorView> in, NodeTimes& times,
              std::vector<double>* run_ms) {
   std::vector<TensorView> out(session.output_count());
@@ -50,11 +50,11 @@ void profile(const InspectPage& c, Session& session, Span<const TensorView> in, 
   std::sort(run_ms->begin(), run_ms->end());
 }
 
-constexpr uint64_t kOneRun = 5'000'000'000;  // ns: a model may go on for ever
+constexpr uint64_t kOneRun = 5'000'000'000;  // ns: a model may run for ever
 
-// The sizes that the page tells, and the times: whatever a session is needed for.
+// Measures the sizes that the page shows, and the times: everything that needs a session.
 void measure(const InspectPage& c, const Model& model, NodeTimes& times, PageSource* page) {
-  // Sizes that are expressions are not in a .wick: a run tells them.
+  // A .wick has no sizes that are expressions: a run tells them.
   const bool runs = c.profile || !model.compiled();
   Runner runner(model, {"cpu", c.threads, false, runs ? &times : nullptr});
   Session& session = runner.session();
@@ -95,7 +95,7 @@ void write_inspect_page(const InspectPage& c) {
   } else {
     try {
       measure(c, model, times, &page);
-    } catch (const std::exception& why) {  // the graph can be shown all the same
+    } catch (const std::exception& why) {  // the graph can still be shown
       page.inputs.clear();
       page.times = nullptr;
       page.no_sizes = why.what();

@@ -1,4 +1,4 @@
-// wick inspect --html.
+// wick inspect --html: a model as a page.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ struct InspectPage {
   double seconds = 1;
 };
 
-// Writes the page of a model, or of a training run's folder: the model as it would be exported.
+// Writes the page of a model, or of a training run's folder: then of the model as it would be
+// exported.
 void write_inspect_page(const InspectPage& c);
 
 }  // namespace wick::tool

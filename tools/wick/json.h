@@ -1,4 +1,4 @@
-// What tools/lib tells, as the JSON that commands print and pages hold.
+// Formats results of tools/lib as the JSON that commands print and pages hold.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 
 namespace wick::tool {
 
-// The first ten elements; of a sequence its elements.
+// Returns the first ten elements; for a sequence, its elements.
 nlohmann::json preview_json(const HostTensor& tensor);
 nlohmann::json json_of(const Difference& difference);
 nlohmann::json json_of(const NodeTimes& times, size_t runs);

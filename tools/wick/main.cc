@@ -14,16 +14,16 @@
 
 namespace {
 
-// A file that is opened where a standard stream is closed would take its number, and what is
-// printed would go into the file. Neither can this one be written.
+// If a standard stream is closed, a file opened later would get its number, and printed text would
+// go into the file. So each gets a descriptor here that cannot be written either.
 void open_standard_streams() {
   int fd = open("/dev/null", O_RDONLY);
   while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDONLY);
   if (fd >= 0) close(fd);
 }
 
-// Without memory no text can be made of the error, and what unwinds may need some: nlohmann's trees
-// allocate where they are destroyed. The old files are there, since new ones are written beside
+// Without memory no text can be made from the error, and unwinding may need some, too: nlohmann's
+// trees allocate in their destructors. The old files are intact, since new ones are written next to
 // them.
 [[noreturn]] void end_without_memory() {
   try {
@@ -43,12 +43,13 @@ void open_standard_streams() {
 int main(int argc, char** argv) {
   using namespace wick::tool;  // NOLINT: it is the program that this room makes
   std::set_terminate(end_without_memory);
-  // glibc loads what it unwinds pthread_once() by when that is needed first: while there is memory.
+  // glibc loads the library by which it unwinds pthread_once() when it first needs it: do it now,
+  // while there is memory.
   void* frame = nullptr;
   (void)backtrace(&frame, 1);
   open_standard_streams();
   std::signal(SIGXFSZ,
-              SIG_IGN);  // a file over the shell's limit is an error of write(), which cleans up
+              SIG_IGN);  // exceeding the file size limit is an error of write(), which cleans up
   guard_output();
   const int code = run_wick(argc, argv);
   return end_output() ? code : std::max(code, kFailed);

@@ -25,20 +25,21 @@ std::string short_name(DType t) {
   case DType::k##Name: name = #Name; break;
     WICK_DTYPES(X)
 #undef X
-    default: break;  // none, and what is no tensor
+    default: break;  // no type, or not a tensor's
   }
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return name;
 }
 
-// How many nodes something holds for.
+// Share counts for how many nodes something holds.
 struct Share {
   int yes = 0, no = 0;
   void add(bool holds) { ++(holds ? yes : no); }
   bool all() const { return yes > 0 && no == 0; }
 };
 
-// A node of the graph as the kernels are asked for it; a size that only running tells counts as 1.
+// Query is a node of the graph as kernels are asked for it; a size that only running tells counts
+// as 1.
 class Query {
  public:
   Query(const ir::Graph& g, const ir::Node& n) {
@@ -83,7 +84,7 @@ struct Kernels {
   }
 };
 
-// Whether a gradient flows from the inputs to an output.
+// Returns whether a gradient flows from the inputs to an output.
 bool differentiable(const ir::Graph& g) {
   std::set<ir::ValueId> moved(g.inputs().begin(), g.inputs().end());
   for (ir::ValueId v : g.inputs()) {
@@ -166,7 +167,7 @@ nlohmann::json describe(const OnnxOperator& op) {
   return doc;
 }
 
-// "floats i32 i64" for a list of dtypes: whole classes by one word.
+// Returns "floats i32 i64" for a list of dtypes: a whole class is one word.
 std::string dtype_words(const nlohmann::json& list) {
   static const std::vector<std::pair<const char*, std::vector<const char*>>> kClasses = {
       {"floats", {"f32", "f64", "f16", "bf16"}},

@@ -23,7 +23,7 @@ struct OpsOptions {
   bool json = false, markdown = false, onnx = false;
 };
 
-// Of the runtime's set and of the training ops' own.
+// Returns the kernels of the runtime's set and of the training ops' own.
 std::vector<std::string> kernel_names(const KernelSet& infer, const KernelSet& train, OpId op) {
   std::vector<std::string> names;
   for (const KernelSet* set : {&infer, &train}) {
@@ -40,7 +40,7 @@ std::string lower(std::string s) {
   return s;
 }
 
-// A kernel's name has its dtypes as words: "gather.i32.ref".
+// A kernel's name contains its dtypes as words: "gather.i32.ref".
 std::set<std::string> dtypes_of(const std::vector<std::string>& kernels) {
   std::set<std::string> found;
   for (const std::string& name : kernels) {
@@ -56,7 +56,8 @@ std::set<std::string> dtypes_of(const std::vector<std::string>& kernels) {
   return found;
 }
 
-// What the ONNX writer makes of a small node of this op; empty where no sample of these fits it.
+// Returns what the ONNX writer makes of a small node of this op; empty if no sample here fits the
+// op.
 std::string onnx_nodes(const OpInfo& op) {
   struct Like {
     DType dtype;
@@ -120,7 +121,7 @@ nlohmann::json describe(const OpInfo& op) {
     doc["simd"] = simd;
     all.insert(all.end(), simd.begin(), simd.end());
     doc["gradient"] = grad_row(op.id).formula != nullptr;
-    // every op of role infer has a row there; some have no small sample
+    // Every op of role infer has a row there; some have no small sample.
     std::string nodes = op.role == OpRole::kInfer ? onnx_nodes(op) : "";
     doc["onnx"] = op.role == OpRole::kTrain ? nlohmann::json()
                                             : nlohmann::json(nodes.empty() ? "yes" : nodes);

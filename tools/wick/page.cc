@@ -32,8 +32,8 @@ std::string digest(const std::string& text) {
 }
 
 // JSON inside a <script>: nothing in it may end the element or begin a comment. The three
-// characters occur in strings only, where \u stands for them. Bytes that are no UTF-8 become
-// U+FFFD.
+// characters occur only in strings, where they are written as \u escapes. Bytes that are not UTF-8
+// become U+FFFD.
 std::string inert(const nlohmann::json& data) {
   const std::string plain = data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   std::string text;
@@ -57,7 +57,7 @@ void put(std::string& page, const std::string& mark, const std::string& text) {
 
 std::string filled(std::string page, const std::string& style, const std::string& script,
                    const nlohmann::json& data) {
-  // Second lock beside the escaping: no other script runs, and nothing is fetched.
+  // A second defence besides the escaping: no other script runs, and nothing is fetched.
   put(page, "{{policy}}",
       fmt::format("default-src 'none'; base-uri 'none'; form-action 'none'; script-src {}; "
                   "style-src {}",

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kExact = int64_t{1} << 53;  // beyond it a page's numbers are rounded
+constexpr int64_t kExact = int64_t{1} << 53;  // larger numbers would be rounded in a page
 
 json number(int64_t v) { return v > kExact || v < -kExact ? json(std::to_string(v)) : json(v); }
 json number(double v) {
@@ -33,7 +33,7 @@ json numbers(const Shape& shape) {
   return list;
 }
 
-// Numbers that stand for something are told by name.
+// Numbers that stand for something are shown by name.
 json attribute(const char* name, int64_t v) {
   static const char* const kActivations[] = {"none",       "relu",       "clip", "leaky relu",
                                              "sigmoid",    "tanh",       "silu", "hard swish",
@@ -68,7 +68,7 @@ std::string type_name(const ValueDef& v) {
                                              : dtype_name(v.dtype) + of;
 }
 
-// Many a model is called model.onnx: its folder says which.
+// Many models are called model.onnx: the folder says which one it is.
 std::string short_name(const std::string& path) {
   const auto whole = std::filesystem::path(path).lexically_normal();
   std::string name = whole.filename().string();
@@ -77,7 +77,7 @@ std::string short_name(const std::string& path) {
   return name;
 }
 
-// The program is the graph written down node by node, with copies for some outputs at its end.
+// The program has the graph's nodes in order, plus copies for some outputs at its end.
 template <class F>
 void each_pair(const RegionDef& def, const ir::Graph& g, const F& f) {
   size_t at = 0;
@@ -129,11 +129,11 @@ class PageData {
   }
 
  private:
-  // What is known of a value beside its row in the program.
+  // Known is what is known of a value besides its row in the program.
   struct Known {
-    const SymShape* symbolic = nullptr;  // sizes that are expressions have no place in a program
+    const SymShape* symbolic = nullptr;  // a program has no place for sizes that are expressions
     bool sized = false;
-    Shape shape;  // of the binding
+    Shape shape;  // in this binding
   };
 
   void find_extents() {
@@ -196,7 +196,7 @@ class PageData {
       };
       try {
         for (const SymDim& d : *values_[id].symbolic) shape.push_back(d.evaluate(extent));
-      } catch (const Error&) {  // only a run can tell
+      } catch (const Error&) {  // only a run tells it
         return;
       }
     } else {
@@ -248,7 +248,7 @@ class PageData {
     return list;
   }
 
-  // shape: texts; `now` in numbers, where the binding or the run tells them.
+  // Has `shape` as texts and `now` as numbers, if the binding or the run gives them.
   json values() const {
     json list = json::array();
     for (size_t i = 0; i < values_.size(); ++i) {
@@ -306,7 +306,7 @@ class PageData {
     }
     return doc;
   }
-  // None where one of them is not known.
+  // Returns nothing if one of them is not known.
   std::vector<Shape> shapes(Span<const uint32_t> list) const {
     std::vector<Shape> known;
     for (uint32_t v : list) {

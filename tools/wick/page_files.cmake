@@ -1,5 +1,5 @@
 # Writes a page's files as C++ strings: cmake -DOUT=x.cc -DNAME=Page -DHTML=page.html -DSTYLE=page.css
-# "-DSCRIPT=a.js|b.js" -P page_files.cmake. The scripts are one, in this order; so may styles be.
+# "-DSCRIPT=a.js|b.js" -P page_files.cmake. The scripts are joined in this order; so may styles be.
 function(wick_literal out)
   set(text "")
   foreach(file IN LISTS ARGN)

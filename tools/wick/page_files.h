@@ -1,5 +1,5 @@
 // The files of tools/wick/page, report_page, quantize_page and verify_page as text;
-// page_files.cmake makes the definitions.
+// page_files.cmake generates the definitions.
 #pragma once
 
 namespace wick::tool {

@@ -158,7 +158,7 @@ std::string Placement::text() const {
   return out + kernel_table() + totals_text();
 }
 
-// Each configuration once.
+// Lists each configuration once.
 std::string Placement::kernel_table() const {
   std::map<std::string, size_t> times;
   for (const Step& s : steps_) {

@@ -1,4 +1,5 @@
-// Where a session runs its steps, why, and what that costs: what `wick run --explain` shows.
+// The report of where a session runs its steps, why, and what that costs: `wick run --explain`
+// shows it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,12 +14,12 @@ namespace wick::tool {
 
 class Placement final : public ExplainHook {
  public:
-  // Of the present binding; `device` null: there is none.
+  // Reads the current binding; `device` is null if there is none.
   Placement(const Session& session, const VulkanBackend* device);
 
   // "ran 9 of 10 steps; on the CPU (--explain says why): Sinh (1)"
   std::string split() const;
-  // A line a step and a copy, the kernels, the totals.
+  // Returns one line per step and copy, the kernels, and the totals.
   std::string text() const;
   nlohmann::json json() const;
 
@@ -44,7 +45,7 @@ class Placement final : public ExplainHook {
     std::string value, type, other;  // "" other: the program's own input or output
     uint64_t bytes = 0;
     bool to_device = false;
-    size_t before = 0;  // the step that it stands before
+    size_t before = 0;  // the step that it precedes
   };
   struct Totals {
     size_t steps = 0, on_device = 0, parts = 0, kernels = 0, barriers = 0, copies_inside = 0;

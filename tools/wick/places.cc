@@ -25,7 +25,7 @@ void check_place(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error))
     throw Error(fmt::format("cannot write {}: it is a folder", path), Code::kIo);
-  AtomicFile file;  // gone again without commit()
+  AtomicFile file;  // it is removed again without commit()
   check_status(file.open(path.c_str()));
 }
 

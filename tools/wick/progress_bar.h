@@ -1,4 +1,5 @@
-// What a long command is at: one line redrawn on a terminal, elsewhere one every ten seconds.
+// Shows the progress of a long command: on a terminal one line that is redrawn, elsewhere one line
+// every ten seconds.
 #pragma once
 
 #include <chrono>
@@ -10,7 +11,7 @@ namespace wick::tool {
 
 class ProgressBar {
  public:
-  // out null: silent. The line is "WHAT [#####     ] 5/10".
+  // `out` null: silent. The line is "WHAT [#####     ] 5/10".
   ProgressBar(std::FILE* out, std::string what);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;

@@ -1,4 +1,4 @@
-// wick prove: every path of a trained model over the whole test set, side by side.
+// wick prove: compares every path of a trained model over the whole test set.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ TestSet open_test_set(const std::string& name, int64_t limit) {
   return t;
 }
 
-// Logits [N, classes] of any path that maps a batch of images to logits.
+// Path is any way to map a batch of images to logits [N, classes].
 using Path = std::function<HostTensor(const HostTensor&)>;
 HostTensor over_all(const TestSet& set, int64_t batch, const Path& path, int workers = 1) {
   HostTensor all;
@@ -66,7 +66,8 @@ HostTensor over_all(const TestSet& set, int64_t batch, const Path& path, int wor
     slices(0, 1);
     return all;
   }
-  // The first slice alone: it makes `all`. The path must be safe to call from several threads.
+  // The first slice runs alone: it allocates `all`. The path must be safe to call from several
+  // threads.
   HostTensor first = path(set.slice(0, 1));
   all = HostTensor(DType::kF32, {set.size(), first.shape()[1]});
   std::vector<std::thread> threads;
@@ -128,7 +129,8 @@ class Prover {
     fs::create_directories(out_);
   }
 
-  // True when every path that promises bits kept it and ONNX Runtime stayed within its bound.
+  // Returns true if every path that promises bits kept its promise and ONNX Runtime stayed within
+  // its bound.
   bool run() {
     ir::Graph graph = capture_trained(trained_);
     std::string onnx = (fs::path(out_) / (trained_.model + ".onnx")).string();
@@ -235,7 +237,7 @@ class Prover {
     rows_.push_back(std::move(row));
   }
 
-  // Images whose top class differs from the trainer's; a tie of two logits is printed.
+  // Counts images whose top class differs from the trainer's; prints ties of two logits.
   int64_t top1_differences(const Row& row) const {
     const HostTensor& base = rows_[0].logits;
     int64_t classes = base.shape()[1], count = 0;
@@ -267,7 +269,7 @@ class Prover {
         continue;
       }
       Difference d = difference(row.logits, rows_[0].logits);
-      if (!d.comparable) {  // nothing to count: the path answered another question
+      if (!d.comparable) {  // nothing to count: the path gave another kind of answer
         good = false;
         report["incomparable"][row.name] = to_text(row.logits.shape()).text;
         fmt::print(table_, "{:<14} {:>9}  DIFFERS: logits {}{}, the trainer's are {}{}\n", row.name,
@@ -306,7 +308,7 @@ class Prover {
   TestSet set_;
   std::string out_;
   bool json_;
-  std::FILE* table_;  // stdout, unless that is for the JSON document
+  std::FILE* table_;  // stdout, unless that has the JSON document
   std::vector<Row> rows_;
   std::map<std::string, bool> variants_;
 };

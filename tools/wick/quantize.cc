@@ -1,4 +1,4 @@
-// wick quantize: a float model as one of integers, and what that costs and wins.
+// wick quantize: turns a float model into an integer one, and measures what that costs and gains.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct QuantizeCommand {
   int64_t batches = 0, batch = 32;
   double seconds = 1;
   int threads = 1;
-  std::optional<int64_t> epochs;  // these three: of qat alone
+  std::optional<int64_t> epochs;  // these three: for qat only
   std::optional<double> lr;
   bool learn_scales = false;
   bool per_tensor = false, json = false, quiet = false;
@@ -73,7 +73,7 @@ quantize::Recipe recipe_of(const QuantizeCommand& c) {
   return r;
 }
 
-// What was made, and all that is told of it.
+// Work is the conversion and its report.
 class Work {
  public:
   explicit Work(const QuantizeCommand& c)
@@ -85,7 +85,7 @@ class Work {
     make();
     measure();
     compare();
-    write();  // behind all else that may fail
+    write();  // after everything else that may fail
     tell();
     written_.finish();
   }
@@ -162,7 +162,7 @@ class Work {
                               eval),
                   Code::kNotFound);
     }
-    accuracy_[0] = accuracy(*runner_, "evaluating");  // now, for labels that the model has not
+    accuracy_[0] = accuracy(*runner_, "evaluating");  // now: labels may not fit the model
   }
 
   RunnerOptions threads() const { return {"cpu", c_.threads, false, nullptr}; }
@@ -186,8 +186,8 @@ class Work {
       }
     }
     for (const std::string& note : result_.notes) warn(note);
-    // The others have no pairs: DynamicLinear there is, weights in blocks are what optimize()
-    // makes.
+    // The other modes have no pairs: DynamicLinear is in the graph, weights in blocks become
+    // BlockLinear in optimize().
     integer_ = in_pairs() ? ir::lowered(result_.graph, &lowered_) : result_.graph;
     after_.emplace(Model::from_graph(integer_, true));
     count_integer_ops();
@@ -215,8 +215,8 @@ class Work {
     run.val_split = calib_ == run_data_ ? val_split_ : 0;
     QatTrained trained = train_quantized(captured_, run);
     result_.graph = std::move(trained.graph);
-    // The report compares these weights with themselves rounded: with those that training began
-    // with, a layer would differ by what it learned.
+    // The report compares these weights with themselves rounded: compared with the weights that
+    // training began with, a layer would differ by what it learned.
     graph_ = std::move(trained.unrounded);
     qat_ = {{"epochs", run.epochs},     {"lr", run.lr},
             {"batch", run.batch},       {"learn_scales", run.learn_scales},
@@ -328,7 +328,7 @@ class Work {
     for (const auto& [op, count] : integers_)
       ops += fmt::format("{}{} {}", ops.empty() ? "" : ", ", count, op);
     fmt::print("integer: {}\n", ops.empty() ? "nothing" : ops);
-    // the other recipes leave all but layers as it is
+    // The other modes leave everything but layers as it is.
     fmt::print("{}", stayed_text(stayed_, in_pairs() ? "op" : "layer"));
     const auto before = static_cast<double>(before_->file_bytes()),
                after = static_cast<double>(after_->file_bytes());
@@ -365,7 +365,7 @@ class Work {
   bool is_run_ = false;
   std::string calib_;
   uint64_t seed_ = 0;
-  std::string run_data_;  // what the run was trained on, and the share of it that was held out
+  std::string run_data_;  // what the run was trained on, and the share held out
   double val_split_ = 0;
   json qat_;
   ir::Graph captured_, graph_, integer_;
@@ -373,7 +373,7 @@ class Work {
   ir::LowerReport lowered_;
   quantize::QuantizeResult result_;
   std::optional<Model> before_, after_;
-  std::optional<Runner> runner_;  // of before_
+  std::optional<Runner> runner_;  // for before_
   std::optional<InputData> data_, eval_;
   int64_t calibrated_ = 0;
   std::map<std::string, int> integers_;
@@ -409,7 +409,7 @@ void add_quantize(CommandLine& app) {
   command
       .add_option("--percentile", c->recipe.activation_observer.percentile,
                   "of the observer of that name: 50 to 100")
-      .above_zero()  // which NaN is not
+      .above_zero()  // NaN is not above zero
       .between(50.0, 100.0);
   command.add_option("--weights", c->weights, "int8, int4 or uint4")
       .one_of({"int8", "int4", "uint4"});

@@ -19,7 +19,7 @@ struct Reader {
   const char* option;
   std::vector<Mode> modes;
 };
-// Options that not every recipe reads.
+// Returns the options that not every recipe reads.
 const std::vector<Reader>& readers() {
   constexpr Mode kStatic = Mode::kStatic, kDynamic = Mode::kDynamic, kBlocks = Mode::kWeightOnly,
                  kQat = Mode::kQat;
@@ -28,7 +28,7 @@ const std::vector<Reader>& readers() {
       {"--percentile", {kStatic}},
       {"--activations", {kStatic, kQat}},
       {"--format", {kStatic, kQat}},
-      {"--block", {kBlocks, kDynamic}},  // of dynamic: tables of Gather
+      {"--block", {kBlocks, kDynamic}},  // in dynamic: tables of Gather
       {"--per-tensor", {kStatic, kDynamic, kQat}},
       {"--equalize", {kStatic, kDynamic, kBlocks}},
       {"--bias-correction", {kStatic}},

@@ -1,4 +1,4 @@
-// What wick quantize refuses before it reads or computes anything.
+// Checks what wick quantize refuses before it reads or computes anything.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace wick::tool {
 
-// An option that was given and that this recipe does not read is wrong usage.
+// An option that was given but that this recipe does not read is wrong usage.
 void check_options(const Command& command, quantize::Mode mode, const std::string& observer);
 
-// The data set that training goes on with: Error for a folder or file that has no labelled images.
+// Checks the data set for further training: throws Error for a folder or file without labelled
+// images.
 void check_images(const std::string& calib);
 
 }  // namespace wick::tool

@@ -92,7 +92,8 @@ json recipe_json(const quantize::Recipe& r) {
 
 namespace {
 
-// Of a reason that names another node: only that one's op, for a line to hold all such.
+// Returns the kind of a reason that names another node: only that node's op is kept, so that one
+// line holds all such.
 std::string kind_of(const std::string& reason) {
   for (const std::string text : {"its input is float: ", "its result is read as float by "}) {
     if (reason.starts_with(text)) return reason.substr(0, reason.find(' ', text.size()));

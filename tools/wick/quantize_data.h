@@ -1,4 +1,4 @@
-// What wick quantize tells, as JSON and as its page's data.
+// Formats wick quantize's results as JSON and as its page's data.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,13 +8,13 @@
 
 namespace wick::tool {
 
-// Decibels of no error at all are null ("exact"), and so is any number that is not finite.
+// Decibels that mean no error at all are null ("exact"), and so is any number that is not finite.
 nlohmann::json comparison_json(const quantize::Comparison& comparison);
 nlohmann::json number_json(double v);
 nlohmann::json recipe_json(const quantize::Recipe& recipe);
 
-// Lines for the terminal: how many of `what` (op, layer) stayed float, those of one kind with one
-// reason in a line.
+// Returns lines for the terminal: how many of `what` (op, layer) stayed float, one line for those
+// of one kind with one reason.
 std::string stayed_text(const std::vector<ir::StayedFloat>& stayed, const std::string& what);
 
 }  // namespace wick::tool

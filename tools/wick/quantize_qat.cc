@@ -17,7 +17,7 @@
 namespace wick::tool {
 namespace {
 
-// Images as the bytes that they are: the normalisation is in the graph.
+// ByteImages are images as bytes: the normalisation is in the graph.
 class ByteImages : public data::Dataset {
  public:
   explicit ByteImages(std::shared_ptr<const data::ImageDataset> from) : from_(std::move(from)) {}
@@ -67,7 +67,7 @@ QatTrained train_quantized(const ir::Graph& graph, const QatRun& run) {
   reading.workers = 1;
   std::shared_ptr<const data::Dataset> trained = std::make_shared<ByteImages>(images.train);
   std::optional<data::DataLoader> validation;
-  if (run.val_split > 0) {  // as loop::run_training() splits
+  if (run.val_split > 0) {  // the same split as loop::run_training()
     const int64_t n = trained->size();
     const auto held = std::llround(run.val_split * static_cast<double>(n));
     const auto parts = data::random_split(trained, std::vector<int64_t>{n - held, held}, run.seed);
@@ -86,7 +86,7 @@ QatTrained train_quantized(const ir::Graph& graph, const QatRun& run) {
   loop::FitOptions fit;
   fit.epochs = run.epochs;
   fit.progress = run.progress;
-  fit.handle_interrupt = false;  // nothing is saved on the way
+  fit.handle_interrupt = false;  // nothing is saved before the end
   int epoch = 0;
   net.train_epoch(epoch);
   QatTrained result;

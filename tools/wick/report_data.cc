@@ -23,7 +23,7 @@ constexpr size_t kMaxEpochs = 20000, kMaxText = 300, kMaxLayers = 200, kMaxBins 
 constexpr size_t kMaxMistakes = 60, kMaxRows = 60;
 constexpr int64_t kMaxClasses = 64, kMaxSide = 256;
 
-// -- values of any type as what they should be
+// -- values of any type, converted to what they should be
 json number(const json& from, const char* key) {
   if (!from.is_object() || !from.contains(key) || !from[key].is_number()) return nullptr;
   const double v = from[key].get<double>();
@@ -34,7 +34,7 @@ double real(const json& from, const char* key) {
   const json v = number(from, key);
   return v.is_null() ? 0 : v.get<double>();
 }
-// A whole number in [0, most], or -1.
+// Returns a whole number in [0, most], or -1.
 int64_t whole(const json& from, const char* key, double most = 1e15) {
   const json v = number(from, key);
   if (v.is_null()) return -1;
@@ -92,7 +92,7 @@ class RunReader {
   }
 
  private:
-  // Null where there is none; a note says why.
+  // Returns null if there is none; a note says why.
   json file(const char* name, bool note_missing = true) {
     const fs::path path = folder_ / name;
     std::error_code error;
@@ -106,7 +106,7 @@ class RunReader {
       return nullptr;
     }
     std::string bytes;
-    check_status(read_regular_file(path.c_str(), &bytes));  // it is there: that is no damage
+    check_status(read_regular_file(path.c_str(), &bytes));  // an error here is no damage
     std::string why = "it is not a whole JSON document";
     try {
       json doc = read_json(bytes, why, {.bytes = kMaxFile});
@@ -152,7 +152,7 @@ class RunReader {
     return out.empty() ? from_csv() : out;
   }
 
-  // Runs of before there was a metrics.json, and those whose is damaged.
+  // Reads runs from before there was a metrics.json, and those whose file is damaged.
   json from_csv() {
     json out = json::array();
     std::string rows, line;
@@ -166,7 +166,7 @@ class RunReader {
         "train_accuracy", "val_loss", "val_accuracy", "images_per_second",
         "seconds"};
     while (out.size() < kMaxEpochs && std::getline(in, line)) {
-      if (in.eof()) break;  // cut short by a kill: without an end of line
+      if (in.eof()) break;  // cut off by a kill: there is no end of line
       json row = json::object();
       std::istringstream fields(line);
       std::string field;
@@ -282,7 +282,7 @@ class RunReader {
                      {"gradients", layers(e, "gradients")},
                      {"activations", layers(e, "activations")}});
     }
-    // The page shows the last forty; what it does not show need not travel.
+    // The page shows the last forty; others are not sent.
     if (out.size() > 40) out.erase(out.begin(), out.end() - 40);
     return out;
   }

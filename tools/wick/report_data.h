@@ -6,9 +6,9 @@
 
 namespace wick::tool {
 
-// What stands in the folder is not trusted: every number is finite or null, every list a list of
-// what it should be, sizes are bounded; what is missing or damaged is named in "notes". Throws
-// Error when the folder is none, or holds nothing of a run.
+// The folder's contents are not trusted: every number is finite or null, every list has the
+// elements it should have, sizes are bounded; what is missing or damaged is named in "notes".
+// Throws Error if the folder does not exist or has nothing of a run.
 nlohmann::json report_data(const std::string& folder);
 
 }  // namespace wick::tool

@@ -27,10 +27,10 @@ struct RunCommand {
   bool all_it_can = false;
 };
 
-// Prints the steps and keeps their times, as asked for.
+// Prints the steps and keeps their times, if requested.
 class StepTrace final : public TraceHook {
  public:
-  // `times` null: nobody asks.
+  // If `times` is null, no times are kept.
   StepTrace(bool print, NodeTimes* times) : print_(print), times_(times) {}
 
   bool takes_blocks() const override { return true; }

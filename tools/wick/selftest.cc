@@ -1,4 +1,4 @@
-// wick selftest: every kernel of a device beside the CPU's.
+// wick selftest: compares every kernel of a device with the CPU's.
 #include <fmt/core.h>
 
 #include <map>
@@ -73,7 +73,7 @@ class Report final : public VulkanSelfTest {
   };
   size_t calls_ = 0;
   std::map<std::string, Kernel> kernels_;
-  std::map<std::string, std::string> wrong_;  // what goes to the CPU, and why
+  std::map<std::string, std::string> wrong_;  // the kernels that go to the CPU, and why
   std::vector<std::string> unused_;
 };
 

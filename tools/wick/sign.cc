@@ -22,7 +22,7 @@ struct SignCommand {
   bool json = false;
 };
 
-// A key that is there is never written over: what it has signed could not be told from a fake.
+// A key that exists is never overwritten: what it has signed could then not be told from a fake.
 void refuse_existing(const std::string& path) {
   if (std::filesystem::exists(path))
     throw Error(fmt::format("'{}' is there already, and a key is not replaced", path));

@@ -1,4 +1,4 @@
-// Inputs that give one symbol two sizes.
+// Finds inputs that give one symbol two sizes.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace wick::tool {
 
-// "n is 3 in a and 4 in b": the first symbol that these inputs give two sizes, else "". ONNX files
-// may name unlike sizes alike; OnnxReadOptions::own_sizes reads them.
+// Returns "n is 3 in a and 4 in b" for the first symbol that these inputs give two sizes, else "".
+// ONNX files may give different sizes one name; OnnxReadOptions::own_sizes reads them.
 std::string two_sizes(const Program& program, const Session& session, Span<const HostTensor> given);
 std::string two_sizes(const ir::Graph& graph, Span<const HostTensor> given);
 

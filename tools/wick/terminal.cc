@@ -13,7 +13,7 @@
 namespace wick::tool {
 namespace {
 
-// Bytes at the end of `text` that begin a character of UTF-8 whose rest may still come.
+// Returns how many bytes at the end of `text` begin a UTF-8 character whose rest may still come.
 size_t begun_at_end(const std::string& text) {
   const size_t size = text.size();
   for (size_t back = 1; back <= 3 && back <= size; ++back) {
@@ -28,7 +28,7 @@ size_t begun_at_end(const std::string& text) {
 
 class Guarded {
  public:
-  // Only one object for each descriptor; it lives as long as the process.
+  // There is only one object for each descriptor; it lives as long as the process.
   std::FILE* open(int fd) {
     fd_ = fd;
     cookie_io_functions_t calls = {};
@@ -44,7 +44,7 @@ class Guarded {
               BUFSIZ);
     return file;
   }
-  // The beginning of a character that never came.
+  // Prints the beginning of a character that was never completed.
   void end() {
     put(printable(begun_));
     begun_.clear();
@@ -52,8 +52,8 @@ class Guarded {
   int failure() const { return failure_; }
 
  private:
-  // The C library calls it: no exception may leave it. What is not written is said at the end, not
-  // to who prints: an error in the middle of a message would be an exception of fmt's.
+  // The C library calls this, so no exception may leave it. A failed write is reported at the end
+  // and not to the caller: in the middle of a message it would become an exception of fmt's.
   ssize_t write(const char* text, size_t size) noexcept try {
     begun_.append(text, size);
     const size_t whole = begun_.size() - begun_at_end(begun_);

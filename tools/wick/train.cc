@@ -1,4 +1,4 @@
-// wick train: a known model on known images.
+// wick train: trains a known model on known images.
 #include <fmt/core.h>
 
 #include <iostream>
@@ -24,7 +24,7 @@ struct TrainCommand {
   bool anomaly = false, profile = false;
 };
 
-// The first steps again and again, also with other numbers of threads; nothing is written.
+// Repeats the first steps, also with other numbers of threads; nothing is written.
 void audit(TrainCommand c) {
   constexpr int64_t kSteps = 3;  // what the optimizer does to the weights shows in the next step
   struct Enough {};
@@ -88,7 +88,7 @@ void train(TrainCommand c) {
   trace.reset();
   anomaly.reset();
   const bool split = r.config.val_split > 0;
-  // What export takes, which is not what stood there at the end.
+  // These are the weights that export takes; the last ones may differ.
   const std::string kept = loop::load_trained(c.config.out).weights_sha256;
   if (c.profile) fmt::print(stderr, "{}", r.fit.steps_report.to_text());
   if (c.json) {

@@ -1,5 +1,5 @@
-// A training run's folder as a model to export: uint8 images in, normalisation and class labels
-// inside.
+// A training run's folder as a model to export: uint8 images in, with normalisation and class
+// labels inside.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace wick::tool {
 
-// The trained module behind its own input normalisation: bytes [N, 1, H, W] -> logits.
+// The trained module after its own input normalisation: bytes [N, 1, H, W] -> logits.
 class ImageModel : public nn::Module {
  public:
   ImageModel(std::shared_ptr<nn::Module> model, const data::Normalization& n)
@@ -40,17 +40,17 @@ struct Trained {
   std::shared_ptr<ImageModel> module;  // takes bytes
 };
 
-// The best (else the last) checkpoint of a run. Throws Error when the folder is not one.
+// Opens the best (else the last) checkpoint of a run. Throws Error if the folder is not a run's.
 Trained open_trained(const std::string& folder);
 
-// The module's own answer to bytes [N, 1, H, W].
+// Returns the module's own answer to bytes [N, 1, H, W].
 HostTensor trainer_logits(const Trained& trained, const HostTensor& images);
 
-// With where it comes from in the file's metadata (`wick.source`, `wick.seed`).
+// Writes its origin into the file's metadata, too (`wick.source`, `wick.seed`).
 OnnxFile export_trained_onnx(const Trained& trained, ir::Graph graph, const std::string& path,
                              const OnnxFileOptions& options = {});
 
-// Captured with a symbolic batch; labels and what the run was go into the graph.
+// Captures it with a symbolic batch; labels and the run's description go into the graph.
 ir::Graph capture_trained(const Trained& trained);
 
 }  // namespace wick::tool

@@ -1,4 +1,4 @@
-// wick verify: numerical parity, from the trainer or the ONNX file to every backend.
+// wick verify: checks numerical parity, from the trainer or the ONNX file to every backend.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -47,7 +47,7 @@ bool is_run(const std::string& path) {
   return std::filesystem::is_directory(path, failed);
 }
 
-// The rows so far, which another thread tells where the time is up.
+// SoFar holds the rows so far, which another thread reports when the time is up.
 struct SoFar {
   std::mutex mutex;
   VerifyReport report;
@@ -81,7 +81,7 @@ VerifyReport verify_all(const VerifyCommand& c, SoFar* so_far) {
   });
 }
 
-// What another form has no use for is a mistake, not left out in silence.
+// An option that another mode does not use is a mistake, not silently ignored.
 void refuse_unused(const VerifyCommand& c) {
   const bool other = c.test_set || c.outputs;
   const auto refuse = [](bool given, const char* option, const char* why) {
@@ -113,8 +113,8 @@ void forms(const VerifyCommand& c) {
            c.options.lower_qdq, false, false});
 }
 
-// The pages and the document that were asked for. Written also where nothing could be verified: one
-// of an earlier day would pass for this day's. Gives the verdict.
+// Writes the pages and the document that were asked for, and returns the verdict. They are written
+// even if nothing could be verified: otherwise an older one would pass for today's.
 std::string tell(const VerifyCommand& c, const VerifyReport& report) {
   const nlohmann::json document = json_of(report, c.models);
   if (!c.junit.empty()) write_text(c.junit, junit_of(report));

@@ -25,7 +25,7 @@ std::string plain(const std::string& text) {
   return name;
 }
 
-// Of dtype, shape and bytes.
+// The digest covers dtype, shape and bytes.
 std::string digest(const HostTensor& t) {
   const std::string type = fmt::format("{} {}\n", dtype_name(t.dtype()), to_text(t.shape()).text);
   Sha256 hash;
@@ -45,7 +45,7 @@ std::string digest(const HostTensor& t) {
   return text;
 }
 
-// Damaged ones are empty where they are about to be written.
+// A damaged file counts as empty if it is about to be written.
 nlohmann::json read(const std::string& path, bool update) {
   std::error_code failed;
   if (!fs::exists(path, failed)) return nlohmann::json::object();
@@ -108,7 +108,7 @@ struct Golden {
       if (golden != known->end()) {
         const HostTensor was = read_array(inside(golden->at("file").get<std::string>()).string());
         const ir::Apart d = ir::apart(was, value, ir::Promise::kBits, 0);
-        if (!d.differs) continue;  // the payload of a NaN
+        if (!d.differs) continue;  // only a NaN's payload differs
         f.element = d.element;
         f.expected = d.made;
         f.got = d.given;

@@ -1,4 +1,4 @@
-// wick verify --baseline: what each target answered before.
+// wick verify --baseline: compares with what each target answered before.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace wick::tool {
 
-// FOLDER/baseline.json has the digest of every output by model, target and sizes, the arrays lie
-// beside it. `update` writes them; else a row is added for each that is there, by bits, and one
-// that is not there is an error that says to update.
+// FOLDER/baseline.json has the digest of every output by model, target and sizes, and the arrays
+// are next to it. `update` writes them; otherwise a row is added for each that is there, compared
+// by bits, and a missing one is an error that says to update.
 void apply_baseline(const std::string& folder, bool update, VerifyReport* report);
 
 }  // namespace wick::tool

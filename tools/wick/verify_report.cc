@@ -13,7 +13,8 @@ namespace {
 
 using Verdict = VerifyRow::Verdict;
 
-// Names of a file in an attribute or a text: what is no character of XML 1.0 is a question mark.
+// Escapes names from a file for an attribute or a text: what is not an XML 1.0 character becomes a
+// question mark.
 std::string xml(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {

@@ -69,7 +69,7 @@ WeightStats weight_stats(const TensorView& weight) {
   each(weight, [&](double x) {
     if (!std::isfinite(x)) return;
     squares += (x - s.mean) * (x - s.mean);
-    // max - min may overflow to infinity: everything is in the first bin then
+    // max - min may overflow to infinity: then everything is in the first bin.
     const double at = std::min((x - s.min) * scale, static_cast<double>(kBins - 1));
     ++s.histogram[at >= 0 ? static_cast<size_t>(at) : 0];
   });

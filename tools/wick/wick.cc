@@ -12,7 +12,8 @@
 
 namespace {
 
-// A library's user wants the line that made the mistake; the lines behind a command are our own.
+// A library's user wants the line that made the mistake; the lines that a command stands on are our
+// own.
 std::string without_source_line(std::string text) {
   size_t open = text.rfind(" (");
   if (open == std::string::npos || !text.ends_with(")")) return text;
@@ -25,8 +26,8 @@ std::string without_source_line(std::string text) {
   return text;
 }
 
-// The lines behind a message's first: what a name of a file holds looks like no line of ours, and
-// is no command to a CI that reads them ("::error::", "##[error]").
+// Indents a message's lines after the first: text from a file's name must not look like a line of
+// ours, nor like a command to a CI that reads them ("::error::", "##[error]").
 std::string indented(const std::string& text) {
   std::string out;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -74,7 +75,7 @@ int run_wick(int argc, char** argv) {
   } catch (const Interrupted&) {
     return kInterrupted;
   } catch (const std::bad_alloc&) {
-    // There may be none for a text either, nor for what escapes it.
+    // There may be no memory for a text either, nor for escaping it.
     char text[64] = "wick: out of memory\n";
     if (memory_limit() != UINT64_MAX) {
       std::snprintf(text, sizeof(text), "wick: out of memory (--max-ram %llu)\n",

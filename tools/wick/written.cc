@@ -39,7 +39,7 @@ nlohmann::json Written::verify(const ir::Graph& graph, const std::string& path,
   VerifyRow row;
   try {
     row = verify_file(graph, path, check);
-  } catch (const Error& e) {  // the file is there and whole; nobody knows more of it
+  } catch (const Error& e) {  // the file exists and is whole; nothing more is known of it
     row.verdict = Verdict::kSkipped;
     row.why = e.what();
   }

@@ -1,4 +1,5 @@
-// What export, convert and quantize say of the file that they wrote, and of the passes before it.
+// Reports what export, convert and quantize found in the file that they wrote, and in the passes
+// before it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,23 +14,23 @@ namespace wick::tool {
 struct CheckOptions {
   bool no_verify = false, check_passes = false, strict = false;
 };
-// --no-verify; with `passes` also --check-passes and --strict.
+// Accepts --no-verify; with `passes` also --check-passes and --strict.
 void accept_checks(Command command, CheckOptions* options, bool passes);
 
-// Collects what was found, on stderr too; `worst` is for the exit code.
+// Collects what was found and reports it on stderr, too; finish() decides the exit code.
 class Written {
  public:
-  // `source`: what the files are made of, as wick verify takes it.
+  // `source` is what the files are made from, as wick verify takes it.
   Written(const CheckOptions& options, const std::string& source)
       : options_(options), source_(source) {}
-  // As ir::optimize().
+  // Optimises as ir::optimize() does.
   ir::PassReport optimize(ir::Graph* graph, bool chains, const std::vector<std::string>& dims = {});
-  // {"verdict": "equal", ...}, or null where nobody looked.
-  // `called`: what the user has, where the file is one in between.
+  // Returns {"verdict": "equal", ...}, or null if nothing was checked. `called`: the user's name
+  // for it, if the file is an intermediate one.
   nlohmann::json verify(const ir::Graph& graph, const std::string& path, const CheckFile& check,
                         const std::string& called = {});
   nlohmann::json undone() const;
-  // Throws Differs where a file differs, or, with --strict, a pass was undone.
+  // Throws Differs if a file differs or, with --strict, a pass was undone.
   void finish() const;
 
  private:

@@ -11,20 +11,21 @@
 
 namespace wick {
 
-// d(sum of outputs * grad_outputs) / d(inputs). Nothing is added to .grad. An input the outputs do
-// not depend on is an error, unless allow_unused: then its gradient is undefined. create_graph: the
-// gradients are differentiable.
+// Returns d(sum of outputs * grad_outputs) / d(inputs) and leaves .grad alone. An input that the
+// outputs do not depend on is an error, unless allow_unused is set: then its gradient is undefined.
+// With create_graph the gradients are differentiable.
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& grad_outputs = {}, bool retain_graph = false,
                          bool create_graph = false, bool allow_unused = false,
                          Where where = Where::current());
 
-// Tensor::backward of several tensors in one run; gradients: one each (undefined: a scalar's 1) or
-// none at all. With `inputs` only their .grad is added to, results included.
+// Runs Tensor::backward of several tensors in one pass. `gradients` has one tensor for each of them
+// (undefined: 1, for a scalar) or is empty. With `inputs`, which may be non-leaf tensors, only
+// their .grad is accumulated into.
 //
-// Threads: each may run backwards of its own graphs, and they may share leaves (additions to one
-// .grad take a lock; their order is then the threads'). Two backwards at once through the same
-// nodes are not allowed.
+// Threads: each may run backward through graphs of its own, and these may share leaves
+// (accumulation into one .grad takes a lock; the order of the sums is then the order of the
+// threads). Two backwards at the same time through the same nodes are not allowed.
 void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& gradients = {},
               bool retain_graph = false, bool create_graph = false,
               const std::vector<Tensor>& inputs = {}, Where where = Where::current());
@@ -48,7 +49,7 @@ struct GradcheckResult {
 GradcheckResult gradcheck(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {},
                           Where where = Where::current());
-// The same with second_order.
+// Runs gradcheck() with second_order set.
 GradcheckResult gradgradcheck(
     const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& f,
     const std::vector<Tensor>& inputs, GradcheckOptions options = {},

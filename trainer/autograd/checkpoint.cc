@@ -21,7 +21,7 @@ struct SaverScope {
   Saver* saved;
 };
 
-// What errors of an input call it.
+// Stands for the checkpoint in errors about a saved input, which name it.
 class InputNode final : public Node {
  public:
   ~InputNode() override = default;
@@ -51,7 +51,7 @@ class Frame final : public SavedSource, public Saver {
     return f_(inputs);
   }
 
-  // Saver: the first run. A parameter from outside stays where it is.
+  // Called as the Saver of the first run. A parameter that f captured is saved the usual way.
   bool save(const Tensor& t, SavedTensor* slot) override {
     if (stays(t, current_)) return false;
     slot->source = IntrusivePtr<SavedSource>(this);
@@ -77,7 +77,7 @@ class Frame final : public SavedSource, public Saver {
   void forget() { again_.clear(); }
 
  private:
-  // The first run; also where it ends by throwing.
+  // Marks the first run, until it ends or throws.
   struct FirstRun {
     FirstRun(Frame* f, const std::vector<Tensor>& inputs) : frame(f) {
       f->current_ = inputs;
@@ -98,7 +98,7 @@ class Frame final : public SavedSource, public Saver {
     bool save(const Tensor& t, SavedTensor*) override {
       if (stays(t, inputs)) return false;
       SavedTensor s;
-      // What a write in place gives the old bytes to is this handle.
+      // An in-place write gives the old bytes to this very handle.
       s.tensor = t.impl()->operand ? t : alias(t, t.layout());
       s.version = t.version();
       got.push_back(std::move(s));
@@ -120,7 +120,7 @@ class Frame final : public SavedSource, public Saver {
   Body f_;
   bool preserve_;
   DType autocast_;      // of the first run
-  bool first_ = false;  // the first run is not over
+  bool first_ = false;  // true until the first run is over
   std::vector<Draw> draws_;
   IntrusivePtr<Node> node_;
   std::vector<SavedTensor> inputs_;
@@ -130,7 +130,7 @@ class Frame final : public SavedSource, public Saver {
   std::vector<SavedTensor> again_;
 };
 
-// Frames that hold recomputed values; a pointer, so that nothing is destroyed at thread exit before
+// Frames that hold recomputed values. A pointer, so that nothing is destroyed at thread exit before
 // the last tensor.
 constinit thread_local std::vector<IntrusivePtr<SavedSource>>* g_recomputed = nullptr;
 
@@ -139,7 +139,7 @@ void Frame::run_again() {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     SaverScope plain(nullptr);
     Tensor t = unpack_saved(*node_, inputs_[i]);
-    // Of an outer checkpoint's: it came without its history.
+    // An input saved by an outer checkpoint: it is unpacked without its history.
     if (requires_grad_[i] && !t.requires_grad()) t = alias(t, t.layout()).requires_grad_();
     in.push_back(std::move(t));
   }
@@ -194,7 +194,7 @@ void forget_recomputed() {
 
 std::vector<Tensor> checkpoint(Body f, const std::vector<Tensor>& inputs, bool preserve_rng_state,
                                Where where) {
-  // Without recording there is nothing to save; tangents need no saving.
+  // Without recording nothing is saved; tangents need no saved tensors.
   if (!grad_enabled() || modes().forward != 0) return f(inputs);
   IntrusivePtr<Frame> frame(new Frame(std::move(f), preserve_rng_state, where));
   return frame->run(inputs);

@@ -58,7 +58,7 @@ std::vector<Tensor> call_by_name(const OpInfo& info, const void* attrs,
   return out;
 }
 
-// The trainer's side of a formula.
+// Implements Gradient, the interface that a user's formula sees, with the trainer's tensors.
 class FormulaHost final : public Gradient {
  public:
   FormulaHost(const CustomOp& op, GradCtx& ctx) : op_(op), ctx_(ctx) {}
@@ -85,7 +85,7 @@ class FormulaHost final : public Gradient {
     check_index(i, ctx_.inputs(), "input");
     if (!ctx_.needs(i)) return;
     Tensor g = tensor(gradient);
-    // Only what broadcasting could have spread is summed; anything else the engine refuses.
+    // Only broadcast dims are summed; the engine refuses any other shape.
     if (g.rank() >= ctx_.in_shape(i).rank()) g = sum_to(g, ctx_.in_shape(i));
     if (!(g.raw_shape() == ctx_.in_shape(i)) || g.dtype() != ctx_.in_dtype(i)) {
       fail(std::string("gradient of input ") + std::to_string(i) + " is " + dtype_name(g.dtype()) +
@@ -140,7 +140,7 @@ class FormulaHost final : public Gradient {
 
   const CustomOp& op_;
   GradCtx& ctx_;
-  std::deque<Tensor> tensors_;  // their addresses stay
+  std::deque<Tensor> tensors_;  // a deque, so that their addresses stay valid
 };
 
 void custom_formula(GradCtx& c) {
@@ -157,7 +157,7 @@ void custom_formula(GradCtx& c) {
 }  // namespace
 
 const GradRow& custom_grad_row(OpId op) {
-  constexpr size_t kMaxOps = 1024;  // the registry's
+  constexpr size_t kMaxOps = 1024;  // the registry's limit
   static constinit std::atomic<const GradRow*> rows[kMaxOps] = {};
   std::atomic<const GradRow*>& slot = rows[static_cast<size_t>(op) - kFirstCustomOp];
   const GradRow* row = slot.load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
-// Calling users' own ops (load_ops, register_op: runtime/registry/registry.h) by name. They go
-// through the one door: recorded, traced, captured like any other.
+// Calls users' own ops (load_ops, register_op: runtime/registry/registry.h) by name. They go
+// through the dispatcher like any other op: recorded, traced, captured.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,7 @@
 
 namespace wick {
 
-// {"beta", 1.5}, {"axis", 1}, {"pads", {1, 1}}: a field of the op's attribute struct.
+// A field of the op's attribute struct: {"beta", 1.5}, {"axis", 1}, {"pads", {1, 1}}.
 struct NamedAttr {
   NamedAttr(const char* n, double v) : name(n), kind(AttrKind::kFloat), real(v) {}
   template <class T>
@@ -28,17 +28,18 @@ struct NamedAttr {
   std::vector<int64_t> list;
 };
 
-// custom_op("example::Swish", {x}, {{"beta", 1.5}}): its first output. An undefined tensor is an
-// absent optional input; attributes that are not said keep their defaults. Throws Error: no such op
-// (the known ones are named), an attribute it does not have, what its shape rule or kernel refuse.
+// Returns the first output: custom_op("example::Swish", {x}, {{"beta", 1.5}}). An undefined tensor
+// is an absent optional input; attributes that are not given keep their defaults. Throws Error for
+// an op that does not exist (it lists the known ones), an attribute that the op does not have, and
+// whatever the op's shape rule or kernel refuses.
 Tensor custom_op(const char* name, std::initializer_list<Arg> in,
                  std::initializer_list<NamedAttr> attrs = {}, Where where = Where::current());
-// All outputs.
+// Returns all outputs.
 std::vector<Tensor> custom_op_outputs(const char* name, std::initializer_list<Arg> in,
                                       std::initializer_list<NamedAttr> attrs = {},
                                       Where where = Where::current());
 
-// The gradient row of a registered op: its own formula, or one that says it has none.
+// Returns the gradient row of a registered op: its own formula, or one that says it has none.
 const GradRow& custom_grad_row(OpId op);
 
 }  // namespace wick

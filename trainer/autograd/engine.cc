@@ -1,8 +1,9 @@
-// The engine: nodes in descending order of creation, which is reverse topological, so every sum of
-// gradients is made in one fixed order. No recursion; one thread (kernels use the pool).
+// The engine runs nodes in descending order of creation, which is a reverse topological order, so
+// that every sum of gradients is made in one fixed order. There is no recursion, and only one
+// thread (kernels use the pool).
 //
-// Sums for .grad are made beside it and added when the run is over, so that a backward that throws
-// leaves every .grad as it was.
+// Sums for .grad are made separately and accumulated when the run is over, so that a backward that
+// throws leaves every .grad unchanged.
 #include <algorithm>
 #include <atomic>
 #include <unordered_map>
@@ -28,14 +29,14 @@ constinit std::atomic<uint64_t> g_epoch{1};
 constinit thread_local uint64_t g_runs = 0;
 constinit thread_local RunningNode* g_running = nullptr;
 
-// A gradient formula's own views are written by nobody: they need not keep their bases alive.
+// Views inside a gradient formula are never written to, so they need not keep their bases alive.
 struct TrackViews {
   explicit TrackViews(bool on) : saved(modes().track_views) { modes().track_views = on; }
   ~TrackViews() { modes().track_views = saved; }
   bool saved;
 };
 
-// What checkpoints made anew lives until the outermost run of the thread is over.
+// Values that checkpoints recomputed live until the thread's outermost run is over.
 struct RunDepth {
   RunDepth() : autocast(std::exchange(modes().autocast, nullptr)) {
     if (modes().run_depth++ == 0) ++g_runs;
@@ -44,7 +45,7 @@ struct RunDepth {
     modes().autocast = autocast;
     if (--modes().run_depth == 0) forget_recomputed();
   }
-  AutocastState* autocast;  // gradients are of the dtypes that the forward had
+  AutocastState* autocast;  // gradients have the dtypes of the forward
 };
 
 using Roots = std::vector<std::pair<Edge, Tensor>>;
@@ -52,11 +53,11 @@ using Roots = std::vector<std::pair<Edge, Tensor>>;
 class Run {
  public:
   bool retain_graph = false, create_graph = false;
-  bool to_leaves = true;  // add to .grad; else only what was asked for is collected
+  bool to_leaves = true;  // accumulate into .grad; else only the requested gradients are collected
   Where where;            // the line that called backward
   std::vector<Tensor> collected;
 
-  // The gradient of `t` is wanted in collected[slot].
+  // Requests the gradient of `t` for collected[slot].
   void want(const Tensor& t, size_t slot) {
     if (t.impl()->grad_fn) {
       node_slots_[t.impl()->grad_fn.get()].emplace_back(t.impl()->output_nr, slot);
@@ -69,16 +70,16 @@ class Run {
  private:
   struct Visit {
     IntrusivePtr<Node> node;  // releasing a saved tensor may drop the last other handle
-    bool useful = true;       // false: only collected from, its formula is not run
+    bool useful = true;       // false: its gradient is collected, but its formula is not run
     uint64_t wanted = ~uint64_t{0};
-    Tensor* outer_pending = nullptr;  // an outer run's, which this one may be nested in
+    Tensor* outer_pending = nullptr;  // that of an outer run, which this one may be nested in
     uint64_t outer_wanted = 0;
   };
   struct Leaf {
     Tensor sum;
-    uint32_t waiting = 0;  // edges that may still bring something
+    uint32_t waiting = 0;  // edges that may still deliver a gradient
   };
-  // Restores what an outer run had in the nodes.
+  // Restores the nodes' state of an outer run.
   struct Restore {
     std::vector<Visit>& visits;
     ~Restore() {
@@ -100,7 +101,7 @@ class Run {
 
   std::vector<Visit> visits_;
   std::unordered_map<TensorImpl*, Leaf> leaves_;
-  std::vector<TensorImpl*> ready_;  // leaves whose sum is complete, in that order
+  std::vector<TensorImpl*> ready_;  // leaves whose sum is complete, in order of completion
   std::unordered_map<const TensorImpl*, std::vector<size_t>> leaf_slots_;
   std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> node_slots_;
 };
@@ -110,7 +111,7 @@ bool Run::leads(const Edge& e, uint64_t useful) const {
   return e.node && (e.node->visited == useful || node_slots_.count(e.node.get()) != 0);
 }
 
-// The nodes to run, newest first, and how many edges lead to each leaf.
+// Finds the nodes to run, newest first, and how many edges lead to each leaf.
 void Run::find_visits(const Roots& roots) {
   uint64_t epoch = g_epoch.fetch_add(1, std::memory_order_relaxed);
   std::vector<Node*> nodes, stack;
@@ -130,8 +131,8 @@ void Run::find_visits(const Roots& roots) {
             [](const Node* a, const Node* b) { return a->sequence > b->sequence; });
   uint64_t useful = epoch;
   if (!to_leaves) {
-    // Only what lies between the outputs and the inputs asked for: oldest first, a node counts when
-    // an input of it does.
+    // Only nodes between the outputs and the requested inputs are needed: going from the oldest, a
+    // node is needed if one of its inputs is.
     useful = g_epoch.fetch_add(1, std::memory_order_relaxed);
     for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
       for (const Edge& e : (*it)->edges()) {
@@ -163,7 +164,8 @@ void Run::find_visits(const Roots& roots) {
   }
 }
 
-// A leaf's gradient is complete: its hooks, then .grad or the caller's slots.
+// Called when a leaf's gradient is complete: runs its hooks, then updates .grad or the caller's
+// slots.
 void Run::leaf_done(TensorImpl* impl, Leaf& leaf) {
   if (!leaf.sum.defined()) return;
   if (impl->hooks) leaf.sum = run_hooks(*impl->hooks, std::move(leaf.sum));
@@ -180,7 +182,7 @@ void Run::leaf_done(TensorImpl* impl, Leaf& leaf) {
 
 void Run::send(const Edge& edge, Tensor g) {
   if (edge.node) {
-    // null: nothing asked for lies beyond
+    // pending is null if no requested gradient depends on the node
     if (edge.node->pending != nullptr && g.defined()) {
       add_into(&edge.node->pending[edge.nr], std::move(g), create_graph);
     }
@@ -194,7 +196,8 @@ void Run::send(const Edge& edge, Tensor g) {
   if (--leaf.waiting == 0) leaf_done(edge.leaf.get(), leaf);
 }
 
-// The node's outputs have their whole gradient: hooks, retain_grad, and what grad() asked for.
+// Called when the gradients of a node's outputs are complete: runs hooks, retain_grad, and stores
+// those that grad() asked for.
 void Run::after_hooks(Node& node) {
   if (node.hooks) {
     for (size_t k = 0; k < node.hooks->outputs.size(); ++k) {
@@ -223,7 +226,8 @@ void Run::check_result(const Node& node, size_t i, const Tensor& result) const {
               node.where, Code::kInternal);
 }
 
-// All such nodes at once: who freezes what stands before this one would meet the next.
+// Names all such nodes at once: otherwise a user who freezes the parameters before this one would
+// hit the next.
 void Run::refuse(const Node& node, const std::string& op) const {
   std::string text = op +
                      " has no gradient: freeze the parameters before it "
@@ -357,7 +361,7 @@ Roots make_roots(const char* op, const std::vector<Tensor>& outputs,
   return roots;
 }
 
-// Collects the gradients of `inputs`; undefined where the outputs do not depend on one.
+// Collects the gradients of `inputs`; undefined for an input that the outputs do not depend on.
 std::vector<Tensor> collect(const char* op, Roots roots, const std::vector<Tensor>& inputs,
                             bool retain_graph, bool create_graph, const Where& where) {
   Run run;

@@ -15,8 +15,8 @@ namespace {
 
 constinit std::atomic<uint64_t> g_next_level{1};
 
-// While tangents are pushed through a node: an input that has one but needs no gradient gets an
-// edge all the same, so that the formula yields its result.
+// While tangents are pushed through a node, an input that has a tangent but needs no gradient gets
+// a temporary edge, so that the formula computes its result.
 class Opened {
  public:
   Opened(Node& node, uint64_t wanted) : node_(node), wanted_(std::exchange(node.wanted, wanted)) {}
@@ -45,7 +45,8 @@ TensorHooks& extras_of(const TensorImpl* t) {
 
 uint32_t tangent_writes(const TensorImpl* t) { return t->hooks ? t->hooks->tangent_writes : 0; }
 
-// A tangent as an op of the views' kind sees it: recorded where it has a history, and no more.
+// Applies a view op to a tangent. The call is recorded if the tangent has a history, but neither
+// traced nor given tangents.
 Tensor along(OpId op, const void* attrs, std::initializer_list<Tensor> in, const Where& where) {
   ForwardPause pause;
   TracerScope untraced(nullptr);
@@ -55,10 +56,11 @@ Tensor along(OpId op, const void* attrs, std::initializer_list<Tensor> in, const
   for (const Tensor& t : in) pointers[n++] = &t;
   Tensor out;
   call(op, attrs, Span<const Tensor* const>(pointers, n), Span<Tensor>(&out, 1), where);
-  return out.impl()->view_of ? out.clone(where) : out;  // a tangent has bytes of its own
+  return out.impl()->view_of ? out.clone(where) : out;  // a tangent has its own bytes
 }
 
-// A view whose base was written since: the view's call again, on the parent's tangent.
+// Recomputes the tangent of a view whose base was written since, by the view's op on the parent's
+// tangent.
 void refresh_tangent(const Tensor& t, const TensorImpl* root) {
   const ViewInfo& view = *t.impl()->view_of;
   Tensor whole = tangent_of(Tensor(IntrusivePtr<TensorImpl>(view_parent(view)))), part;

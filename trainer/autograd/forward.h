@@ -1,14 +1,15 @@
-// Forward mode: tangents that travel with the values.
+// Forward mode: tangents that are propagated along with the values.
 //
 //   DualLevel level;
 //   Tensor y = f(make_dual(x, v));
 //   Tensor jv = unpack_dual(y).tangent;      // the Jacobian of f at x, times v
 //
-// A tangent lives as long as its tensor, so nothing is kept for a backward. Each op's tangent comes
-// out of its gradient row, which is linear in the gradient: transposed, it maps tangents forward.
-// Ops without a gradient give no tangent, which means zero. Levels do not nest; backward inside of
-// one propagates tangents through the gradients (forward over reverse). Writes in place carry
-// tangents: one through a view goes into the base's, and the other views' are derived from it.
+// A tangent lives as long as its tensor, and nothing is saved for a backward. The tangent of an op
+// is computed from its gradient row, which is linear in the gradient: transposed, it maps tangents
+// forward. Ops without a gradient give no tangent, which means zero. Levels do not nest; a backward
+// inside a level propagates tangents through the gradients (forward over reverse). In-place writes
+// propagate tangents: a write through a view goes into the base's tangent, and those of the other
+// views are derived from it.
 #pragma once
 
 #include "runtime/ops/op_info.h"
@@ -29,17 +30,18 @@ class DualLevel {
 struct Dual {
   Tensor primal, tangent;  // tangent: undefined where it is zero
 };
-// A view of `primal` that carries `tangent` (same shape and dtype, floating point).
+// Returns a view of `primal` that carries `tangent` (same shape and dtype, floating point).
 Tensor make_dual(const Tensor& primal, const Tensor& tangent, Where where = Where::current());
 Dual unpack_dual(const Tensor& t);
 
 // -- internal to the trainer
-// Of the current level; undefined: zero. A view's is taken from its base where that was written.
+// Returns the tangent of t at the current level; undefined means zero. That of a view is computed
+// from its base's if the base was written since.
 Tensor tangent_of(const Tensor& t);
 void set_tangent(const Tensor& t, const Tensor& tangent);
 bool any_tangent(const std::vector<Tensor>& list);
 
-// Ops inside carry no tangents.
+// While one lives, the thread's ops propagate no tangents.
 class ForwardPause {
  public:
   ForwardPause();
@@ -51,13 +53,14 @@ class ForwardPause {
   uint64_t saved_;
 };
 
-// Gives the outputs (undefined ones are passed over) their tangents, by the node's gradient.
+// Sets the tangents of the outputs, computed with the node's gradient. Undefined outputs are
+// skipped.
 void push_tangents(Node& node, Span<const Tensor* const> in, Span<const Tensor> out,
                    const Where& where);
-// The door's: a call ran, and was recorded if it had to be.
+// Called by the dispatcher after an op has run, and has been recorded if it had to be.
 void forward_call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<const Tensor> out,
                   const Where& where);
-// A write in place of `result` into `target`.
+// Propagates the tangents of an in-place write of `result` into `target`.
 void forward_write(const Tensor& target, const Tensor& result, const char* what,
                    const Where& where);
 

@@ -22,7 +22,7 @@ bool holds(const variable_list& list, const Tensor& t) {
   return false;
 }
 
-// Whether broadcasting `shape` gives `wide`.
+// Returns whether `shape` broadcasts to `wide`.
 bool expands_to(const Shape& shape, const Shape& wide) {
   if (shape.rank() > wide.rank()) return false;
   for (int i = 1; i <= shape.rank(); ++i) {
@@ -32,7 +32,7 @@ bool expands_to(const Shape& shape, const Shape& wide) {
   return true;
 }
 
-// Where a function's gradients may not be differentiated.
+// The grad_fn of gradients that must not be differentiated again.
 class OnceNode final : public Node {
  public:
   ~OnceNode() override = default;
@@ -73,7 +73,7 @@ variable_list FunctionCall::run(const std::function<variable_list(AutogradContex
   variable_list out;
   {
     NoGrad guard;
-    ForwardPause pause;  // tangents come from backward, as gradients do
+    ForwardPause pause;  // tangents are computed from backward, as gradients are
     out = forward(ctx);
   }
   if (!recorded && !dual) return out;
@@ -85,7 +85,8 @@ variable_list FunctionCall::run(const std::function<variable_list(AutogradContex
     if (written && recorded && t.requires_grad() && t.is_leaf()) {
       throw_error(name, "a leaf that requires grad has been used in an in-place operation", where);
     }
-    // An input or a view handed through gets a handle of its own: the caller's keeps its history.
+    // An input or a view that is returned as it is gets a new handle: the caller's keeps its
+    // history.
     if (d && !written) {
       NoGrad guard;
       t = alias(t, t.layout());
@@ -129,7 +130,7 @@ FunctionNode::FunctionNode(AutogradContext&& ctx, const FunctionCall& call)
       argument_of_(call.argument_of),
       arguments_(call.arguments) {
   ctx_.node_ = this;
-  // Handles on the outputs would keep this node, which they own, alive for ever.
+  // Handles on the outputs would form a cycle: they own this node, which would never be freed.
   ctx_.non_differentiable_.clear();
   ctx_.dirty_.clear();
 }
@@ -209,7 +210,7 @@ variable_list FunctionNode::call_backward(const variable_list& grads) {
     NoGrad guard;
     results = backward_(ctx_, grads);
   }
-  // Differentiating them is an error, not a zero.
+  // Differentiating these results is an error instead of a silent zero.
   std::vector<const Tensor*> in;
   variable_list made, kept = saved();
   for (const Tensor& g : grads) in.push_back(&g);
@@ -229,7 +230,7 @@ variable_list FunctionNode::call_backward(const variable_list& grads) {
 
 void FunctionNode::apply(Span<const Tensor> grads, Span<Tensor> results) {
   variable_list g(grads.begin(), grads.end());
-  Tensor some;  // to be beside
+  Tensor some;  // gives the device of the zeros
   for (const Tensor& t : g) some = t.defined() ? t : some;
   for (size_t i = 0; i < g.size(); ++i) {
     if (!g[i].defined() && ctx_.materialize_ && is_float(out()[i].dtype)) {
@@ -237,7 +238,7 @@ void FunctionNode::apply(Span<const Tensor> grads, Span<Tensor> results) {
     }
   }
   variable_list r = call_backward(g);
-  // Further gradients are fine where they are undefined.
+  // More gradients than arguments are accepted if the surplus is undefined.
   bool fits = r.size() >= arguments_;
   for (size_t i = arguments_; i < r.size(); ++i) fits = fits && !r[i].defined();
   if (!fits) {

@@ -1,4 +1,4 @@
-// Functions with a gradient of their own:
+// Functions with a user-defined gradient:
 //
 //   struct MyRelu : Function<MyRelu> {
 //     static Tensor forward(AutogradContext& ctx, const Tensor& x, double slope) {
@@ -15,8 +15,8 @@
 //   Tensor y = MyRelu::apply(x, 0.1);
 //
 // forward is not recorded (a capture sees its ops). backward takes the gradient of each output and
-// returns one for each argument of forward, undefined for what is not a tensor; made of ops, it is
-// differentiable itself, to any order and in forward mode.
+// returns one for each argument of forward, undefined for arguments that are not tensors. If it is
+// made of ops it is differentiable itself, to any order and in forward mode.
 #pragma once
 
 #include <any>
@@ -34,22 +34,23 @@ namespace wick {
 using variable_list = std::vector<Tensor>;
 class FunctionNode;
 
-// What forward leaves to backward.
+// Passes data from forward to backward, like PyTorch's ctx.
 class AutogradContext {
  public:
-  // Kept with their versions: a write in place before backward is an error there. Inputs, outputs
-  // and values in between.
+  // Saves tensors with their versions: a later in-place write to one of them is an error in
+  // backward. They may be inputs, outputs and intermediate values.
   void save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
   variable_list get_saved_variables() const;
-  std::map<std::string, std::any> saved_data;  // what is not a tensor
+  std::map<std::string, std::any> saved_data;  // data that is not a tensor
 
-  // Outputs that never require grad (those of integer dtypes do not anyway).
+  // Marks outputs that never require grad (those of integer dtypes do not anyway).
   void mark_non_differentiable(const variable_list& outputs) { non_differentiable_ = outputs; }
-  // Inputs that forward wrote in place and returns.
+  // Marks inputs that forward wrote in place and returns.
   void mark_dirty(const variable_list& inputs) { dirty_ = inputs; }
-  // Gradients that nothing flowed into: zeros (true, the default), or undefined.
+  // Sets whether the gradient of an output that none flowed into is passed as zeros (true, the
+  // default) or undefined.
   void set_materialize_grads(bool on) { materialize_ = on; }
-  // In backward: whether the gradient of argument i of forward is wanted.
+  // In backward: returns whether the gradient of argument i of forward is needed.
   bool needs_input_grad(size_t argument) const;
 
  private:
@@ -65,7 +66,7 @@ struct FunctionCall {
   std::string name;
   bool once_differentiable = false;
   std::function<variable_list(AutogradContext&, const variable_list&)> backward;
-  // Per tensor among forward's arguments: the tensor, and the argument it belongs to.
+  // For each tensor among forward's arguments: the tensor, and the index of its argument.
   variable_list inputs;
   std::vector<size_t> argument_of;
   size_t arguments = 0;
@@ -81,13 +82,13 @@ struct FunctionCall {
   variable_list run(const std::function<variable_list(AutogradContext&)>& forward);
 };
 
-// "MyReluBackward" of the type's name.
+// Returns the type's name with "Backward" appended: "MyReluBackward".
 std::string function_name(const std::type_info& type);
 
 template <class T>
 class Function {
  public:
-  // The first argument is a tensor, or a list of them; its line is the one errors name.
+  // The first argument is a tensor, or a list of them. Errors name the line where it was passed.
   template <class... Args>
   static auto apply(const Arg& first, Args&&... rest) {
     return run(first.where, first.tensor, std::forward<Args>(rest)...);
@@ -124,8 +125,8 @@ class Function {
   }
 };
 
-// -- straight-through estimators: the forward value of one thing, the gradient of another
-// `value` (x's shape and dtype), with the gradient passed to x as it comes.
+// -- straight-through estimators: the value of one tensor with the gradient of another
+// Returns `value` (x's shape and dtype) and passes the gradient to x unchanged.
 Tensor straight_through(const Arg& value, const Arg& x);
 Tensor round_ste(const Arg& x);  // half to even
 Tensor sign_ste(const Arg& x);

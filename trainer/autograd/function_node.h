@@ -1,4 +1,4 @@
-// The node of a custom Function, and what a transposed gradient gives; internal to autograd.
+// The node of a custom Function; internal to autograd.
 #pragma once
 
 #include "trainer/autograd/function.h"
@@ -16,7 +16,8 @@ class FunctionNode final : public Node {
   bool released() const override { return released_; }
   void outputs_have_tangents(Span<const Tensor> out) override;
 
-  // Keeps what forward saved; outputs without their history, which is this node.
+  // Saves the tensors that forward listed. Outputs are saved without their history, which is this
+  // node.
   void keep(const variable_list& inputs, const variable_list& outputs,
             const variable_list& tensors);
   variable_list saved() const;

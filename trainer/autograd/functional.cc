@@ -7,7 +7,8 @@
 namespace wick {
 namespace {
 
-// Inputs of this computation's own: leaves, or with create_graph views that keep the history.
+// Returns inputs for this computation: new leaves, or with create_graph views that keep the
+// history.
 std::vector<Tensor> own(const char* what, const std::vector<Tensor>& inputs, bool create_graph,
                         const Where& where) {
   std::vector<Tensor> x;
@@ -45,7 +46,7 @@ void check_v(const char* what, const std::vector<Tensor>& v, const std::vector<T
               where);
 }
 
-// Gradients of `outputs` along `v`, zeros where there are none.
+// Returns the gradients of `outputs` along `v`, zeros where there are none.
 std::vector<Tensor> pull(const char* what, const std::vector<Tensor>& outputs,
                          const std::vector<Tensor>& inputs, const std::vector<Tensor>& v,
                          bool create_graph, bool strict, size_t output, const Where& where) {
@@ -80,7 +81,7 @@ std::vector<Tensor> scalar_output(const char* what, const TensorFunction& f,
   return y;
 }
 
-// The rows of d y / d inputs, stacked to y.shape + input.shape.
+// Returns the rows of dy / d inputs, stacked to y.shape + input.shape.
 std::vector<Tensor> rows_of(const char* what, const Tensor& y, const std::vector<Tensor>& x,
                             const FunctionalOptions& o, size_t output, const Where& where) {
   int64_t n = y.layout().numel();

@@ -1,7 +1,7 @@
-// Derivatives of functions of tensors, as torch.autograd.functional has them. A function takes a
-// list of tensors and gives a list; inputs are floating point and their history is not followed
-// unless create_graph is set. strict: an output that does not depend on an input is an error, else
-// its derivative is zero.
+// Derivatives of functions of tensors, as in torch.autograd.functional. A function maps a list of
+// tensors to a list of tensors. Inputs are floating point, and their history is followed only with
+// create_graph. With strict, an output that does not depend on an input is an error; otherwise its
+// derivative is zero.
 #pragma once
 
 #include <functional>
@@ -21,24 +21,26 @@ struct FunctionalOptions {
 };
 
 using OutputsAnd = std::pair<std::vector<Tensor>, std::vector<Tensor>>;
-// (f(x), v^T J): one an input. v: one an output; empty where f gives one scalar.
+// Returns (f(x), v^T J), one tensor per input. v has one tensor per output; it is empty where f
+// returns one scalar.
 OutputsAnd vjp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& v = {}, const FunctionalOptions& options = {},
                Where where = Where::current());
-// (f(x), J v): one an output, in forward mode. v: one an input.
+// Returns (f(x), J v), one tensor per output, computed in forward mode. v has one tensor per input.
 OutputsAnd jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& v, const FunctionalOptions& options = {},
                Where where = Where::current());
-// [output][input]: shape output.shape + input.shape.
+// Returns J as [output][input], each of shape output.shape + input.shape.
 std::vector<std::vector<Tensor>> jacobian(const TensorFunction& f,
                                           const std::vector<Tensor>& inputs,
                                           const FunctionalOptions& options = {},
                                           Where where = Where::current());
-// Of a function with one scalar output. [input][input]: shape input.shape + input.shape.
+// Returns H of a function with one scalar output as [input][input], each of shape input.shape +
+// input.shape.
 std::vector<std::vector<Tensor>> hessian(const TensorFunction& f, const std::vector<Tensor>& inputs,
                                          const FunctionalOptions& options = {},
                                          Where where = Where::current());
-// (f(x), H v), forward over reverse; (f(x), v^T H), reverse over reverse.
+// hvp returns (f(x), H v), forward over reverse; vhp returns (f(x), v^T H), reverse over reverse.
 OutputsAnd hvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& v, const FunctionalOptions& options = {},
                Where where = Where::current());

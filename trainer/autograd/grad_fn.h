@@ -1,4 +1,4 @@
-// GradFn: what Tensor::grad_fn() gives, a handle on the function that made a tensor.
+// GradFn, the result of Tensor::grad_fn(): a handle on the function that made a tensor.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class GradFn {
  public:
   GradFn() = default;
   explicit GradFn(IntrusivePtr<Node> node);
-  // The end of the graph: adds to the leaf's .grad.
+  // The end of the graph: accumulates into the leaf's .grad.
   explicit GradFn(IntrusivePtr<TensorImpl> leaf);
   ~GradFn();
   GradFn(const GradFn&);
@@ -25,8 +25,8 @@ class GradFn {
     return a.node_ == b.node_ && a.leaf_ == b.leaf_;
   }
   std::string name() const;  // "MulBackward0", "AccumulateGrad"
-  // One an input of the forward call: its function and which output of it; empty where the input
-  // needs no gradient.
+  // Returns, for each input of the forward call, its function and which of that function's outputs
+  // it is; empty if the input needs no gradient.
   std::vector<std::pair<GradFn, uint32_t>> next_functions() const;
   Where where() const;              // the forward call's line; a leaf has none
   std::string module_path() const;  // the module the call was made in, "" outside of modules

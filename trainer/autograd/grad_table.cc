@@ -8,7 +8,7 @@
 namespace wick {
 namespace {
 
-// Dense by id: the door looks a row up at every call.
+// Indexed by id: the dispatcher looks up a row for every call.
 constexpr size_t kMaxId = 512;
 struct Table {
   const GradRow* rows[kMaxId] = {};
@@ -54,7 +54,8 @@ static const char* short_name(DType t) {
   }
 }
 
-// The function that a write in place, name_(), is the other form of; zero_ and copy_ have none.
+// Returns whether name() exists, the out-of-place form of the in-place name_(); zero_ and copy_
+// have none.
 static bool has_function(std::string_view name) {
 #define WICK_INPLACE(function, ...) #function,
   static constexpr std::string_view kFunctions[] = {
@@ -69,8 +70,8 @@ static bool has_function(std::string_view name) {
   return false;
 }
 
-// "mul (train.cpp:41) saved value 'h' [2,3] f32 at version 0; add_ at train.cpp:44 made it
-// version 1. Use add(), or clone() before line 44."
+// Throws an Error of the form "mul (train.cpp:41) saved value 'h' [2,3] f32 at version 0; add_ at
+// train.cpp:44 made it version 1. Use add(), or clone() before line 44."
 [[noreturn]] static void modified_after_save(const Node& node, const SavedTensor& saved) {
   const Storage& bytes = saved.tensor.storage();
   const std::string& name = saved.tensor.name();
@@ -106,8 +107,8 @@ Tensor unpack_saved(const Node& node, const SavedTensor& saved) {
 Tensor GradCtx::in(size_t i) const {
   Tensor t = unpack_saved(node_, node_.saved_in(i));
   if (!grad_enabled() || !t.defined()) return t;
-  // The history it had when it was saved, whatever became of the handle since (detach_,
-  // requires_grad_). An input this op is constant in is a constant here too.
+  // Use the history that it had when it was saved, whatever happened to the handle since (detach_,
+  // requires_grad_). An input that was a constant to this op is a constant here too.
   const Edge& e = node_.edges()[i];
   if (e.node ? t.impl()->grad_fn == e.node : e.leaf ? t.requires_grad() : !t.requires_grad()) {
     return t;
@@ -122,8 +123,8 @@ void GradCtx::done_with(size_t i) {
 Tensor GradCtx::out(size_t i) const {
   Tensor t = unpack_saved(node_, node_.saved_out(i));
   if (!grad_enabled()) return t;
-  // Saved without its history (a node that owned its own output would never be freed): give it
-  // back.
+  // It was saved without its history (a node that owned its own output would never be freed):
+  // restore it.
   return with_history(t, IntrusivePtr<Node>(&node_), static_cast<uint32_t>(i));
 }
 

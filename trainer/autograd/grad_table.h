@@ -1,5 +1,5 @@
-// One gradient row an op of ops.def: a formula over ops, or an explicit NonDiff. A missing row does
-// not link.
+// The gradient table: for each op of ops.def one row, which is a formula over ops or an explicit
+// NonDiff. A missing row is a link error.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace wick {
 class Node;
 class OpNode;
 
-// What a formula sees. Its ops go through the door: with create_graph they are recorded, so higher
-// orders come free.
+// The arguments of a gradient formula. Its ops go through the dispatcher: with create_graph they
+// are recorded, so higher orders need no further code.
 class GradCtx {
  public:
   GradCtx(OpNode& node, Span<const Tensor> grads, Span<Tensor> results)
@@ -30,19 +30,19 @@ class GradCtx {
   bool needs(size_t i) const;      // whether input i wants a gradient
   Tensor in(size_t i) const;       // saved forward input; the row must list it in saves_in
   Tensor out(size_t i = 0) const;  // saved forward output; the row must list it in saves_out
-  // Input i is not asked for again: where this backward frees the graph it goes now, so that the
-  // results that follow may take its bytes.
+  // Declares that input i is not needed any more. If this backward frees the graph, the saved
+  // tensor is dropped now, so that the following results may reuse its bytes.
   void done_with(size_t i);
   bool has(size_t i) const;  // whether optional input i was given
   Shape in_shape(size_t i) const;
   Shape out_shape(size_t i) const;
   DType in_dtype(size_t i) const;
   DType out_dtype(size_t i) const;
-  // Gradient of output i; undefined when nothing flowed into it (a single-output op always has
-  // one).
+  // Gradient of output i; undefined if none flowed into it (the output of a single-output op always
+  // has one).
   const Tensor& g(size_t i = 0) const { return grads_[i]; }
   size_t outputs() const { return grads_.size(); }
-  // The gradient of input i; kept only where needed.
+  // Sets the gradient of input i, which is used only if needed.
   void set(size_t i, Tensor gradient) { results_[i] = std::move(gradient); }
 
  private:
@@ -59,7 +59,7 @@ enum class NonDiff : uint8_t {
   kRandom,
   kControlFlow,    // a node with regions: the trainer runs no such nodes
   kSizeFromData,   // how many elements there are jumps with the values
-  kInferenceOnly,  // an op of models that are read; no function of the trainer makes it
+  kInferenceOnly,  // an op of imported models; no function of the trainer creates it
 };
 
 struct GradRow {
@@ -68,7 +68,7 @@ struct GradRow {
   uint32_t saves_out;
   uint32_t nondiff_in;  // bit i: input i never gets a gradient (indices, shapes)
   NonDiff why = NonDiff::kUnmarked;
-  // The row that serves a call with these attributes, where what is kept depends on them.
+  // Returns the row for a call with these attributes, if what is saved depends on them.
   const GradRow* (*of_attrs)(const void* attrs) = nullptr;
 };
 
@@ -79,17 +79,17 @@ struct GradRow {
 
 const GradRow& grad_row(OpId op);
 
-// In a family file: WICK_GRAD(Name, saves_in, saves_out, nondiff_in, [](GradCtx& c) { ... });
+// Usage in a family file: WICK_GRAD(Name, saves_in, saves_out, nondiff_in, [](GradCtx& c) { ... });
 #define WICK_GRAD(Name, saves_in, saves_out, nondiff_in, ...) \
   constinit const GradRow kGrad_##Name = {__VA_ARGS__, saves_in, saves_out, nondiff_in}
 #define WICK_GRAD_BY_ATTRS(Name, saves_in, saves_out, nondiff_in, of_attrs, ...)      \
   constinit const GradRow kGrad_##Name = {__VA_ARGS__, saves_in,           saves_out, \
                                           nondiff_in,  NonDiff::kUnmarked, of_attrs}
-// WICK_NONDIFF(ArgMax, NonDiff::kIntegerOutput);
+// Usage: WICK_NONDIFF(ArgMax, NonDiff::kIntegerOutput);
 #define WICK_NONDIFF(Name, ...) \
   constinit const GradRow kGrad_##Name = {nullptr, 0, 0, 0 __VA_OPT__(, ) __VA_ARGS__}
 
-// Sum of `g` over the dims that broadcasting spread, back to `shape`.
+// Sums `g` over the dims that were broadcast, back to `shape`.
 Tensor sum_to(const Tensor& g, const Shape& shape);
 
 }  // namespace wick

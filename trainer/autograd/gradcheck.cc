@@ -12,8 +12,8 @@ namespace {
 
 using TestedFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
-// sum over outputs of <output, weights>, as a number. The weights make every element of the
-// Jacobian count.
+// Returns the sum over outputs of <output, weights> as a number. The weights make every element of
+// the Jacobian count.
 double project(const std::vector<Tensor>& outputs, const std::vector<Tensor>& weights) {
   double total = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -23,7 +23,7 @@ double project(const std::vector<Tensor>& outputs, const std::vector<Tensor>& we
   return total;
 }
 
-// `t`'s values as every other element of a larger tensor.
+// Returns `t`'s values as every other element of a larger tensor.
 Tensor spread(const Tensor& t) {
   if (t.rank() == 0) return t.clone();
   Shape wide = t.raw_shape();
@@ -34,7 +34,7 @@ Tensor spread(const Tensor& t) {
   return s.detach();
 }
 
-// Element k, counted row by row.
+// Returns element k in row-major order.
 double* element(const Tensor& t, size_t k) {
   const TensorView v = t.layout();
   int64_t rest = static_cast<int64_t>(k), at = 0;
@@ -57,7 +57,7 @@ std::vector<Tensor> differentiable(const std::vector<Tensor>& outputs) {
   return kept;
 }
 
-// A second run of backward gives what the first gave.
+// Checks that a second run of backward gives the results of the first.
 void check_repeats(const std::vector<Tensor>& analytic, const std::vector<Tensor>& repeated,
                    const GradcheckOptions& o, GradcheckResult& result) {
   for (size_t i = 0; i < analytic.size(); ++i) {
@@ -101,7 +101,7 @@ GradcheckResult check(const TestedFunction& f, const std::vector<Tensor>& given,
   }
   if (recorded.empty()) throw_error("gradcheck", "no output depends on a float64 input", where);
   auto analytic = grad(recorded, wanted, recorded_weights, true, false, true, where);
-  // A formula may be another where it will be differentiated: its own value is looked at, too.
+  // A formula may be a different one when it will be differentiated: check that one's value, too.
   std::vector<Tensor> graphed = analytic;
   if (o.second_order) graphed = grad(recorded, wanted, recorded_weights, true, true, true, where);
   auto repeated = grad(recorded, wanted, recorded_weights, false, false, true, where);
@@ -163,9 +163,9 @@ static GradcheckResult check_orders(const TestedFunction& f, const std::vector<T
   GradMode on(true);
   GradcheckResult first = check_both(f, inputs, o, where);
   if (!first.ok || !o.second_order) return first;
-  // The gradient of <outputs, v>, as a function of the inputs and of v. The v are inputs of their
-  // own: made of the outputs (a sum of their squares, say) they would be 0 where an output is 0,
-  // and hide there whatever the formula makes of them.
+  // Checks the gradient of <outputs, v> as a function of the inputs and of v. The v are separate
+  // inputs: if they were derived from the outputs (as in a sum of squares), they would be 0 where
+  // an output is 0, and would hide what the formula does there.
   const size_t count = inputs.size();
   std::vector<Tensor> point = inputs;
   Generator g{43, 0};

@@ -10,7 +10,7 @@
 
 namespace wick {
 
-// Of one tensor; hooks in order of registration.
+// The hooks of one tensor, in order of registration.
 struct TensorHooks {
   struct Before {
     uint64_t id;
@@ -21,18 +21,18 @@ struct TensorHooks {
     uint64_t id;
     std::function<void(const Tensor&)> f;
   };
-  std::vector<Before> before;  // the gradient arrived: an undefined result keeps it
-  std::vector<After> after;    // .grad of the leaf has been added to
-  // Forward mode's, of the dual level that made it.
+  std::vector<Before> before;  // run when the gradient has arrived; an undefined result keeps it
+  std::vector<After> after;    // run when .grad of the leaf has been accumulated into
+  // The tangent of forward mode, and the dual level that made it.
   Tensor tangent;
   uint64_t level = 0;
-  // Of a base: writes that changed tangents of its bytes. Of a view: its base's, when `tangent` was
-  // right.
+  // On a base: counts the writes that changed tangents of its bytes. On a view: the base's count at
+  // which `tangent` was up to date.
   uint32_t tangent_writes = 0;
 };
 
-// The hooks of a node's output tensors. A tensor that retains its gradient is not owned: it takes
-// itself off this list when it dies.
+// The hooks on a node's output tensors. A tensor that retains its gradient is not owned: it removes
+// itself from this list when it is destroyed.
 struct NodeHooks {
   struct Output {
     uint32_t nr;
@@ -42,11 +42,11 @@ struct NodeHooks {
   std::vector<Output> outputs;
 };
 
-// Puts a non-leaf's retain_grad on its grad_fn, and takes it off.
+// Registers a non-leaf's retain_grad on its grad_fn, and removes it.
 void start_retaining(TensorImpl* t);
 void stop_retaining(TensorImpl* t);
 
-// `g` after the hooks, in order.
+// Returns `g` after all hooks were applied, in order.
 Tensor run_hooks(const TensorHooks& hooks, Tensor g);
 
 }  // namespace wick

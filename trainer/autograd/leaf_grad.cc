@@ -12,16 +12,16 @@
 namespace wick {
 namespace {
 
-// Backwards of several threads may end in one leaf.
+// Backwards of several threads may end in the same leaf.
 constinit std::mutex g_leaf_mutex;
 
-// True when `t` is the only handle on its bytes: they may be overwritten or kept.
+// Returns whether `t` is the only handle on its bytes, so that they may be overwritten or kept.
 bool sole_owner(const Tensor& t) {
   return t.impl()->unique() && t.impl()->storage->unique() && t.is_contiguous();
 }
 
-// `t` and its .grad may have changed since the graph was recorded: neither may differ from `g` in
-// shape or dtype.
+// Throws if `g` differs in shape or dtype from `t` or its .grad, which may have changed since the
+// graph was recorded.
 void check_grad(const TensorImpl* t, const Tensor& g, const Where& where) {
   auto differs = [&](const TensorView& v) {
     return v.dtype != g.dtype() || !(v.shape == g.raw_shape());
@@ -45,7 +45,7 @@ void check_grad(const TensorImpl* t, const Tensor& g, const Where& where) {
 }  // namespace
 
 void add_into(Tensor* slot, Tensor g, bool create_graph) {
-  create_graph = create_graph || modes().forward != 0;  // a sum in place has no tangent
+  create_graph = create_graph || modes().forward != 0;  // an in-place sum has no tangent
   if (!slot->defined()) {
     *slot = std::move(g);
   } else if (!create_graph && sole_owner(*slot) && slot->raw_shape() == g.raw_shape()) {
@@ -74,7 +74,7 @@ void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& whe
   } else if (create_graph) {
     leaf->grad = IntrusivePtr<TensorImpl>(add(now, g).impl());
     leaf->grad->storage->accumulated_from(now.storage());
-  } else if (overlaps_itself(now.layout())) {  // set_grad() of an expanded tensor
+  } else if (overlaps_itself(now.layout())) {  // by set_grad() of an expanded tensor
     leaf->grad = IntrusivePtr<TensorImpl>(add(now, g).impl());
   } else {
     now.storage().bump_accumulated();

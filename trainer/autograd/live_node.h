@@ -1,5 +1,6 @@
-// The list of all tape nodes that are alive, so that graphs nobody ran backward on can be counted
-// (trainer/explain/live.h). A node pays two pointers and an uncontended lock at birth and death.
+// The list of all live graph nodes, used to count graphs that nobody ran backward on
+// (trainer/explain/live.h). It costs a node two pointers, and an uncontended lock when it is
+// created and destroyed.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ class LiveNode {
     ++count_;
     owner_ = &thread_tag_;
   }
-  // The first thing a node's destructor does: a walk must not meet one that is half gone.
+  // A node's destructor calls this first, so that no walk meets a node that is half destroyed.
   void unlink() {
     Lock lock;
     (prev_ != nullptr ? prev_->next_ : head_) = next_;
@@ -31,8 +32,8 @@ class LiveNode {
   ~LiveNode() = default;
 
  public:
-  // Calls f(LiveNode*) for the nodes this thread made, then after(); no node can go before that is
-  // done. Neither may make or free nodes.
+  // Calls f(LiveNode*) for the nodes that this thread made, then after(). No node can be destroyed
+  // before that is done; f and after may neither create nor free nodes.
   template <class F, class G>
   static void for_each(const F& f, const G& after) {
     Lock lock;
@@ -45,7 +46,7 @@ class LiveNode {
   static void for_each(const F& f) {
     for_each(f, [] {});
   }
-  // Of all threads.
+  // Returns the number of live nodes of all threads.
   static size_t count() {
     Lock lock;
     return count_;
@@ -67,7 +68,7 @@ class LiveNode {
 
   LiveNode* prev_ = nullptr;
   LiveNode* next_ = nullptr;
-  const char* owner_ = nullptr;  // whose thread made it; never dereferenced
+  const char* owner_ = nullptr;  // identifies the thread that made it; never dereferenced
 };
 
 }  // namespace wick

@@ -19,7 +19,7 @@ namespace {
 
 constinit std::atomic<uint64_t> g_sequence{1};
 
-// Nodes that died while another node's destructor ran wait here for it.
+// Nodes that died while another node's destructor was running; that one frees them.
 constinit thread_local Node* g_dead = nullptr;
 constinit thread_local bool g_freeing = false;
 
@@ -99,7 +99,7 @@ void* Node::take(size_t bytes) {
   return block;
 }
 
-// Inputs and outputs of the first output's shape share its dims.
+// Inputs and outputs with the first output's shape share its dims.
 Node::Layout Node::layout(size_t header, Span<const Tensor* const> in, Span<const Tensor> out,
                           size_t extra) {
   Layout at{};
@@ -197,7 +197,7 @@ void OpNode::release() {
 void OpNode::set_attrs(const void* attrs, size_t bytes) { memcpy(extra_, attrs, bytes); }
 
 namespace {
-// How many inputs (of n) below i the mask names.
+// Returns how many of the n inputs below i the mask selects.
 size_t rank_in_mask(uint32_t mask, size_t i) {
   if (i < 31) return static_cast<size_t>(std::popcount(mask & ((uint32_t{1} << i) - 1)));
   return static_cast<size_t>(std::popcount(mask & 0x7fffffffu)) + (mask >> 31 != 0 ? i - 31 : 0);
@@ -251,8 +251,8 @@ IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor*
 
 namespace {
 
-// An op of models that are read, for which nobody wrote a gradient: stopping here in silence would
-// leave what comes before it untrained.
+// The node of an op that has no gradient although models have it: if backward stopped here
+// silently, everything before it would stay untrained.
 class NoGradientNode final : public Node {
  public:
   explicit NoGradientNode(OpId op) : op_(op) {}
@@ -261,7 +261,7 @@ class NoGradientNode final : public Node {
     return std::string("[") + display_name(op_) + "]" +
            (path ? " in module '" + path->text + "'" : "");
   }
-  // For forward mode: backward stops before it.
+  // Called in forward mode only: backward stops before it.
   void apply(Span<const Tensor>, Span<Tensor>) override {
     throw_error("jvp", without_gradient() + " has no gradient", where, Code::kUnsupported);
   }

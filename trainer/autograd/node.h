@@ -1,6 +1,6 @@
-// Nodes of the graph that backward walks. One a recorded call (OpNode); other functions with a
+// Nodes of the graph that backward walks: one per recorded call (OpNode). Other functions with a
 // gradient of their own (custom Function, in-place writes) are subclasses. A node is one pooled
-// block: itself, then its edges and the metadata of its inputs and outputs.
+// block: the node itself, then its edges and the metadata of its inputs and outputs.
 #pragma once
 
 #include <memory>
@@ -18,18 +18,19 @@ namespace wick {
 struct NodeHooks;
 class Node;
 
-// Where the gradient of an input goes: output `nr` of `node`, or a leaf's .grad. Both null: not
-// needed.
+// The destination of an input's gradient: output `nr` of `node`, or a leaf's .grad. If both are
+// null, no gradient is needed.
 struct Edge {
   IntrusivePtr<Node> node;
   IntrusivePtr<TensorImpl> leaf;
   uint32_t nr = 0;
   bool needed() const { return node || leaf; }
 };
-// Where the gradient of `t`, which requires grad, goes.
+// Returns the destination of the gradient of `t`, which must require grad.
 Edge edge_of(const Tensor& t);
 
-// dtype and shape of an input or output of the forward call; the dims lie in the node's block.
+// dtype and shape of an input or output of the forward call; the dims are stored in the node's
+// block.
 struct ValueMeta {
   const int64_t* dims = nullptr;
   uint8_t rank = 0;
@@ -37,15 +38,16 @@ struct ValueMeta {
   Shape shape() const { return Shape(Span<const int64_t>(dims, rank)); }
 };
 
-// Makes saved tensors anew when backward asks (gradient checkpointing).
+// Recomputes saved tensors when backward asks for them (gradient checkpointing).
 class SavedSource : public Counted {
  public:
   virtual ~SavedSource() = default;
   virtual Tensor get(uint32_t index) = 0;
-  virtual void drop(uint32_t index) = 0;  // not asked for again
+  virtual void drop(uint32_t index) = 0;  // it will not be asked for again
 };
 
-// A tensor kept for backward, with the version its bytes had then; or its place in a source.
+// A tensor saved for backward, with the version that its bytes had then; or its index in a
+// SavedSource.
 struct SavedTensor {
   Tensor tensor;
   uint32_t version = 0;
@@ -55,7 +57,8 @@ struct SavedTensor {
     if (source) source->drop(index);
   }
 };
-// While one is set (Modes::saver) tensors are offered to it first. False: keep it the usual way.
+// While one is set (Modes::saver), tensors are offered to it first. If save() returns false, the
+// tensor is saved the usual way.
 class Saver {
  public:
   virtual bool save(const Tensor& t, SavedTensor* slot) = 0;
@@ -63,30 +66,32 @@ class Saver {
  protected:
   ~Saver() = default;
 };
-// How a tensor is kept for backward. Inputs and outputs get a handle of their own, as they are now
-// and without their history, which the node's edges know: the caller's may get another shape or a
-// history that leads to the node, which then would never be freed. A leaf that requires grad stays
-// itself.
+// The ways to save a tensor for backward. Inputs and outputs are saved as a new handle, in their
+// present state and without their history, which the node's edges have: the caller's handle may
+// change its shape, or get a history that leads to the node, which would then never be freed. A
+// leaf that requires grad is saved itself.
 enum class SaveAs : uint8_t { kInput, kOutput, kItself };
 void save_tensor(const Tensor& t, SaveAs as, const Node& node, SavedTensor* slot);
-// The bytes as they were saved, or an error that names both lines.
+// Returns the tensor as it was saved. Throws an Error that names both lines if it was written
+// since.
 Tensor unpack_saved(const Node& node, const SavedTensor& saved);
-// Another handle on t's bytes with the history (node, nr), or none where node is null.
+// Returns another handle on t's bytes with the history (node, nr), or with none if node is null.
 Tensor with_history(const Tensor& t, const IntrusivePtr<Node>& node, uint32_t nr);
 
 class Node : public Counted, public LiveNode {
  public:
   // "MulBackward0"
   virtual std::string name() const = 0;
-  // grads: one an output, undefined where nothing arrived (at least one did). results: one an edge,
-  // left undefined where the gradient is zero. May be called again unless released.
+  // grads: one per output, undefined where nothing arrived (at least one did). results: one per
+  // edge, left undefined where the gradient is zero. May be called again unless released.
   virtual void apply(Span<const Tensor> grads, Span<Tensor> results) = 0;
-  // Frees what was saved. After it apply() is an error.
+  // Frees the saved tensors. After this apply() is an error.
   virtual void release() {}
   virtual bool released() const { return false; }
-  // Of an op without a gradient, which backward stops at: "[lp_pool] in module 'halve'".
+  // For an op without a gradient, where backward stops, returns its description: "[lp_pool] in
+  // module 'halve'".
   virtual std::string without_gradient() const { return {}; }
-  // Forward mode gave the outputs tangents: what was saved of them gets them too.
+  // Called after forward mode set the tangents of the outputs: saved outputs get them too.
   virtual void outputs_have_tangents(Span<const Tensor> /*out*/) {}
 
   Span<Edge> edges() { return {edges_, num_in_}; }
@@ -94,13 +99,14 @@ class Node : public Counted, public LiveNode {
   Span<const ValueMeta> in() const { return {in_, num_in_}; }
   Span<const ValueMeta> out() const { return {out_, num_out_}; }
 
-  uint64_t sequence = 0;  // ascends with creation: a node's consumers have higher numbers
+  uint64_t sequence = 0;  // increases with creation: a node's consumers have higher numbers
   Where where;            // the forward call's line
   IntrusivePtr<const PathText> path;  // the module the call was made in; null: none
-  std::unique_ptr<NodeHooks> hooks;   // of the outputs' tensors
+  std::unique_ptr<NodeHooks> hooks;   // on the output tensors
 
-  // The engine's, during a run: sums of the gradients that arrived, one an output (null outside of
-  // runs), and which edges lead to a gradient that was asked for (bit 63: all from 63 on).
+  // Used by the engine during a run: the sums of the gradients that arrived, one per output (null
+  // outside of runs), and a mask of the edges that lead to a requested gradient (bit 63: all from
+  // 63 on).
   Tensor* pending = nullptr;
   uint64_t wanted = ~uint64_t{0};
   uint64_t visited = 0;
@@ -109,7 +115,7 @@ class Node : public Counted, public LiveNode {
     return edges_[i].needed() && (wanted >> (i < 63 ? i : 63) & 1) != 0;
   }
 
-  // Last handle gone. A chain of nodes is freed without recursion.
+  // Called when the last handle is gone. A chain of nodes is freed without recursion.
   static void dispose(Node* node);
 
  protected:
@@ -140,8 +146,8 @@ class Node : public Counted, public LiveNode {
   char* extra_ = nullptr;  // the bytes asked for with make_node, 8-byte aligned
 };
 
-// A node of type N for a call with these inputs and outputs, its edges set. attach() makes it their
-// grad_fn.
+// Makes a node of type N for a call with these inputs and outputs, with its edges set. attach()
+// makes it their grad_fn.
 template <class N, class... Args>
 IntrusivePtr<N> make_node(Span<const Tensor* const> in, Span<const Tensor> out, uint32_t nondiff_in,
                           const Where& where, size_t extra, Args&&... args) {
@@ -167,10 +173,10 @@ class OpNode final : public Node {
 
   const void* attrs() const { return extra_; }
   void set_attrs(const void* attrs, size_t bytes);
-  // What the row's formula asks for: the inputs of saves_in in order, then the outputs of
-  // saves_out.
+  // The tensors that the row's formula asks for: the inputs of saves_in in order, then the outputs
+  // of saves_out.
   Span<SavedTensor> saved() { return saved_; }
-  // Input i, before the rest of what is saved.
+  // Drops saved input i before the other saved tensors.
   void drop_saved_in(size_t i);
   const SavedTensor& saved_in(size_t i) const;
   const SavedTensor& saved_out(size_t i) const;
@@ -183,19 +189,20 @@ class OpNode final : public Node {
   SmallVector<SavedTensor, 2> saved_;
 };
 
-// Nodes made from now on have at least this sequence.
+// Returns a number that no existing node has: nodes made from now on have at least this sequence.
 uint64_t next_node_sequence();
 
-// Tape entry of a call with at least one input that requires grad. Sets grad_fn of the
+// Records a call with at least one input that requires grad: makes its node and sets grad_fn of the
 // differentiable outputs.
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
             const Where& where);
 
-// The node of such a call, whether an input requires grad or not, not yet anybody's grad_fn.
+// Makes the node of such a call, whether an input requires grad or not. It is not yet the grad_fn
+// of any tensor.
 IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor* const> in,
                                   Span<const Tensor> out, const Where& where);
 
-// "MulBackward0" of "mul".
+// Returns "MulBackward0" for "mul".
 std::string backward_name(const std::string& op);
 
 inline bool in_mask(uint32_t mask, size_t i) { return (mask >> (i < 31 ? i : 31) & 1) != 0; }

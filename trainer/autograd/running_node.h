@@ -1,5 +1,6 @@
-// Whose formula a thread runs; internal. What listens asks here rather than count beginnings and
-// ends: a formula that throws has no end, and one may run a backward of its own.
+// The node whose formula a thread is running; internal. Listeners ask here instead of counting
+// begin and end events: a formula that throws has no end event, and one may run a backward of its
+// own.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@ namespace wick {
 
 class Node;
 
-// Around a node's formula.
+// Created around the call of a node's formula.
 class RunningNode {
  public:
   explicit RunningNode(const Node& running);

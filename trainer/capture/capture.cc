@@ -62,7 +62,7 @@ ir::ValueId add_input(ir::Graph& g, const CaptureInput& in, const std::vector<Fr
                 in.name + ".spread");
 }
 
-// One capture: what all its runs have in common.
+// One capture: the state that all its runs share.
 class Runs {
  public:
   Runs(nn::Module& module, const std::vector<CaptureInput>& inputs, const CaptureCall& call,
@@ -71,13 +71,13 @@ class Runs {
 
   CaptureRun first() {
     std::vector<Tensor> examples;
-    // A model may write into its input: not into the caller's.
+    // A model may write into its input, so it gets a copy of the caller's.
     for (const CaptureInput& in : inputs_) examples.push_back(in.example.detach().clone());
     return trace(examples, example_sizes(free_));
   }
 
-  // At sizes other than the example's. A model that does not run there is not what the bounds
-  // promise.
+  // Runs at sizes other than the example's. The bounds allow them, so it is an error if the model
+  // does not run there.
   CaptureRun at(const Sizes& sizes, int64_t number) {
     const std::vector<Tensor> examples = examples_at(inputs_, free_, sizes, number).forward;
     if (sizes == example_sizes(free_)) return trace(examples, sizes);
@@ -120,9 +120,9 @@ class Runs {
   SharedWeights weights_;
 };
 
-constexpr int64_t kMostTrips = 50000;  // of a while_loop
+constexpr int64_t kMostTrips = 50000;  // limit for a while_loop
 
-// Whether forward asked for a size that is free.
+// Returns whether forward read a size that is free.
 bool reads_sizes(const std::vector<CaptureRun>& runs) {
   for (const CaptureRun& run : runs) {
     const auto &mine = run.log.entries(), &first = runs[0].log.entries();
@@ -135,13 +135,13 @@ bool reads_sizes(const std::vector<CaptureRun>& runs) {
 
 constexpr int kMostRounds = 24;
 constexpr size_t kMostRuns = 64;
-constexpr Work kWork = 1e9, kDoubtfulWork = 5e9;  // of running the graph beside forward
-// A run keeps every result; of a run for a comparison alone.
+constexpr Work kWork = 1e9, kDoubtfulWork = 5e9;  // of comparing the graph with forward
+// Limits of memory: a tracing run keeps every result; a run that is only compared does not.
 constexpr double kMostBytes = 512e6;
 constexpr double kClimbBytes = 256e6;
 constexpr Work kClimbWork = 4e9;
 
-// What the values of the graph take at these sizes.
+// Returns the bytes of the graph's values at these sizes.
 double bytes_at(const ir::Graph& graph, const std::vector<FreeSize>& free, const Sizes& at) {
   double bytes = 0;
   for (size_t v = 0; v < graph.value_count(); ++v) {
@@ -161,11 +161,11 @@ double bytes_at(const ir::Graph& graph, const std::vector<FreeSize>& free, const
   return bytes;
 }
 
-// The bound of a size that nobody stated.
+// Returns whether nobody stated an upper bound for this size.
 bool unstated(const FreeSize& f) { return f.max == DynamicDim().max; }
 
-// What keeps the graph from sizes at which a comparison has another answer: the bound of a size
-// that nobody stated ends before them; else it is an Error. Returns once a bound changed.
+// Ends the bound of a size before `other`, at which a comparison has another answer. Only a bound
+// that nobody stated may be changed; otherwise it is an Error.
 void end_before(const Sizes& other, const std::string& what, std::vector<FreeSize>* free) {
   for (size_t i = 0; i < free->size(); ++i) {
     FreeSize& f = (*free)[i];
@@ -178,8 +178,8 @@ void end_before(const Sizes& other, const std::string& what, std::vector<FreeSiz
   throw Error("[capture] " + what + bounds_hint(*free, other));
 }
 
-// The runs that give the comparisons of sizes their other answers. Where forward is too large to be
-// run, the sizes end before that.
+// Adds runs in which comparisons of sizes have their other answer. If forward is too large to be
+// run there, the bounds end before that.
 enum class Answered : uint8_t { kAll, kMoreRuns, kOtherBounds };
 Answered answer_both_ways(SizeUse& use, const ir::Graph& graph, Runs& runs, int64_t* number,
                           std::vector<FreeSize>* free, std::vector<CaptureRun>* all) {
@@ -211,9 +211,9 @@ Answered answer_both_ways(SizeUse& use, const ir::Graph& graph, Runs& runs, int6
   return answered;
 }
 
-// Sizes far beyond the example's for what few sizes do not settle, all of them doubled together as
-// long as the values stay small and a run is expected to be little work; where an end was stated,
-// at it.
+// Verifies at sizes far beyond the example's, for symbols that few sizes do not determine: all of
+// them are doubled together as long as the values stay small and a run is expected to be little
+// work, and up to their bounds.
 std::optional<CaptureFault> climb(const ir::Graph& graph, const std::vector<CaptureInput>& inputs,
                                   const CaptureCall& call, const std::vector<FreeSize>& free,
                                   const SizeUse& use, std::vector<Sizes>* ran) {
@@ -239,9 +239,9 @@ std::optional<CaptureFault> climb(const ir::Graph& graph, const std::vector<Capt
   return {};
 }
 
-// A size that became a plain integer, or that is in an expression which few sizes do not settle,
-// and of which nobody stated a largest, is free as far as it was tried, together with the others:
-// a threshold may lie behind. Whether a bound changed.
+// Limits a size that became a plain integer, or that is in an expression which few sizes do not
+// determine, to the range in which it was tried together with the others, if nobody stated an upper
+// bound: there may be a threshold beyond. Returns whether a bound changed.
 bool narrow(const SizeUse& use, const std::vector<Sizes>& ran, std::vector<FreeSize>* free) {
   auto line = [&](const FreeSize& f) {
     const auto at = use.escaped.find(f.symbol);
@@ -252,7 +252,7 @@ bool narrow(const SizeUse& use, const std::vector<Sizes>& ran, std::vector<FreeS
     const FreeSize& f = (*free)[i];
     open[i] = unstated(f) && (use.doubtful.count(f.symbol) != 0 || !line(f).empty());
   }
-  // The run in which the smallest of these sizes, each against its example, is the largest.
+  // The run whose smallest ratio of a size to the example's is the largest.
   const Sizes* widest = nullptr;
   double most = 0;
   for (const Sizes& sizes : ran) {
@@ -309,9 +309,9 @@ std::vector<std::string> names_of(const CaptureOptions& options, size_t outputs)
   return names;
 }
 
-// Forward fails at sizes beyond the example's, of which nobody stated a largest: they end where it
-// last runs, one dimension at a time. Nothing where it fails for another reason, or runs again at
-// sizes behind (it may want multiples).
+// Forward fails at a size beyond the example's that has no stated upper bound: ends the bound at
+// the largest size at which it runs, one dimension at a time. Returns false if it fails for another
+// reason, or runs again at larger sizes (it may need multiples).
 bool ends_where_it_runs(const FailsAt& failure, const std::vector<CaptureInput>& inputs,
                         const CaptureCall& call, std::vector<FreeSize>* free) {
   GradMode no_grad(false);
@@ -356,12 +356,12 @@ ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& in
   int64_t number = 0;
   for (const Sizes& sizes : further_sizes(free)) all.push_back(runs.at(sizes, number++));
   const std::vector<std::string> names = names_of(options, all[0].graph.outputs().size());
-  // An expression that few sizes do not settle may be wrong at another: then that size is one more
-  // run to find it from.
-  bool settled = false;  // only bounds are new
+  // An expression that few sizes do not determine may be wrong at another size: then that size is
+  // one more run to find it from.
+  bool settled = false;  // true if only bounds changed
   for (int round = 0;; ++round) {
     ir::Graph graph;
-    std::vector<ir::ValueId> seen;  // by forward
+    std::vector<ir::ValueId> seen;  // the values that forward sees
     for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in, free));
     SizeUse use = merge_captures(all, free, inputs, seen, names, graph);
     graph.labels = options.labels;

@@ -1,5 +1,5 @@
-// A module's forward -> Graph, by running it several times and watching the one door that every op
-// goes through.
+// capture(): turns a module's forward into a Graph, by running it several times and tracing the
+// dispatcher, which every op goes through.
 #pragma once
 
 #include <functional>
@@ -15,18 +15,18 @@
 
 namespace wick {
 
-// Dimensions of one symbol have one size.
+// A dimension whose size is free in the graph. Dimensions with the same symbol have the same size.
 struct DynamicDim {
   int dim = 0;  // negative ones count from the end
   std::string symbol = "batch";
-  int64_t min = 1, max = 1 << 20;  // the sizes that the graph is for
-  // Only multiples of it, which a U-Net of four halvings takes at 16: capture tries no others, and
-  // what the graph makes of them is not said.
+  int64_t min = 1, max = 1 << 20;  // the sizes that the graph has to work for
+  // Only multiples of this are allowed (a U-Net with four halvings needs 16): capture tries no
+  // others, and the graph's behavior at others is undefined.
   int64_t multiple_of = 1;
 };
 
-// How bytes become the model's floats: (x / divisor - mean) / std, three f32 operations in this
-// order; mean and std one value, or one a channel. The graph then takes the bytes.
+// Converts bytes to the model's floats: (x / divisor - mean) / std, three float32 operations in
+// this order. mean and std have one value, or one per channel. The graph's input then is the bytes.
 struct InputNormalization {
   float divisor = 255;
   std::vector<float> mean = {0};
@@ -37,31 +37,31 @@ struct CaptureInput {
   std::string name;
   Tensor example;
   std::vector<DynamicDim> dynamic = {};
-  // none or one; example is what forward sees, floats [N, C, ...]
+  // none or one; with one, `example` holds the normalized floats [N, C, ...] that forward sees
   std::vector<InputNormalization> normalization = {};
 };
 
 struct CaptureOptions {
-  std::string output = "output";  // the name of the only output
+  std::string output = "output";  // name of the output if there is only one
   std::vector<std::string> labels;
-  // Names of all of them; empty: `output`, or output_0, output_1 ...
+  // Names of all outputs; if empty, they are `output`, or output_0, output_1 ...
   std::vector<std::string> outputs = {};
-  // The graph is run beside forward, at the sizes of the runs and at others: the bits must be
-  // equal.
+  // Compares the graph's results with those of forward, at the sizes of the runs and at others:
+  // they must be equal bit for bit.
   bool verify = true;
 };
 
-// The module must be in eval mode. Forward runs at several sizes of every dynamic dimension, the
-// smallest among them, with other data each time. Integers and constants that differ between the
-// runs are expressions of the sizes where one is found that all runs agree with: then the graph
-// computes them. What is left baked in - a number read from a tensor, a branch on it or on a size -
-// is an Error with the op, the user's file:line and the sizes of both runs. An Error, too, where
-// forward fails at a size that the bounds promise.
+// Captures the module's forward; the module must be in eval mode. Forward runs at several sizes of
+// every dynamic dimension, the smallest among them, with different data each time. Integers and
+// constants that differ between the runs are replaced by expressions of the sizes if one is found
+// that agrees with all runs: then the graph computes them. Anything else that is baked in (a number
+// read from a tensor, a branch on it or on a size) is an Error with the op, the user's file:line
+// and the sizes of both runs. It is also an Error if forward fails at a size within the bounds.
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
                   const CaptureOptions& options = {}, Where where = Where::current());
 
-// A forward of any signature: `call` is given a tensor for each input, in their order, and returns
-// the outputs. The weights are those of `module`.
+// Captures a forward of any signature: `call` takes one tensor for each input, in order, and
+// returns the outputs. The weights are those of `module`.
 using CaptureCall = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inputs,
                        const CaptureCall& call, const CaptureOptions& options = {});
@@ -70,8 +70,8 @@ namespace detail {
 [[noreturn]] void wrong_inputs(size_t takes, size_t given);
 }  // namespace detail
 
-// The same with a function of tensors, which returns one, or a pair, tuple or vector of them,
-// nested as it likes; outputs are numbered in that order:
+// The same for a function of tensors that returns a tensor, or a pair, tuple or vector of them,
+// nested at will; outputs are numbered in that order:
 //
 //   capture(model, {{"source", s}, {"target", t}},
 //           [&](const Tensor& source, const Tensor& target) { return model.decode(source, target);

@@ -1,4 +1,5 @@
-// Nodes with regions while a graph is built: what a region reads of outside comes in as an input.
+// Builds nodes with regions: a value of the outer graph that a region reads becomes an input of the
+// region.
 #pragma once
 
 #include <map>
@@ -9,14 +10,14 @@
 
 namespace wick {
 
-// The values of outside in a region.
+// The values of the outer graph that a region captures.
 class RegionCaptures {
  public:
   RegionCaptures(const ir::Graph& outside, ir::Graph& region)
       : outside_(outside), region_(region) {}
-  // In the region: an input of it, or a constant of its own.
+  // Returns the region's value for an outer value: a new input, or for a constant a copy.
   ir::ValueId take(ir::ValueId outer);
-  // Of outside, in the order of the inputs that are behind the region's own.
+  // The captured outer values, in the order of the inputs that come after the region's own.
   const std::vector<ir::ValueId>& captured() const { return captured_; }
 
  private:
@@ -26,16 +27,17 @@ class RegionCaptures {
   std::vector<ir::ValueId> captured_;
 };
 
-// An input of the type of `from`; dims that nobody knows have a symbol of the region.
+// Adds an input with the type of `from`; dims of unknown size get a new symbol of the region.
 ir::ValueId add_region_input(ir::Graph& region, const std::string& name, const ir::Value& from);
 
-// The node: its own inputs, then all that one region or more captured, which all of them get.
+// Adds the node. Its inputs are `inputs` and then the values that any of its regions captured;
+// every region gets all of them.
 ir::NodeId add_control_node(ir::Graph& g, OpId op, const AnyAttrs& attrs,
                             std::vector<ir::ValueId> inputs, std::vector<ir::Graph> regions,
                             const std::vector<std::vector<ir::ValueId>>& captured,
                             const std::string& name);
 
-// What inputs and regions of these ops are called: "trip", "body".
+// Return the names of inputs and regions of these ops: "trip", "body".
 std::string region_input_name(size_t i);
 std::string region_name(OpId op, size_t i);
 

@@ -10,16 +10,16 @@
 namespace wick {
 namespace {
 
-// Twos and threes: a branch on whether a size is a multiple of a small number or of a vector's
-// length sees one that is.
+// Multiples of 2 and 3: a branch on whether a size is a multiple of a small number or of a vector's
+// length then sees one that is.
 constexpr int64_t kMultiple = 24, kLeastMultiple = 6;
-// A trace keeps every result, so that what large inputs cost is held back: elements of an input.
+// A trace keeps every result, so the elements of a large input are limited.
 constexpr int64_t kMostElements = 1 << 20;
-// What no expression is found from, and run without a trace.
+// Limits for sizes that no expression is found from; they run without a trace.
 constexpr int64_t kManyElements = 1 << 14, kUnseenElements = 1 << 17, kLargeSize = 131;
-// A bound that somebody stated; none that is only large.
+// A larger upper bound than this is taken as not stated.
 constexpr int64_t kStatedMax = 4096;
-// As far beyond the example as the sizes in use ever were.
+// Distance from the example to the odd size. It decides which sizes are run.
 constexpr int64_t kStep = 3;
 
 bool prime(int64_t n) {
@@ -33,15 +33,15 @@ bool among(const std::vector<int64_t>& list, int64_t n) {
   return std::find(list.begin(), list.end(), n) != list.end();
 }
 
-// The largest size in the bounds that is none of `taken`, or the example's where all are.
+// Returns the largest size within the bounds that is not in `taken`, or the example's if all are.
 int64_t largest_other(const FreeSize& f, const std::vector<int64_t>& taken) {
   int64_t n = f.max;
   while (n > f.min && among(taken, n)) --n;
   return among(taken, n) ? f.example : n;
 }
 
-// The three further sizes of each dimension. `taken`: those of the dimensions before it, which
-// should differ, so that sizes that are equal in the example are not taken for each other.
+// The three further sizes of each dimension. `taken` has those of the dimensions before it, which
+// should differ, so that sizes that are equal in the example are not confused.
 struct Choice {
   int64_t small, odd, large;
 };
@@ -66,7 +66,7 @@ Choice choose(const FreeSize& f, std::vector<int64_t>* taken) {
   return c;
 }
 
-// The dimensions counted in what they are multiples of, and sizes found of those.
+// Expresses the dimensions in units of what they must be multiples of.
 std::vector<FreeSize> in_multiples(std::vector<FreeSize> free) {
   for (FreeSize& f : free) {
     f.example /= f.multiple, f.min /= f.multiple, f.max /= f.multiple;
@@ -149,7 +149,7 @@ std::vector<Sizes> further_counts(const std::vector<FreeSize>& free) {
     if (sizes != example && std::find(all.begin(), all.end(), sizes) == all.end())
       all.push_back(sizes);
   };
-  // `which` of the three, by the place of the dimension
+  // `which` selects one of the three sizes, given the index of the dimension
   auto add_by = [&](auto&& which) {
     Sizes sizes;
     for (size_t i = 0; i < choices.size(); ++i) {
@@ -194,22 +194,23 @@ std::vector<Sizes> many_counts(const std::vector<FreeSize>& free) {
   constexpr size_t kTogether = 24, kAlone = 24;
   constexpr int64_t kOneByOne = 40, kWholeRange = 128;
   std::vector<Sizes> all;
-  // Size k of f, up to `most`: golden-ratio steps, even over the range and unlike between
-  // dimensions; a third of them small, where most thresholds are.
+  // Returns size k of f, up to `most`. Golden-ratio steps cover the range evenly, and differ
+  // between dimensions; a third of them is small, where most thresholds are.
   auto step = [](const FreeSize& f, int64_t most, size_t k) {
     const double at = std::fmod(0.618033988749895 * static_cast<double>(k + 1), 1.0);
     const auto span = static_cast<double>(most - f.min);
     const double place = k % 3 == 0 ? std::pow(span + 1, at) - 1 : at * span;
     return f.min + static_cast<int64_t>(std::llround(place));
   };
-  // The largest of f that an input of so many elements has room for, where one of it has `each`.
+  // Returns the largest size of f for an input of `elements`, with `each` elements per unit of the
+  // size.
   auto most = [](const FreeSize& f, int64_t elements, int64_t each) {
     return std::clamp(std::min(elements / std::max<int64_t>(each, 1), kStatedMax), f.min, f.max);
   };
   Sizes least;
   for (const FreeSize& f : free) least.push_back(f.min);
   for (size_t i = 0; i < free.size(); ++i) {
-    int64_t each = free[i].each;  // with the others at their least
+    int64_t each = free[i].each;  // with the others at their smallest
     for (size_t j = 0; j < free.size(); ++j) {
       if (j != i && free[j].example > 0)
         each = each * std::max<int64_t>(free[j].min, 1) / free[j].example;
@@ -220,7 +221,7 @@ std::vector<Sizes> many_counts(const std::vector<FreeSize>& free) {
     };
     for (size_t k = 0; k < kAlone; ++k) add(step(free[i], most(free[i], kManyElements, each), k));
     add(most(free[i], kUnseenElements, each));
-    // One by one what is small, and all of a stated range.
+    // Small sizes one by one, and a short range completely.
     const int64_t range = free[i].max - free[i].min + 1,
                   few = std::min(range, range <= kWholeRange ? kWholeRange : kOneByOne);
     for (int64_t n = 0; n < few; ++n) add(free[i].min + n);

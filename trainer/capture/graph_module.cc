@@ -18,9 +18,9 @@ using ir::kNoValue;
 using ir::Node;
 using ir::ValueId;
 
-enum class Use { kSetting, kWeight, kLayerWeight, kStatistic };  // a later one wins
+enum class Use { kSetting, kWeight, kLayerWeight, kStatistic };  // a later one takes precedence
 
-// What a node takes input i for.
+// Returns how a node uses input i.
 Use use_of(OpId op, size_t i) {
   const OpKind kind = kind_of(op);
   if (kind == OpKind::kConv || kind == OpKind::kProduct || kind == OpKind::kRecurrent)
@@ -45,7 +45,7 @@ bool all_finite(const HostTensor& t) {
   return true;
 }
 
-// Whether a gradient reaches input i, or would if somebody had written it.
+// Returns whether input i can have a gradient, or could if a formula had been written.
 bool learns(const Node& n, size_t i) {
   const GradRow& plain = grad_row(n.op);
   const GradRow& row = plain.of_attrs != nullptr ? *plain.of_attrs(n.attrs.get()) : plain;
@@ -54,8 +54,9 @@ bool learns(const Node& n, size_t i) {
          row.why == NonDiff::kControlFlow;
 }
 
-// What each value is read for on the way to an output. Scales put together of two numbers are a
-// setting like those given whole. Statistics win: they are written to.
+// Returns how each value is used on the way to an output. A scale that the graph computes from two
+// numbers is a setting, like one given directly. Statistics take precedence because they are
+// written to.
 std::vector<Use> uses_of(const ir::Graph& g) {
   std::vector<Use> uses(g.value_count(), Use::kSetting);
   auto use = [&](ValueId v) -> Use& { return uses[static_cast<size_t>(v)]; };
@@ -102,9 +103,9 @@ size_t count(const ir::Graph& g, OpId op) {
   return n;
 }
 
-// PyTorch writes weights that are equal (of layers never trained: all ones) once, and an Identity
-// in place of each other one: they are one another's only today. Each gets its own back, under the
-// name of that Identity's output, which is its own.
+// PyTorch's exporter writes equal weights (those of untrained layers: all ones) once, with an
+// Identity for each of the others, although they are tied only by their present values. Each gets
+// its own constant back, named after that Identity's output.
 void untie(ir::Graph* g) {
   for (size_t i = 0; i < g->node_count(); ++i) {
     const auto id = static_cast<ir::NodeId>(i);
@@ -121,7 +122,7 @@ void untie(ir::Graph* g) {
   g->compact();
 }
 
-// Some names that a user may have meant.
+// Returns some names that the user may have meant.
 std::string names_like(const ir::Graph& g, const std::string& name) {
   std::vector<std::string> found;
   const size_t slash = name.find_last_of("/.");
@@ -156,7 +157,7 @@ GraphModule::GraphModule(ir::Graph graph) : graph_(std::move(graph)) {
   rebuild();
 }
 
-// Registers what the graph reads. Tensors that were there stay the same ones.
+// Registers the tensors that the graph reads. Tensors that existed before are kept.
 void GraphModule::rebuild() {
   forget_registered();
   paths_.clear();
@@ -167,7 +168,7 @@ void GraphModule::rebuild() {
   top_ = bind(graph_);
   for (const auto& [name, on] : learned) by_name_[name].requires_grad_(on);
   for (const auto& [name, on] : learned) {
-    if (bound_.count(name) == 0) by_name_.erase(name);  // nobody reads it any more
+    if (bound_.count(name) == 0) by_name_.erase(name);  // no longer used
   }
   train(training());
 }
@@ -208,7 +209,8 @@ Tensor GraphModule::bind_constant(const ir::Value& v, bool weight, bool statisti
   return t;
 }
 
-// Under its name, cut at the dots into children; where that cannot be, under one name without dots.
+// Registers a tensor under its name, split at the dots into children; if that is impossible, under
+// one name without dots.
 void GraphModule::register_tensor(const std::string& name, const Tensor& value, bool parameter) {
   std::vector<std::string> parts;
   for (size_t from = 0; from <= name.size();) {
@@ -354,7 +356,7 @@ std::vector<std::string> GraphModule::output_names() const {
 size_t GraphModule::batch_norms() const { return count(graph_, OpId::kBatchNorm); }
 size_t GraphModule::dropouts() const { return count(graph_, OpId::kDropout); }
 
-// A module that trains a quantized model has observers; another takes the scales as they are.
+// A module for quantization-aware training has observers; this one uses the scales as they are.
 bool GraphModule::observe(const Node&, std::vector<Tensor>*, const Where&) const { return true; }
 
 void GraphModule::write_back(const Level& level, ir::Graph* g) {

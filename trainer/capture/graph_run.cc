@@ -17,7 +17,7 @@ using ir::kNoValue;
 using ir::Node;
 using ir::ValueId;
 
-// What a node is called where it runs.
+// Returns the name that a node has in module paths.
 const std::string& label(const ir::Graph& g, const Node& n) {
   return n.name.empty() && !n.outputs.empty() ? g.value(n.outputs[0]).name : n.name;
 }
@@ -88,7 +88,7 @@ std::vector<Tensor> GraphRun::run(const ir::Graph& g, const Level& level,
     if (v == kNoValue) return Tensor();
     const Tensor& constant = level.constants[static_cast<size_t>(v)];
     if (!constant.defined()) return values[static_cast<size_t>(v)];
-    // a constant that is none of the module's own keeps the file's dtype
+    // a constant that the module does not own keeps the file's dtype
     const DType now = today(g.value(v).dtype);
     return constant.dtype() == now ? constant : constant.to(now, where_);
   };
@@ -169,10 +169,10 @@ std::vector<Tensor> GraphRun::run_node(const ir::Graph& g, const Node& n, const 
   return through_the_door(n.op, n.attrs.get(), in, n.outputs.size(), where_);
 }
 
-// y = conv(x, rounded(w * factor)) with factor = gamma / sqrt(running var + eps). Over statistics
-// that are fixed, y + bias is all. By those of the batch: y / factor is about conv(x, w), and the
-// batch norm follows it as it did in the float model (Jacob et al. 2018, section 3.2, with the
-// correction of Krishnamoorthi 2018, section 3.2.2).
+// y = conv(x, rounded(w * factor)) with factor = gamma / sqrt(running var + eps). With fixed
+// statistics the result is y + bias. With the statistics of the batch, y / factor is about conv(x,
+// w), and the batch norm is applied to it as in the float model (Jacob et al. 2018, section 3.2,
+// with the correction of Krishnamoorthi 2018, section 3.2.2).
 Tensor GraphRun::folded_batch_norm(const Node& n, const std::vector<Tensor>& in) const {
   const Tensor &y = in[0], &gamma = in[2], &var = in[5];
   Shape channels;
@@ -194,7 +194,7 @@ bool GraphRun::condition(const Tensor& t, const char* what) const {
   return t.item_int(where_) != 0;
 }
 
-// The loop as one of the graph that is captured.
+// Traces the loop as a Loop of the captured graph.
 bool GraphRun::trace_loop(const Node& n, const Level& body_level, const std::vector<Tensor>& in,
                           Tracer* tracer, std::vector<Tensor>* out) const {
   const auto carried = static_cast<size_t>(n.attrs.as<LoopAttrs>().carried);
@@ -246,7 +246,7 @@ std::vector<Tensor> GraphRun::run_loop(const Node& n, const Level& body_level,
     for (size_t k = 0; k < stacks.size(); ++k) stacks[k].push_back(out[1 + carried + k]);
   }
   std::vector<Tensor> results(state.begin() + 2, state.begin() + 2 + static_cast<long>(carried));
-  std::vector<Shape> shapes;  // of no trip
+  std::vector<Shape> shapes;  // used if the loop made no trip
   for (size_t k = 0; k < stacks.size(); ++k) {
     if (!stacks[k].empty()) {
       results.push_back(stack(stacks[k], 0, where_));

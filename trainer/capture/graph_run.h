@@ -13,7 +13,7 @@ class GraphRun {
   std::vector<Tensor> run(const ir::Graph& g, const GraphModule::Level& level,
                           const std::vector<Tensor>& inputs) const;
   std::vector<Tensor> run_top(const std::vector<Tensor>& inputs) const;
-  // What a dtype of the file is today.
+  // Returns the present dtype of parameters that have `in_file` in the file.
   DType today(DType in_file) const { return in_file == given_ ? now_ : in_file; }
 
  private:

@@ -32,7 +32,7 @@ AnyAttrs attrs_of(OpId op, const void* attrs) {
   return copy;
 }
 
-// "else_fn of cond": the function whose calls region r has.
+// Returns the name of the function whose calls region r has: "else_fn of cond".
 std::string control_part(const std::string& function, size_t r) {
   const char* part = function == "cond"   ? (r == 0 ? "then_fn" : "else_fn")
                      : function == "scan" ? "fn"
@@ -102,7 +102,7 @@ ir::ValueId GraphTracer::value_of(const Tensor& tensor, const std::source_locati
   if (values_.count(base) == 0 && outside_has(tensor))
     return captures_->take(outside_->value_of(tensor, where));
   const ViewInfo* view = tensor.impl()->view_of.get();
-  // A view of something that is no value of the graph holds today's bytes like any other tensor.
+  // A view of a tensor that is not a value of the graph is a constant, like any other such tensor.
   if (view == nullptr || values_.count(base) == 0) return constant(tensor, where);
   Tensor parent{IntrusivePtr<TensorImpl>(view_parent(*view))};
   ir::ValueId v =
@@ -162,7 +162,7 @@ void GraphTracer::on_call(const TracedCall& call) {
 
 void GraphTracer::on_read(const Tensor& tensor, const char* what,
                           const std::source_location& where) {
-  if (!traced(tensor)) return;  // weights are the same at every run
+  if (!traced(tensor)) return;  // weights are the same in every run
   const std::string condition = condition_text(tensor);
   const std::string text = fmt::format(
       "{} reads the value of a traced tensor: the graph would hold today's number. A branch on it "
@@ -170,7 +170,7 @@ void GraphTracer::on_read(const Tensor& tensor, const char* what,
       "body_fn, {{...}}), a loop over time scan(fn, init, xs, dim): wick/trainer.h",
       what, condition);
   if (where.line() != 0) throw_error("capture", text, where, Code::kUnsupported);
-  // if (t), double(t): the line is that of the op that made t
+  // if (t), double(t): these have no line, so use that of the op that made t
   const ir::ValueId v = known(tensor);
   const ir::NodeId made = v == ir::kNoValue ? -1 : g_.value(v).producer;
   throw Error("[capture] " + text + (made < 0 ? "" : " (" + g_.node(made).source.text() + ")"),
@@ -182,7 +182,7 @@ Dim GraphTracer::on_size(const Tensor& tensor, int dim, const std::source_locati
   if (!traced(tensor)) return Dim(size);
   if (outside_ == nullptr) return sizes_.read(value_of(tensor, where), dim, size, where);
   if (known(tensor) == ir::kNoValue) return outside_->on_size(tensor, dim, where);
-  // of a value of this region, by a number of its own
+  // a size of a value of this region: it gets its own number
   std::vector<RegionValue>& all = root().region_values_;
   const RegionValue read{number_, value_of(tensor, where)};
   const auto at = std::find_if(all.begin(), all.end(), [&](const RegionValue& v) {
@@ -200,7 +200,7 @@ const DimShape& GraphTracer::on_shape(const Tensor& tensor, const std::source_lo
   return shapes_[value_of(tensor, where)] = sizes;
 }
 
-// `value` in the shape of `like`.
+// Returns `value` with the shape of `like`.
 ir::ValueId GraphTracer::shaped_like(ir::ValueId value, ir::ValueId like, bool broadcast,
                                      const std::source_location& where) {
   DimList dims;
@@ -227,7 +227,7 @@ void GraphTracer::on_reshape(const Tensor& tensor, const Tensor& as, const Tenso
   ir::ValueId value = value_of(as, where);
   if (old.defined()) {
     if (auto now = values_.find(tensor.id()); now != values_.end()) values_[old.id()] = now->second;
-    // what is a view of it becomes a view of old
+    // views of `tensor` become views of `old`
     if (auto written = generations_.find(tensor.id()); written != generations_.end())
       generations_[old.id()] = written->second;
     alive_.push_back(old);
@@ -247,7 +247,7 @@ void GraphTracer::on_write(const Tensor& tensor, const Tensor& result, const cha
                 fmt::format("{} writes to a traced tensor from outside of the ops", what), where,
                 Code::kUnsupported);
   }
-  // A fresh tensor filled with numbers becomes a constant when an op reads it.
+  // A new tensor filled with numbers becomes a constant when an op reads it.
   ir::ValueId now = known(result);
   if (!traced && (now == ir::kNoValue || g_.is_constant(now))) return;
   if (values_.count(base.id()) == 0) constant(base, where);  // its bytes before the write
@@ -284,7 +284,7 @@ bool GraphTracer::traced(const Tensor& tensor) const {
   return !g_.is_constant(v);
 }
 
-// "norm > 1": by the user's names where there are any.
+// Returns a condition as text, with the user's names if there are any: "norm > 1".
 std::string GraphTracer::condition_text(const Tensor& tensor) const {
   const ir::ValueId v = known(tensor);
   if (v == ir::kNoValue && outside_ != nullptr) return outside_->condition_text(tensor);
@@ -295,7 +295,7 @@ std::string GraphTracer::condition_text(const Tensor& tensor) const {
     if (g_.is_constant(of) && value.name.empty() && value.constant.numel() == 1)
       return fmt::format("{}", element_as_double(value.constant, 0));
     if (!value.name.empty()) return value.name;
-    for (const Tensor& t : alive_) {  // named() since it was made
+    for (const Tensor& t : alive_) {  // named() after it was made
       if (!t.name().empty() && known(t) == of) return t.name();
     }
     return std::string("x");
@@ -377,7 +377,7 @@ bool GraphTracer::on_control(const ControlCall& call, std::vector<Tensor>* resul
   g_.node(id).source = source_line(call.where);
   for (size_t k = 0; k < results->size(); ++k) {
     const ir::ValueId v = g_.node(id).outputs[k];
-    // this run's, where the branches differ
+    // the sizes of this run, if those of the branches differ
     g_.value(v).declared = true;
     g_.value(v).ranked = true;
     g_.value(v).shape = to_symbolic((*results)[k].raw_shape());

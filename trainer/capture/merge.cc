@@ -33,7 +33,7 @@ std::string field_text(const AttrField& f, const AnyAttrs& a) {
   return fmt::format("[{}]", fmt::join(list.begin(), list.end(), ","));
 }
 
-// A run as what it computes: its nodes without those that hand on a value.
+// The steps of a run: its nodes without Identity.
 struct Steps {
   Steps(const ir::Graph& graph, const SizeLog& size_log) : g(graph), log(size_log) {
     for (const ir::Node& n : g.nodes()) {
@@ -46,7 +46,7 @@ struct Steps {
       v = g.node(g.value(v).producer).inputs[0];
     return v;
   }
-  // The op that made a value, or what else it is.
+  // Returns the op that made a value, or describes the input or tensor that it is.
   std::string maker(ir::ValueId v) const {
     const ir::Value& made = g.value(value(v));
     if (made.producer >= 0) return where(g.node(made.producer));
@@ -56,7 +56,7 @@ struct Steps {
   const ir::Graph& g;
   const SizeLog& log;
   std::vector<const ir::Node*> nodes;
-  std::string sizes;  // "batch = 4"; empty where all runs have the same
+  std::string sizes;  // "batch = 4"; empty if all runs have the same sizes
 };
 
 class Merge {
@@ -76,7 +76,7 @@ class Merge {
     }
     begin();
   }
-  // Of one region of a node that all runs have.
+  // Merges one region of a node that all runs have.
   Merge(Merge& outside, std::vector<const ir::Node*> nodes, size_t region, ir::Graph& graph)
       : free_(outside.free_),
         runs_(outside.runs_),
@@ -100,11 +100,11 @@ class Merge {
   }
   SizeValues& sizes() { return sizes_; }
 
-  static constexpr size_t kMostAnswers = 48;  // of a run, looked at one after another
+  static constexpr size_t kMostAnswers = 48;  // of a run, examined in sequence
 
   SizeUse use() {
     SizeUse use;
-    std::set<std::string> seen;  // answers in a row
+    std::set<std::string> seen;  // answers so far, as a key
     std::vector<std::pair<std::string, SizeGuard>> unlike;
     for (size_t r = 0; r < runs_.size(); ++r) {
       const SizeLog& log = runs_[r].log;
@@ -145,8 +145,9 @@ class Merge {
     use.doubtful = solver_.doubtful();
     return use;
   }
-  // What forward computed and had, in every run, the value of a number or of another expression:
-  // the graph may hold either, so that a run must tell them apart.
+  // Adds guards for expressions that forward computed and that had, in every run, the value of a
+  // number or of another expression: the graph may have either, so a further run must distinguish
+  // them.
   void alike(SizeUse* use) {
     struct Known {
       SymDim term;
@@ -245,12 +246,14 @@ class Merge {
   const ir::Graph& first() const { return steps_[0].g; }
   const ir::Graph& graph(size_t r) const { return steps_[r].g; }
 
-  // A value of a run, at the level that it is of: a region's captures are of outside.
+  // A value of a run and the level that owns it: a value that a region captured belongs to an outer
+  // level.
   struct Place {
     Merge* level;
     ir::ValueId value;
   };
-  // The value of outside that a region's is; kNoValue where it is the region's own.
+  // Returns the outer value that a captured value of a region stands for; kNoValue if it is the
+  // region's own.
   ir::ValueId outer(size_t r, ir::ValueId v) const {
     if (outside_ == nullptr || v == ir::kNoValue) return ir::kNoValue;
     const std::vector<ir::ValueId>& in = graph(r).inputs();
@@ -265,15 +268,16 @@ class Merge {
     return from == ir::kNoValue ? Place{this, v} : outside_->place(r, from);
   }
 
-  // Which sizes `r`, and what to do where the model is not for them. A read of a size counts where
-  // the runs read different ones.
+  // Throws an Error that names the sizes of run `r`, and says what to do if the model is not meant
+  // for them. It names the last size whose value differs between the runs.
   [[noreturn]] void fail(size_t r, const std::string& what) const {
     std::string why;
     if (!steps_[r].sizes.empty()) why = asked_differently(r);
     if (why.empty() && !steps_[r].sizes.empty()) why = read_differently(r);
     throw Error("[capture] " + what + why + bounds_hint(free_, runs_[r].sizes));
   }
-  // The first comparison of sizes, before the step that is looked at, with another answer.
+  // Describes the first comparison of sizes before the current step that has another answer in run
+  // r.
   std::string asked_differently(size_t r) const {
     const auto &mine = steps_[0].log.guards(), &others = steps_[r].log.guards();
     for (const SizeLog::Guard& g : mine) {
@@ -304,7 +308,7 @@ class Merge {
     }
     return last == nullptr ? "" : "; a dynamic size is read at " + to_text(last->where);
   }
-  // "12 < 10 is false"
+  // Returns "12 < 10 is false".
   static std::string asked(const SizeLog& log, const SizeLog::Guard& g) {
     auto number = [&](int32_t e) { return log.entries()[static_cast<size_t>(e)].number; };
     const char* sign = g.how == detail::SizeCompare::kEqual  ? "=="
@@ -316,7 +320,7 @@ class Merge {
   const std::optional<SymDim>& term(size_t r, int32_t entry) const {
     return terms_[r].all()[static_cast<size_t>(entry)];
   }
-  // What a size that a run read is in the graph.
+  // Returns the graph's expression for a size that a run read.
   std::optional<SymDim> size_of(size_t r, const SizeLog::Entry& e) const {
     if (e.a < ir::kNoValue) {
       const auto known = inner_[r].find({e.a, e.b});
@@ -335,7 +339,8 @@ class Merge {
     if (!value.ranked || dim >= value.shape.rank()) return {};
     return value.shape[dim];
   }
-  // The sizes of this region's values that the runs read, for those who ask when it is gone.
+  // Passes the sizes of this region's values that the runs read to the root, which outlives this
+  // object.
   void tell_sizes() {
     Merge* root = outside_;
     while (root->outside_ != nullptr) root = root->outside_;
@@ -350,7 +355,7 @@ class Merge {
       }
     }
   }
-  // An entry became a plain integer: the sizes in it are no longer followed.
+  // Notes that an entry became a plain integer: the sizes in it are no longer followed.
   void escapes(size_t r, int32_t entry, const std::source_location& where, SizeUse* use) const {
     const SizeLog::Entry& e = runs_[r].log.entries()[static_cast<size_t>(entry)];
     if (const auto& t = term(r, entry)) {
@@ -364,7 +369,8 @@ class Merge {
       escapes(r, e.b, where, use);
     }
   }
-  // What forward computed of sizes before this node is what its integers are likely to be.
+  // Adds the expressions that forward computed from sizes before this node: its integers are likely
+  // to be among them.
   void learn_terms() {
     const size_t before = terms_[0].all().size();
     terms_[0].extend(runs_[0].log, at_, [&](const SizeLog::Entry& e) { return size_of(0, e); });
@@ -379,7 +385,7 @@ class Merge {
   static std::string at(const std::string& sizes) {
     return sizes.empty() ? "for one input" : "at " + sizes;
   }
-  // "for two inputs", or at which sizes.
+  // Returns "for two inputs", or the sizes of both.
   std::string both(size_t r) const {
     return steps_[r].sizes.empty() ? "for two inputs"
                                    : at(steps_[0].sizes) + " and " + at(steps_[r].sizes);
@@ -390,7 +396,7 @@ class Merge {
     in_first_[r][ir::at(w)] = v;
   }
 
-  // What stands for a value of the first run in another.
+  // Returns the value of run r that corresponds to a value of the first run.
   ir::ValueId in_run(size_t r, ir::ValueId v) const { return r == 0 ? v : match_[r][ir::at(v)]; }
 
   bool is_number(size_t r, ir::ValueId v) const {
@@ -399,7 +405,7 @@ class Merge {
   bool same_place(size_t r, const Place& x, const Place& y) const {
     return x.level == y.level && x.level->same_place(r, x.value, y.value);
   }
-  // One place for both: made by the same step, the same parameter, or two constants.
+  // Returns whether both have the same source: the same step, the same parameter, or two constants.
   bool same_place(size_t r, ir::ValueId v, ir::ValueId w) const {
     if (v == ir::kNoValue || w == ir::kNoValue) return v == w;
     if (is_number(0, v) || is_number(r, w)) return is_number(0, v) && is_number(r, w);
@@ -412,7 +418,8 @@ class Merge {
     if (v.value != ir::kNoValue && v.level->is_number(0, v.value))
       v.level->pair(r, v.value, w.value);
   }
-  // What a node reads itself; its regions' captures are compared where they are read.
+  // Returns the number of inputs that a node reads itself; its regions' captures are compared where
+  // they are read.
   static size_t own_count(const ir::Node& n) {
     return n.regions.empty() ? n.inputs.size() : ir::own_inputs(n);
   }
@@ -433,7 +440,7 @@ class Merge {
     for (size_t k = 0; k < x.outputs.size(); ++k) pair(r, x.outputs[k], y.outputs[k]);
   }
 
-  // The graph's value for one of the first run's.
+  // Returns the graph's value for a value of the first run.
   ir::ValueId value(const ir::Node& reader, size_t k) { return value(reader.inputs[k], reader, k); }
   ir::ValueId value(ir::ValueId from, const ir::Node& reader, size_t k) {
     const ir::ValueId v = steps_[0].value(from);
@@ -459,7 +466,7 @@ class Merge {
     return made_[ir::at(v)] = made;
   }
 
-  // An Expand that repeats nothing in any run.
+  // Returns whether an Expand repeats nothing in any run.
   bool keeps_shapes(size_t i) const {
     for (const Steps& s : steps_) {
       const ir::Node& n = *s.nodes[i];
@@ -468,7 +475,7 @@ class Merge {
     return true;
   }
 
-  // A shape says allowzero where one of its sizes is 0: what is true of one run is of all.
+  // Reshape has allowzero set in runs where one of its sizes is 0; if one run has it, all get it.
   static bool takes_zeros(const AttrField& f, const std::vector<const AnyAttrs*>& attrs,
                           Call* call) {
     if (call->op != OpId::kReshape || std::string_view(f.name) != "allowzero") return false;
@@ -516,7 +523,7 @@ class Merge {
     finish(x, i, before, id);
   }
 
-  // A branch or a loop: region by region.
+  // Merges a branch or a loop, region by region.
   void control(const ir::Node& x, size_t i) {
     std::vector<const ir::Node*> nodes;
     for (const Steps& s : steps_) nodes.push_back(s.nodes[i]);
@@ -551,7 +558,8 @@ class Merge {
       state_shape(x, x.outputs[k]);
   }
 
-  // A stack of no trip: runtimes that know no trip's sizes take 0 for those that are free.
+  // Reshapes a stack that may have no trips: runtimes that do not know a trip's sizes use 0 for
+  // those that are free.
   void state_shape(const ir::Node& x, ir::ValueId of) {
     ir::ValueId& v = made_[ir::at(of)];
     const ir::Value& stack = g_.value(v);
@@ -571,7 +579,8 @@ class Merge {
     made.source = x.source;
   }
 
-  // What was made for step i, from node `before` on, and its outputs, which node `id` has.
+  // Finishes step i: sets module and source of the nodes from `before` on, and registers the
+  // outputs of node `id`.
   void finish(const ir::Node& x, size_t i, size_t before, ir::NodeId id) {
     for (size_t n = before; n < g_.node_count(); ++n) {
       g_.node(static_cast<ir::NodeId>(n)).module = x.module;
@@ -598,7 +607,7 @@ class Merge {
       if (!is_open(made.shape[d]) && of_sizes(made.shape[d])) solver_.learn(made.shape[d], values);
     }
   }
-  // Whether a dim is computed of the free sizes alone.
+  // Returns whether a dim is computed from the free sizes only.
   bool of_sizes(const SymDim& dim) const {
     bool known = true;
     dim.each_symbol([&](const std::string& name, int64_t, int64_t) {
@@ -608,7 +617,7 @@ class Merge {
     return known;
   }
 
-  // The graph's rules must say what forward made.
+  // Checks that the shape that the graph's rules give is the one that forward made.
   void check_shape(size_t r, const ir::Node& x, const ir::Value& made, const ir::Value& was) const {
     if (!made.ranked || !was.ranked) return;
     bool fits = made.shape.rank() == was.shape.rank();
@@ -624,7 +633,7 @@ class Merge {
                     shape_text(made.shape)));
   }
 
-  // The graph's value for result i of all runs.
+  // Returns the graph's value for result i of all runs.
   ir::ValueId result(size_t i) {
     const ir::ValueId of = first().outputs()[i].value;
     const Place v = place(0, of);
@@ -645,7 +654,7 @@ class Merge {
 
   void output(size_t i, const std::string& name) {
     ir::ValueId made = result(i);
-    // An input, a constant or one value twice is no output of its own.
+    // An input, a constant or an output that is used twice needs an Identity to be an output.
     if (g_.value(made).producer < 0 || g_.is_output(made)) made = g_.emit(OpId::kIdentity, {made});
     g_.add_output(name, made);
   }
@@ -656,13 +665,13 @@ class Merge {
   std::optional<SizeSolver> own_solver_;
   SizeSolver& solver_;
   SizeValues sizes_;
-  // Of a region: around it, its node in each run, what it reads of outside.
+  // For a region: the enclosing level, its node in each run, and its captured values.
   Merge* outside_ = nullptr;
   std::vector<const ir::Node*> nodes_;
   std::optional<RegionCaptures> captures_;
   std::vector<std::map<std::pair<int32_t, int32_t>, SymDim>> inner_;  // by run: sizes in regions
   std::vector<Steps> steps_;
-  ir::NodeId at_ = 0;                               // the first run's node that is looked at
+  ir::NodeId at_ = 0;                               // the current node of the first run
   std::vector<std::vector<ir::ValueId>> match_;     // by run: its value for the first run's
   std::vector<std::vector<ir::ValueId>> in_first_;  // by run: the first run's value for its own
   std::vector<SizeTerms> terms_;                    // by run

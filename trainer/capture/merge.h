@@ -1,4 +1,5 @@
-// Several runs of one forward, each as a graph of numbers, as one graph whose sizes are free.
+// Merges several runs of one forward, each a graph with fixed sizes, into one graph whose sizes are
+// free.
 #pragma once
 
 #include <string>
@@ -11,22 +12,22 @@
 namespace wick {
 
 struct CaptureRun {
-  ir::Graph graph;  // of the sizes of this run
+  ir::Graph graph;  // with the sizes of this run
   SizeLog log;
   std::vector<RegionValue> region_values;
   Sizes sizes;
 };
 
-// The runs' steps must be the same; integers and constants in which they differ must be computed
-// from the sizes, by what SizeSolver finds, and become values of the graph. Throws Error with the
-// op, the user's line, two runs' sizes and the last line before it that read a size.
+// The runs must have the same steps. Integers and constants that differ between them must be
+// computed from the sizes, as SizeSolver finds, and become values of the graph. Throws Error with
+// the op, the user's line, two runs' sizes and the last line before it that read a size.
 //
-// `graph` has the inputs, `inputs` what forward sees of each (they may be normalized first), `free`
-// the symbols of the inputs. An Identity in one run only is no difference: contiguous() copies at
-// one size and not at another, and the value is the same.
+// `graph` has the inputs, `inputs` the value of each that forward sees (they may be normalized
+// first), `free` the symbols of the inputs. An Identity in one run only is not a difference:
+// contiguous() copies at one size and not at another, and the value is the same.
 //
-// A comparison of a size that data decides, of NonZero's rows, is an Error: the other way may be
-// taken for other data.
+// A comparison of a size that depends on data (NonZero's rows) is an Error: it might have the other
+// answer for other data.
 SizeUse merge_captures(const std::vector<CaptureRun>& runs, const std::vector<FreeSize>& free,
                        const std::vector<CaptureInput>& from,
                        const std::vector<ir::ValueId>& inputs,

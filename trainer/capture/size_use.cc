@@ -10,7 +10,7 @@ namespace {
 using detail::SizeCompare;
 using detail::SizeOp;
 
-// C++ truncates.
+// C++ division truncates.
 std::optional<SymDim> quotient(const SymDim& a, const SymDim& b) {
   if (!b.known()) return dim_exact_div(a, b);
   const int64_t n = b.constant();
@@ -43,7 +43,7 @@ bool holds(SizeCompare how, int64_t a, int64_t b) {
   return how == SizeCompare::kEqual ? a == b : how == SizeCompare::kLess ? a < b : a <= b;
 }
 
-// Sizes that are worth a look: the small ones, what is near powers of two and ten, the bounds.
+// Returns sizes worth testing: small ones, those near powers of two and ten, and the bounds.
 std::vector<int64_t> candidates(const FreeSize& f, int64_t few) {
   std::vector<int64_t> all = {f.example, f.max, f.max - 1};
   for (int64_t n = 0; n < few; ++n) all.push_back(f.min + n * f.multiple);
@@ -80,7 +80,7 @@ class Search {
     for (const Sizes& base : bases) {
       for (size_t i : involved_) along(base, i, kMany);
     }
-    // Two sizes together: one at each of a few, the other all along.
+    // Two sizes together: one at each of a few values, the other along its whole range.
     for (size_t i : involved_) {
       for (size_t j : involved_) {
         if (i == j) continue;
@@ -112,8 +112,8 @@ class Search {
     return evaluate(guard_.a, free_, at) - evaluate(guard_.b, free_, at);
   }
 
-  // Between two neighbours whose answers, or the signs of whose differences, are unlike lies the
-  // first size of the second answer.
+  // Between two neighbours whose answers, or the signs of whose differences, differ is the first
+  // size with the second answer.
   void along(Sizes at, size_t i, int64_t few) {
     const std::vector<int64_t> all = candidates(free_[i], few);
     for (size_t k = 0; k < all.size(); ++k) {
@@ -172,7 +172,7 @@ void SizeTerms::extend(const SizeLog& log, int32_t node, const Leaf& leaf) {
       try {
         if (a && b) term = combined(e.op, *a, *b);
       } catch (const Error&) {
-        term.reset();  // too long an expression
+        term.reset();  // the expression is too long
       }
     }
     terms_.push_back(std::move(term));

@@ -1,5 +1,5 @@
-// What forward did with sizes: the expressions of a run's SizeLog, and where its comparisons go the
-// other way.
+// Describes how forward used sizes: the expressions of a run's SizeLog, and the sizes at which a
+// comparison has the other answer.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@
 
 namespace wick {
 
-// The entries of a log as expressions of the graph's sizes; nothing where there is none.
+// The entries of a log as expressions of the graph's sizes; empty for an entry without one.
 class SizeTerms {
  public:
-  // What a dimension of a value of the run is in the graph.
+  // Returns the graph's expression for a dimension of a value of the run.
   using Leaf = std::function<std::optional<SymDim>(const SizeLog::Entry& read)>;
 
-  // Goes on with the entries that were made before this node.
+  // Adds the entries that were made before this node.
   void extend(const SizeLog& log, int32_t node, const Leaf& leaf);
   const std::vector<std::optional<SymDim>>& all() const { return terms_; }
 
@@ -29,31 +29,31 @@ class SizeTerms {
   std::vector<std::optional<SymDim>> terms_;
 };
 
-// A comparison of sizes that a run made after some others, and no run after the same answers to
-// these has answered otherwise.
+// A comparison of sizes that a run made after those in `before`. No run that gave the same answers
+// to these has answered this one differently.
 struct SizeGuard {
   detail::SizeCompare how;
   SymDim a, b;
   bool yes;
-  std::string line;  // "model.cc:12", which read the size
+  std::string line;  // "model.cc:12", the line that read the size
   std::vector<SizeGuard> before = {};
-  Sizes from = {};  // of the run
+  Sizes from = {};  // sizes of the run
 
   bool answer(const std::vector<FreeSize>& free, const Sizes& at) const;
   std::string text() const;  // "time < 5000"
 };
 
-// What forward did with sizes, besides what is in the graph.
+// The part of forward's use of sizes that is not in the graph.
 struct SizeUse {
-  // The symbols in expressions that few sizes do not settle (SizeSolver::doubtful).
+  // Symbols in expressions that few sizes do not determine (SizeSolver::doubtful).
   std::set<std::string> doubtful;
-  // Symbols in what became plain integers, each with a line that read it.
+  // Symbols of sizes that became plain integers, each with a line that read it.
   std::map<std::string, std::string> escaped;
   std::vector<SizeGuard> guards;
 };
 
-// Sizes within the bounds, as small as can be found, at which the comparison has the other answer
-// and those before it the same.
+// Returns sizes within the bounds, as small as can be found, at which this comparison has the other
+// answer and those before it have the same answers.
 std::optional<Sizes> other_way(const SizeGuard& guard, const std::vector<FreeSize>& free);
 
 int64_t evaluate(const SymDim& dim, const std::vector<FreeSize>& free, const Sizes& at);

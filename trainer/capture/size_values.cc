@@ -13,7 +13,8 @@ ir::ValueId SizeValues::of_atom(const SymAtom& atom) {
   }
   ir::ValueId a = one(atom.a);
   const ir::ValueId b = one(atom.b);
-  // Division truncates; less the remainder, which has the divisor's sign, it rounds down.
+  // Division truncates; subtracting the remainder first, which has the divisor's sign, makes it
+  // round down.
   if (atom.a.min() < 0) a = g_.emit(OpId::kSub, {a, g_.emit(OpId::kMod, ModAttrs{}, {a, b})});
   return g_.emit(OpId::kDiv, {a, b});
 }
@@ -41,7 +42,7 @@ ir::ValueId SizeValues::one(const SymDim& size) {
 
 ir::ValueId SizeValues::list(const std::vector<SymDim>& sizes) {
   std::vector<ir::ValueId> parts;
-  std::vector<int64_t> numbers;  // side by side
+  std::vector<int64_t> numbers;  // consecutive known sizes
   auto close = [&] {
     if (numbers.empty()) return;
     const Shape shape = {static_cast<int64_t>(numbers.size())};

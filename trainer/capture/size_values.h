@@ -1,4 +1,4 @@
-// Sizes of a graph's inputs, and what is computed of them, as values of the graph.
+// SizeValues: emits the sizes of a graph's inputs, and expressions of them, as values of the graph.
 #pragma once
 
 #include <functional>
@@ -13,18 +13,19 @@ namespace wick {
 class SizeValues {
  public:
   explicit SizeValues(ir::Graph& graph) : g_(graph) {}
-  // Of a region: `outside` gives what is computed around it, int64 [1], as a value of the region.
+  // The constructor for a region: `outside` computes a size in the outer graph and returns it as a
+  // value of the region, int64 [1].
   SizeValues(ir::Graph& region, std::function<ir::ValueId(const SymDim&)> outside)
       : g_(region), outside_(std::move(outside)) {}
 
-  // `symbol` is what dimension `dim` of `input` has; the first that is told counts.
+  // Declares that dimension `dim` of `input` has the size `symbol`; the first declaration counts.
   void source(const std::string& symbol, ir::ValueId input, int dim) {
     sources_.emplace(symbol, Source{input, dim});
   }
 
-  // int64 [n], one element each.
+  // Returns int64 [n], one element for each size.
   ir::ValueId list(const std::vector<SymDim>& sizes);
-  // Of this dtype, rank 0.
+  // Returns a value of rank 0 and this dtype.
   ir::ValueId scalar(const SymDim& size, DType dtype);
   ir::ValueId one(const SymDim& size);  // int64 [1]
 

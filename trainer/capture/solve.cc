@@ -11,7 +11,7 @@ constexpr int64_t kMostOffsets = 8;  // below this divisor every offset is tried
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-// Values beyond this, and factors beyond that, are chance; what is computed of them fits 64 bits.
+// Values and factors beyond these are coincidences; what is computed from them fits 64 bits.
 constexpr int64_t kLargest = int64_t{1} << 40, kLargestFactor = int64_t{1} << 20,
                   kLargestOfTwo = int64_t{1} << 29;
 
@@ -20,7 +20,7 @@ bool within(const std::vector<int64_t>& values, int64_t most) {
                      [&](int64_t v) { return v <= most && v >= -most; });
 }
 
-// False: a product is beyond kLargest.
+// Returns false if a product exceeds kLargest.
 bool times(std::vector<int64_t>* values, const std::vector<int64_t>& by) {
   for (size_t r = 0; r < values->size(); ++r)
     if (__builtin_mul_overflow((*values)[r], by[r], &(*values)[r])) return false;
@@ -37,7 +37,7 @@ SizeSolver::SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Siz
     return values;
   };
   for (size_t i = 0; i < symbols.size(); ++i) plain_.push_back({symbols[i], values_of(i), false});
-  // Of two sizes, then of three.
+  // Products of two sizes, then of three.
   size_t first = 0;
   for (int factors = 2; factors <= 3; ++factors) {
     const size_t end = plain_.size();
@@ -161,7 +161,7 @@ std::optional<SymDim> SizeSolver::with_product(const std::vector<int64_t>& value
       if (auto e = product(a, d)) return e;
     }
   }
-  // A batch times two dims of a value.
+  // A size (a batch) times two dims of a value.
   for (const Atom& s : plain_) {
     for (size_t i = 0; i < learnt_.size(); ++i) {
       for (size_t j = i + 1; j < learnt_.size(); ++j) {
@@ -174,8 +174,8 @@ std::optional<SymDim> SizeSolver::with_product(const std::vector<int64_t>& value
   return {};
 }
 
-// max(size + a, b) and min(size + a, b): a is told by the run whose size is the largest or the
-// smallest, b by the other.
+// max(size + a, b) and min(size + a, b): a is determined by the run with the largest or the
+// smallest size, b by the other.
 std::optional<SymDim> SizeSolver::with_bound(const std::vector<int64_t>& values) const {
   for (const Atom& of : plain_) {
     for (int64_t sign : {1, -1}) {
@@ -227,7 +227,7 @@ std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values, bool*
   for (const Atom& a : learnt_) {
     if (auto e = with_one(values, a)) return e;
   }
-  // What no size, dim of a value, or sum of them is, many expressions fit.
+  // Beyond sizes, dims of values and sums of them, many expressions fit.
   *settled = false;
   for (const Atom& a : divided_) {
     if (auto e = with_one(values, a)) return e;
@@ -244,7 +244,7 @@ std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values, bool*
     }
   }
   if (auto e = with_product(values)) return e;
-  // More numbers to settle want more runs to test them.
+  // More unknown numbers need more runs to test them.
   if (runs_ < 5) return {};
   for (size_t i = 0; i < plain_.size(); ++i) {
     for (size_t j = i + 1; j < plain_.size(); ++j) {

@@ -1,5 +1,5 @@
-// An integer that forward computed from dynamic sizes, found again from what it was at several
-// sizes.
+// SizeSolver: finds the expression of an integer that forward computed from dynamic sizes, given
+// its values at several sizes.
 #pragma once
 
 #include <optional>
@@ -14,27 +14,28 @@ namespace wick {
 
 class SizeSolver {
  public:
-  // `symbols[i]` is the size that sizes[run][i] is of.
+  // sizes[run][i] is the size of `symbols[i]`.
   SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Sizes>& runs);
 
-  // The expression that is values[run] in every run: a number, a size, what forward was seen to
-  // compute, else the simplest that fits: with whole numbers a, b
-  // and c, b + a * atom or c + a * atom + b * atom, where an atom is a size, a dim of a value, a
-  // product of these, a floor division of sizes, the larger of a size and a number; a fraction of a
-  // size. Two or three
-  // runs settle the numbers, the others test them. Nothing where no such expression fits.
+  // Returns an expression that equals values[run] in every run: a number, a size, an expression
+  // that forward was seen to compute, or else the simplest that fits: with integers a, b and c, b +
+  // a * atom or c + a * atom + b * atom, where an atom is a size, a dim of a value, a product of
+  // these, a floor division of sizes, or the larger of a size and a number; or a fraction of a
+  // size. Two or three runs determine the numbers, the others test them. Empty if no such
+  // expression fits.
   std::optional<SymDim> solve(const std::vector<int64_t>& values) const;
-  // What forward computed of sizes, and what that is in each run.
+  // Adds an expression that forward computed from sizes, and its value in each run.
   void tell(const SymDim& size, std::vector<int64_t> values);
-  // What a value of the graph has as a dim, in each run: forward may have read it.
+  // Adds a dim of a value of the graph, with its size in each run: forward may have read it.
   void learn(const SymDim& dim, std::vector<int64_t> values);
 
-  // The sizes, and what forward computed of them, each with what it is in every run.
+  // Returns the sizes and the expressions that forward computed from them, each with its value in
+  // every run.
   std::vector<std::pair<SymDim, std::vector<int64_t>>> sizes() const;
 
-  // The sizes in expressions that were found, not computed by forward, and are more than a number
-  // times a size or a dim and a number: floor divisions, bounds, products. Few runs tell such an
-  // expression from others of its kind.
+  // The symbols in expressions that were found, not computed by forward, and that are more complex
+  // than a multiple of a size or dim plus a number: floor divisions, bounds, products. Few runs do
+  // not distinguish such an expression from others of its kind.
   const std::set<std::string>& doubtful() const { return doubtful_; }
 
  private:
@@ -48,15 +49,16 @@ class SizeSolver {
                                  const Atom& b) const;
   std::optional<SymDim> with_bound(const std::vector<int64_t>& values) const;
   std::optional<SymDim> with_product(const std::vector<int64_t>& values) const;
-  // *settled: the numbers in it are those of a sum of one size, which two runs tell.
+  // Sets *settled to whether the numbers in it are those of a sum of one size, which two runs
+  // determine.
   std::optional<SymDim> find(const std::vector<int64_t>& values, bool* settled) const;
 
   size_t runs_;
   std::vector<Atom> plain_;    // sizes and their products
   std::vector<Atom> divided_;  // their floor divisions
-  std::vector<Atom> parts_;    // fractions of sizes, rounded down: 3 / 4 of one
+  std::vector<Atom> parts_;    // fractions of sizes, rounded down: 3 / 4 of a size
   std::vector<Atom> learnt_;   // other dims of values
-  std::vector<Atom> told_;     // what forward computed
+  std::vector<Atom> told_;     // expressions that forward computed
   mutable std::set<std::string> doubtful_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 using Runs = std::vector<const HostTensor*>;
 
-// The input that an integer may come from instead of the attribute of this name. 0: none.
+// Returns the input that can replace the attribute of this name; 0 if there is none.
 size_t input_of(OpId op, const std::string& field) {
   struct Slot {
     OpId op;
@@ -38,7 +38,8 @@ std::vector<int64_t> integers_of(const AttrField& f, const AnyAttrs& a) {
   return {list.begin(), list.end()};
 }
 
-// Element by element; nothing where the lists are of several lengths or one cannot be told.
+// Solves element by element; empty if the lists have different lengths or an element has no
+// expression.
 std::optional<std::vector<SymDim>> solve_list(const std::vector<std::vector<int64_t>>& runs,
                                               const SizeSolver& solver) {
   std::vector<SymDim> list;
@@ -58,8 +59,8 @@ std::optional<std::vector<SymDim>> solve_list(const std::vector<std::vector<int6
   return list;
 }
 
-// A shape as numbers: 0 for a dim that stays, -1 for one that follows from the others. Nothing
-// where it takes more. `copies`: a 0 of `shape` is such a dim already.
+// Expresses a shape in numbers: 0 for a dim that is copied, -1 for one that is inferred. Empty if
+// that is not enough. With `copies` a 0 in `shape` already means copy.
 std::optional<DimList> shape_of_numbers(const std::vector<SymDim>& shape, bool copies,
                                         const SymShape& in) {
   DimList dims;
@@ -76,21 +77,21 @@ std::optional<DimList> shape_of_numbers(const std::vector<SymDim>& shape, bool c
     if (d == -1 && std::exchange(rest, true)) return {};
     dims.values[dims.count++] = d;
   }
-  // Beside a size of 0 nothing follows from the others.
+  // If a size is 0, -1 cannot be inferred from the others.
   for (const SymDim& d : in) {
     if (rest && d.min() <= 0) return {};
   }
   return dims;
 }
 
-// A size that is 0 in a run is an empty dimension then, not ONNX's "copy"; beside a -1, or a 0 that
-// does copy, ONNX cannot say so.
+// Returns whether a size that is 0 in some run can be an empty dimension instead of ONNX's "copy"
+// (allowzero). ONNX cannot express that together with a -1, or with a 0 that does copy.
 bool takes_zeros(const std::vector<SymDim>& shape) {
   return std::none_of(shape.begin(), shape.end(),
                       [](const SymDim& d) { return d.known() && d.constant() <= 0; });
 }
 
-// A bound of a slice counted from the end, or "to the end".
+// Expresses a bound of a slice as counted from the end, or as "to the end".
 std::optional<int64_t> from_the_end(const SymDim& bound, const SymDim& extent, bool end) {
   if (bound.known()) return bound.constant();
   const SymDim behind = bound - extent;
@@ -110,7 +111,7 @@ std::vector<SymDim> field_or(const Call& call, const char* name, const DimList& 
 struct Bounds {
   SliceAttrs attrs;
   std::vector<SymDim> starts, ends;
-  bool numbers = true;  // attrs has them all
+  bool numbers = true;  // true if attrs has all of them
 };
 Bounds bounds_of(const Call& call, const ir::Graph& g) {
   Bounds b{*static_cast<const SliceAttrs*>(call.attrs.get()), {}, {}};
@@ -143,8 +144,8 @@ ir::NodeId add_slice(const Call& call, const std::string& name, SizeValues& size
   return g.add_node(call.op, AnyAttrs::of(SliceAttrs{}), std::move(in), 1, name);
 }
 
-// The bounds of a SliceScatter are attributes: what is before the slice, the source, what is
-// behind.
+// The bounds of a SliceScatter are attributes. If they vary, it becomes a Concat: the part before
+// the slice, the source, the part after it.
 ir::NodeId add_slice_scatter(const Call& call, const std::string& name, SizeValues& sizes,
                              ir::Graph& g) {
   const Bounds b = bounds_of(call, g);
@@ -179,7 +180,7 @@ std::optional<std::vector<SymDim>> shape_in(const Runs& runs, const SizeSolver& 
   return solve_list(shapes, solver);
 }
 
-// The element as a whole number, where it is one that float64 and int64 hold.
+// Returns the element as an integer, if it is one that float64 and int64 can hold.
 std::optional<int64_t> whole_at(const HostTensor& t, int64_t i) {
   double v = 0;
   switch (t.dtype()) {
@@ -195,11 +196,11 @@ std::optional<int64_t> whole_at(const HostTensor& t, int64_t i) {
   return static_cast<int64_t>(v);
 }
 
-// One number that fills a shape.
+// One number that fills a shape: full().
 ir::ValueId filled(const Runs& runs, const SizeSolver& solver, SizeValues& sizes, ir::Graph& g) {
   const HostTensor* first = nullptr;
   bool one_number = true, whole = true;
-  std::vector<int64_t> numbers;  // of each run
+  std::vector<int64_t> numbers;  // by run
   for (const HostTensor* t : runs) {
     whole = whole && t->numel() != 0;
     if (t->numel() == 0) continue;
@@ -214,7 +215,7 @@ ir::ValueId filled(const Runs& runs, const SizeSolver& solver, SizeValues& sizes
   }
   const auto shape = shape_in(runs, solver);
   if (first == nullptr || !shape) return ir::kNoValue;
-  if (!one_number) {  // a size fills it
+  if (!one_number) {  // filled with a size
     const auto n = whole ? solver.solve(numbers) : std::nullopt;
     if (!n) return ir::kNoValue;
     return g.emit(OpId::kExpand, ShapeAttrs{},
@@ -232,7 +233,7 @@ ir::ValueId cast(ir::Graph& g, ir::ValueId v, DType to) {
   return g.emit(OpId::kCast, a, {v});
 }
 
-// arange(): numbers in even steps.
+// Evenly spaced integers: arange().
 ir::ValueId stepped(const Runs& runs, const SizeSolver& solver, SizeValues& sizes, ir::Graph& g) {
   std::vector<int64_t> starts, counts;
   std::optional<int64_t> step;
@@ -268,7 +269,7 @@ bool rounds_to(double v, const HostTensor& t, int64_t i) {
   return t.dtype() == DType::kF64 ? v == t.as<double>()[i]
                                   : static_cast<float>(v) == t.as<float>()[i];
 }
-// The number of so many decimal digits that is nearest.
+// Returns the nearest number with `digits` decimal digits.
 double decimal(double v, int digits) {
   char text[40];
   (void)snprintf(text, sizeof text, "%.*g", digits, v);
@@ -276,7 +277,8 @@ double decimal(double v, int digits) {
   std::from_chars(text, text + strlen(text), near);
   return near;
 }
-// The shortest decimal number that rounds to an element: what somebody wrote.
+// Returns the shortest decimal number that rounds to the element, probably the one in the source
+// code.
 double written(const HostTensor& t, int64_t i) {
   const double v = real_at(t, i);
   for (int digits = 1; digits < 17; ++digits) {
@@ -286,7 +288,7 @@ double written(const HostTensor& t, int64_t i) {
   return v;
 }
 
-// linspace(): numbers between two ends, each from the nearer one.
+// Numbers between two ends, each computed from the nearer one: linspace().
 ir::ValueId on_a_line(const Runs& runs, const SizeSolver& solver, SizeValues& sizes, ir::Graph& g) {
   std::vector<int64_t> counts;
   const HostTensor* longest = runs[0];
@@ -325,7 +327,7 @@ ir::ValueId on_a_line(const Runs& runs, const SizeSolver& solver, SizeValues& si
   return cast(g, g.emit(OpId::kWhere, {first, from, behind}), runs[0]->dtype());
 }
 
-// eye(): ones on the diagonal of a square, zeros elsewhere.
+// Ones on the diagonal of a square, zeros elsewhere: eye().
 ir::ValueId diagonal(const Runs& runs, const SizeSolver& solver, SizeValues& sizes, ir::Graph& g) {
   std::vector<int64_t> extents;
   for (const HostTensor* t : runs) {
@@ -345,7 +347,7 @@ ir::ValueId diagonal(const Runs& runs, const SizeSolver& solver, SizeValues& siz
   return cast(g, g.emit(OpId::kEqual, {at, down}), runs[0]->dtype());
 }
 
-// The same few elements in every run, each a whole number.
+// A list of a few integers, of the same length in every run.
 ir::ValueId numbers(const Runs& runs, const SizeSolver& solver, SizeValues& sizes, ir::Graph& g) {
   constexpr int64_t kFew = 64;
   std::vector<std::vector<int64_t>> lists;
@@ -372,8 +374,8 @@ ir::ValueId numbers(const Runs& runs, const SizeSolver& solver, SizeValues& size
   return cast(g, v, runs[0]->dtype());
 }
 
-// One number that a size, its root, reciprocal or logarithm is: computed in double as C++ computes
-// it, and rounded.
+// One number that is the root, reciprocal or reciprocal root of a size: computed in double as C++
+// computes it, and rounded.
 struct Function {
   double (*of)(double);
   std::vector<OpId> ops;
@@ -396,7 +398,7 @@ ir::ValueId of_a_number(const Runs& runs, const SizeSolver& solver, SizeValues& 
   for (const Function& f : functions()) {
     std::vector<int64_t> arguments;
     for (const HostTensor* run : runs) {
-      // f is its own inverse up to rounding: the nearest whole number whose f is the element.
+      // f is its own inverse up to rounding: find the nearest integer whose f is the element.
       const double v = real_at(*run, 0), guess = f.ops.size() == 2         ? 1.0 / (v * v)
                                                  : f.ops[0] == OpId::kSqrt ? v * v
                                                                            : 1.0 / v;
@@ -418,8 +420,7 @@ ir::ValueId of_a_number(const Runs& runs, const SizeSolver& solver, SizeValues& 
   return ir::kNoValue;
 }
 
-// One number that is a size times a number as somebody wrote it, or one of them over the other: t *
-// 0.1.
+// One number that is a size times a decimal number, or one of them divided by the other: t * 0.1.
 ir::ValueId of_a_multiple(const Runs& runs, const SizeSolver& solver, SizeValues& sizes,
                           ir::Graph& g) {
   for (const HostTensor* t : runs) {
@@ -457,12 +458,12 @@ ir::ValueId of_a_multiple(const Runs& runs, const SizeSolver& solver, SizeValues
 bool varied_field(const AttrField& field, const std::vector<const AnyAttrs*>& runs,
                   const SizeSolver& solver, Call* call) {
   const size_t input = input_of(call->op, field.name);
-  // What add_call() makes another op of.
+  // Ops that add_call() replaces by another op.
   const bool rewritten =
       call->op == OpId::kSliceScatter || call->op == OpId::kClip || call->op == OpId::kAsStrided;
   if (input == 0 && !rewritten) return false;
   if (input != 0 && call->inputs.size() > input && call->inputs[input] != ir::kNoValue)
-    return true;  // the input wins: nobody reads the attribute
+    return true;  // the input takes precedence: the attribute is not read
   std::vector<std::vector<int64_t>> lists;
   for (const AnyAttrs* a : runs) {
     if (field.kind != AttrKind::kFloat) {
@@ -481,7 +482,7 @@ bool varied_field(const AttrField& field, const std::vector<const AnyAttrs*>& ru
 
 namespace {
 
-// Bounds of a Clip are attributes: one that is a size is a Max or a Min with it.
+// Bounds of a Clip are attributes: a bound that is a size becomes a Max or a Min.
 ir::NodeId add_clip(const Call& call, const std::string& name, SizeValues& sizes, ir::Graph& g) {
   ClipAttrs left = *static_cast<const ClipAttrs*>(call.attrs.get());
   ir::ValueId v = call.inputs[0];
@@ -512,7 +513,7 @@ ir::NodeId add_clip(const Call& call, const std::string& name, SizeValues& sizes
   return id;
 }
 
-// A view by strides: the flattened elements at offset + sum of index * stride.
+// An as_strided view: the flattened elements at offset + sum of index * stride.
 ir::NodeId add_strided(const Call& call, const std::string& name, SizeValues& sizes, ir::Graph& g) {
   const auto& a = *static_cast<const StridedAttrs*>(call.attrs.get());
   const std::vector<SymDim> extents = field_or(call, "sizes", a.sizes),

@@ -1,5 +1,5 @@
-// What differs between runs of a forward - integers of an op's attributes, constants - as values
-// computed from sizes.
+// Replaces what differs between runs of a forward (integers of an op's attributes, constants) by
+// values computed from sizes.
 #pragma once
 
 #include <map>
@@ -14,24 +14,24 @@ namespace wick {
 
 struct Call {
   OpId op;
-  AnyAttrs attrs;  // of the first run
+  AnyAttrs attrs;  // those of the first run
   std::vector<ir::ValueId> inputs;
   std::map<std::string, std::vector<SymDim>> varied;  // fields that depend on sizes
 };
 
-// Finds what `field` is in every run. False: it cannot be told, or the op reads it from its
-// attributes alone.
+// Finds the expression of `field` that holds in every run. Returns false if there is none, or if
+// the op can read the field only from its attributes.
 bool varied_field(const AttrField& field, const std::vector<const AnyAttrs*>& runs,
                   const SizeSolver& solver, Call* call);
 
-// Adds the op; its fields that vary are attributes where the dims of the input say them (-1, 0,
-// ends counted from the end), else inputs. Throws what Graph::add_node throws.
+// Adds the op. Fields that vary stay attributes if the dims of the input can express them (-1, 0,
+// ends counted from the end); otherwise they become inputs. Throws what Graph::add_node throws.
 ir::NodeId add_call(const Call& call, int outputs, const std::string& name, SizeValues& sizes,
                     ir::Graph& graph);
 
-// A constant that forward makes of sizes: one number filling a shape, numbers in even steps, a
-// diagonal of ones, a few numbers, or one number that a size, its root or reciprocal is. kNoValue:
-// none of these.
+// Emits a constant that forward made from sizes: a shape filled with one number, evenly spaced
+// numbers, a diagonal of ones, a few numbers, or one number that is a size, its root or reciprocal,
+// or a size times a decimal number. Returns kNoValue for anything else.
 ir::ValueId varied_constant(const std::vector<const HostTensor*>& runs, const SizeSolver& solver,
                             SizeValues& sizes, ir::Graph& graph);
 

@@ -17,14 +17,15 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 24;  // of the inputs
+constexpr int64_t kMostElements = int64_t{1} << 24;  // limit for all inputs together
 
-// Other data, of another shape. Integers keep to values the example has: they may be indices.
+// Returns other data with another shape. Integers are taken from the example's values: they may be
+// indices.
 Tensor other_example(const CaptureInput& in, const Shape& shape, int64_t number) {
   HostTensor from = host_copy(in.example), to(in.example.dtype(), shape);
   size_t size = dtype_size(in.example.dtype());
   for (int64_t i = 0; i < to.numel() && from.numel() > 0; ++i) {
-    // a stride coprime to most sizes: data differ even where the shapes do not
+    // a stride coprime to most sizes: the data differ even if the shapes do not
     int64_t source = (i * (7 + 4 * number) + 3 + number) % from.numel();
     memcpy(to.as<char>() + static_cast<size_t>(i) * size,
            from.as<char>() + static_cast<size_t>(source) * size, size);
@@ -36,7 +37,7 @@ Tensor other_example(const CaptureInput& in, const Shape& shape, int64_t number)
   return from_blob(to.data(), shape, to.dtype());
 }
 
-// Bytes, and the floats that the graph makes of them.
+// Bytes for an input that the graph normalizes, and the floats that forward sees instead.
 Tensor some_bytes(const Shape& shape, int64_t number) {
   HostTensor bytes(DType::kU8, shape);
   for (int64_t i = 0; i < bytes.numel(); ++i)
@@ -55,7 +56,7 @@ Tensor normalized(const Tensor& bytes, const InputNormalization& n) {
   return (bytes.to(DType::kF32) / channels({n.divisor}) - channels(n.mean)) / channels(n.std);
 }
 
-// What forward gives at these sizes, which the bounds promise.
+// Returns what forward returns at these sizes, which are within the bounds.
 std::vector<Tensor> forward_at(const CaptureCall& call, const std::vector<Tensor>& inputs,
                                const std::vector<FreeSize>& free, const Sizes& sizes) {
   try {
@@ -91,7 +92,7 @@ std::string difference(const HostTensor& got, const HostTensor& want) {
                      element_text(want, i));
 }
 
-// What this thread's ops take while it lives.
+// While it lives, counts the work of this thread's ops.
 class WorkCount final : Watcher {
  public:
   explicit WorkCount(Work* spent) : spent_(*spent) {}
@@ -148,7 +149,7 @@ std::optional<CaptureFault> verify_capture(const ir::Graph& graph,
     for (const CaptureInput& in : inputs) elements += numel(shape_at(in, free, at));
     if (elements > kMostElements) continue;
     const Examples examples = examples_at(inputs, free, at, number++);
-    std::vector<Tensor> seen;  // forward may write into its inputs
+    std::vector<Tensor> seen;  // copies, because forward may write into its inputs
     for (const Tensor& t : examples.forward) seen.push_back(t.clone());
     const std::vector<Tensor> want = forward_at(call, seen, free, at);
     std::vector<Tensor> got;

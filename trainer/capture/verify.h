@@ -1,4 +1,4 @@
-// A captured graph beside the forward that it was captured from.
+// Compares a captured graph with the forward that it was captured from.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace wick {
 
-// Tensors for the inputs at these sizes, other data for each `number`: what the graph takes and
-// what forward sees of it, which differ where an input is normalized.
+// Tensors for the inputs at these sizes, with different data for each `number`: the graph's inputs,
+// and what forward sees of them. They differ if an input is normalized.
 struct Examples {
   std::vector<Tensor> graph, forward;
 };
@@ -20,16 +20,17 @@ Examples examples_at(const std::vector<CaptureInput>& inputs, const std::vector<
 
 struct CaptureFault {
   Sizes sizes;
-  std::string text;  // the output, the first element that differs, the sizes
+  std::string text;  // names the output, the first element that differs, and the sizes
 };
 
-// Steps of what ran (op_work, and some for each op), about 1e9 a second. A capture is bounded by
-// them and not by time, so that every machine makes the same graph of the same module.
+// The work of what ran (op_work, plus a constant for each op), in units of about 1e9 per second. A
+// capture is limited by work instead of time, so that every machine makes the same graph of the
+// same module.
 using Work = double;
 
-// Runs both at each of these sizes, on the same kernels: the bits must be equal. The first that are
-// not; nothing where all are. Sizes that come when `most` was spent, or whose inputs are large, are
-// left out. `ran`, the sizes that were not; `spent` is added to.
+// Runs both at each of these sizes, on the same kernels, and returns the first difference in bits;
+// empty if there is none. Sizes that come after `most` was spent, or whose inputs are too large,
+// are skipped. Those that ran are appended to `ran`, and the work is added to `spent`.
 std::optional<CaptureFault> verify_capture(const ir::Graph& graph,
                                            const std::vector<CaptureInput>& inputs,
                                            const CaptureCall& call,

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The parser itself does not recurse; what it would build is refused here, before it is built.
+// The parser does not recurse. This refuses what the parser would build, before it is built.
 class Check : public nlohmann::json_sax<Json> {
  public:
   explicit Check(const JsonLimits& limits) : limits_(limits), ledger_({.visits = limits.values}) {}
@@ -43,7 +43,7 @@ class Check : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { return count(); }
   bool parse_error(std::size_t, const std::string&, const Json::exception& e) override {
     const std::string_view text =
-        e.what();  // "[json.exception.parse_error.101] parse error at ..."
+        e.what();  // text: "[json.exception.parse_error.101] parse error at ..."
     const size_t bracket = text.find("] ");
     problem = shortened(bracket == std::string_view::npos ? text : text.substr(bracket + 2));
     return false;
@@ -52,7 +52,7 @@ class Check : public nlohmann::json_sax<Json> {
  private:
   struct Level {
     std::unordered_set<std::string> keys;
-    std::string key;  // whose value is read
+    std::string key;  // the key whose value is being read
   };
 
   bool open() {
@@ -91,7 +91,8 @@ void check_json(std::string_view text, const std::string& file, const JsonLimits
   if (!Json::sax_parse(text, &check)) fail(check.problem);
 }
 
-// A second pass: a parser with a callback looks through all earlier values at the end of each.
+// Parses a second time, without a callback: with one, the parser scans all earlier values at the
+// end of each.
 Json read_json(std::string_view text, const std::string& file, const JsonLimits& limits) {
   check_json(text, file, limits);
   return Json::parse(text);
@@ -134,7 +135,7 @@ size_t JsonPlace::size() const {
 }
 
 int64_t JsonPlace::integer(int64_t least, int64_t most) const {
-  // nlohmann's own conversions take 2^63 for a negative number and cut fractions off.
+  // nlohmann's own conversions turn 2^63 into a negative number and truncate fractions.
   const bool fits = value_->is_number_integer() &&
                     (!value_->is_number_unsigned() || value_->get<uint64_t>() <= INT64_MAX);
   const int64_t v = fits ? value_->get<int64_t>() : 0;

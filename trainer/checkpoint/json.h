@@ -1,6 +1,6 @@
-// JSON as Wick reads and writes it. A file is nobody's friend: what a text may cost is bounded
-// before a tree is made of it, a number is taken only within the range that its reader names, and
-// every message says the file, the key, the value and what the value must be.
+// The JSON reader and writer. Files are not trusted: the cost of a text is bounded before a tree is
+// built from it, a number is accepted only within the range that its reader states, and every
+// message names the file, the key, the value and what the value must be.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace wick {
 
-// "FILE: what is wrong". Who knows the call catches it and adds its name and place.
+// Message: "FILE: what is wrong". Callers that know the public function catch it and add its name
+// and line.
 class JsonError : public Error {
  public:
   using Error::Error;
@@ -21,23 +22,25 @@ class JsonError : public Error {
 
 struct JsonLimits {
   size_t bytes = size_t{256} << 20;
-  uint64_t values = uint64_t{1} << 23;  // one of three bytes costs some eighty in memory
-  size_t depth = 64;                    // nlohmann's dump, copy and comparison recurse
+  uint64_t values = uint64_t{1} << 23;  // each needs some eighty bytes in memory
+  size_t depth = 64;                    // nlohmann's dump, copy and comparison are recursive
 };
 
-// Whether read_json() takes the text, for who makes a tree of another kind of it. Throws JsonError.
+// Checks that read_json() would accept the text, for callers that build another kind of tree from
+// it. Throws JsonError.
 void check_json(std::string_view text, const std::string& file, const JsonLimits& limits = {});
-// The tree of a whole text, in which no key stands twice in one object. `file` is what messages
-// call it. Throws JsonError.
+// Returns the tree of a whole text; a key that occurs twice in an object is an error. `file` is the
+// name for messages. Throws JsonError.
 nlohmann::json read_json(std::string_view text, const std::string& file,
                          const JsonLimits& limits = {});
 
-// Of whatever a file holds, what a message may quote: at most 200 bytes, without recursion.
+// Return text or a value from a file in a form that a message may quote: at most 200 bytes, without
+// recursion.
 std::string shortened(std::string_view text);
 std::string shown(const nlohmann::json& value);
 
-// A value that was read, and where it stands: "last.safetensors: run.epoch". It points into the
-// tree.
+// A value that was read, and its position: "last.safetensors: run.epoch". It refers to the tree,
+// which must outlive it.
 class JsonPlace {
  public:
   JsonPlace(const nlohmann::json& value, std::string file)
@@ -55,7 +58,7 @@ class JsonPlace {
   std::string text() const;
   const nlohmann::json& value() const { return *value_; }
 
-  // "FILE: KEY is VALUE; it must be `wanted`"
+  // Throws "FILE: KEY is VALUE; it must be `wanted`".
   [[noreturn]] void refuse(const std::string& wanted) const;
 
  private:
@@ -65,17 +68,17 @@ class JsonPlace {
   std::string file_, path_;
 };
 
-// Whole numbers up to here are exact in every reader of JSON.
+// Integers up to this are exact in every JSON reader.
 constexpr int64_t kMaxJsonCount = int64_t{1} << 53;
 
-// Text that is written as it is told: unlike the destructor of nlohmann's trees, which allocates,
-// it fails with an exception where memory ends.
+// Writes JSON text piece by piece. Unlike nlohmann's trees, whose destructor allocates, it fails
+// with an exception when memory runs out.
 class JsonWriter {
  public:
   JsonWriter& open(char bracket);  // '{' or '['
   JsonWriter& close();
   JsonWriter& key(std::string_view name);
-  JsonWriter& raw(std::string_view json);  // a value that is JSON already
+  JsonWriter& raw(std::string_view json);  // appends a value that is JSON already
   template <class T>
   JsonWriter& value(const T& v) {
     if constexpr (std::is_same_v<T, bool> || std::is_arithmetic_v<T>) {

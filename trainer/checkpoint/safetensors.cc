@@ -30,7 +30,7 @@ constexpr TypeName kTypes[] = {{DType::kF64, "F64"},   {DType::kF32, "F32"}, {DT
                                {DType::kI16, "I16"},   {DType::kI8, "I8"},   {DType::kU64, "U64"},
                                {DType::kU32, "U32"},   {DType::kU16, "U16"}, {DType::kU8, "U8"},
                                {DType::kBool, "BOOL"}};
-// The format's own limit.
+// The limit of the format.
 constexpr uint64_t kMaxHeader = 100'000'000;
 constexpr const char* kMetadata = "__metadata__";
 
@@ -38,7 +38,7 @@ struct Entry {
   std::string name;
   DType dtype = DType::kNone;
   Shape shape;
-  uint64_t begin = 0, end = 0;  // within the data
+  uint64_t begin = 0, end = 0;  // offsets in the data
 };
 
 class Reader {
@@ -49,7 +49,7 @@ class Reader {
     if (!s.ok()) throw Error("[safetensors] cannot open " + path + ": " + s.message(), s.code());
     file_.reset(fdopen(opened.fd(), "rb"));
     if (file_ == nullptr) fail(std::string("cannot be opened: ") + std::strerror(errno));
-    opened.release();  // it is the stream's now
+    opened.release();  // the stream owns it now
     size_ = opened.size();
   }
 
@@ -107,7 +107,7 @@ class Reader {
   std::vector<Entry> parse(const std::string& text, std::map<std::string, std::string>& metadata) {
     Json header;
     try {
-      // The format's headers are two deep; a little more is read, to say what is wrong with it.
+      // The format's headers are two levels deep; a little more is parsed to give a better message.
       header = read_json(text, "header", {.bytes = kMaxHeader, .depth = 4});
     } catch (const JsonError& e) {
       fail(e.what());

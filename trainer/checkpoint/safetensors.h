@@ -1,5 +1,5 @@
-// safetensors: eight bytes of header length, a JSON header, the tensors' bytes. What PyTorch's
-// world reads and writes; names are those of state_dict().
+// safetensors files: eight bytes of header length, a JSON header, the tensors' bytes. It is the
+// format that PyTorch users read and write; the names are those of state_dict().
 #pragma once
 
 #include <map>
@@ -14,14 +14,15 @@ struct Safetensors {
   std::map<std::string, std::string> metadata;
 };
 
-// Every offset, shape and size is checked before it is used, and no more is allocated than the file
-// is long.
+// Checks every offset, shape and size before it is used, and allocates no more than the file's
+// length.
 Safetensors load_safetensors(const std::string& path);
-// Replaces `path` at once: a failure (a full disk) leaves an older file as it was.
+// Replaces `path` atomically: a failure (a full disk) leaves an existing file unchanged.
 void save_safetensors(const std::string& path, const nn::NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
-// Names a state dict: over names, dtypes, shapes and bytes, whatever the order of the entries.
+// Returns the SHA-256 of a state dict: of names, dtypes, shapes and bytes, independent of the order
+// of the entries.
 std::string state_sha256(const nn::NamedTensors& state);
 
 }  // namespace wick

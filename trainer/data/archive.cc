@@ -70,7 +70,7 @@ class LibarchiveReader : public ArchiveReader {
     if (size_ >= 0 && static_cast<uint64_t>(size_) > budget) over(budget);
     std::vector<uint8_t> bytes;
     for (;;) {
-      // What arrives is believed, not what the header says.
+      // Memory grows with the data that arrives; the size in the header is not trusted.
       size_t at = bytes.size(), step = at < (1 << 16) ? 1 << 16 : std::min<size_t>(at, 1 << 24);
       bytes.resize(at + step);
       la_ssize_t got = archive_read_data(archive_, bytes.data() + at, step);
@@ -100,7 +100,7 @@ class LibarchiveReader : public ArchiveReader {
     const char* text = archive_error_string(archive_);
     return text != nullptr ? text : "unknown error";
   }
-  // Nothing is unpacked, but keys become names somewhere else.
+  // Nothing is unpacked here, but keys may become file names elsewhere.
   void check_name() const {
     bool out = name_[0] == '/';
     for (size_t at = 0; at <= name_.size();) {

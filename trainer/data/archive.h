@@ -1,4 +1,4 @@
-// Files inside an archive, one after the other, without unpacking; internal.
+// Reads the files of an archive one after the other, without unpacking it; internal.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 
 namespace wick::data {
 
-enum class ArchiveKind { kTar, kZip };  // a tar may be compressed: told by its content
+enum class ArchiveKind { kTar, kZip };  // a tar may be compressed (detected)
 
 class ArchiveReader {
  public:
   virtual ~ArchiveReader() = default;
-  // The next regular file; false at the end. Names that lead out of a folder are errors.
+  // Moves to the next regular file; returns false at the end. Names that lead out of the folder are
+  // errors.
   virtual bool next(std::string& name) = 0;
-  // The bytes of the file that next() named, at most `budget`.
+  // Returns the bytes of the file that next() named, at most `budget`.
   virtual std::vector<uint8_t> read(uint64_t budget) = 0;
 };
 

@@ -9,12 +9,12 @@
 
 namespace wick::data {
 
-// Tensors `names` of a safetensors file, fields in that order. A name that is not there is an Error
-// that lists what is.
+// Reads the tensors `names` of a safetensors file as the fields, in that order. An unknown name is
+// an Error that lists the existing ones.
 std::shared_ptr<TensorDataset> safetensors_dataset(const std::string& path,
                                                    const std::vector<std::string>& names,
                                                    Where where = Where::current());
-// Arrays `names` of an NPZ file.
+// Reads the arrays `names` of an NPZ file.
 std::shared_ptr<TensorDataset> npz_dataset(const std::string& path,
                                            const std::vector<std::string>& names,
                                            Where where = Where::current());

@@ -21,7 +21,7 @@ ByteSource::ByteSource(std::string reader, std::string path)
   gzFile file = gzdopen(opened.fd(), "rb");
   if (file == nullptr)
     throw Error("[" + reader_ + "] cannot open " + path_ + ": out of memory", Code::kOutOfMemory);
-  opened.release();  // it is the stream's now
+  opened.release();  // the stream owns it now
   gzbuffer(file, 1 << 17);
   file_ = file;
 }

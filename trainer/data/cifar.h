@@ -11,12 +11,12 @@ namespace wick::data {
 
 enum class Cifar { k10, k100 };  // k100 has a coarse label before the fine one
 
-// Items {uint8 [3, 32, 32], int64 label} of the files in the order given, held as bytes. CIFAR-100:
-// the fine label, or the coarse one.
+// Returns a data set of items {uint8 [3, 32, 32], int64 label}, from the files in the order given,
+// kept as bytes. For CIFAR-100 the label is the fine one, or with `coarse` the coarse one.
 std::shared_ptr<Dataset> read_cifar(const std::vector<std::string>& files, Cifar kind,
                                     bool coarse = false, Where where = Where::current());
-// The same of a folder: data_batch_1.bin ... data_batch_5.bin or test_batch.bin; train.bin or
-// test.bin.
+// The same for a folder with data_batch_1.bin ... data_batch_5.bin and test_batch.bin, or train.bin
+// and test.bin.
 std::shared_ptr<Dataset> open_cifar(const std::string& folder, Cifar kind, bool train,
                                     Where where = Where::current());
 

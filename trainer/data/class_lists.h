@@ -1,4 +1,4 @@
-// The items of every class, classes ascending; internal.
+// Returns the items of every class, classes in ascending order; internal.
 #pragma once
 
 #include <map>

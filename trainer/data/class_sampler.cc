@@ -1,4 +1,4 @@
-// Samplers that look at labels or lengths, and the cutting of an order into batches.
+// Samplers that use labels or lengths, and the splitting of an order into batches.
 #include <algorithm>
 #include <map>
 
@@ -59,8 +59,8 @@ std::vector<int64_t> StratifiedSampler::indices(uint64_t epoch) const {
   Draws draws(seed_, Draws::kClasses, epoch);
   std::vector<std::vector<int64_t>> classes = classes_;
   for (auto& items : classes) draws.shuffle(items);
-  // Item k of a class of m stands at (k + 1/2) / m of the epoch. The places are compared as
-  // fractions of whole numbers; ties fall to the class drawn first.
+  // Item k of a class of m is placed at (k + 1/2) / m of the epoch. The places are compared as
+  // exact fractions; ties go to the class drawn first.
   struct Place {
     int64_t odd, of, tie, item;
   };
@@ -137,7 +137,7 @@ std::vector<std::vector<int64_t>> BucketBatchSampler::batches(uint64_t epoch) co
   std::vector<int64_t> order = SequentialSampler(n).indices(0);
   if (options_.shuffle) order = epoch_permutation(n, options_.seed, epoch);
   std::vector<std::vector<int64_t>> result;
-  // A whole number of batches a pool: only the epoch's last batch can be short.
+  // A pool is a whole number of batches: only the epoch's last batch can be incomplete.
   int64_t b = options_.batch_size, pool = std::min(options_.pool, n / b + 1) * b;
   for (int64_t start = 0; start < n; start += pool) {
     auto first = order.begin() + start, last = order.begin() + std::min(n, start + pool);

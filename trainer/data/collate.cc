@@ -20,7 +20,7 @@ std::string describe(const Tensor& t) {
   return std::string(dtype_name(t.dtype())) + to_text(t.raw_shape()).text;
 }
 
-// The shape of one row without its first dimension.
+// Returns the shape of a row, without its first dimension.
 Shape tail(const Shape& shape) {
   Shape rest;
   for (int d = 1; d < shape.rank(); ++d) rest.push_back(shape[d]);

@@ -1,4 +1,4 @@
-// Collate: items to a batch.
+// Collate functions: combine items into a batch.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +10,32 @@
 
 namespace wick::data {
 
-// One tensor a field, all with the batch as dimension 0. By custom {input, target}.
+// One tensor per field, with the batch as dimension 0. By convention {input, target}.
 using Batch = std::vector<Tensor>;
-// One tensor a field, without a batch dimension.
+// One tensor per field, without a batch dimension.
 using Item = std::vector<Tensor>;
 
-// Called by workers, several at once: must not write to what it shares.
+// Called by several workers at once: it must not write to shared data.
 using Collate = std::function<Batch(const std::vector<Item>&)>;
 
-// Every field stacked: all items need the same dtype and shape. An error names the first that
+// Stacks every field: all items need the same dtype and shape. An error names the first item that
 // differs, by its place in the batch.
 Batch default_collate(const std::vector<Item>& items);
-// The same with the items' numbers in the errors.
+// The same, with the items' indices in the errors.
 Batch stack_items(const std::vector<Item>& items, Span<const int64_t> numbers);
 
 struct PadOptions {
   double value = 0;
-  // Fields that are padded along dimension 0 to the longest of the batch; others are stacked.
+  // Fields that are padded along dimension 0 to the longest item of the batch; others are stacked.
   std::vector<int> fields = {0};
   bool batch_first = true;  // false: [length, batch, ...], PyTorch's pad_sequence
 };
-// Appends the lengths, int64 [batch], as a last field (one a padded field). With
+// Appends the lengths, int64 [batch], as additional last fields, one for each padded field. With
 // fields = {0}, items {x[T, ...], y} become {x[B, max T, ...], y[B], lengths[B]}.
 Batch pad_collate(const std::vector<Item>& items, const PadOptions& options = {});
-// As the collate of a loader.
+// Returns pad_collate() as the collate of a loader.
 Collate pad_to_longest(const PadOptions& options = {});
-// Of one list of tensors [T, ...]: PyTorch's pad_sequence, which is not batch first.
+// Pads one list of tensors [T, ...] like PyTorch's pad_sequence; batch_first is false by default.
 Tensor pad_sequence(const std::vector<Tensor>& sequences, bool batch_first = false,
                     double padding_value = 0, Where where = Where::current());
 

@@ -1,4 +1,4 @@
-// Functions that change colours: torchvision's formulas on tensors, in float32.
+// Functions that change colors: torchvision's formulas on tensors, in float32.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,7 @@
 namespace wick::data::transforms {
 namespace {
 
-// The image's numbers as float32 as they are: bytes 0 to 255.
+// Returns the image's numbers as float32, unscaled: bytes are 0 to 255.
 std::vector<float> floats(const Tensor& image) {
   Tensor x = image.detach().contiguous();
   auto n = static_cast<size_t>(x.numel());
@@ -19,7 +19,7 @@ std::vector<float> floats(const Tensor& image) {
   }
   return out;
 }
-// Back to `like`'s type: clamped to what it holds, bytes rounded down.
+// Converts back to the type of `like`: clamps to its range, and rounds bytes down.
 Tensor clamped(const std::vector<float>& values, const Tensor& like) {
   Tensor out = empty(like.raw_shape(), like.dtype());
   bool bytes = like.dtype() == DType::kU8;
@@ -41,7 +41,7 @@ void check_factor(const char* op, double factor, const Where& where) {
   }
 }
 
-// Calls f(red, green, blue) with the places of every pixel's numbers.
+// Calls f(red, green, blue) with the indices of every pixel's numbers.
 template <class F>
 void each_pixel(const Plane& p, const F& f) {
   auto area = static_cast<size_t>(p.height * p.width);

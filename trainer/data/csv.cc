@@ -11,7 +11,7 @@ namespace {
 struct Rows {
   std::vector<std::vector<std::string>> done;
   std::vector<std::string> row;
-  std::exception_ptr error;  // nothing is thrown through libcsv, which is C
+  std::exception_ptr error;  // libcsv is C, so nothing may be thrown through it
 };
 
 void on_field(void* text, size_t n, void* to) {
@@ -49,7 +49,7 @@ std::vector<std::vector<std::string>> parse_csv(Span<const uint8_t> bytes, const
                                                 char delimiter) {
   Parser parser;
   csv_set_delim(&parser.p, static_cast<unsigned char>(delimiter));
-  csv_set_space_func(&parser.p, no_space);  // blanks belong to the field, as RFC 4180 has it
+  csv_set_space_func(&parser.p, no_space);  // by RFC 4180 blanks belong to the field
   Rows rows;
   size_t used = csv_parse(&parser.p, bytes.data(), bytes.size(), on_field, on_row, &rows);
   bool open_quote = used == bytes.size() && csv_fini(&parser.p, on_field, on_row, &rows) != 0;

@@ -1,4 +1,4 @@
-// The text of a CSV file, field by field; internal.
+// Splits the text of a CSV file into fields; internal.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace wick::data {
 
-// Rows of fields as RFC 4180 has them: quotes, doubled quotes, line ends inside quotes. Empty lines
-// are left out. Errors name the file and the row, counted from 0.
+// Returns rows of fields by RFC 4180: quotes, doubled quotes, line ends inside quotes. Empty lines
+// are skipped. Errors name the file and the row, counted from 0.
 std::vector<std::vector<std::string>> parse_csv(Span<const uint8_t> bytes, const std::string& name,
                                                 char delimiter);
 

@@ -22,7 +22,7 @@ template <class T>
 bool parse(const std::string& text, T& value) {
   const char* first = text.data();
   const char* last = first + text.size();
-  // from_chars takes no plus.
+  // from_chars does not accept a plus sign.
   if (text.size() > 1 && *first == '+' && text[1] != '-' && text[1] != '+') ++first;
   auto [end, error] = std::from_chars(first, last, value);
   return error == std::errc() && end == last && first != last;
@@ -69,7 +69,7 @@ DType guess(const std::vector<std::string>& text, const std::vector<bool>& missi
     any = true;
     for (int t = 0; t < 3; ++t) type_fits[t] = type_fits[t] && fits(text[i], kTypes[t]);
   }
-  if (!any) return DType::kF64;  // pandas' choice for a column of nothing
+  if (!any) return DType::kF64;  // as pandas does for a column without values
   if (type_fits[0] && !gaps) return DType::kBool;
   if (type_fits[1] && !gaps) return DType::kI64;
   return type_fits[1] || type_fits[2] ? DType::kF64 : DType::kString;
@@ -119,7 +119,7 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options) {
   for (size_t c = 0; c < width; ++c) {
     CsvTable::Column& column = table.columns_[c];
     auto given = options.dtypes.find(table.names_[c]);
-    std::vector<std::string> plain;  // without blanks around, for numbers
+    std::vector<std::string> plain;  // trimmed, for numbers
     for (size_t r = first; r < rows.size(); ++r) {
       plain.push_back(trimmed(rows[r][c]));
       column.missing.push_back(std::find(options.missing.begin(), options.missing.end(),
@@ -175,7 +175,7 @@ const std::vector<std::string>& CsvTable::text(const std::string& name, Where wh
 
 Tensor CsvTable::column(const std::string& name, Where where) const {
   DType dtype = find(name, where).dtype;
-  if (dtype == DType::kString) dtype = DType::kF64;  // which says what is wrong
+  if (dtype == DType::kString) dtype = DType::kF64;  // leads to an error that says what is wrong
   return columns({name}, dtype, where).reshape({rows_});
 }
 

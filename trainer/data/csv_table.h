@@ -1,4 +1,4 @@
-// CSV files as columns of one type each.
+// CSV files as tables of columns, each of one type.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@ namespace wick::data {
 struct CsvOptions {
   char delimiter = ',';
   bool header = true;  // false: columns are named "0", "1" ...
-  // Fields that are missing values: pandas' own, exactly so.
+  // Fields that are missing values, compared exactly; these are pandas' own.
   std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "n/a"};
-  // Columns whose type is not guessed: int64, float64, bool, or kString for text.
+  // Columns whose type is given instead of guessed: int64, float64, bool, or kString for text.
   std::map<std::string, DType> dtypes = {};
   int64_t max_file_bytes = int64_t{1} << 30;
 };
@@ -23,19 +23,20 @@ class CsvTable {
  public:
   int64_t rows() const { return rows_; }
   const std::vector<std::string>& columns() const { return names_; }
-  // int64, float64, bool or kString. Guessed: whole numbers are int64, or float64 where values are
-  // missing; other numbers float64; true and false (any of the usual spellings) bool; else text.
+  // Returns int64, float64, bool or kString. The guess: integers are int64, or float64 if values
+  // are missing; other numbers are float64; true and false (in any of the usual spellings) bool;
+  // anything else is text.
   DType dtype(const std::string& column, Where where = Where::current()) const;
 
-  // [rows], of the column's type; missing values are NaN. Of text: an Error that says so.
+  // Returns [rows] of the column's type; missing values are NaN. For a text column it throws Error.
   Tensor column(const std::string& name, Where where = Where::current()) const;
-  // [rows, names], all of one type. A missing value is NaN, in an integer type an Error.
+  // Returns [rows, names] of one type. A missing value is NaN, or an Error for an integer type.
   Tensor columns(const std::vector<std::string>& names, DType dtype = DType::kF32,
                  Where where = Where::current()) const;
   const std::vector<std::string>& text(const std::string& name,
                                        Where where = Where::current()) const;
-  // The column's different values, sorted, and for every row its place among them, int64 [rows];
-  // -1 where it is missing.
+  // Sets `values` to the column's distinct values, sorted, and returns the index of every row's
+  // value, int64 [rows]; -1 for missing values.
   Tensor categories(const std::string& name, std::vector<std::string>& values,
                     Where where = Where::current()) const;
 
@@ -56,8 +57,8 @@ class CsvTable {
   std::vector<Column> columns_;
 };
 
-// UTF-8, quoted fields as RFC 4180 has them. Errors name the file, the row (the first below the
-// header is 1; 0 is the header) and the column. Needs libcsv.
+// Reads UTF-8 with quoted fields by RFC 4180. Errors name the file, the row (the first one after
+// the header is 1; the header is 0) and the column. Needs libcsv.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
 
 }  // namespace wick::data

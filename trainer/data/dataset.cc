@@ -22,7 +22,7 @@ void Dataset::check_index(int64_t index) const {
 }
 
 Batch Dataset::get_batch(Span<const int64_t> indices) const {
-  // Named and moved one by one: the message is made only where it is needed.
+  // Named and moved one by one, so that the message is only made when needed.
   std::vector<Item> items;
   items.reserve(indices.size());
   for (int64_t index : indices) items.push_back(get_named(index));

@@ -1,5 +1,5 @@
-// Dataset: numbered items, each a few tensors. Read by several threads at once: get() must be const
-// in deed.
+// Dataset: indexed items, each a list of tensors. Several threads read it at once, so get() must
+// not modify any state.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,20 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual int64_t size() const = 0;
-  // Item `index`, without a batch dimension.
+  // Returns item `index`, without a batch dimension.
   virtual Item get(int64_t index) const = 0;
-  // The items stacked. Override where a batch can be made in one go; errors name the item.
+  // Returns the items stacked. Override it if a batch can be made more efficiently; errors name the
+  // item.
   virtual Batch get_batch(Span<const int64_t> indices) const;
 
-  // get(), with "item 37: " before what it throws.
+  // Calls get() and puts "item 37: " before the text of an error.
   Item get_named(int64_t index) const;
 
  protected:
   void check_index(int64_t index) const;
 };
 
-// Row i of every tensor is item i; -1 is the last. Tensors are shared, not copied.
+// Item i is row i of every tensor; -1 is the last one. Tensors are shared, not copied.
 class TensorDataset : public Dataset {
  public:
   explicit TensorDataset(std::vector<Tensor> tensors, Where where = Where::current());
@@ -40,7 +41,8 @@ class TensorDataset : public Dataset {
   int64_t size_ = 0;
 };
 
-// The epoch that this thread reads items for: what random transforms draw by. 0 outside a loader.
+// Returns the epoch that this thread reads items for, from which random transforms derive their
+// draws; 0 outside of a loader.
 uint64_t reading_epoch();
 class EpochScope {
  public:

@@ -1,4 +1,4 @@
-// Datasets made of datasets.
+// Datasets made of other datasets.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace wick::data {
 
-// Items `indices` of another data set, in that order.
+// The items `indices` of another data set, in that order.
 class Subset : public Dataset {
  public:
   Subset(std::shared_ptr<const Dataset> dataset, std::vector<int64_t> indices,
@@ -26,7 +26,7 @@ class Subset : public Dataset {
   std::vector<int64_t> indices_;
 };
 
-// One data set after the other.
+// Several data sets, one after the other.
 class ConcatDataset : public Dataset {
  public:
   explicit ConcatDataset(std::vector<std::shared_ptr<const Dataset>> datasets,
@@ -39,23 +39,24 @@ class ConcatDataset : public Dataset {
   std::vector<int64_t> ends_;
 };
 
-// Disjoint random subsets that make up the whole. Lengths are counts whose sum is the size.
+// Splits a data set into disjoint random subsets that make up the whole. The lengths are counts
+// whose sum is its size.
 std::vector<std::shared_ptr<Subset>> random_split(std::shared_ptr<const Dataset> dataset,
                                                   const std::vector<int64_t>& lengths,
                                                   uint64_t seed = 0,
                                                   Where where = Where::current());
-// Shares whose sum is 1: each rounded down, what is left over goes one by one to the first ones.
+// The same for shares whose sum is 1: each count is rounded down, and the remaining items go one by
+// one to the first subsets.
 std::vector<std::shared_ptr<Subset>> random_split(std::shared_ptr<const Dataset> dataset,
                                                   const std::vector<double>& shares,
                                                   uint64_t seed = 0,
                                                   Where where = Where::current());
 
-// What a transform of images looks like (trainer/data/transforms.h); `draws` are its random
-// numbers.
+// The type of an image transform (trainer/data/transforms.h); `draws` gives its random numbers.
 using Transform = std::function<Tensor(const Tensor&, Draws&)>;
 
-// Field `field` of every item goes through `transform`, whose draws depend on (seed, epoch, index)
-// alone: the same for any number of workers, others in the next epoch.
+// Applies `transform` to field `field` of every item. Its draws depend only on (seed, epoch,
+// index): they are the same for any number of workers, and differ between epochs.
 class TransformedDataset : public Dataset {
  public:
   TransformedDataset(std::shared_ptr<const Dataset> dataset, Transform transform, uint64_t seed = 0,
@@ -70,7 +71,7 @@ class TransformedDataset : public Dataset {
   int field_;
 };
 
-// Throws where a label is not in 0 .. classes - 1, naming the item. labels: int64 [N].
+// Throws if a label is not in 0 .. classes - 1, and names the item. labels: int64 [N].
 void check_labels(const Tensor& labels, int64_t classes, Where where = Where::current());
 
 }  // namespace wick::data

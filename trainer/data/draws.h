@@ -1,5 +1,5 @@
-// Draws: random numbers for reading data, a pure function of (seed, purpose, epoch, index). No
-// worker, thread or earlier draw has a part in them.
+// Draws: random numbers for reading data, a pure function of (seed, purpose, epoch, index). They do
+// not depend on workers, threads or earlier draws.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@ namespace wick::data {
 
 class Draws {
  public:
-  // Numbers of one purpose never meet those of another under the same seed.
+  // Each purpose has its own numbers under the same seed.
   enum Purpose : uint64_t { kSample = 1, kClasses, kBuckets, kSplit, kBuffer, kTransform };
 
   Draws(uint64_t seed, Purpose purpose, uint64_t epoch, uint64_t index = 0) : stream_(index) {
-    // Epoch and purpose make a key of their own, which leaves the whole stream number to the index.
+    // The key is made of epoch and purpose, which leaves the whole stream number to the index.
     std::array<uint32_t, 4> key = philox(seed, kTag | purpose, epoch);
     seed_ = uint64_t{key[0]} << 32 | key[1];
   }
@@ -30,11 +30,11 @@ class Draws {
     return uint64_t{words_[static_cast<size_t>(left_)]} << 32 |
            words_[static_cast<size_t>(left_) + 1];
   }
-  // [0, 1), 53 bits.
+  // Returns a number in [0, 1) with 53 random bits.
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  // 0 .. n - 1, n at least 1. Values above the last multiple of n are drawn again, so that none is
-  // likelier than another.
+  // Returns an integer in 0 .. n - 1; n must be at least 1. Values above the last multiple of n are
+  // drawn again, so that all are equally likely.
   int64_t below(int64_t n) {
     auto m = static_cast<uint64_t>(n);
     uint64_t limit = UINT64_MAX - UINT64_MAX % m, x;

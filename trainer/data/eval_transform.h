@@ -1,5 +1,5 @@
-// The transforms of evaluation as a module: captured and exported with the model, so that the
-// deployed file takes the picture's bytes and computes what the trainer computed, bit for bit.
+// EvalTransform: the transforms of evaluation as a module, captured and exported with the model, so
+// that the deployed file takes the picture's bytes and computes exactly what the trainer computed.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@
 namespace wick::data {
 
 struct EvalOptions {
-  int64_t channels = 3, height = 0, width = 0;  // of what comes in
-  int64_t resize = 0;                           // the smaller edge; 0: as it is
-  int64_t crop = 0;                             // the middle, crop x crop; 0: all
-  std::vector<double> mean = {0}, std = {1};    // one number, or one a channel
+  int64_t channels = 3, height = 0, width = 0;  // of the input
+  int64_t resize = 0;                           // size of the smaller edge; 0: no resizing
+  int64_t crop = 0;                             // size of the center crop, crop x crop; 0: none
+  std::vector<double> mean = {0}, std = {1};    // one number, or one per channel
 };
 
-// uint8 [N, C, H, W] (or float32 holding bytes) -> float32 [N, C, h, w]:
-// resize (antialiased, in float32), middle crop, / 255, - mean, / std. Images are all of one size:
-// an exported graph has it built in. The matrices are buffers, "rows", "columns", "mean", "std".
+// Maps uint8 [N, C, H, W] (or float32 with byte values) to float32 [N, C, h, w]: resize
+// (antialiased, in float32), center crop, / 255, - mean, / std. All images have the same size: an
+// exported graph has it built in. The matrices are the buffers "rows", "columns", "mean" and "std".
 class EvalTransform : public nn::Module {
  public:
   explicit EvalTransform(const EvalOptions& options, Where where = Where::current());
@@ -33,7 +33,7 @@ class EvalTransform : public nn::Module {
   Tensor rows_, columns_, mean_, std_;
 };
 
-// A module of images [N, ...] as the transform of a single one [...].
+// Makes a transform of a single image [...] from a module of images [N, ...].
 Transform as_transform(std::shared_ptr<nn::Module> module);
 
 }  // namespace wick::data

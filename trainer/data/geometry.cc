@@ -120,7 +120,7 @@ Tensor center_crop(const Arg& image, Size size) {
   int64_t dx = std::max<int64_t>(0, size.width - p.width);
   Tensor x = image.tensor;
   if (dx > 0 || dy > 0) x = pad_image(image, Border(dx / 2, dy / 2, (dx + 1) / 2, (dy + 1) / 2));
-  // Python's round(): halves go to the even number.
+  // Python's round(): ties go to the even number.
   auto half = [](int64_t n) {
     return static_cast<int64_t>(std::nearbyint(static_cast<double>(n) / 2.0));
   };

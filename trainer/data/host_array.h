@@ -1,4 +1,4 @@
-// HostArray: what a file of numbers holds, before anything becomes a Tensor. Needs only
+// HostArray: the content of a file of numbers, before it becomes a Tensor. It needs only
 // runtime/core, so that tools can read and write arrays without the training engine.
 #pragma once
 
@@ -28,8 +28,8 @@ struct HostArray {
   TensorView view() { return TensorView(bytes.data(), dtype, shape); }
 };
 
-// What a reader may allocate for one array unless the caller says otherwise. A header that asks for
-// more is refused before anything is allocated.
+// The default limit of what a reader may allocate for one array. A header that asks for more is
+// refused before anything is allocated.
 constexpr uint64_t kDefaultArrayBudget = uint64_t{4} << 30;
 
 }  // namespace wick::data

@@ -7,8 +7,8 @@
 
 namespace wick::data {
 
-// Plain or gzip. Magic, type, rank, sizes and the length are checked; the header is refused when it
-// asks for more than `budget` bytes.
+// Reads a plain or gzip file. Magic, type, rank, sizes and the length are checked; a header that
+// asks for more than `budget` bytes is refused.
 HostArray read_idx(const std::string& path, uint64_t budget = kDefaultArrayBudget);
 
 }  // namespace wick::data

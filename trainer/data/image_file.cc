@@ -23,7 +23,7 @@ int channels_of(ImageMode mode, int in_file) {
   return in_file;
 }
 
-// [H, W, from] -> [to, H, W].
+// Converts [H, W, from] to [to, H, W].
 template <class T>
 void arrange(const T* in, size_t pixels, int from, T* out, int to, T opaque) {
   bool color_in = from >= 3, color_out = to >= 3;
@@ -103,7 +103,7 @@ std::vector<uint8_t> read_file(const std::string& reader, const std::string& pat
   errno = 0;
   std::unique_ptr<FILE, int (*)(FILE*)> file(fdopen(opened.fd(), "rb"), &std::fclose);
   if (!file) throw Error("[" + reader + "] cannot open " + path + ": " + std::strerror(errno));
-  opened.release();  // it is the stream's now
+  opened.release();  // the stream owns it now
   std::vector<uint8_t> bytes;
   size_t step = 1 << 16, got = 0;
   do {

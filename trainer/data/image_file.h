@@ -1,5 +1,5 @@
-// PNG and JPEG files to bytes. Sizes are checked against a budget before anything is decoded;
-// damaged and truncated files are errors that name the file.
+// Decodes PNG and JPEG files to bytes. Sizes are checked against a budget before anything is
+// decoded; damaged and truncated files are errors that name the file.
 #pragma once
 
 #include <string>
@@ -11,26 +11,26 @@
 
 namespace wick::data {
 
-// torchvision.io.ImageReadMode.
+// The modes of torchvision.io.ImageReadMode.
 enum class ImageMode { kUnchanged, kGray, kGrayAlpha, kRgb, kRgbAlpha };
 
 struct ImageOptions {
-  // Unchanged: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; a palette becomes RGB or RGBA.
-  // Colour to grey is PIL's "L": (19595 R + 38470 G + 7471 B + 32768) >> 16. Alpha is dropped, or
-  // opaque where there was none.
+  // Unchanged: 1 channel is grey, 2 are grey and alpha, 3 RGB, 4 RGBA; a palette becomes RGB or
+  // RGBA. Color to grey is PIL's "L": (19595 R + 38470 G + 7471 B + 32768) >> 16. Alpha is dropped,
+  // or added as opaque.
   ImageMode mode = ImageMode::kRgb;
-  bool keep_16_bit = false;  // uint16 for a PNG of 16 bits; else those are scaled to 8
+  bool keep_16_bit = false;  // gives uint16 for a 16-bit PNG, which otherwise is scaled to 8 bits
   int64_t max_pixels = int64_t{1} << 26;
   int64_t max_file_bytes = int64_t{1} << 28;
 };
 
-// uint8 (or uint16) [C, H, W], as torchvision.io.read_image.
+// Returns uint8 (or uint16) [C, H, W], as torchvision.io.read_image does.
 Tensor read_image(const std::string& path, const ImageOptions& options = {});
-// The same of bytes in memory; `name` is what errors call them.
+// The same for bytes in memory; `name` is their name in errors.
 Tensor decode_image(Span<const uint8_t> bytes, const std::string& name,
                     const ImageOptions& options = {});
 
-// A file's bytes, at most `budget`; `reader` is the name errors start with.
+// Returns a file's bytes, at most `budget`; errors start with `reader`.
 std::vector<uint8_t> read_file(const std::string& reader, const std::string& path, int64_t budget);
 
 }  // namespace wick::data

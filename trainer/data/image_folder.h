@@ -1,4 +1,4 @@
-// ImageFolder: a folder a class, as torchvision.datasets.ImageFolder.
+// ImageFolder: one folder per class, as in torchvision.datasets.ImageFolder.
 #pragma once
 
 #include <string>
@@ -10,9 +10,10 @@
 
 namespace wick::data {
 
-// Items {uint8 [C, H, W], int64 class} of root/CLASS/**/*.{png,jpg,jpeg}. Classes are the folders
-// of root in the order of their bytes; files are sorted by folder, then name. A class without a
-// file and a file of a format that torchvision reads and Wick does not are errors.
+// Items are {uint8 [C, H, W], int64 class} of root/CLASS/**/*.{png,jpg,jpeg}. The classes are the
+// folders of root in the order of their bytes; files are sorted by folder, then name. A class
+// without a file is an error, and so is a file of a format that torchvision reads and Wick does
+// not.
 class ImageFolder : public Dataset {
  public:
   explicit ImageFolder(const std::string& root, const ImageOptions& options = {},

@@ -13,13 +13,13 @@ namespace fs = std::filesystem;
 
 struct KnownData {
   const char* name;
-  const char* system_folder;  // where a package puts it; null: none does
+  const char* system_folder;  // where a package installs it; null: no package does
   const char* advice;
   Normalization normalization;
   std::array<const char*, 10> classes;
 };
 constexpr std::array<const char*, 10> kDigits = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
-// Mean and deviation over the training images.
+// Mean and standard deviation of the training images.
 constexpr KnownData kKnown[] = {
     {"fashion-mnist",
      "/usr/share/datasets/fashion-mnist",
@@ -35,7 +35,7 @@ constexpr KnownData kKnown[] = {
      kDigits},
 };
 
-// The file `stem` or `stem.gz`; empty when neither is there.
+// Returns the file `stem` or `stem.gz`; empty if neither exists.
 std::string find_file(const fs::path& folder, std::initializer_list<const char*> stems) {
   for (const char* stem : stems) {
     for (const char* end : {"", ".gz"}) {
@@ -194,7 +194,7 @@ ImageData open_images(const std::string& what) {
     }
     throw Error("[data] " + what + " lacks " + missing + " (each also with .gz)", Code::kNotFound);
   }
-  // A folder that holds a known data set under another path normalises like it.
+  // A folder with a known data set under another path is normalized like it.
   std::string base = fs::weakly_canonical(what).filename().string();
   for (const KnownData& entry : kKnown) {
     if (base == entry.name) {

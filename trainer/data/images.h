@@ -1,4 +1,4 @@
-// Labelled grey images in IDX files (MNIST, Fashion-MNIST and their kin).
+// Labelled grey images in IDX files (MNIST, Fashion-MNIST and similar sets).
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace wick::data {
 
-// A byte x becomes ((x / divisor) - mean) / std, three f32 operations in that order: an exported
-// model that carries the normalisation repeats them bit for bit.
+// A byte x becomes ((x / divisor) - mean) / std, three float32 operations in that order: an
+// exported model that includes the normalization repeats them bit for bit.
 struct Normalization {
   float divisor = 255.0f;
   float mean = 0.0f;
@@ -20,8 +20,8 @@ struct Normalization {
 };
 float normalize(uint8_t x, const Normalization& n);
 
-// Items {float32 [1, H, W], int64 label}. The images stay bytes; a batch is normalised as it is
-// made.
+// Items are {float32 [1, H, W], int64 label}. The images are kept as bytes, and normalized when a
+// batch is made.
 class ImageDataset : public Dataset {
  public:
   // images: u8 [N, H, W], labels: u8 [N], each below `classes`.
@@ -47,9 +47,9 @@ struct ImageData {
   std::shared_ptr<ImageDataset> train, test;
 };
 
-// "fashion-mnist", "mnist", "tinydigits", or a folder with
-// {train,t10k|test}-{images-idx3,labels-idx1} -ubyte[.gz]. A missing one is an error that says
-// where it was looked for and what to install.
+// Opens "fashion-mnist", "mnist", "tinydigits", or a folder with
+// {train,t10k|test}-{images-idx3,labels-idx1}-ubyte[.gz]. If it is missing, the error says where it
+// was looked for and what to install.
 ImageData open_images(const std::string& name_or_folder);
 std::vector<std::string> image_data_names();
 

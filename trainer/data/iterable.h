@@ -1,5 +1,5 @@
-// IterableDataset: items that come one after the other, with no numbers to ask for them by: a tar
-// file, a socket, a generator.
+// IterableDataset: a sequence of items without indices, such as a tar file, a socket or a
+// generator.
 #pragma once
 
 #include <functional>
@@ -10,33 +10,34 @@
 
 namespace wick::data {
 
-// An item that is still to be made: a stream hands on what it has read (bytes, a line), and the
-// call decodes it. Reading is one thread's at a time; the calls run on the workers, in parallel.
+// An item that is not decoded yet: a stream returns what it has read (bytes, a line), and the call
+// decodes it. Only one thread reads at a time; the calls run on the workers in parallel.
 using Pending = std::function<Item()>;
 
 class ItemStream {
  public:
   virtual ~ItemStream() = default;
-  // False at the end. Used by one thread at a time, not always the same one.
+  // Returns false at the end. Used by one thread at a time, not always the same one.
   virtual bool next(Pending& item) = 0;
 };
 
 class IterableDataset {
  public:
   virtual ~IterableDataset() = default;
-  // The items of an epoch from the first; the same ones in the same order whenever it is called
-  // with the same number. The data set must outlive the stream. All the items, on every rank: the
-  // loader keeps every world-th of them.
+  // Returns the items of an epoch from the first one: the same ones in the same order for the same
+  // epoch. The data set must outlive the stream. It returns all items on every rank; the loader
+  // keeps every world-th of them.
   virtual std::unique_ptr<ItemStream> open(uint64_t epoch) const = 0;
-  virtual int64_t size() const { return -1; }  // items an epoch, where that is known
+  virtual int64_t size() const { return -1; }  // items per epoch; -1: unknown
 };
 
-// f() gives a function that makes the next item, or an empty Item at the end: a generator.
+// Makes a data set from a generator: start(epoch) returns a function that makes the next item, or
+// an empty Item at the end.
 std::shared_ptr<IterableDataset> generate(
     std::function<std::function<Item()>(uint64_t epoch)> start);
 
-// Shuffles a stream with a buffer: each item that comes out is drawn from `buffer_size` that wait.
-// Depends on (seed, epoch) alone.
+// Shuffles a stream with a buffer: each item is drawn at random from `buffer_size` waiting ones.
+// The order depends only on (seed, epoch).
 class ShuffleBuffer : public IterableDataset {
  public:
   ShuffleBuffer(std::shared_ptr<const IterableDataset> dataset, int64_t buffer_size,

@@ -1,5 +1,5 @@
-// JPEG by libjpeg. Its errors leave by longjmp: what they jump over has no destructors. Damage that
-// libjpeg only warns of, and paints grey, is an error here.
+// Decodes JPEG with libjpeg. It reports errors by longjmp, so the skipped scopes must have no
+// destructors. Damage for which libjpeg only warns and paints grey is an error here.
 #include <cstdio>
 // jpeglib.h needs FILE before it.
 #include <jerror.h>
@@ -53,7 +53,7 @@ bool read_header(JpegReader& r, Span<const uint8_t> bytes) {
 
 bool start(JpegReader& r) {
   if (setjmp(r.jump) != 0) return false;
-  // The default method differs between builds of the library with and without SIMD in nothing.
+  // With the default method, builds of the library with and without SIMD give the same results.
   r.jpeg.dct_method = JDCT_ISLOW;
   jpeg_start_decompress(&r.jpeg);
   return true;
@@ -77,7 +77,7 @@ HostArray decode_jpeg(Span<const uint8_t> bytes, const std::string& name,
   auto fail = [&] { throw Error("[jpeg] " + name + ": " + r.message, Code::kIo); };
   if (!read_header(r, bytes)) fail();
   check_pixels("jpeg", name, r.jpeg.image_width, r.jpeg.image_height, options);
-  // Every scan of a progressive file goes through the whole image: a few bytes buy much time.
+  // Every scan of a progressive file covers the whole image: a few bytes can cost much time.
   uint64_t blocks = uint64_t{r.jpeg.image_width} * r.jpeg.image_height / 64;
   if (blocks / 2048 > bytes.size()) {
     throw Error("[jpeg] " + name + ": " + std::to_string(r.jpeg.image_width) + " x " +

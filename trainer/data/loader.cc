@@ -14,7 +14,7 @@ std::string place(LoaderPosition at) {
          ": ";
 }
 
-// f(); what it throws gets `prefix` before its text.
+// Calls f() and puts `prefix` before the text of what it throws.
 template <class F, class P>
 auto named(const P& prefix, const F& f) {
   try {
@@ -214,7 +214,7 @@ bool DataLoader::next(Batch& batch) {
       if (more) batch = make(work);
     }
   } catch (...) {
-    epoch_.reset();  // a retry makes the batch anew
+    epoch_.reset();  // a retry makes the batch again
     throw;
   }
   if (more) {

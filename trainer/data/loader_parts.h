@@ -1,4 +1,4 @@
-// What a DataLoader is made of; internal.
+// The parts of a DataLoader; internal.
 #pragma once
 
 #include <condition_variable>
@@ -10,38 +10,39 @@
 
 namespace wick::data {
 
-// An epoch that is being read.
+// An epoch while it is read.
 struct DataLoader::Epoch {
   uint64_t number = 0;
-  int64_t first_batch = 0;  // where reading starts: resuming skips a stream up to there
-  // A data set: batch b is order[b * batch_size ...], or batches[b].
+  int64_t first_batch = 0;  // where reading starts: when resuming, a stream is skipped up to there
+  // For a Dataset: batch b is order[b * batch_size ...], or batches[b].
   std::vector<int64_t> order;
   std::vector<std::vector<int64_t>> batches;
-  // A stream.
+  // For a stream.
   std::unique_ptr<ItemStream> stream;
-  int64_t items_read = 0;  // of the stream, on all ranks
+  int64_t items_read = 0;  // from the stream, counting all ranks
   bool skipped = false;
-  // The pipeline's.
+  // For the pipeline.
   int64_t make_next = 0;
-  bool claiming = false;  // a worker reads
-  bool ended = false;     // nothing is left to claim
+  bool claiming = false;  // a worker is reading
+  bool ended = false;     // nothing left to claim
 };
 
-// What one batch is made of.
+// The source of one batch.
 struct DataLoader::Work {
   LoaderPosition at;
-  std::vector<int64_t> items;    // numbers in the data set, or in the stream
-  std::vector<Pending> pending;  // a stream's
+  std::vector<int64_t> items;    // indices in the data set, or numbers in the stream
+  std::vector<Pending> pending;  // for a stream
 };
 
-// Workers take batches in turn and put what they made into a ring; the number of a batch, never the
-// worker, decides its content and its place.
+// Workers take batches in turn and put the results into a ring buffer. The number of a batch alone,
+// not the worker, decides its content and its slot.
 struct DataLoader::Pipeline {
   Pipeline(const DataLoader& l, int workers, int prefetch);
   ~Pipeline();  // waits for the batches in progress
-  // Drops what was made ahead. Work in progress for the old position is thrown away when it ends.
+  // Drops batches made ahead. Those in progress for the old position are discarded when they are
+  // done.
   void restart(std::shared_ptr<Epoch> new_epoch);
-  bool take(LoaderPosition at, Batch& batch);  // false: the stream has ended before `at`
+  bool take(LoaderPosition at, Batch& batch);  // returns false if the stream ended before `at`
 
  private:
   struct Slot {

@@ -1,4 +1,4 @@
-// In the place of archive.cc where libarchive is not installed.
+// Replaces archive.cc if libarchive is not installed.
 #include "trainer/data/archive.h"
 #include "wick/error.h"
 

@@ -1,4 +1,4 @@
-// In the place of csv.cc where libcsv is not installed.
+// Replaces csv.cc if libcsv is not installed.
 #include "trainer/data/csv_rows.h"
 #include "wick/error.h"
 

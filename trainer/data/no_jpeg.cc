@@ -1,4 +1,4 @@
-// In the place of jpeg.cc and jpeg_write.cc where libjpeg is not installed.
+// Replaces jpeg.cc and jpeg_write.cc if libjpeg is not installed.
 #include "trainer/data/image_codec.h"
 #include "trainer/data/image_write.h"
 

@@ -1,4 +1,4 @@
-// In the place of png.cc where libpng is not installed.
+// Replaces png.cc if libpng is not installed.
 #include "trainer/data/image_codec.h"
 
 namespace wick::data {

@@ -20,7 +20,7 @@ constexpr TypeName kTypes[] = {{"b1", DType::kBool}, {"u1", DType::kU8},  {"i1",
                                {"f2", DType::kF16},  {"f4", DType::kF32}, {"f8", DType::kF64}};
 constexpr uint32_t kMaxHeader = 1 << 16;
 
-// The header is a Python dict literal with three known keys. Reads just that form.
+// Parses the header, a Python dict literal with three known keys, and nothing else.
 class HeaderParser {
  public:
   HeaderParser(const std::string& text, const ByteSource& source) : text_(text), source_(source) {}
@@ -100,7 +100,7 @@ class HeaderParser {
   size_t at_ = 0;
 };
 
-// Column-major file bytes to row-major.
+// Converts column-major file bytes to row-major.
 std::vector<uint8_t> from_fortran(const std::vector<uint8_t>& in, const Shape& shape, size_t size) {
   std::vector<uint8_t> out(in.size());
   Shape index;
@@ -161,7 +161,7 @@ HostArray parse(ByteSource& source, uint64_t budget) {
   source.read_exact(array.bytes, *bytes, "data");
   source.expect_end();
   if (array.dtype == DType::kBool) {
-    for (uint8_t& b : array.bytes) b = b != 0;  // other bytes are no valid bool in C++
+    for (uint8_t& b : array.bytes) b = b != 0;  // any other byte would be an invalid bool in C++
   }
   if (fortran && array.shape.rank() > 1) {
     array.bytes = from_fortran(array.bytes, array.shape, dtype_size(array.dtype));

@@ -1,5 +1,5 @@
-// NPY, numpy's array file: versions 1.0 to 3.0, little-endian and native types, C and Fortran
-// order.
+// Reads and writes NPY, numpy's array file: versions 1.0 to 3.0, little-endian and native types, C
+// and Fortran order.
 #pragma once
 
 #include <string>
@@ -12,14 +12,15 @@
 namespace wick::data {
 
 HostArray read_npy(const std::string& path, uint64_t budget = kDefaultArrayBudget);
-// The same of bytes in memory; `name` is what errors call them.
+// The same for bytes in memory; `name` is their name in errors.
 HostArray parse_npy(Span<const uint8_t> bytes, const std::string& name,
                     uint64_t budget = kDefaultArrayBudget);
-// NPZ, numpy's archive of arrays (savez, savez_compressed): {name without .npy, array} in the
-// file's order. The budget is for all of them together. Needs libarchive.
+// Reads NPZ, numpy's archive of arrays (savez, savez_compressed): {name without .npy, array} in the
+// file's order. The budget applies to the sum of all. Needs libarchive.
 std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path,
                                                         uint64_t budget = kDefaultArrayBudget);
-// Version 1.0, C order. The file is replaced at once: a failure leaves an older one as it was.
+// Writes version 1.0, C order. The file is replaced atomically: a failure leaves an existing one
+// unchanged.
 void write_npy(const std::string& path, const TensorView& array);
 
 }  // namespace wick::data

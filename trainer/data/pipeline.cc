@@ -9,7 +9,7 @@ DataLoader::Pipeline::Pipeline(const DataLoader& l, int workers, int prefetch)
   } catch (const std::system_error& e) {
     if (threads_.empty()) {
       throw Error(std::string("[data_loader] no worker thread can be started: ") + e.what());
-    }  // fewer make the same batches
+    }  // fewer threads make the same batches
   }
 }
 

@@ -1,4 +1,5 @@
-// PNG by libpng. Its errors leave by longjmp: what they jump over has no destructors.
+// Decodes PNG with libpng. It reports errors by longjmp, so the skipped scopes must have no
+// destructors.
 #include <png.h>
 
 #include <csetjmp>
@@ -42,7 +43,7 @@ struct Header {
 bool read_header(PngReader& r, Header& h) {
   if (setjmp(r.jump) != 0) return false;
   png_set_read_fn(r.png, &r, on_read);
-  png_set_user_limits(r.png, 0x7fffffff, 0x7fffffff);  // the budget says it better
+  png_set_user_limits(r.png, 0x7fffffff, 0x7fffffff);  // the budget is checked below
   png_set_chunk_malloc_max(r.png, 8 << 20);
   png_set_crc_action(r.png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
   png_read_info(r.png, r.info);
@@ -52,7 +53,7 @@ bool read_header(PngReader& r, Header& h) {
   return true;
 }
 
-// 8 or 16 bits, no palette, the machine's byte order.
+// Sets the output form: 8 or 16 bits, no palette, native byte order.
 bool set_form(PngReader& r, bool keep_16, int* channels, size_t* row_bytes, int* passes) {
   if (setjmp(r.jump) != 0) return false;
   png_set_expand(r.png);
@@ -99,7 +100,8 @@ HostArray decode_png(Span<const uint8_t> bytes, const std::string& name,
   HostArray image;
   image.dtype = keep_16 ? DType::kU16 : DType::kU8;
   image.shape = {h.height, h.width, channels};
-  // A few bytes can announce many: more than deflate can pack (1032 : 1) are not asked for.
+  // A few bytes can announce a huge image: sizes beyond deflate's best ratio (1032 : 1) are
+  // refused.
   uint64_t need = uint64_t{row_bytes} * h.height;
   if (need / 1100 > bytes.size()) {
     throw Error("[png] " + name + ": " + std::to_string(h.width) + " x " +

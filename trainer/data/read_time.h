@@ -1,4 +1,4 @@
-// Where the time of reading data goes: counted for the whole process, by whatever threads read.
+// Measures the time spent on reading data, for the whole process and all its threads.
 #pragma once
 
 #include <chrono>
@@ -7,14 +7,14 @@
 namespace wick::data {
 
 struct ReadTotals {
-  double read_seconds = 0;  // waiting for files: opening, reading
-  double make_seconds = 0;  // making batches, reading included
-  uint64_t bytes = 0;       // read
+  double read_seconds = 0;  // waiting for files to be opened and read
+  double make_seconds = 0;  // making batches, including reading
+  uint64_t bytes = 0;       // bytes read
 };
-ReadTotals read_totals();  // since the process began
+ReadTotals read_totals();  // since the process started
 
-// { ReadScope time; read(...); time.add(n); }: around what waits for a file. The readers here have
-// it; a Dataset of yours may. Scopes inside one another on a thread count once.
+// Usage, around code that waits for a file: { ReadScope time; read(...); time.add(n); }. The
+// readers here have it; your own Dataset may have it. Nested scopes of a thread count once.
 class ReadScope {
  public:
   ReadScope();
@@ -28,7 +28,7 @@ class ReadScope {
   std::chrono::steady_clock::time_point start_;
 };
 
-// The loader's, around making a batch.
+// Used by the loader around making a batch.
 class MakeScope {
  public:
   MakeScope() : start_(std::chrono::steady_clock::now()) {}

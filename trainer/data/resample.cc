@@ -26,8 +26,8 @@ uint8_t clip8(int64_t sum) {
   return static_cast<uint8_t>(std::clamp<int64_t>(sum >> kBits, 0, 255));
 }
 
-// One pass: `lines` lines of in -> out pixels; consecutive pixels of a line lie `step` apart and
-// consecutive lines `line_in`, `line_out`.
+// One pass of `lines` lines from in to out pixels. Consecutive pixels of a line are `step` apart,
+// consecutive lines `line_in` and `line_out`.
 struct Pass {
   const uint8_t* from;
   uint8_t* to;

@@ -10,7 +10,7 @@
 namespace wick::data {
 namespace {
 
-// Streams from here on belong to shuffling; the default generator counts up from 0.
+// Streams from here on are for shuffling; the default generator counts up from 0.
 constexpr uint64_t kShuffleStreams = uint64_t{1} << 63;
 
 std::vector<int64_t> count_up(int64_t n) {
@@ -19,8 +19,8 @@ std::vector<int64_t> count_up(int64_t n) {
   return order;
 }
 
-// Sums over pairs, pairs of pairs ...: a draw goes down from the top. A weight set to zero leaves
-// sums that are the same as if it had never been there, whatever was drawn before.
+// A tree of sums over pairs, pairs of pairs and so on; a draw descends from the top. After a weight
+// is set to zero the sums are the same as if it had always been zero.
 class WeightTree {
  public:
   explicit WeightTree(const std::vector<double>& weights) {
@@ -34,7 +34,8 @@ class WeightTree {
     double left_over = u * sums_[1];
     while (at < leaves_) {
       at *= 2;
-      // Rounding may leave a little more than the right side holds: never go where nothing is.
+      // Rounding may leave a little more than the right side holds: never go to a side whose sum is
+      // 0.
       if (sums_[at] > 0 && (left_over < sums_[at] || sums_[at + 1] == 0)) continue;
       left_over -= sums_[at];
       ++at;
@@ -76,8 +77,8 @@ std::vector<int64_t> epoch_permutation(int64_t n, uint64_t seed, uint64_t epoch)
     return uint64_t{words[static_cast<size_t>(left)]} << 32 | words[static_cast<size_t>(left) + 1];
   };
   for (uint64_t i = order.size(); i > 1; --i) {
-    // 64 random bits over i: values above the last multiple of i are drawn again, so that no place
-    // is likelier than another.
+    // Reduces 64 random bits to 0 .. i - 1: values above the last multiple of i are drawn again, so
+    // that all places are equally likely.
     uint64_t limit = UINT64_MAX - UINT64_MAX % i, x;
     do {
       x = draw();

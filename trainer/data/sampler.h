@@ -1,5 +1,6 @@
-// Samplers: which items an epoch reads, and in which order. torch.utils.data's names; every order
-// is a pure function of (seed, epoch), so that a resumed run reads what the first would have read.
+// Samplers decide which items an epoch reads, and in which order. Names are torch.utils.data's;
+// every order is a pure function of (seed, epoch), so that a resumed run reads what the first one
+// would have read.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,13 @@
 
 namespace wick::data {
 
-// The numbers 0..n-1 shuffled: Fisher-Yates over a Philox stream of its own.
+// Returns 0..n-1 shuffled: Fisher-Yates on a Philox stream of its own.
 std::vector<int64_t> epoch_permutation(int64_t n, uint64_t seed, uint64_t epoch);
 
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  virtual int64_t size() const = 0;  // indices an epoch, the same in every one
+  virtual int64_t size() const = 0;  // indices per epoch, the same in every one
   virtual std::vector<int64_t> indices(uint64_t epoch) const = 0;
 };
 
@@ -31,7 +32,8 @@ class SequentialSampler : public Sampler {
   int64_t n_;
 };
 
-// A permutation; more than n samples go on with another one. With replacement: each draw anew.
+// A random permutation; more than n samples continue with another one. With replacement every draw
+// is independent.
 class RandomSampler : public Sampler {
  public:
   explicit RandomSampler(int64_t n, bool replacement = false,
@@ -58,8 +60,8 @@ class SubsetRandomSampler : public Sampler {
   uint64_t seed_;
 };
 
-// Item i with probability weights[i] / sum. Without replacement no item comes twice, so that at
-// least num_samples weights must be above zero.
+// Draws item i with probability weights[i] / sum. Without replacement no item occurs twice, so at
+// least num_samples weights must be positive.
 class WeightedRandomSampler : public Sampler {
  public:
   WeightedRandomSampler(std::vector<double> weights, int64_t num_samples, bool replacement = true,
@@ -73,11 +75,12 @@ class WeightedRandomSampler : public Sampler {
   bool replacement_;
   uint64_t seed_;
 };
-// 1 / (how many items have the class of item i): every class weighs the same in all.
+// Returns 1 / (number of items with the class of item i) for every item: all classes then have the
+// same total weight.
 std::vector<double> class_weights(const std::vector<int64_t>& labels);
 
-// Every class equally often: num_samples / classes each (one more for the first few where that does
-// not divide). A small class is gone through several times, each time in another order.
+// Draws every class equally often: num_samples / classes times each (once more for the first few if
+// that is not an integer). A small class is repeated, each time in another order.
 class ClassBalancedSampler : public Sampler {
  public:
   explicit ClassBalancedSampler(const std::vector<int64_t>& labels,
@@ -92,8 +95,8 @@ class ClassBalancedSampler : public Sampler {
   uint64_t seed_;
 };
 
-// A permutation in which every stretch holds the classes in the proportions of the whole set, to
-// within one item of each class.
+// A permutation in which every section has the classes in the proportions of the whole set, to
+// within one item per class.
 class StratifiedSampler : public Sampler {
  public:
   explicit StratifiedSampler(const std::vector<int64_t>& labels, uint64_t seed = 0,
@@ -107,8 +110,9 @@ class StratifiedSampler : public Sampler {
   uint64_t seed_;
 };
 
-// Rank `rank` of `num_replicas` reads every num_replicas-th item. Where that does not divide, items
-// from the start are read twice, or (drop_last) the tail is left out: every rank reads as many.
+// Rank `rank` of `num_replicas` reads every num_replicas-th item. If the number of items is not
+// divisible, items from the start are read twice, or (drop_last) the last ones are left out: every
+// rank reads the same number.
 class DistributedSampler : public Sampler {
  public:
   DistributedSampler(int64_t n, int num_replicas, int rank, bool shuffle = true, uint64_t seed = 0,
@@ -123,11 +127,11 @@ class DistributedSampler : public Sampler {
   uint64_t seed_;
 };
 
-// What batch_sampler takes: the batches of an epoch.
+// The base class for LoaderOptions::batch_sampler: gives the batches of an epoch.
 class Batches {
  public:
   virtual ~Batches() = default;
-  virtual int64_t size() const = 0;  // batches an epoch, the same in every one
+  virtual int64_t size() const = 0;  // batches per epoch, the same in every one
   virtual std::vector<std::vector<int64_t>> batches(uint64_t epoch) const = 0;
 };
 
@@ -146,13 +150,14 @@ class BatchSampler : public Batches {
 
 struct BucketOptions {
   int64_t batch_size = 1;
-  int64_t pool = 100;  // batches whose items are sorted together
+  int64_t pool = 100;  // number of batches whose items are sorted together
   bool shuffle = true;
   uint64_t seed = 0;
   bool drop_last = false;
 };
-// Batches of items of like length, so that padding is short: a permutation is cut into pools, each
-// pool sorted by length and cut into batches, and the batches of the epoch are shuffled.
+// Batches of items of similar length, so that little padding is needed: a permutation is cut into
+// pools, each pool is sorted by length and cut into batches, and the batches of the epoch are
+// shuffled.
 class BucketBatchSampler : public Batches {
  public:
   BucketBatchSampler(std::vector<int64_t> lengths, const BucketOptions& options,

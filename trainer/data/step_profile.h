@@ -1,4 +1,4 @@
-// Why training is slow: where a step's time goes, and what to change.
+// StepProfile: measures where a training step's time goes, to find out why training is slow.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ enum class Bottleneck { kCompute, kLoader, kDisk, kTransfer, kComm };
 struct StepReport {
   int64_t steps = 0;
   double wall = 0;                        // seconds
-  std::array<double, kPhases> seconds{};  // by Phase; kOther: what no phase was measured for
-  double reading = 0, making = 0;         // of the loader's threads, in the same time
+  std::array<double, kPhases> seconds{};  // by Phase; kOther: time that no phase was measured for
+  double reading = 0, making = 0;         // times of the loader's threads during the same period
   Bottleneck verdict = Bottleneck::kCompute;
-  std::string to_text() const;  // the table, and a last line with the verdict and what helps
+  std::string to_text() const;  // the table, and a last line with the verdict and advice
 };
 
 // StepProfile profile;
@@ -33,8 +33,8 @@ struct StepReport {
 // std::cout << profile.report().to_text();
 //
 // The verdict is the largest of waiting, transfer, communication and computing (forward, backward,
-// optimizer and the rest). Waiting is the disk's fault where the loader's threads spend at least
-// half of their time reading files, else the loader's. One thread uses a profile.
+// optimizer and the rest). Waiting is attributed to the disk if the loader's threads spend at least
+// half of their time on reading files, otherwise to the loader. For use by one thread.
 class StepProfile {
  public:
   StepProfile();
@@ -53,7 +53,7 @@ class StepProfile {
   };
   [[nodiscard]] Scope measure(Phase phase) { return Scope(this, phase); }
   bool next(DataLoader& loader, Batch& batch);  // loader.next(), measured as kWait
-  void reset();                                 // forgets; the wall clock starts anew
+  void reset();                                 // forgets all measurements and restarts the clock
   StepReport report() const;
 
  private:
@@ -63,7 +63,7 @@ class StepProfile {
   ReadTotals before_;
 };
 
-// What the figures say.
+// Returns the bottleneck that the report's times show.
 Bottleneck judge(const StepReport& report);
 
 }  // namespace wick::data

@@ -9,7 +9,8 @@
 namespace wick::data {
 namespace {
 
-// "a/b.c/0001.left.jpg" -> "a/b.c/0001" and "left.jpg". A file without a dot has no extension.
+// Splits "a/b.c/0001.left.jpg" into "a/b.c/0001" and "left.jpg". A file without a dot has no
+// extension.
 std::pair<std::string, std::string> split_name(const std::string& name) {
   size_t slash = name.rfind('/');
   size_t dot = name.find('.', slash == std::string::npos ? 0 : slash + 1);
@@ -43,7 +44,7 @@ class TarStream : public ItemStream {
         if (!archive_->next(name_)) {
           archive_.reset();
           ++file_;
-          // A sample does not go on in the next tar.
+          // A sample does not continue in the next tar file.
           if (!sample.fields.empty()) return true;
           continue;
         }

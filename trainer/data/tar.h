@@ -1,5 +1,6 @@
-// Tar files as a stream of samples, WebDataset's way: neighbouring files that share a name up to
-// the first dot are one sample, the rest of the name says which field. Nothing is unpacked.
+// Reads tar files as a stream of samples in WebDataset's format: consecutive files whose names are
+// equal up to the first dot are one sample, and the rest of the name is the field. Nothing is
+// unpacked.
 #pragma once
 
 #include <functional>
@@ -12,14 +13,15 @@
 namespace wick::data {
 
 struct TarSample {
-  std::string file;                                                  // the tar
+  std::string file;                                                  // the tar file
   std::string key;                                                   // "train/0001"
   std::vector<std::pair<std::string, std::vector<uint8_t>>> fields;  // {"jpg", bytes}, {"cls", ...}
 
-  // The bytes of a field, or an Error that names the sample and what it has.
+  // Returns the bytes of a field. If it is missing, the Error names the sample and the fields it
+  // has.
   Span<const uint8_t> field(const std::string& extension) const;
   bool has(const std::string& extension) const;
-  // A field that holds a whole number in text: "cls".
+  // Returns a field that has an integer as text, such as "cls".
   int64_t number(const std::string& extension) const;
   std::string name(const std::string& extension) const;  // "a.tar: train/0001.jpg", for errors
 };
@@ -29,8 +31,8 @@ struct TarOptions {
   uint64_t max_sample_bytes = uint64_t{1} << 30;  // of one sample
 };
 
-// Plain, or packed with gzip, bzip2, xz or zstd. The files are read in the order given; `decode`
-// makes an item of a sample and runs on the workers. Needs libarchive.
+// Reads plain files, or files compressed with gzip, bzip2, xz or zstd, in the order given. `decode`
+// makes an item from a sample; it runs on the workers. Needs libarchive.
 class TarDataset : public IterableDataset {
  public:
   TarDataset(std::vector<std::string> files, std::function<Item(const TarSample&)> decode,

@@ -11,8 +11,8 @@
 namespace wick::data {
 namespace {
 
-// One page that is asked for may map all of a large one of the file cache, up to so many bytes;
-// after some of them everything is given back, and mapped anew when asked for.
+// Touching one page may map all of a large page of the file cache, up to kBlock bytes. After kKeep
+// everything is dropped, and mapped again when needed.
 constexpr uint64_t kBlock = 2 << 20;
 constexpr uint64_t kKeep = 8 * kBlock;
 
@@ -39,7 +39,7 @@ TokenFile::TokenFile(const std::string& path, DType dtype, Where where)
   }
   void* map = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.fd(), 0);
   if (map == MAP_FAILED) fail(std::string("cannot be mapped: ") + std::strerror(errno), Code::kIo);
-  // Windows are drawn from anywhere: reading ahead of one reads what nobody asked for.
+  // Windows are read in random order: read-ahead would load unneeded pages.
   madvise(map, bytes_, MADV_RANDOM);
   map_ = map;
   size_ = static_cast<int64_t>(bytes_ / width);
@@ -61,7 +61,7 @@ void TokenFile::read(int64_t first, int64_t count, int64_t* to) const {
   time.add(bytes);
   uint64_t block = static_cast<uint64_t>(first) * dtype_size(dtype_) / kBlock;
   uint64_t last = (static_cast<uint64_t>(first) * dtype_size(dtype_) + bytes) / kBlock;
-  if (block_.exchange(last) == last) return;  // windows beside one another
+  if (block_.exchange(last) == last) return;  // neighbouring windows
   uint64_t mapped = (last - block + 1) * kBlock;
   if (touched_.fetch_add(mapped) + mapped > kKeep) {
     touched_ = 0;

@@ -1,5 +1,5 @@
-// Token files: unsigned integers of 16 or 32 bits, little-endian, nothing else. Mapped, not read:
-// what a process keeps of the file stays small whatever its size.
+// Token files: unsigned integers of 16 or 32 bits, little-endian, without a header. They are
+// mapped, so that a process keeps little of the file in memory whatever its size.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class TokenFile {
 
   int64_t size() const { return size_; }  // tokens
   const std::string& path() const { return path_; }
-  // Tokens first .. first + count - 1. The file must not be cut while it is mapped.
+  // Reads tokens first .. first + count - 1. The file must not be truncated while it is mapped.
   void read(int64_t first, int64_t count, int64_t* to) const;
 
  private:
@@ -33,12 +33,13 @@ class TokenFile {
   mutable std::atomic<uint64_t> touched_{0}, block_{UINT64_MAX};  // see read()
 };
 
-// Windows of context + 1 tokens for a language model: item i is {x, y}, int64 [context] both, y one
-// token further than x, from token i * stride on. stride 0: context, windows that do not overlap.
+// Windows of context + 1 tokens for a language model: item i is {x, y}, both int64 [context], where
+// x begins at token i * stride and y one token later. stride 0 means context: windows that do not
+// overlap.
 class TokenDataset : public Dataset {
  public:
   TokenDataset(std::shared_ptr<const TokenFile> file, int64_t context, int64_t stride = 0,
-               int64_t vocabulary = 0,  // above 0: a token that is not below it is an error
+               int64_t vocabulary = 0,  // if positive, a token that is not below it is an error
                Where where = Where::current());
   int64_t size() const override { return size_; }
   Item get(int64_t index) const override;

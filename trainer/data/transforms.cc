@@ -101,7 +101,7 @@ Tensor RandomResizedCrop::operator()(const Tensor& image, Draws& draws) const {
     int64_t top = draws.below(p.height - height + 1), left = draws.below(p.width - width + 1);
     return resized_crop(image, top, left, height, width, size_);
   }
-  // The middle, in the nearest ratio that is allowed.
+  // Fallback: a center crop with the nearest allowed ratio.
   double in_ratio = static_cast<double>(p.width) / static_cast<double>(p.height);
   int64_t width = p.width, height = p.height;
   if (in_ratio < ratio_.low) {

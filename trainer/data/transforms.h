@@ -1,10 +1,10 @@
-// torchvision.transforms on tensors [C, H, W] (or [..., H, W]), uint8 or float32. The functions are
-// torchvision.transforms.functional's; the structs are what a TransformedDataset and Compose take:
+// torchvision.transforms on tensors [C, H, W] (or [..., H, W]) of uint8 or float32. The functions
+// are torchvision.transforms.functional's; the structs are for TransformedDataset and Compose:
 //
 //   Compose train{RandomCrop(32, 4), RandomHorizontalFlip(), ToTensor(), Normalize({.5}, {.25})};
 //   TransformedDataset data(images, train, seed);
 //
-// Random numbers come from `Draws`, a function of (seed, epoch, index): workers have no part in it.
+// Random numbers come from `Draws`, a function of (seed, epoch, index), independent of workers.
 #pragma once
 
 #include <initializer_list>
@@ -30,15 +30,15 @@ struct Range {
   double low, high;
 };
 
-// -- functions. Errors name what does not fit and the caller's line. Two are called otherwise than
-// in torchvision, because wick::pad and wick::normalize are torch.nn.functional's.
-Tensor to_tensor(const Arg& image);  // bytes -> float32 in [0, 1]; float32 stays
+// -- functions. Errors name the argument that does not fit and the caller's line. Two names differ
+// from torchvision's, because wick::pad and wick::normalize are torch.nn.functional's.
+Tensor to_tensor(const Arg& image);  // bytes -> float32 in [0, 1]; float32 is returned as it is
 Tensor normalize_image(const Arg& image, const std::vector<double>& mean,
                        const std::vector<double>& std);
-// uint8: PIL's numbers, bit for bit. float32: antialiased too, two matrix products
+// uint8: PIL's results bit for bit. float32: antialiased too, by two matrix products
 // (trainer/data/resample.h).
 Tensor resize(const Arg& image, Size size);
-// The smaller edge becomes `edge`, the other keeps the ratio, rounded down.
+// Returns the size whose smaller edge is `edge`; the other edge keeps the ratio, rounded down.
 Size resized_edge(int64_t height, int64_t width, int64_t edge);
 Tensor crop(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t width);  // inside
 Tensor center_crop(const Arg& image, Size size);  // a smaller image is padded with 0
@@ -48,7 +48,7 @@ Tensor resized_crop(const Arg& image, int64_t top, int64_t left, int64_t height,
 Tensor hflip(const Arg& image);
 Tensor vflip(const Arg& image);
 Tensor erase(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t width,
-             const std::vector<double>& value);  // one number, or one a channel
+             const std::vector<double>& value);  // one number, or one per channel
 Tensor rgb_to_grayscale(const Arg& image, int64_t num_output_channels = 1);
 Tensor adjust_brightness(const Arg& image, double factor);  // factors: 0 or more
 Tensor adjust_contrast(const Arg& image, double factor);
@@ -77,7 +77,7 @@ class Normalize {
  private:
   std::vector<double> mean_, std_;
 };
-class Resize {  // one number: the smaller edge
+class Resize {  // with one number: the smaller edge
  public:
   explicit Resize(int64_t edge, Where where = Where::current());
   Resize(int64_t height, int64_t width, Where where = Where::current());
@@ -136,7 +136,8 @@ class RandomVerticalFlip {
  private:
   double p_;
 };
-// Factors from [max(0, 1 - v), 1 + v], hue from [-v, v]; the four in random order.
+// Draws factors from [max(0, 1 - v), 1 + v] and hue from [-v, v], and applies the four in random
+// order.
 class ColorJitter {
  public:
   explicit ColorJitter(double brightness = 0, double contrast = 0, double saturation = 0,

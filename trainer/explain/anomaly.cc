@@ -8,7 +8,7 @@
 namespace wick {
 namespace {
 
-// Errors that are an answer, not a failure.
+// Errors that carry the report, as opposed to a failure.
 struct Anomaly : Error {
   using Error::Error;
 };
@@ -28,7 +28,7 @@ OpId op_id(const Node& node) {
   return call != nullptr ? call->op : OpId::kNone;
 }
 
-// What usually helps, by the op whose forward or backward it was.
+// Advice for an op whose forward or backward failed.
 struct Advice {
   OpId op;
   const char* forward;
@@ -82,7 +82,7 @@ std::string in_module(const std::string& path) {
 }  // namespace
 
 AnomalyMode::Formula* AnomalyMode::formula() {
-  formulas_.resize(RunningNode::depth());  // without those that threw
+  formulas_.resize(RunningNode::depth());  // drops those that threw
   return formulas_.empty() ? nullptr : &formulas_.back();
 }
 
@@ -111,8 +111,8 @@ void AnomalyMode::on_call(const TracedCall& call) {
     if (!t.name().empty()) inputs += joined(" '", t.name(), "'");
     inputs += joined(" ", type_text(t.layout()), " ", r.text());
   }
-  if (inputs.empty()) return;  // a constant that is what it was asked to be
-  if (in != nullptr) {         // the formula of a node: told at its end
+  if (inputs.empty()) return;  // a constant that has the requested value
+  if (in != nullptr) {         // inside the formula of a node: reported at its end
     in->culprit = display_name(call.op);
     return;
   }

@@ -1,4 +1,4 @@
-// Anomaly mode: the first op, forward or backward, that makes NaN or inf out of finite numbers.
+// Anomaly mode: finds the first op, forward or backward, that makes NaN or inf from finite numbers.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace wick {
 
-// While it lives, every op of this thread is checked, and the first whose floating-point result
-// holds a NaN or an inf, though its inputs hold none, throws Error: the op, the module, the forward
-// line, the ranges of its inputs, and what usually helps. In backward: whose backward it was.
-// -inf that was put in on purpose (a mask) is an input already, and passes. Reads every value:
-// for one step, not for a run.
+// While it lives, every op of this thread is checked. The first whose floating-point result has a
+// NaN or an inf although its inputs have none throws Error with the op, the module, the line of the
+// forward call, the ranges of its inputs, and advice; in backward it names the op whose backward
+// ran. -inf that was passed in on purpose (a mask) is already in an input, and is accepted. It
+// reads every value, so use it for a step, not for a whole run.
 class AnomalyMode final : Watcher {
  public:
   explicit AnomalyMode(bool check_inf = true) : check_inf_(check_inf) {}
@@ -25,18 +25,18 @@ class AnomalyMode final : Watcher {
   void on_node_end(const Node& node, Span<const Tensor> grads, Span<const Tensor> results) override;
 
   struct Formula {
-    bool fed_bad = false;  // its gradients were not finite to begin with
+    bool fed_bad = false;  // its incoming gradients were already not finite
     std::string culprit;   // the op inside it that made the first bad value
   };
-  // Of the node whose backward runs; null where none does.
+  // Returns the record of the node whose backward is running; null if there is none.
   Formula* formula();
 
   bool check_inf_;
-  std::vector<Formula> formulas_;  // one in the other
-  uint64_t bad_run_ = 0;           // the backward that had a gradient that was not finite
+  std::vector<Formula> formulas_;  // nested formulas, innermost last
+  uint64_t bad_run_ = 0;           // the backward that received a gradient that was not finite
 };
 
-// Runs `step` once in anomaly mode. "": every number stayed finite; else the report.
+// Runs `step` once in anomaly mode. Returns "" if all numbers stayed finite, otherwise the report.
 std::string detect_anomaly(const std::function<void()>& step);
 
 }  // namespace wick

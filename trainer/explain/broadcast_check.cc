@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-// The output is the broadcast of the inputs, element by element.
+// Returns whether the op's output is the broadcast of its inputs, element by element.
 bool elementwise(OpId op) {
   const OpKind kind = kind_of(op);
   return kind == OpKind::kBinary || kind == OpKind::kCompare || kind == OpKind::kLogic;
@@ -22,7 +22,8 @@ std::string operand(const Tensor& t, const char* fallback) {
   return joined(name, " ", to_text(t.raw_shape()).text);
 }
 
-// {4} -> "{4, 1}": the shape under which the vector would go along the other's first dimension.
+// Returns the shape with which the vector would go along the other's first dimension: {4} -> "{4,
+// 1}".
 std::string as_column(const Shape& s) {
   std::string text = braces(s);
   text.insert(text.size() - 1, ", 1");

@@ -1,4 +1,4 @@
-// The words about broadcasting that warnings and the broadcast check share; not public.
+// The broadcasting texts that warnings and the broadcast check share; not public.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ inline constexpr const char* kBroadcastRule =
     "(Rule: shapes are aligned at their last dimension; a missing or 1-sized dimension is "
     "repeated.)";
 
-// False when the shapes do not broadcast.
+// Sets the broadcast shape; returns false if the shapes do not broadcast.
 inline bool broadcast_shape(const Shape& a, const Shape& b, Shape* result) {
   const int rank = a.rank() > b.rank() ? a.rank() : b.rank();
   Shape r;
@@ -25,7 +25,7 @@ inline bool broadcast_shape(const Shape& a, const Shape& b, Shape* result) {
   return true;
 }
 
-// "{8, 1}": a shape as it is written in C++.
+// Returns a shape as it is written in C++: "{8, 1}".
 inline std::string braces(const Shape& s) {
   std::string text = "{";
   for (int i = 0; i < s.rank(); ++i) {

@@ -1,4 +1,4 @@
-// What a measurement of a model must not change; not public.
+// Saves and restores the state of a model that a measurement must not change; not public.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,8 @@
 
 namespace wick {
 
-// Gradients (gone while it lives), buffers and the generator: put back at its end.
+// Removes the gradients while it lives, and restores them, the buffers and the generator at its
+// end.
 class Kept {
  public:
   explicit Kept(nn::Module& model) : generator_(default_generator()) {

@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-// From which node on which step was running; ascending in both.
+// The node from which each step began; both numbers increase.
 struct Steps {
   struct Begin {
     uint64_t sequence;
@@ -18,7 +18,7 @@ struct Steps {
   };
   std::vector<Begin> begins;
   size_t prune_at = 1024;
-  size_t look_at = 64;  // live nodes, at which the next look is due
+  size_t look_at = 64;  // number of live nodes at which the next check is due
 };
 Steps& steps() {
   thread_local Steps s;
@@ -32,7 +32,7 @@ int64_t step_of(uint64_t sequence) {
   return it == begins.begin() ? 1 : (it - 1)->step;
 }
 
-// Entries that no live node needs go; the amortised cost of a step is constant.
+// Removes entries that no live node needs; the amortized cost per step is constant.
 void prune(Steps& s) {
   uint64_t oldest = ~uint64_t{0};
   LiveNode::for_each(
@@ -43,7 +43,7 @@ void prune(Steps& s) {
   s.prune_at = std::max<size_t>(1024, 2 * s.begins.size());
 }
 
-constexpr int64_t kManyGraphs = 16;  // graphs, or steps that one grows over, worth a warning
+constexpr int64_t kManyGraphs = 16;  // graphs, or steps that one grows over, to warn about
 
 }  // namespace
 
@@ -66,7 +66,8 @@ LiveGraphs live_graphs() {
           for (const Edge& e : n->edges()) inner.insert(e.node.get());
           for_each_saved(*n, [&](const char*, size_t, const SavedTensor& s) { keep(s); });
         }
-        // A parameter's cast keeps nothing and was made from nothing: what used it tells.
+        // A parameter's cast saves nothing and has no inputs in the graph: the nodes that used it
+        // decide.
         for (const Node* n : spent) {
           for (const Edge& e : n->edges()) inner.insert(e.node.get());
         }
@@ -80,7 +81,7 @@ LiveGraphs live_graphs() {
         for (const Node* root : roots) {
           uint64_t first = root->sequence;
           int64_t own = 0;
-          // Ops that keep nothing are not marked by a backward; what they were made from is.
+          // Backward does not mark ops that save nothing, but it marks their inputs.
           bool consumed = false;
           std::vector<const Node*> stack = {root};
           while (!stack.empty()) {
@@ -131,7 +132,7 @@ std::string LiveGraphs::text() const {
 
 void note_optimizer_step(int64_t taken) {
   Steps& s = steps();
-  // A loop's first step: what was recorded since the last loop's end is of this step.
+  // The first step of a loop: ops recorded since the last loop's end belong to this step.
   if (taken == 1 && !s.begins.empty()) s.begins.back().step = 1;
   s.begins.push_back({next_node_sequence(), taken + 1});
   if (s.begins.size() >= s.prune_at) prune(s);

@@ -16,13 +16,13 @@ namespace wick {
 namespace {
 
 struct Made {
-  std::string op;  // "": not known (yet)
+  std::string op;  // "" until it is known
   std::string where;
   std::string module;
   size_t bytes = 0;
 };
 
-// All that is known while a recorder lives. Storages are made and freed by any thread.
+// All that is recorded while a recorder lives. Any thread may make and free storages.
 class Book final : public StorageWatcher {
  public:
   void on_create(const Storage& storage) override {
@@ -34,7 +34,8 @@ class Book final : public StorageWatcher {
     std::lock_guard lock(mutex_);
     made_.erase(&storage);
   }
-  // Names the maker of a storage that has none yet: views and results in place keep theirs.
+  // Names the maker of a storage that has none yet: the storage of views and in-place results keeps
+  // its own.
   void name(const Storage& storage, const std::string& op, const std::string& where) {
     std::lock_guard lock(mutex_);
     auto it = made_.find(&storage);
@@ -72,7 +73,7 @@ class Book final : public StorageWatcher {
   std::mutex mutex_;
   std::unordered_map<const Storage*, Made> made_;
 };
-// Never destroyed: tensors in static objects are freed after it would be.
+// Never destroyed: tensors in static objects may be freed later.
 Book& book() {
   alignas(Book) static char memory[sizeof(Book)];
   static Book* b = new (memory) Book;

@@ -1,5 +1,5 @@
-// Which line's tensors hold the memory: snapshots by creation site, their differences, and exact
-// footprints.
+// Memory by source line: snapshots by the line that made the tensors, differences of snapshots, and
+// exact footprints.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace wick {
 
-// The live tensors' bytes that one line made.
+// The bytes of live tensors that one line made.
 struct MemorySite {
   std::string op;      // "matmul", "backward of matmul"; "tensor": made by zeros(), from_blob() ...
-  std::string where;   // "train.cpp:41": the user's line; of backward, that of the forward op
+  std::string where;   // the user's line, "train.cpp:41"; in backward, that of the forward op
   std::string module;  // "fc1"
-  int64_t bytes = 0;   // in a difference they may be negative
-  int64_t count = 0;   // storages: views of one count once
+  int64_t bytes = 0;   // may be negative in a difference
+  int64_t count = 0;   // storages: all views of one count once
 };
 struct MemorySnapshot {
   std::vector<MemorySite> sites;  // most bytes first
@@ -26,9 +26,9 @@ struct MemorySnapshot {
   std::string text(size_t max_sites = 10) const;
 };
 
-// While it lives, every storage made is remembered with the line that made it. One at a time in a
-// process; lines are known for the thread that made the recorder. Without one nothing is recorded
-// and nothing costs.
+// While it lives, every new storage is recorded with the line that made it. Only one may exist in a
+// process; lines are known for the thread that made it. Without a recorder nothing is recorded, at
+// no cost.
 class MemoryRecorder final : Watcher {
  public:
   explicit MemoryRecorder(Where where = Where::current());
@@ -38,22 +38,25 @@ class MemoryRecorder final : Watcher {
   void on_call(const TracedCall& call) override;
 };
 
-// What lives now of what was made since the recorder began. Throws Error when there is none.
+// Returns the live storages that were made since the recorder began. Throws Error if there is no
+// recorder.
 MemorySnapshot memory_snapshot(Where where = Where::current());
-// after - before, the sites that changed: a leak grows from step to step.
+// Returns after - before, for the sites that changed: a leak grows from step to step.
 MemorySnapshot difference(const MemorySnapshot& before, const MemorySnapshot& after);
 
 // -- exact bytes
-// Of the elements: (1000, 1000) float32 is 4,000,000. A view counts what it sees.
+// Returns the bytes of the elements: 4,000,000 for (1000, 1000) float32. For a view only those that
+// it shows.
 int64_t memory_footprint(const Tensor& t);
 struct Footprint {
   int64_t parameters = 0, buffers = 0, gradients = 0;
   int64_t total() const { return parameters + buffers + gradients; }
-  std::string text() const;  // with a line each
+  std::string text() const;  // one line for each
 };
 // A tensor that occurs twice (tied weights) counts once.
 Footprint memory_footprint(const nn::Module& module);
-// What the optimizer keeps between steps: SGD 0, with momentum 1x, Adam 2x the parameters.
+// Returns the bytes that the optimizer keeps between steps: 0 for SGD, 1x the parameters with
+// momentum, 2x for Adam.
 int64_t memory_footprint(const optim::Optimizer& optimizer);
 
 }  // namespace wick

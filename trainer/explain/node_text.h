@@ -1,4 +1,4 @@
-// How messages speak of a tape node; not public.
+// Names of graph nodes in messages; not public.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace wick {
 
-// "mul" of a recorded call, the function's own name of a custom one.
+// Returns the op's name for a recorded call ("mul"), and the function's name for a custom function.
 inline std::string op_of(const Node& node) {
   const auto* call = dynamic_cast<const OpNode*>(&node);
   return call != nullptr ? display_name(call->op) : node.name();
 }
 inline std::string module_of(const Node& node) { return node.path ? node.path->text : ""; }
 
-// f("input" or "output", its number, what was kept of it) for all that a recorded call keeps.
+// Calls f("input" or "output", its index, the saved tensor) for all that a recorded call has saved.
 template <class F>
 void for_each_saved(const Node& node, const F& f) {
   const auto* call = dynamic_cast<const OpNode*>(&node);

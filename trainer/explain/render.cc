@@ -22,7 +22,7 @@ struct Value {
   }
 };
 
-// An input of a node: a value, or what no gradient goes to.
+// An input of a node: a value, or a constant, which gets no gradient.
 struct Input {
   Value value;
   const ValueMeta* constant = nullptr;
@@ -78,7 +78,7 @@ Value root_of(const Tensor& t) {
   return v;
 }
 
-// Post-order numbers from 1, without recursion: chains are long.
+// Assigns post-order numbers from 1, without recursion because chains are long.
 struct Numbers {
   std::unordered_map<const void*, int> of;
   std::vector<Value> order;
@@ -126,7 +126,7 @@ std::string render(const Tensor& t, bool show_dtype, int max_depth) {
   std::unordered_map<const void*, bool> shown;
   struct Line {
     Input input;
-    std::string lead;  // what the lines below start with
+    std::string lead;  // prefix of the lines below
     bool last = true;
     int depth = 0;
   };

@@ -33,7 +33,7 @@ Kind layer_kind(OpId op) {
                                                                                     : Kind::kNone;
 }
 
-// Fractions of units, along dimension 1, for which `idle` holds of every value.
+// Returns the fraction of units, along dimension 1, for which `idle` is true for every value.
 template <class F>
 double idle_units(const TensorView& v, const F& idle) {
   if (v.numel() == 0) return 0;
@@ -99,7 +99,7 @@ class Listener final : public Watcher {
   std::unordered_map<uint64_t, size_t> of_node_;  // by sequence: a freed node's address is reused
 };
 
-// Parameters of the module at `path` itself: "fc1.weight" is of "fc1".
+// Adds the parameters of the module at `path` itself: "fc1.weight" belongs to "fc1".
 void add_parameters(const nn::NamedTensors& parameters, double lr, LayerReport* r) {
   double weights = 0, gradients = 0;
   for (const auto& [name, p] : parameters) {
@@ -114,7 +114,7 @@ void add_parameters(const nn::NamedTensors& parameters, double lr, LayerReport* 
 }
 
 constexpr double kMany = 0.5;       // of the units
-constexpr double kVanished = 1e-3;  // gradient at the first layer over that at the last
+constexpr double kVanished = 1e-3;  // limit of the first layer's gradient divided by the last one's
 constexpr double kExploded = 1e3;
 
 void judge_layers(ExplainReport* report) {
@@ -242,7 +242,8 @@ std::vector<InitPoint> compare_inits(InitActivation activation, int depth, int64
     Generator g{seed, 0};
     Tensor h = randn({width, width}, DType::kF32, g);
     std::vector<Tensor> outputs;
-    // A leaf before each layer's output would cut the graph: zeros added to it take its gradient.
+    // Making each layer's output a leaf would cut the graph, so zeros are added whose gradient is
+    // read.
     std::vector<Tensor> taps;
     for (int i = 0; i < depth; ++i) {
       Tensor w = randn({width, width}, DType::kF32, g) * init.std;

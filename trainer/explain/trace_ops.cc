@@ -65,7 +65,7 @@ void TraceOps::on_op(const TraceEvent& e) {
                   static_cast<double>(e.end_ns - e.begin_ns) / 1000});
 }
 
-// What ran without a call of its own.
+// Prints kernels that ran without a call of their own.
 void TraceOps::flush(size_t keep) {
   for (size_t i = 0; i + keep < ran_.size(); ++i) {
     const Ran& r = ran_[i];

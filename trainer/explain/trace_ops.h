@@ -12,15 +12,15 @@
 namespace wick {
 
 struct TraceOptions {
-  bool times = true;  // microseconds in the kernel
+  bool times = true;  // kernel time in microseconds
   bool detail =
-      false;  // an op end to end: call, shapes, dispatch, kernel, node; several lines each
+      false;  // all stages of an op: call, shapes, dispatch, kernel, node; several lines each
 };
 
-// While it lives, every op of this thread, backward's included, is a line:
+// While it lives, every op of this thread, also in backward, is printed as a line:
 //   3 fc1 linear f32[2,4] f32[3,4] f32[3] -> f32[2,3] Linear.f32.simd 1.2 us (train.cpp:41)
-// A view has no kernel: "view". What an op runs besides its own kernel (a copy, a sum of gradients)
-// is a line of its own, without a source line.
+// A view has no kernel: "view". A kernel that an op runs besides its own (a copy, a sum of
+// gradients) gets a line of its own, without a source line.
 class TraceOps final : Watcher, TraceHook {
  public:
   // `out` must outlive it.
@@ -43,7 +43,7 @@ class TraceOps final : Watcher, TraceHook {
   std::ostream& out_;
   TraceOptions options_;
   TraceHook* saved_;
-  std::vector<Ran> ran_;  // kernels whose call has not been reported yet
+  std::vector<Ran> ran_;  // kernels whose call was not reported yet
   int64_t number_ = 0;
 };
 

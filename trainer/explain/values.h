@@ -1,4 +1,5 @@
-// What a tensor's numbers look like: the range of the finite ones and how many are not. Not public.
+// Statistics of a tensor's numbers: the range of the finite ones, and how many are not finite. Not
+// public.
 #pragma once
 
 #include <string>
@@ -9,28 +10,28 @@
 namespace wick {
 
 struct ValueRange {
-  double min = 0, max = 0;  // of the finite values; meaningless when there are none
+  double min = 0, max = 0;  // of the finite values; meaningless if there are none
   int64_t count = 0, finite = 0, nan = 0, positive_inf = 0, negative_inf = 0;
   int64_t first_bad = -1;  // row-major index of the first NaN or inf
   double first_bad_value = 0;
 
   bool all_finite() const { return finite == count; }
-  // "in [-1, 3.5]", "2 nan and 1 inf of 6, the rest in [0, 1]", "empty".
+  // Returns "in [-1, 3.5]", "2 nan and 1 inf of 6, the rest in [0, 1]", or "empty".
   std::string text() const;
 };
 
-// Reads every element, any strides. Integers and bools are finite by nature and are read too.
+// Reads every element, with any strides. Integers and bools are always finite.
 ValueRange range_of(const TensorView& v);
-// One element, as a double. `at`: in elements from v.data.
+// Returns one element as a double. `at` is an offset in elements from v.data.
 double element(const TensorView& v, int64_t at);
-// "[0,2]": a row-major index of a tensor of this shape.
+// Returns a row-major index as a position in a tensor of this shape: "[0,2]".
 std::string position_text(const Shape& shape, int64_t index);
 std::string number_text(double value);       // "%.4g"
 std::string bytes_text(uint64_t bytes);      // "412 MiB", "1.5 KiB", "24 bytes"
 std::string type_text(const TensorView& v);  // "f32[2,3]"
 
-// The pieces one after the other. (Chains of + with a literal first give GCC 12's -Wrestrict false
-// alarms.)
+// Concatenates the pieces. (Chains of + that begin with a literal cause false -Wrestrict alarms in
+// GCC 12.)
 template <class... P>
 std::string joined(const P&... pieces) {
   std::string text;

@@ -1,5 +1,5 @@
-// Warnings: legal code that is very probably a mistake. One channel, each line of the user's code
-// once.
+// Warnings about legal code that is very probably a mistake. There is one channel, and each line of
+// the user's code warns once.
 #pragma once
 
 #include <functional>
@@ -12,25 +12,25 @@ namespace wick {
 class Tensor;
 
 struct Warning {
-  std::string code;  // what kind: "silent-broadcast", "stale-gradient" ...
+  std::string code;  // the kind: "silent-broadcast", "stale-gradient" ...
   std::string text;  // "[mse_loss] input [8] and target [8,1] ... (train.cpp:41)"
 };
 using WarningHandler = std::function<void(const Warning&)>;
 
-// Reports `text` as "[op] text (file:line)" under `code`, once for each `where`: a loop warns once.
-// Any thread may warn.
+// Reports `text` as "[op] text (file:line)" under `code`, once for each `where`, so that a loop
+// warns once. Any thread may warn.
 void warn(const char* code, const std::string& op, const std::string& text,
           const std::source_location& where = std::source_location::current());
 
-// The same for what no single line is the cause of. The caller sees to it that it is not repeated.
+// The same for problems that no single line causes. The caller has to avoid repetitions.
 void warn_text(const char* code, const std::string& text);
 
-// Where warnings go from now on; an empty handler: to stderr, a line each. The former one is
-// returned. What was reported so far counts as not reported.
+// Sets the receiver of warnings; with an empty handler they go to stderr, one per line. Returns the
+// former handler, and forgets which warnings were reported already.
 WarningHandler set_warning_handler(WarningHandler handler);
 
-// Keeps the warnings of its lifetime instead of printing them; of the whole process, not of the
-// thread.
+// Collects the warnings during its lifetime instead of printing them, for the whole process and not
+// only for the thread.
 class CollectWarnings {
  public:
   CollectWarnings();
@@ -38,7 +38,7 @@ class CollectWarnings {
   CollectWarnings(const CollectWarnings&) = delete;
   CollectWarnings& operator=(const CollectWarnings&) = delete;
   std::vector<Warning> warnings() const;
-  std::string text() const;  // a line a warning
+  std::string text() const;  // one line per warning
 
  private:
   struct State;
@@ -46,8 +46,9 @@ class CollectWarnings {
   WarningHandler saved_;
 };
 
-// For losses, before they subtract: warns when the shapes of input and target differ and broadcast.
-// A target of rank 0 is a constant and passes; shapes that do not broadcast are the op's to refuse.
+// Called by losses before they subtract: warns if the shapes of input and target differ but
+// broadcast. A target of rank 0 is a constant and is accepted; shapes that do not broadcast are
+// refused by the op.
 void warn_broadcast(const char* loss, const Tensor& input, const Tensor& target,
                     const std::source_location& where);
 

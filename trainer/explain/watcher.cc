@@ -7,13 +7,14 @@ namespace wick {
 
 void Watcher::on_write(const Tensor&, const char*, const std::source_location&) {}
 
-// Scopes nest: the last one made is the first to go.
+// Scopes nest: the last one made is destroyed first.
 Watcher::Watcher() : outer_(modes().watcher) { modes().watcher = this; }
 Watcher::~Watcher() { modes().watcher = outer_; }
 
 namespace {
 
-// Outermost last. A watcher that throws ends the op: those behind it do not hear of it.
+// Calls the watchers from the innermost to the outermost. One that throws ends the op, and the
+// outer ones are not called.
 template <class F>
 void each(Watcher* w, Watcher* Watcher::*outer, const F& f) {
   for (; w != nullptr; w = w->*outer) f(*w);

@@ -1,4 +1,4 @@
-// Batch norm's training forward and its backward on vectors, for [N, C, inner] with inner > 1.
+// Batch norm's training forward and its backward with SIMD, for [N, C, inner] with inner > 1.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "trainer/kernels/batch_norm.cc"
 #include "hwy/foreach_target.h"
@@ -17,7 +17,7 @@ struct BatchNormCall {
   Span<const TensorView> in;
   Span<TensorView> out;
 };
-// Channels [begin, end).
+// Computes channels [begin, end).
 using BatchNormBody = void (*)(const BatchNormCall& s, int64_t begin, int64_t end);
 }  // namespace wick
 #endif
@@ -38,7 +38,7 @@ HWY_INLINE float fma_one(float a, float b, float c) {
 }
 HWY_INLINE float sqrt_one(float a) { return one(simd_math::sqrt(F(a))); }
 
-// y[i] = f(i) for vectors and single elements.
+// Sets y[i] = f(i), in vectors and for the single elements at the end.
 template <class Fn, class FnOne>
 HWY_INLINE void fill(float* y, int64_t n, Fn f, FnOne f_one) {
   int64_t i = 0;
@@ -151,7 +151,7 @@ namespace {
 
 HWY_EXPORT(find_batch_norm);
 
-// With single elements a channel (after Linear) the reference loops serve.
+// With one element per channel (after Linear) the reference loops are used.
 bool match(const KernelQuery& q) {
   if (q.in[0].dtype != DType::kF32) return false;
   int64_t inner = 1;
@@ -170,7 +170,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   auto body = ctx.plan->kept<BatchNormBody>();
   BatchNormCall s{in[0].shape[0], in[0].shape[1], 1, 0, in, out};
   for (int i = 2; i < in[0].rank(); ++i) s.inner *= in[0].shape[i];
-  if (s.inner == 0) s.n = 0;  // images without elements are none
+  if (s.inner == 0) s.n = 0;  // images without elements are skipped
   s.epsilon = static_cast<float>(static_cast<const BatchNormAttrs*>(attrs)->epsilon);
   parallel_items(ctx.pool, s.channels, s.n * s.inner,
                  [&](int64_t begin, int64_t end) { body(s, begin, end); });

@@ -1,12 +1,12 @@
-// f32 gradients of a convolution over two spatial dims. `s` is the forward convolution.
+// float32 gradients of a convolution over two spatial dims. `s` is the forward convolution.
 //
-// Input gradient: per element one FMA for each (output channel, kh, kw) in this order, from +0,
-// over the taps whose output row and column are whole (stride divides); an output outside the image
-// is a real fma(w, 0, sum).
+// Input gradient: each element is a chain of FMAs from +0, one for each (output channel, kh, kw) in
+// this order, over the taps whose output row and column are integers (divisible by the stride); an
+// output outside of the image is a real fma(w, 0, sum).
 //
-// Weight gradient: the batch is cut into slices whose count depends on the shape only. Within a
-// slice one FMA for each (image, oh, ow), ascending, from +0; a padded input is a real fma(0, dy,
-// sum). The slices' sums are added in slice order.
+// Weight gradient: the batch is cut into slices whose count depends only on the shape. Within a
+// slice each element is a chain of FMAs from +0, one for each (image, oh, ow) in ascending order; a
+// padded input is a real fma(0, dy, sum). The sums of the slices are added in slice order.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace wick {
 
-// `weights` = elements of the weight, `pixels` = of one output map. 16 slices are parallel enough
-// and keep the sums short; fewer when their partial sums would take more than 32 MB, or when a
-// slice would have fewer than 512 pixels: writing and adding the partial sums then costs more than
-// they.
+// Returns the number of slices. `weights`: elements of the weight; `pixels`: of one output map. 16
+// slices give enough parallelism and keep the sums short. There are fewer if their partial sums
+// would take more than 32 MB, or if a slice would have fewer than 512 pixels: writing and adding
+// the partial sums would then cost more than computing them.
 inline int64_t conv_weight_grad_slices(int64_t images, int64_t pixels, int64_t weights) {
   const int64_t room = (int64_t{8} << 20) / std::max<int64_t>(weights, 1);
   const int64_t worth = images * pixels / 512;

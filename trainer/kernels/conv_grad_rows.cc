@@ -1,4 +1,4 @@
-// Rows of ConvInputGrad and ConvWeightGrad over conv_grad.h.
+// Kernel rows of ConvInputGrad and ConvWeightGrad, implemented with conv_grad.h.
 #include "runtime/kernels/conv_shape.h"
 #include "runtime/kernels/via_f32.h"
 #include "trainer/kernels/conv_grad.h"
@@ -18,11 +18,11 @@ ConvShape weight_grad_shape(Span<const TensorView> in, Span<const TensorView> ou
                             const void* attrs) {
   const auto& a = *static_cast<const ConvGradAttrs*>(attrs);
   ConvShape s = conv_shape(in[0].shape, out[0].shape, in[1].shape, a.conv);
-  if (s.oh * s.ow == 0) s.n = 0;  // images without gradients are none
+  if (s.oh * s.ow == 0) s.n = 0;  // images without gradients are skipped
   return s;
 }
 
-// Both also walk grad_output by 32-bit offsets.
+// The weight gradient also addresses grad_output by 32-bit offsets.
 bool fits(const KernelQuery& q, const ConvShape& s) {
   const double margin =
       static_cast<double>((s.oh + s.h + s.kh * s.dilation_h) * (s.ow + s.w + s.kw * s.dilation_w));

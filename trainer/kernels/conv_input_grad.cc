@@ -1,4 +1,4 @@
-// The gradient of the input is grad_output's transposed convolution by the same weights.
+// The gradient of the input is the transposed convolution of grad_output with the same weights.
 #include "runtime/kernels/transposed.h"
 #include "trainer/kernels/depthwise.h"
 

@@ -1,5 +1,5 @@
-// dw[o][k] = sum over pixels of x[k at pixel] * dy[o][pixel]: a register tile has weights' taps as
-// rows and output channels as lanes, and walks the pixels by a table of offsets into the padded
+// dw[o][k] = sum over pixels of x[k at pixel] * dy[o][pixel]: a register tile has the weight's taps
+// as rows and output channels as lanes, and walks the pixels by a table of offsets into the padded
 // input.
 #include <algorithm>
 #include <cstring>
@@ -10,11 +10,11 @@
 namespace wick {
 namespace {
 
-// Pixels of grad_output transposed at a time, of one image or of several small ones: they and the
-// padded images stay in L2 while the taps pass.
+// The number of pixels of grad_output that are transposed at a time, of one image or of several
+// small ones: they and the padded images stay in L2 during the loop over the taps.
 constexpr int64_t kPixelChunk = 256;
 constexpr int64_t kBlockFloats = int64_t{1} << 17;
-// Tiles of sums that are turned into the result together, so that it is written in whole lines.
+// Tiles of sums that are transposed into the result together, so that it is written in whole lines.
 constexpr int64_t kTurnedTiles = 8;
 
 class WeightGrad {
@@ -36,7 +36,8 @@ class WeightGrad {
     const int64_t more = ceil_div(2 * threads, slices_ * s.groups);
     parts_ = threads == 1 ? 1 : std::min(more, ceil_div(k_, int64_t{t.mr}));
     part_rows_ = round_up(ceil_div(k_, parts_), t.mr);
-    // An odd number of lines, so that the same element of several images is in as many cache sets.
+    // An odd number of cache lines, so that the same element of several images falls into different
+    // cache sets.
     image_floats_ = padded_ ? round_up(s.group_in() * image_.channel_floats(), 32) + 16 : 0;
     image_step_ = padded_ ? image_floats_ : s.ic * s.h * s.w;
     const int64_t most =
@@ -44,7 +45,7 @@ class WeightGrad {
     block_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(image_step_, 1), 1,
                                  std::max<int64_t>(most, 1));
     chunk_ = block_ > 1 ? block_ * plane : std::min<int64_t>(kPixelChunk, plane);
-    // One slice of one block: the sums go straight to where they belong.
+    // With one slice of one block the sums are written directly to the result.
     direct_ = slices_ == 1 && block_ >= s.n && chunk_ >= s.n * plane && s.n > 0;
     partial_floats_ = direct_ ? 0 : round_up(k_ * wide_, 16);
     table_floats_ = round_up(std::max(plane, chunk_), 16);
@@ -75,7 +76,7 @@ class WeightGrad {
             workers + worker * worker_floats());
     });
     if (direct_) return;
-    // Rows of taps are independent: add the slices in order, then turn [k][o] into [o][k].
+    // Rows of taps are independent: add the slices in order, then transpose [k][o] to [o][k].
     const int64_t rows = std::max<int64_t>(t_.mr, 8192 / wide_);
     const int64_t blocks = ceil_div(k_, rows);
     parallel_for(pool, s_.groups * blocks, [&](int64_t task, int) {
@@ -117,7 +118,7 @@ class WeightGrad {
         image = own;
       }
       const float* grad = dy + (n * s_.oc + g * s_.group_out()) * plane;
-      // One image in chunks of pixels, or some images whole.
+      // One image in chunks of pixels, or several whole images.
       for (int64_t p = 0; p < plane; p += std::min(chunk_, plane)) {
         const int64_t pixels = std::min(chunk_, plane - p);
         for (int64_t i = 0; i < images; ++i) {
@@ -138,7 +139,8 @@ class WeightGrad {
     }
   }
 
-  // to: the slice's sums, or direct_: room for some tiles, turned from there into dw.
+  // to: the slice's sums, or with direct_ room for some tiles, which are transposed from there into
+  // dw.
   void tiles(const float* image, const float* turned, int64_t pixel, int64_t pixels, int64_t k0,
              int64_t k1, bool resume, int64_t g, float* to) {
     TileArgs args = {};

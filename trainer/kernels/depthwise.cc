@@ -1,4 +1,4 @@
-// The two inner loops of depthwise.h, once per target.
+// The two inner loops of depthwise.h, compiled once per target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "trainer/kernels/depthwise.cc"
 #include "trainer/kernels/depthwise.h"
@@ -11,7 +11,7 @@ namespace wick {
 namespace HWY_NAMESPACE {
 namespace depthwise {
 
-// `n` neighbouring outputs of a row: a chain of sums each.
+// Computes `n` neighbouring outputs of a row, with a chain of sums for each.
 template <int n>
 HWY_INLINE void pixels(const DepthwiseMap& m, const float* x, const float* w, float* out,
                        int64_t out_col) {
@@ -40,7 +40,7 @@ static void outputs(const DepthwiseMap& m, const float* w, float* out, int64_t o
   }
 }
 
-// `n` taps from `tap` on.
+// Computes `n` taps starting at `tap`.
 template <int n>
 HWY_INLINE void taps(const DepthwiseMap& m, const float* dy, int64_t tap, float* sums) {
   const TileTag d;

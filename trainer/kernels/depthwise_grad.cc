@@ -8,15 +8,16 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMapFloats = 48 << 10;  // of a turned image at a time: stays in L2
+constexpr int64_t kMapFloats = 48 << 10;  // floats of a transposed image at a time: they stay in L2
 
 // Channels [c, c + count) of images of h x w.
 struct Block {
   const TileKernels& t;
   int64_t lanes, count;
 
-  // Rows [row, row + rows) of the image with `top` rows and `left` columns of zeros before it, into
-  // rows of `cols` vectors. Lanes beyond `count` are left as they are: nobody reads their results.
+  // Transposes rows [row, row + rows) of the image, with `top` rows and `left` columns of zeros
+  // before it, into rows of `cols` vectors. Lanes beyond `count` are not written: their results are
+  // not used.
   void turn(const float* x, int64_t h, int64_t w, int64_t row, int64_t rows, int64_t top,
             int64_t left, int64_t cols, float* to) const {
     const int64_t inside = std::clamp<int64_t>(cols - left, 0, w);
@@ -35,9 +36,9 @@ struct Block {
   }
 };
 
-// Margins as in runtime/kernels/transposed.cc.
+// The margins are those of runtime/kernels/transposed.cc.
 struct Axis : PhaseAxis {
-  int64_t before = 0, span = 0;  // zeros before grad_output; how far any tap reaches
+  int64_t before = 0, span = 0;  // zeros before grad_output; extent that the taps reach
 
   Axis(int64_t size_of, int64_t out_of, int64_t taps, int64_t step, int64_t apart, int64_t zeros)
       : PhaseAxis{size_of, out_of, taps, step, apart, zeros} {
@@ -52,7 +53,7 @@ struct Axis : PhaseAxis {
     before = -lo;
     span = hi - lo + 1;
   }
-  int64_t steps() const { return ceil_div(size, stride); }  // positions of phase 0, the most
+  int64_t steps() const { return ceil_div(size, stride); }  // positions of phase 0 (the most)
 };
 
 class InputGrad {
@@ -107,7 +108,7 @@ class InputGrad {
   int64_t tables() const { return 2 * round_up(s_.taps(), 16); }
   int64_t worker() const { return round_up(map_floats_, 16) + round_up(out_floats_, 16); }
 
-  // The taps phase by phase; each reaches in one phase of an axis.
+  // Calls f for each phase of the rows and columns. A tap belongs to one phase of each axis.
   template <class Fn>
   void each_phase(Fn f) const {
     for (int64_t p = 0; p < rows_.phases(); ++p) {
@@ -115,7 +116,7 @@ class InputGrad {
     }
   }
 
-  // How many there are: a phase beyond the image's size has none of its own.
+  // Returns the number of taps in the tables. A phase beyond the image's size has none of its own.
   int64_t fill_tables(int32_t* tap, int32_t* offset) const {
     const int32_t* first = tap;
     each_phase([&](int64_t p, int64_t q) {

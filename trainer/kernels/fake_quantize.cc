@@ -1,4 +1,4 @@
-// FakeQuantize and its gradients on vectors: float32, one scale or lines of some length each.
+// FakeQuantize and its gradients with SIMD: float32, with one scale or lines that are long enough.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "trainer/kernels/fake_quantize.cc"
 #include "trainer/kernels/fake_quantize.h"
@@ -11,7 +11,7 @@
 namespace wick {
 struct FakeQuantizeBodies {
   void (*forward)(const float* x, int64_t n, const FakeRange<float>& r, float* y);
-  // by x, the scale, the zero point
+  // with respect to x, the scale, the zero point
   void (*grad[3])(const float* g, const float* x, int64_t n, const FakeRange<float>& r, float* out);
 };
 }  // namespace wick
@@ -91,9 +91,9 @@ namespace {
 
 HWY_EXPORT(fake_quantize_bodies);
 
-constexpr int64_t kShortLine = 16;  // below it the plain loop does as well
+constexpr int64_t kShortLine = 16;  // for shorter lines the plain loop is as fast
 
-// `x` is the input's index, the scale and the zero point come behind it.
+// `x` is the index of the input; the scale and the zero point are the next ones.
 bool matches(const KernelQuery& q, size_t x) {
   if (q.in[x].dtype != DType::kF32) return false;
   const FakeLines lines(q.in[x], q.in[x + 1], q.in[x + 2], q.as<FakeQuantizeAttrs>());

@@ -1,4 +1,4 @@
-// What the plain loops and the SIMD rows of FakeQuantize share.
+// Code that the plain loops and the SIMD rows of FakeQuantize share.
 #pragma once
 
 #include <cmath>
@@ -8,13 +8,14 @@
 
 namespace wick {
 
-// The numbers that a line of elements is rounded by: q from lo to hi, already less the zero point.
+// The numbers by which a line of elements is rounded: q is in [lo, hi], with the zero point already
+// subtracted.
 template <class T>
 struct FakeRange {
   T scale, lo, hi;
 };
 
-// x as lines of elements that share a scale.
+// Divides x into lines of elements that share a scale.
 class FakeLines {
  public:
   FakeLines(const TensorView& x, const TensorView& scale, const TensorView& zero,
@@ -28,7 +29,7 @@ class FakeLines {
   }
   int64_t length() const { return length_; }
 
-  // An integer zero point in range whatever was trained; NaN is the least.
+  // The zero point is rounded to an integer within the range; NaN becomes the lowest.
   template <class T>
   FakeRange<T> range(int64_t line) const {
     const int64_t i = scales_ == 1 ? 0 : line % scales_;
@@ -38,7 +39,7 @@ class FakeLines {
     return {scale_.as<T>()[scale_.numel() == 1 ? 0 : i], lo - zero, hi - zero};
   }
 
-  // f(first element, how many, range); each piece is one task's at most.
+  // Calls f(first element, count, range) for pieces of at most one task each.
   template <class T, class F>
   void for_each(ThreadPool* pool, F&& f) const {
     if (total_ == 0) return;
@@ -61,7 +62,7 @@ class FakeLines {
   int64_t total_, length_, scales_ = 1;
 };
 
-// Scales are finite and above 0, or nothing is computed.
+// Checks that all scales are finite and positive; otherwise nothing is computed.
 template <class T>
 Status check_fake_scales(const TensorView& scale) {
   for (int64_t i = 0; i < scale.numel(); ++i) {

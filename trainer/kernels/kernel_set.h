@@ -1,5 +1,5 @@
-// The rows of the training ops (role kTrain), named as runtime/kernels/kernel_set.h names the
-// others.
+// The kernel rows of the training ops (role kTrain), named like the others in
+// runtime/kernels/kernel_set.h.
 #pragma once
 
 #include "runtime/kernels/kernel_set.h"
@@ -18,8 +18,8 @@ namespace wick {
 #undef WICK_ROWS_kControl
 #undef WICK_ROWS_kTrain
 
-// Plain loops in contract order, and the SIMD rows. The trainer asks
-// {&kCpuKernels, &kTrainKernels, &kReferenceKernels, &kTrainReferenceKernels}.
+// Plain loops in contract order, and the SIMD rows. The trainer searches {&kCpuKernels,
+// &kTrainKernels, &kReferenceKernels, &kTrainReferenceKernels}.
 extern const KernelSet kTrainReferenceKernels;
 extern const KernelSet kTrainKernels;
 

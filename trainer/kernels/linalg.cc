@@ -1,4 +1,5 @@
-// The rows of the linalg section: batches go to threads, each matrix to trainer/kernels/linalg.h.
+// Kernel rows of the linalg ops: batches are spread over threads, each matrix is computed by
+// trainer/kernels/linalg.h.
 #include "trainer/kernels/linalg.h"
 
 #include <new>
@@ -12,7 +13,7 @@ namespace {
 
 using Solver = int64_t (*)(const dense::Problem&);
 
-// "the matrix" or "the matrix at batch [1,2]".
+// Returns an error about "the matrix" or "the matrix at batch [1,2]".
 Status failed(const Shape& shape, int64_t batch, const char* what, int64_t number) {
   Shape at;
   at.set_rank(shape.rank() - 2);
@@ -27,7 +28,7 @@ Status failed(const Shape& shape, int64_t batch, const char* what, int64_t numbe
                batched ? to_text(at).text : "", text);
 }
 
-// Elements of one matrix (or vector, or number) of a tensor with `batches` of them.
+// Returns the elements of one matrix (or vector, or number) of a tensor with `batches` of them.
 int64_t per_batch(const TensorView& v, int64_t batches) {
   return batches == 0 ? 0 : v.numel() / batches;
 }
@@ -66,7 +67,7 @@ Status run_batches(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
           for (size_t e = 0; e < to[i].size(); ++e) y[e] = static_cast<T>(to[i][e]);
         }
       }
-    } catch (const std::bad_alloc&) {  // must not leave a worker
+    } catch (const std::bad_alloc&) {  // must not leave a worker thread
       failures[static_cast<size_t>(begin)] = kOutOfMemory;
     }
   });

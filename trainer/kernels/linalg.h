@@ -1,6 +1,7 @@
-// Dense matrices in double, row-major, one at a time: what the linalg rows run per batch entry.
-// float32 is computed in double too and rounded once: closer than LAPACK's single precision, and
-// Eigen is compiled for one type. Only the two .cc files behind this header see Eigen.
+// Dense linear algebra in double, row-major, one matrix at a time: the linalg rows call it per
+// batch entry. float32 is also computed in double and rounded once, which is more accurate than
+// LAPACK's single precision, and Eigen is compiled for one type only. Only the two .cc files behind
+// this header include Eigen.
 #pragma once
 
 #include <cstdint>

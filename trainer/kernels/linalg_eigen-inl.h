@@ -1,5 +1,5 @@
-// Eigen as the two linalg files use it: one thread, and block sizes that do not depend on the
-// machine.
+// The configuration of Eigen for the two linalg files: one thread, and block sizes that do not
+// depend on the machine.
 #pragma once
 
 #define EIGEN_DONT_PARALLELIZE
@@ -13,8 +13,8 @@ using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 using Map = Eigen::Map<RowMajor>;
 using ConstMap = Eigen::Map<const RowMajor>;
 
-// Eigen cuts products by the sizes of the caches it finds, and a cut of k changes the sum's order:
-// the sizes are given, so that every machine of one instruction set makes the same bits.
+// Eigen blocks products by the sizes of the caches it finds, and blocking k changes the order of a
+// sum: fixed sizes give the same bits on every machine with one instruction set.
 inline void fix_block_sizes() {
   static const bool done = [] {
     Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 2 << 20);

@@ -13,7 +13,7 @@
 namespace wick::dense {
 namespace {
 
-// The first leading minor that is not positive, by plain loops: for the error's text.
+// Returns the first leading minor that is not positive, found by plain loops for the error's text.
 int64_t first_bad_minor(ConstMap a) {
   RowMajor l = a;
   for (int64_t j = 0; j < l.rows(); ++j) {
@@ -46,13 +46,13 @@ int64_t cholesky(const Problem& p) {
   if (factors.info() != Eigen::Success) return first_bad_minor(left(p));
   l = factors.matrixL();
   for (int64_t i = 0; i < p.n; ++i) {
-    if (!(l(i, i) > 0)) return first_bad_minor(left(p));  // NaN passes Eigen's own test
+    if (!(l(i, i) > 0)) return first_bad_minor(left(p));  // Eigen's own test accepts NaN
   }
   return 0;
 }
 
 int64_t triangular_solve(const Problem& p) {
-  if (p.n == 0 || p.k == 0) return 0;  // Eigen's solver refers to a first element
+  if (p.n == 0 || p.k == 0) return 0;  // Eigen's solver accesses a first element
   fix_block_sizes();
   const auto& a = *static_cast<const TriangularAttrs*>(p.attrs);
   Matrix m = left(p), x = right(p);

@@ -1,5 +1,5 @@
-// The loops of optim_loops.h, once per SIMD target: the compiler vectorises them. Rprop's and
-// ASGD's stand in rprop_loops.cc.
+// The loops of optim_loops.h, compiled once per SIMD target: the compiler vectorizes them. Those of
+// Rprop and ASGD are in rprop_loops.cc.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "trainer/kernels/optim_loops.cc"
 #include "trainer/kernels/optim_loops.h"
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace wick::optim {
 namespace HWY_NAMESPACE {
 
-// With a momentum buffer. What it holds at the first step is not a number to compute with.
+// SGD with a momentum buffer, whose content is undefined at the first step and is not read.
 template <class T, bool kDecay, bool kFirst, bool kNesterov>
 void sgd_momentum(const SgdCoefficients& c, T* __restrict p, const T* __restrict grad,
                   T* __restrict b, int64_t n) {
@@ -223,7 +223,8 @@ void lion(const LionCoefficients& c, T* __restrict p, const T* __restrict grad, 
     const T g = sign * grad[i];
     const T way = m[i] * beta1 + rest1 * g;
     m[i] = m[i] * beta2 + rest2 * g;
-    // 0 where the two cancel: sign(0) is 0. NaN has no sign, and would leave p as it is for good.
+    // The step is 0 if the two cancel, as sign(0) is 0. NaN has no sign, and must not leave p
+    // unchanged forever.
     const T step = (way > T(0) ? rate : T(0)) - (way < T(0) ? rate : T(0));
     p[i] = p[i] * shrink - (way == way ? step : way);
   }

@@ -2,8 +2,8 @@
 // read and written once. Plain loops compiled for every SIMD target (optim_loops.cc); no step
 // contracts or reorders, so that all targets give the same bits.
 //
-// Coefficients come in double and are rounded to the parameter's type inside. `sign` is -1 where
-// the optimizer maximizes. Formulas stand beside each optimizer's options.
+// Coefficients are passed in double and rounded to the parameter's type inside. `sign` is -1 if the
+// optimizer maximizes. The formulas are documented with each optimizer's options.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace wick::optim {
 
 struct LoopArrays {
-  DType dtype;  // float32 or float64, of all of them
+  DType dtype;  // float32 or float64, the same for all
   void* p;
   const void* g;
   void* state[3];  // null: not used
@@ -42,7 +42,7 @@ void nadam_loop(const NadamCoefficients& c, const LoopArrays& a, int64_t begin, 
 
 struct RadamCoefficients {
   double weight_decay, beta1, beta2, eps, correction1, lr;
-  double root2, rect;  // rect 0: the variance is not yet tractable, a step of momentum alone
+  double root2, rect;  // rect 0: variance not tractable yet, use momentum alone
 };
 // state: exp_avg, exp_avg_sq
 void radam_loop(const RadamCoefficients& c, const LoopArrays& a, int64_t begin, int64_t end);

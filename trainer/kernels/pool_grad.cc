@@ -1,4 +1,4 @@
-// The backward of the 2x2, stride 2 max pool on vectors; other windows take the reference loops.
+// The backward of the 2x2, stride 2 max pool with SIMD; other windows use the reference loops.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "trainer/kernels/pool_grad.cc"
 #include "hwy/foreach_target.h"
@@ -33,7 +33,7 @@ HWY_INLINE int64_t vector_windows(const float* grad, const float* top, const flo
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const V zero = hn::Zero(d);
   if (n - o < lanes) return o;
-  // The last vector may overlap the one before: what a window's elements get does not depend on the
+  // The last vector may overlap the one before: the result for a window does not depend on the
   // lane.
   for (; o < n; o += lanes) {
     if (o + lanes > n) o = n - lanes;
@@ -49,7 +49,7 @@ HWY_INLINE int64_t vector_windows(const float* grad, const float* top, const flo
       for (int j = 0; j < k; ++j) share[j] = hn::IfThenElse(wins, zero, share[j]);
       share[k] = hn::IfThenElse(wins, g, zero);
     }
-    // The reference adds to a zero, which makes a -0 gradient +0.
+    // The reference adds to a zero, which turns a -0 gradient into +0.
     for (V& v : share) v = hn::Add(zero, v);
     hn::StoreInterleaved2(share[0], share[1], d, result_top + 2 * o);
     hn::StoreInterleaved2(share[2], share[3], d, result_bottom + 2 * o);
@@ -87,7 +87,7 @@ static void max_2x2(const float* grad, const float* x, const PoolShape& s, int64
           if (takes_over(v[k], v[at])) at = k;
         }
         to_top[2 * o] = to_top[2 * o + 1] = to_bottom[2 * o] = to_bottom[2 * o + 1] = 0.0f;
-        // A name for the row: (c ? a : b)[i] += x is miscompiled by g++ 12 under UBSan.
+        // The pointer is needed: (c ? a : b)[i] += x is miscompiled by g++ 12 under UBSan.
         float* winner = at < 2 ? to_top : to_bottom;
         winner[2 * o + at % 2] += g[o];
       }
@@ -117,7 +117,7 @@ bool match(const KernelQuery& q) {
   for (int d = 1; d < 3; ++d) {
     if (s.kernel[d] != 2 || s.stride[d] != 2 || s.dilation[d] != 1 || s.pad_begin[d] != 0)
       return false;
-    if (s.out[d] * 2 > s.in[d]) return false;  // ceil_mode: a window hangs over
+    if (s.out[d] * 2 > s.in[d]) return false;  // ceil_mode: a window reaches beyond the edge
   }
   return true;
 }

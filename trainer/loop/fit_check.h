@@ -4,7 +4,7 @@
 
 namespace wick::loop {
 
-// Refuses options that fit() could not keep. `validated`: there is a validation.
+// Throws Error for options that fit() cannot satisfy. `validated`: there is a validation loader.
 void check_fit(const FitOptions& options, bool validated, const Where& where);
 
 }  // namespace wick::loop

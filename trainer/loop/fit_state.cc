@@ -16,15 +16,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Tensors of the optimizer and of the average beside the model's: '/' never occurs in a state_dict
-// name.
+// Prefixes of the optimizer's and the average's tensors: '/' never occurs in a state_dict name.
 constexpr const char* kOptimizerPrefix = "optimizer/";
 constexpr const char* kAveragePrefix = "average/";
 constexpr const char* kStateKey = "wick.training_state";
 
 constexpr int64_t kMaxEpochs = 1'000'000'000;
 
-// `always`: fields that every file has; the others came later.
+// Calls f for each field. `always`: every file has it; the others were added later.
 template <class State, class F>
 void state_fields(State& s, F&& f) {
   f("epoch", s.epoch, true), f("step", s.step, true), f("loss_sum", s.loss_sum, true);
@@ -36,8 +35,8 @@ void state_fields(State& s, F&& f) {
   f("unmeasured", s.unmeasured, false);
 }
 
-// What those fields may be: no count is negative, and no epoch lies beyond those that the run was
-// to have.
+// Checks the range of those fields: counts are not negative, and the epoch is at most the number of
+// epochs of the run.
 FitState read_state(const JsonPlace& run, int64_t epochs) {
   FitState state;
   const auto read = [&](const char* name, auto& value, bool always) {
@@ -63,7 +62,7 @@ FitState read_state(const JsonPlace& run, int64_t epochs) {
   return state;
 }
 
-// "batch_size is 32, now 16": the first key of this run's in which the saved object differs.
+// Returns "batch_size is 32, now 16" for the first key of this run whose saved value differs.
 std::string first_difference(const nlohmann::json& saved, const nlohmann::json& now) {
   for (const auto& [name, value] : now.items()) {
     if (!saved.is_object() || !saved.contains(name)) return name + " is missing";
@@ -72,7 +71,7 @@ std::string first_difference(const nlohmann::json& saved, const nlohmann::json& 
   return "";
 }
 
-// What decides the weights and the best epoch: a resume with other values would be another run.
+// Writes the options that decide the weights and the best epoch: a resume must have the same ones.
 void write_decisions(JsonWriter& json, const FitParts& parts) {
   const FitOptions& o = parts.options;
   std::vector<std::string> names;
@@ -81,7 +80,7 @@ void write_decisions(JsonWriter& json, const FitParts& parts) {
   json.field("clip_grad_norm", o.clip_grad_norm).field("clip_grad_value", o.clip_grad_value);
   json.list("metrics", names).field("monitor", o.monitor);
   json.field("better", static_cast<int>(o.better)).field("average", o.average != nullptr);
-  // Only where it is used: files from before that had the choice are of float32.
+  // Written only if used: older files without this choice are of float32.
   if (o.amp.autocast != DType::kNone) json.field("autocast", dtype_name(o.amp.autocast));
 }
 
@@ -91,7 +90,7 @@ void write_loader_settings(JsonWriter& json, const data::DataLoader& train) {
   json.field("shuffle", o.shuffle).field("seed", o.seed).field("drop_last", o.drop_last);
 }
 
-// What either of them writes, to compare a file's with.
+// Returns as a tree what either of them writes, for a comparison with a file.
 template <class Write, class From>
 Json as_json(Write&& write, const From& from) {
   JsonWriter json;
@@ -149,7 +148,7 @@ bool note_epoch(FitState& state, const FitOptions& options, const EpochMetrics& 
   if (watched.name.empty()) return false;
   const double value = watched.value;
   auto gain = [&](double before) { return watched.more ? value - before : before - value; };
-  // NaN is never better; the state holds finite numbers only.
+  // NaN is never better; the state has only finite numbers.
   const bool best = std::isfinite(value) && (state.best_epoch == 0 || gain(state.best_value) > 0);
   if (best) {
     state.best_value = value;
@@ -229,7 +228,7 @@ FitState load_fit(const FitParts& parts, data::DataLoader& train, const Where& w
     if (!differs.empty()) {
       throw_error("trainer", "the saved run read its data differently: " + differs, where);
     }
-    // Files from before those had values do without.
+    // Older files do not have these values.
     if (saved.has("fit")) {
       const Json& fit = saved.at("fit").value();
       const Json now = as_json(write_decisions, parts);
@@ -248,7 +247,7 @@ FitState load_fit(const FitParts& parts, data::DataLoader& train, const Where& w
     if (parts.amp.scaler().is_enabled() && !saved.has("scaler")) {
       throw_error("trainer", "the saved run has no loss scale: it did not train in float16", where);
     }
-    // The first files did not say how many epochs they were to have.
+    // The first files did not store the number of epochs.
     const int64_t epochs =
         saved.has("epochs") ? saved.at("epochs").integer(0, kMaxEpochs) : kMaxEpochs;
     state = read_state(saved.at("run"), epochs);

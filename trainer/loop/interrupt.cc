@@ -16,7 +16,7 @@ InterruptScope::InterruptScope() {
   g_requested = 0;
   struct sigaction action {};
   action.sa_handler = on_interrupt;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second one is not caught
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second SIGINT is not caught
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &g_former);
 }

@@ -1,10 +1,10 @@
-// Ctrl-C as a question a loop asks, instead of the end of the process.
+// Lets a loop check for Ctrl-C, which then does not end the process.
 #pragma once
 
 namespace wick::loop {
 
-// While it lives, the first SIGINT only sets a flag; a second one has its usual effect. One at a
-// time in a process; restores the former handler.
+// While it lives, the first SIGINT only sets a flag; a second one has its usual effect. Only one
+// may exist in a process. It restores the former handler.
 class InterruptScope {
  public:
   InterruptScope();

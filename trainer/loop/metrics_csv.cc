@@ -23,15 +23,15 @@ MetricsCsv::MetricsCsv(std::string path, int64_t keep_epochs, const std::vector<
   for (const std::string& name : own) text += "," + name;
   text += "\n";
   std::string there, row;
-  // A run that goes on keeps its lines, or is told that they cannot be read.
+  // A resumed run keeps its lines; if they cannot be read, it is an error.
   if (keep_epochs > 0) {
     const Status read = read_regular_file(path_.c_str(), &there);
     if (read.code() != Code::kNotFound) check_status(read);
   }
   std::istringstream old(there);
-  std::getline(old, row);  // its header
+  std::getline(old, row);  // the header
   while (keep_epochs > 0 && std::getline(old, row)) {
-    // A line cut short by a kill has no end of line: eof is set.
+    // A line truncated by a kill has no line end: eof is set.
     if (!old.eof() && std::atoll(row.c_str()) >= 1 && std::atoll(row.c_str()) <= keep_epochs) {
       text += row + "\n";
     }
@@ -51,8 +51,8 @@ void MetricsCsv::append(const EpochMetrics& m) {
   row += fmt::format("{:.1f},{:.3f}", m.items_per_second, m.seconds);
   for (const auto& [name, value] : m.own) row += fmt::format(",{:.9g}", value);
   row += "\n";
-  // On the disk before the checkpoint is that counts the epoch: a power cut in between leaves a
-  // line that the resumed run drops, never an epoch without one.
+  // Written to the disk before the checkpoint that counts the epoch: a power cut in between leaves
+  // a line that the resumed run drops, but never an epoch without a line.
   const int fd = open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   bool done = fd >= 0;
   for (size_t at = 0; done && at < row.size();) {

@@ -1,4 +1,5 @@
-// metrics.csv: a line an epoch. A resumed run drops the lines of epochs it will train again.
+// metrics.csv: one line per epoch. A resumed run drops the lines of epochs that it will train
+// again.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct EpochMetrics {
 
 class MetricsCsv {
  public:
-  // Keeps the lines of epochs <= keep_epochs of an older file (0: starts anew). An empty path
-  // writes nothing. `own`: columns at the end.
+  // Keeps the lines of epochs <= keep_epochs of an existing file (0: starts a new one). With an
+  // empty path nothing is written. `own`: names of additional columns at the end.
   MetricsCsv(std::string path, int64_t keep_epochs, const std::vector<std::string>& own = {});
   void append(const EpochMetrics& m);
 

@@ -28,7 +28,7 @@ struct Recipe {
   const char* optimizer;
   double lr, weight_decay;
   int64_t batch, epochs;
-  double warmup;  // epochs
+  double warmup;  // in epochs
 };
 constexpr Recipe kRecipes[] = {
     {"lenet", "sgd", 0.05, 5e-4, 64, 3, 0.25},
@@ -53,7 +53,7 @@ void config_fields(C& c, F&& f) {
   f("lr", c.lr), f("seed", c.seed);
 }
 
-// Those that came later: a file without them has their defaults.
+// Fields that were added later: a file without them has their defaults.
 template <class C, class F>
 void later_fields(C& c, F&& f) {
   f("optimizer", c.optimizer), f("schedule", c.schedule), f("weight_decay", c.weight_decay);
@@ -80,7 +80,7 @@ Json describe(const RunConfig& config, const data::ImageData& images) {
   return json;
 }
 
-// -1 stands for a weight decay that was not said, 0 for what the recipe decides.
+// -1 stands for a weight decay that was not given, 0 for a value that the recipe decides.
 void read_field(const JsonPlace& place, std::string* value) { *value = place.text(); }
 void read_field(const JsonPlace& place, uint64_t* value) { *value = place.count(); }
 void read_field(const JsonPlace& place, int64_t* value) {
@@ -105,7 +105,7 @@ Json parse_config(const Safetensors& file, const std::string& path) {
   return read_json(it->second, "[train] damaged config: " + path);
 }
 
-// `config` with what the caller says in place of its own.
+// Returns `config` with the values that the caller gave.
 RunConfig with(RunConfig config, const TrainConfig& given) {
   auto take = [](auto& field, const auto& said) {
     if (said) field = *said;
@@ -131,7 +131,7 @@ RunConfig with(RunConfig config, const TrainConfig& given) {
   return config;
 }
 
-// The saved run decides; what the caller also says must not contradict it.
+// The saved run decides; values that the caller gives must not differ.
 RunConfig resumed(const TrainConfig& given, const Where& where) {
   std::string path = in_folder(given.out, "last.safetensors");
   const Json tree = parse_config(load_safetensors(path), path);
@@ -147,7 +147,7 @@ RunConfig resumed(const TrainConfig& given, const Where& where) {
   throw_error("train", "cannot resume " + given.out + " with another " + differ, where);
 }
 
-// A run that goes on with other images is another run. Checkpoints of before have no digest.
+// Refuses to resume with other images. Old checkpoints have no digest.
 void check_same_data(const RunConfig& config, const std::string& digest, const Where& where) {
   const Safetensors last = load_safetensors(in_folder(config.out, "last.safetensors"));
   const auto saved = last.metadata.find(kDataKey);
@@ -159,7 +159,7 @@ void check_same_data(const RunConfig& config, const std::string& digest, const W
               where);
 }
 
-// What would be taken for 0, or divided by.
+// Refuses values that would be taken for 0, or be divided by.
 void check_ranges(const RunConfig& c, const Where& where) {
   if (c.accumulate < 1) {
     throw_error("train", "accumulate must be at least 1, got " + std::to_string(c.accumulate),
@@ -185,7 +185,7 @@ void check_fits(const std::string& model, const data::ImageData& images, const W
 }
 
 struct TrainingData {
-  std::shared_ptr<const data::Dataset> trained, held_out;  // held_out: null without val_split
+  std::shared_ptr<const data::Dataset> trained, held_out;  // held_out is null without val_split
 };
 TrainingData split_off(const data::ImageData& images, const RunConfig& config, const Where& where) {
   if (config.val_split <= 0) return {images.train, nullptr};
@@ -202,7 +202,7 @@ TrainingData split_off(const data::ImageData& images, const RunConfig& config, c
   return {parts[0], parts[1]};
 }
 
-// Of the training images and labels, in order.
+// Returns the digest of the training images and labels, in order.
 std::string data_sha256(const data::ImageData& images) {
   Sha256 sha;
   for (const data::HostArray* array : {&images.train->images(), &images.train->labels()})
@@ -228,7 +228,7 @@ FitOptions fit_options(const RunConfig& config, const TrainConfig& given) {
   return options;
 }
 
-// config.json, for whoever looks into the folder.
+// Writes config.json, for people who look into the folder.
 void write_config(const std::string& out, const Json& description) {
   std::string file = in_folder(out, "config.json"), text = description.dump(2) + "\n";
   check_status(write_file_atomically(file.c_str(), text.data(), text.size()));
@@ -280,7 +280,7 @@ TrainResult run_training(const TrainConfig& given, Where where) {
       make_schedule(config.schedule, *optimizer, config.epochs * steps_per_epoch, warmup, where);
   std::optional<optim::AveragedModel> average;
   if (config.ema > 0) {
-    const Generator drawn = default_generator();  // the copy's weights are overwritten
+    const Generator drawn = default_generator();  // the copy's initial weights are overwritten
     average.emplace(*model, nn::make_model(config.model, where), optim::ema_avg_fn(config.ema),
                     true, where);
     default_generator() = drawn;
@@ -293,7 +293,7 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   options.metadata[kConfigKey] = description.dump();
   options.metadata[kDataKey] = data_sha256(images);
   if (given.resume) check_same_data(config, options.metadata[kDataKey], where);
-  FileLock lock;  // before anything in the folder is another run's
+  FileLock lock;  // taken before any file in the folder could be another run's
   if (!config.out.empty()) {
     hold_folder(config.out, &lock, where);
     write_config(config.out, description);
@@ -318,7 +318,7 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   return result;
 }
 
-// What the model was trained on, and how its inputs are made.
+// Reads the data that the model was trained on, and the normalization of its inputs.
 static void read_data(const JsonPlace& saved, TrainedModel* trained) {
   trained->config = config_of(saved);
   const JsonPlace classes = saved.at("classes"), input = saved.at("input");
@@ -354,7 +354,7 @@ TrainedModel load_trained(const std::string& folder, Where where) {
   Safetensors file = load_safetensors(trained.file);
   Json json = parse_config(file, trained.file);
   std::string last = in_folder(folder, "last.safetensors");
-  // A file from before some of the fields has them by their defaults.
+  // A file that lacks some of the fields has their defaults.
   auto filled = [](Json fields, const std::string& path) {
     const JsonPlace place(fields, "[train] damaged config: " + path);
     const Json all = fields_of(with(config_of(place), TrainConfig()));

@@ -1,4 +1,4 @@
-// The folder that a run is kept in, and that no other run may write meanwhile.
+// The folder in which a run is saved. It is locked, so that no other run writes to it meanwhile.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace wick::loop {
 
-// Makes the folder, takes its lock, which must be fresh, and removes what killed runs left there
-// half written. Throws Error, which names whoever has the lock.
+// Makes the folder, takes its lock (`lock` must be new), and removes half-written files of runs
+// that were killed. Throws Error, which names the owner of the lock.
 void hold_folder(const std::string& folder, FileLock* lock, const Where& where);
-// An earlier run's files, which would otherwise pass for those of the run that starts here until it
+// Removes an earlier run's files, which would otherwise be taken for those of the new run until it
 // has written its own.
 void remove_run(const std::string& folder, const Where& where);
 

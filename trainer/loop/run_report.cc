@@ -25,9 +25,9 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr size_t kLayers = 64;                     // histograms an epoch, of each kind
-constexpr int kMemoryStep = 1;                     // the first has no optimizer state yet
-constexpr int kProfiledFrom = 2, kProfiledTo = 7;  // steps of this process, from 0
+constexpr size_t kLayers = 64;                     // histograms per epoch, of each kind
+constexpr int kMemoryStep = 1;                     // the first step has no optimizer state yet
+constexpr int kProfiledFrom = 2, kProfiledTo = 7;  // steps of this process, counted from 0
 
 OrderedJson parsed(const std::string& path) {
   std::string text;
@@ -37,12 +37,12 @@ OrderedJson parsed(const std::string& path) {
   try {
     check_json(text, path);
   } catch (const JsonError&) {
-    return {};  // damaged: the run goes on without
+    return {};  // damaged: continue without it
   }
   return OrderedJson::parse(text);
 }
 
-// The epochs of an older file up to `last`; none of a damaged one.
+// Returns the epochs of an existing file up to `last`; none if it is damaged.
 OrderedJson kept_epochs(const std::string& path, int64_t last) {
   OrderedJson kept = OrderedJson::array();
   if (last < 1) return kept;
@@ -62,7 +62,7 @@ OrderedJson json_of(const Histogram& h) {
           {"std", h.std},   {"zeros", h.zeros},       {"counts", h.counts}};
 }
 
-// What keeps an epoch from being faster: the last line of data::StepReport.
+// Returns what limits the speed of an epoch: the last line of data::StepReport.
 std::string verdict_of(const EpochTimes& t, const data::ReadTotals& before) {
   using data::Phase;
   const data::ReadTotals now = data::read_totals();
@@ -82,14 +82,14 @@ std::string verdict_of(const EpochTimes& t, const data::ReadTotals& before) {
   return at == std::string::npos ? "" : text.substr(at + 9, text.size() - at - 10);
 }
 
-// The last value that each module computed: its output.
+// Records the last value that each module computed: its output.
 class Layers final : Watcher {
  public:
   struct Layer {
     std::string path, op;
     Tensor value;
   };
-  std::vector<Layer> found;  // in order of the first op
+  std::vector<Layer> found;  // in order of their first op
 
  private:
   void on_call(const TracedCall& call) override {
@@ -117,10 +117,10 @@ struct RunReport::State {
   OrderedJson metrics, histograms;
   EpochTimes times;
   Timer lap, epoch;
-  double accounted = 0;  // of the epoch, before validation
+  double accounted = 0;  // seconds of the epoch, before validation
   data::ReadTotals before;
   std::string verdict;
-  int step = 0;  // of this process
+  int step = 0;  // in this process
   bool forward_seen = false;
   std::unique_ptr<StepMemoryRecorder> memory;
   std::unique_ptr<Profiler> profiler;
@@ -131,7 +131,7 @@ struct RunReport::State {
 
   void write(const char* name, const OrderedJson& doc) const {
     const std::string path = (folder / name).string();
-    // Bytes of names that are no UTF-8 become U+FFFD; numbers that are not finite, null.
+    // Invalid UTF-8 in names becomes U+FFFD; numbers that are not finite become null.
     const std::string text = doc.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
     check_status(write_file_atomically(path.c_str(), text.data(), text.size()));
   }
@@ -206,7 +206,7 @@ void RunReport::epoch_begins() {
 
 void RunReport::part_ends(double EpochTimes::*part) {
   if (!state_) return;
-  // Of several batches in a step the first one's: later, gradients would pass for activations.
+  // With several batches per step only the first: later ones would count gradients as activations.
   if (part == &EpochTimes::loss && state_->memory && !state_->forward_seen) {
     state_->memory->forward_done();
     state_->forward_seen = true;
@@ -222,7 +222,7 @@ void RunReport::step_begins(const nn::Module& model, const optim::Optimizer& opt
   if (state_->step == kMemoryStep) {
     try {
       state_->memory = std::make_unique<StepMemoryRecorder>(model, optimizer, batch);
-    } catch (const Error&) {  // the user records storages; the report goes without
+    } catch (const Error&) {  // the user records storages too; the report omits them
     }
   }
   if (state_->step == kProfiledFrom) state_->profiler = std::make_unique<Profiler>();
@@ -245,7 +245,7 @@ void RunReport::step_ends() {
 
 void RunReport::training_ends(const nn::Module& model) {
   if (!state_) return;
-  state_->stop_profile();  // of an epoch with few steps
+  state_->stop_profile();  // if the epoch had few steps
   const EpochTimes& t = state_->times;
   state_->accounted = t.loader + t.zero_grad + t.forward + t.loss + t.backward + t.optimizer;
   state_->times.other = std::max(0.0, state_->epoch.seconds() - state_->accounted);
@@ -270,7 +270,7 @@ void RunReport::batch_validated(const data::Batch& batch, const Tensor& logits) 
     for (const auto& l : state_->layers->found) {
       if (!is_float(l.value.layout().dtype)) continue;
       OrderedJson h = json_of(histogram_of(l.path, l.value));
-      h["op"] = l.op;  // the module's last one
+      h["op"] = l.op;  // the module's last op
       state_->activations.push_back(std::move(h));
     }
     state_->layers.reset();

@@ -26,8 +26,8 @@ using data::Phase;
 
 namespace {
 
-// The batches of one optimizer step. All are there before the first is used: each counts by its
-// share of the items, and the last group of an epoch may be short.
+// The batches of one optimizer step. All are read before the first is used: each is weighted by its
+// share of the items, and the last group of an epoch may be incomplete.
 struct StepBatches {
   std::vector<data::Batch> batches;
   std::vector<data::LoaderPosition> at;
@@ -44,7 +44,7 @@ int64_t items_in(const data::Batch& batch) {
   return batch[0].raw_shape()[0];
 }
 
-// Up to `count` batches; sets `ended` when the epoch has no more.
+// Reads up to `count` batches; sets `ended` if the epoch has no more.
 bool read_step(data::DataLoader& train, int64_t count, StepBatches& to, bool& ended,
                data::StepProfile& profile) {
   to = {};
@@ -60,7 +60,7 @@ bool read_step(data::DataLoader& train, int64_t count, StepBatches& to, bool& en
   return !to.batches.empty();
 }
 
-// "items 4, 17, 3 ... (64 in all)"
+// Returns "items 4, 17, 3 ... (64 in all)".
 std::string items_text(const data::DataLoader& loader, data::LoaderPosition at) {
   constexpr size_t kShown = 16;
   const std::vector<int64_t> items = loader.items_of(at);
@@ -77,7 +77,8 @@ std::string lost_text(const FitState& state) {
   return fmt::format(", and was not finite in the {} steps before, which were skipped", state.lost);
 }
 
-// Below it a gradient of 1 is no float16 number: no scale makes these gradients finite.
+// Below kLeast a gradient of 1 is not representable in float16: no scale makes the gradients
+// finite.
 void check_scale(double scale, const FitState& state, const Where& where) {
   constexpr double kLeast = 0x1p-24;
   if (scale >= kLeast) return;
@@ -90,7 +91,7 @@ void check_scale(double scale, const FitState& state, const Where& where) {
       where);
 }
 
-// Where a target is no class of the output: its place among the targets.
+// Returns the position of a target that is not a class of the output; empty if all are valid.
 std::optional<int64_t> wrong_label(const Tensor& output, const Tensor& target, int64_t* classes) {
   constexpr int64_t kIgnored = -100;  // cross_entropy's ignore_index
   if (target.layout().dtype != DType::kI64 || output.rank() < 2) return {};
@@ -104,7 +105,7 @@ std::optional<int64_t> wrong_label(const Tensor& output, const Tensor& target, i
   return {};
 }
 
-// What stands behind an epoch's line.
+// Returns the text after an epoch's line.
 std::string tail_text(const EpochMetrics& m, const FitState& state, double scale) {
   std::string tail;
   if (m.validated) {
@@ -178,7 +179,7 @@ EvalResult Trainer::evaluate(nn::Module& model, data::DataLoader& loader,
   return result;
 }
 
-// One call of fit(): what it was given, what it shows and writes, and how far it is.
+// One call of fit(): its arguments, its output, and its progress.
 class Trainer::Fit {
  public:
   Fit(Trainer& trainer, data::DataLoader& train, data::DataLoader* validation,
@@ -203,7 +204,7 @@ class Trainer::Fit {
  private:
   bool keeps() const { return !options_.out.empty(); }
 
-  // The folder made ready, and where the run begins.
+  // Prepares the folder and returns the state to begin with.
   FitState start() {
     if (keeps()) hold_folder(options_.out, &lock_, where_);
     FitState state;
@@ -252,7 +253,7 @@ class Trainer::Fit {
     if (!options_.resume_command.empty()) progress_.line("to go on: " + options_.resume_command);
   }
 
-  bool train_epoch();  // false: it was interrupted
+  bool train_epoch();  // returns false if it was interrupted
   void train_step(const StepBatches& step, data::StepProfile& profile);
   void check_epoch() const;
   void end_epoch();
@@ -266,7 +267,7 @@ class Trainer::Fit {
   FitBoard board_;
   optim::Amp amp_;
   FitParts parts_;
-  FileLock lock_;  // of the folder
+  FileLock lock_;  // lock of the folder
   FitState state_;
   MetricsCsv metrics_;
   RunReport report_;
@@ -368,7 +369,7 @@ bool Trainer::Fit::train_epoch() {
   };
   while (!result_.interrupted && next()) {
     train_step(step, profile);
-    // Not the loader's: to know that a group is short it has gone on to the next epoch.
+    // Not the loader's position: to find that a group is incomplete, it moved on to the next epoch.
     const data::LoaderPosition position{step.at.back().epoch, step.at.back().batch + 1};
     show_step(step, position);
     result_.interrupted = interrupt_ && InterruptScope::requested();
@@ -399,7 +400,7 @@ void Trainer::Fit::check_epoch() const {
   }
 }
 
-// What the epoch came to, validation included.
+// Returns the results of the epoch, including validation.
 EpochMetrics Trainer::Fit::epoch_metrics() {
   EpochMetrics m;
   m.epoch = state_.epoch;
@@ -431,7 +432,7 @@ void Trainer::Fit::end_epoch() {
   state_.loss_sum = 0;
   state_.correct = state_.predictions = state_.items = state_.unmeasured = 0;
   if (note_epoch(state_, options_, m, monitored(options_, m)) && keeps()) save_best(parts_);
-  // The line first: a kill in between leaves a line that the resumed run drops and writes again.
+  // Written first: if the run is killed now, the resumed run drops the line and writes it again.
   metrics_.append(m);
   report_.epoch_ends(m);
   board_.epoch_ends(m, parts_.model, where_);

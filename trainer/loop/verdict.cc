@@ -32,7 +32,7 @@ std::string verdict_line(const data::StepReport& r) {
       spent = r.wall - spent - of(data::Phase::kTransfer) - of(data::Phase::kComm);
       what = "forward, backward and optimizer";
   }
-  // The report's own last line is "verdict: NAME (ADVICE)".
+  // The last line of the report is "verdict: NAME (ADVICE)".
   std::string text = r.to_text();
   text = text.substr(text.rfind("verdict: ") + 9);
   const size_t advice = text.find(' ');

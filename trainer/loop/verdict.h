@@ -1,4 +1,4 @@
-// Why a training was not faster, in a line.
+// Explains in one line what limited the speed of training.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace wick::loop {
 
-// Adds the times of `more` steps and judges anew.
+// Adds the times of more steps and updates the verdict.
 void add_steps(data::StepReport& to, const data::StepReport& more);
-// "loader-bound: waiting for the loader took 62 % of 41.2 s (more workers, or ...)"
+// Returns "loader-bound: waiting for the loader took 62 % of 41.2 s (more workers, or ...)".
 std::string verdict_line(const data::StepReport& report);
 
 }  // namespace wick::loop

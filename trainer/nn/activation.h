@@ -1,4 +1,4 @@
-// Activations: elementwise but for the softmaxes and GLU, which work along a dimension.
+// Activations. All are elementwise, except the softmaxes and GLU, which work along a dimension.
 #pragma once
 
 #include "trainer/nn/module.h"
@@ -112,7 +112,8 @@ class Threshold : public Module {
   double threshold_, value_;
 };
 
-// x where x > 0, else weight x; weight is learned: one number, or one a channel (dimension 1).
+// x where x > 0, otherwise weight * x with a learned weight: one number, or one per channel (dim
+// 1).
 class PReLU : public Module {
  public:
   explicit PReLU(int64_t num_parameters = 1, double init = 0.25);
@@ -120,7 +121,8 @@ class PReLU : public Module {
   std::string extra_repr() const override;
   Tensor weight;  // [num_parameters]
 };
-// Leaky with a slope drawn for each negative element from [lower, upper); their mean in evaluation.
+// Leaky ReLU with a random slope from [lower, upper) for each negative element; in eval mode with
+// their mean.
 class RReLU : public Module {
  public:
   explicit RReLU(double lower = 1.0 / 8, double upper = 1.0 / 3) : lower_(lower), upper_(upper) {}
@@ -159,7 +161,7 @@ class LogSoftmax : public Module {
  private:
   int dim_;
 };
-// Over the channels of [N, C, H, W] or [C, H, W].
+// Softmax over the channels of [N, C, H, W] or [C, H, W].
 class Softmax2d : public Module {
  public:
   Tensor forward(const Arg& x) override;

@@ -188,7 +188,7 @@ AttentionResult MultiheadAttention::forward(const Arg& query, const Arg& key, co
   Tensor mask = joined_mask(padding, attn_mask, qs, ks, where);
   auto [q, k, v] = project(query, qs, key, ks, value, vs);
   const int64_t n = dim_of(k, 0);
-  int64_t more = 0;  // keys that no mask knows
+  int64_t more = 0;  // keys that no mask covers
   if (bias_k.defined()) {
     k = cat({at(k), at(bias_k.expand({n, 1, embed_}, where))}, 1);
     v = cat({at(v), at(bias_v.expand({n, 1, embed_}, where))}, 1);

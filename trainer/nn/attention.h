@@ -9,48 +9,50 @@ namespace wick::nn {
 
 struct AttentionResult {
   Tensor output;
-  Tensor weights;  // the softmax, before dropout; undefined where not asked for
+  Tensor weights;  // the softmax before dropout; undefined if not requested
 };
 
-// scaled_dot_product_attention (trainer/tensor/ops/nn.h), and its weights [..., L, S] too.
+// scaled_dot_product_attention (trainer/tensor/ops/nn.h) that also returns its weights [..., L, S].
 AttentionResult attention_with_weights(const Arg& q, const Arg& k, const Arg& v,
                                        const Tensor& mask = Tensor(), double dropout_p = 0,
                                        bool is_causal = false, std::optional<double> scale = {});
 
-// Two masks that let a position see itself and what is before it. For
-// scaled_dot_product_attention: bool [size, size], true where it sees.
+// Masks that let a position attend to itself and to earlier ones. create_causal_mask is for
+// scaled_dot_product_attention: bool [size, size], true where attention is allowed.
 Tensor create_causal_mask(SizeArg size);
-// As attn_mask of modules, PyTorch's: float, 0 where it sees and -inf elsewhere.
+// For the attn_mask of modules, as in PyTorch: float, 0 where attention is allowed and -inf
+// elsewhere.
 Tensor generate_square_subsequent_mask(SizeArg size, DType dtype = DType::kF32);
 
 struct MultiheadAttentionOptions {
-  double dropout = 0;  // of the weights, in training
+  double dropout = 0;  // of the attention weights, in training mode
   bool bias = true;
-  bool add_bias_kv = false;                     // one learned key and value more
-  bool add_zero_attn = false;                   // one key and value of zeros more
-  std::optional<int64_t> kdim = {}, vdim = {};  // sizes of key and value; embed_dim unless given
+  bool add_bias_kv = false;                     // adds a learned key and value
+  bool add_zero_attn = false;                   // adds a key and value of zeros
+  std::optional<int64_t> kdim = {}, vdim = {};  // sizes of key and value; default: embed_dim
   bool batch_first = false;
 };
 
-// What PyTorch calls the layer behind the heads; a Linear.
+// PyTorch's name for the output projection after the heads; a Linear.
 class NonDynamicallyQuantizableLinear : public Linear {
  public:
   using Linear::Linear;
 };
 
-// Parameters, as PyTorch has them: in_proj_weight [3 embed_dim, embed_dim], or q_proj_weight,
-// k_proj_weight and v_proj_weight where kdim or vdim differ; in_proj_bias; bias_k, bias_v;
-// out_proj.
+// The parameters are PyTorch's: in_proj_weight [3 embed_dim, embed_dim], or q_proj_weight,
+// k_proj_weight and v_proj_weight if kdim or vdim differ from embed_dim; in_proj_bias; bias_k,
+// bias_v; out_proj.
 class MultiheadAttention : public Module {
  public:
   MultiheadAttention(int64_t embed_dim, int64_t num_heads, MultiheadAttentionOptions options = {});
 
-  // Self-attention, the output alone.
+  // Self-attention; returns only the output.
   Tensor forward(const Arg& x) override { return forward(x, x, x, {}, false).output; }
-  // query[L, N, embed_dim], key[S, N, kdim], value[S, N, vdim] ([N, L, ...] with batch_first; all
-  // of them may lack N). key_padding_mask[N, S] and attn_mask[L, S] or [N * num_heads, L, S]: bool,
-  // true where nothing is seen, or floats that are added. Weights: [N, L, S], the mean over heads,
-  // or [N, num_heads, L, S] with average_attn_weights = false. A row that sees nothing is NaN.
+  // Takes query[L, N, embed_dim], key[S, N, kdim], value[S, N, vdim] ([N, L, ...] with batch_first;
+  // all of them may lack N). key_padding_mask[N, S] and attn_mask[L, S] or [N * num_heads, L, S]
+  // are bool, true where attention is not allowed, or floats that are added. The weights are [N, L,
+  // S], the mean over heads, or [N, num_heads, L, S] with average_attn_weights = false. A row that
+  // is masked completely is NaN.
   AttentionResult forward(const Arg& query, const Arg& key, const Arg& value,
                           const Tensor& key_padding_mask = Tensor(), bool need_weights = true,
                           const Tensor& attn_mask = Tensor(), bool average_attn_weights = true);
@@ -75,8 +77,8 @@ class MultiheadAttention : public Module {
   Projected project(const Arg& query, const Tensor& q, const Arg& key, const Tensor& k,
                     const Arg& value, const Tensor& v) const;
   Tensor split(const Tensor& t, const Where& where) const;  // [N, heads, L, size]
-  // Both masks as one that broadcasts with the scores [N, heads, L, S]; added, or bool: true takes
-  // part.
+  // Combines both masks into one that broadcasts to the scores [N, heads, L, S]: floats that are
+  // added, or bool, true where attention is allowed.
   Tensor joined_mask(const Tensor& padding, const Tensor& mask, const Tensor& q, const Tensor& k,
                      const Where& where) const;
 

@@ -14,7 +14,7 @@
 namespace wick::nn {
 namespace {
 
-// Independent lanes, so that the sum vectorises in an order of its own.
+// Independent lanes: the sum is vectorized, in an order that does not depend on the target.
 constexpr int64_t kLanes = 8;
 
 template <class T, class F>
@@ -30,7 +30,7 @@ double sum_of(const T* g, int64_t n, F f) {
   return sum;
 }
 
-// Of a slice: the sum of powers, or the largest magnitude (NaN if there is one).
+// Returns the sum of powers of a slice, or its largest magnitude (NaN if there is one).
 template <class T>
 double part_of(const T* g, int64_t n, double p) {
   if (std::isinf(p)) {
@@ -106,7 +106,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
   }
   NoGrad guard;
   const std::vector<Tensor> gradients = gradients_of(kOp, parameters, where);
-  std::vector<Tensor> read;  // float32 or float64, contiguous
+  std::vector<Tensor> read;  // float32 or float64 copies, contiguous
   for (const Tensor& g : gradients) {
     const Tensor own = to_host(g, where);
     read.push_back((g.dtype() == DType::kF64 ? own : own.to(DType::kF32)).contiguous());
@@ -120,7 +120,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
                 where);
   }
   const double factor = max_norm / (total + 1e-6);
-  // Not "factor < 1": NaN is to be seen in the gradients.
+  // Not "factor < 1": a NaN factor has to reach the gradients.
   if (!(factor >= 1)) {
     for (const Tensor& g : gradients) g.mul_(factor);
   }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kLayers[] = {"Linear", "Conv1d", "Conv2d", "Conv3d"};
 constexpr const char* kNorms[] = {"BatchNorm1d", "BatchNorm2d", "BatchNorm3d"};
-// f(0) = 0, and each channel for itself.
+// Modules with f(0) = 0 that treat each channel separately.
 constexpr const char* kKeepZero[] = {"ReLU",
                                      "ReLU6",
                                      "LeakyReLU",
@@ -53,7 +53,8 @@ bool one_of(const char* const (&list)[N], const char* kind) {
   return false;
 }
 
-// The modules of a Sequential in the order they run. A stop ("", null) where it is not known.
+// The modules of a Sequential in the order they run, with a stop ("", null) where the order is
+// unknown.
 using Chain = std::vector<std::pair<std::string, Module*>>;
 void unroll(const std::string& path, Module& m, Chain* chain) {
   if (dynamic_cast<Sequential*>(&m) != nullptr) {
@@ -63,7 +64,7 @@ void unroll(const std::string& path, Module& m, Chain* chain) {
     chain->emplace_back(path, &m);
   } else {
     chain->emplace_back("", nullptr);
-    // What is inside may hold Sequentials of its own.
+    // Its descendants may include other Sequentials.
     for (const auto& [name, child] : m.children()) {
       unroll(path.empty() ? name : path + "." + name, *child, chain);
       chain->emplace_back("", nullptr);
@@ -103,7 +104,8 @@ int64_t parameters_of(const Module& m) {
   return n;
 }
 
-// Each group of a grouped convolution has as many outputs as the others: none can go alone.
+// Returns whether m is a grouped convolution. All groups have equally many outputs, so none of them
+// can be removed alone.
 bool grouped(const Module& m) {
   const auto* conv = dynamic_cast<const ConvNd*>(&m);
   return conv != nullptr && conv->groups() != 1;
@@ -119,14 +121,14 @@ std::vector<ChannelGroup> plan_channels(Module& model, prune::Amount amount, dou
   unroll("", model, &chain);
   std::vector<ChannelGroup> plan;
   ChannelGroup open;
-  Module* layer = nullptr;  // whose channels pass here; null: none may go
+  Module* layer = nullptr;  // the layer whose channels pass here; null: none may be removed
   for (const auto& [path, m] : chain) {
     if (m == nullptr) {
       layer = nullptr;
     } else if (one_of(kLayers, m->kind()) && plain(*m)) {
       const Tensor w = m->find_tensor("weight");
       const int64_t in = w.raw_shape()[1];
-      // A grouped convolution has fewer inputs a filter than there are channels.
+      // The filters of a grouped convolution have fewer inputs than there are channels.
       if (layer != nullptr && open.channels > 1 && in >= open.channels && in % open.channels == 0) {
         Tensor score = linalg::vector_norm(layer->find_tensor("weight").detach().flatten(1), n, 1);
         const int64_t drop =
@@ -139,7 +141,7 @@ std::vector<ChannelGroup> plan_channels(Module& model, prune::Amount amount, dou
       layer = grouped(*m) ? nullptr : m;
       open = {path, {}, "", {}, w.raw_shape()[0]};
     } else if (one_of(kNorms, m->kind()) && m->find_tensor("weight").defined()) {
-      open.norms.push_back(path);  // without a weight of 0 it moves zeros to -mean / std
+      open.norms.push_back(path);  // without a weight to zero it would move zeros to -mean / std
     } else if (!one_of(kKeepZero, m->kind())) {
       layer = nullptr;
     }
@@ -326,7 +328,7 @@ std::vector<WeightDistribution> analyze_weight_distribution(const Module& model,
     const double width = (d.max - d.min) / static_cast<double>(bins);
     for (double x : v) {
       d.std += (x - d.mean) * (x - d.mean);
-      // NaN falls nowhere
+      // NaN is in no bin
       double at = width > 0 ? (x - d.min) / width : 0;
       if (at >= 0) ++d.histogram[static_cast<size_t>(std::min(at, static_cast<double>(bins - 1)))];
     }

@@ -1,5 +1,5 @@
-// Modules and parameters in lists and under names. A module has one parent: it cannot be in two
-// containers at once.
+// Containers of modules and parameters, by index or by name. A module has one parent: it cannot be
+// in two containers at once.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +8,7 @@
 
 namespace wick::nn {
 
-// Children by place; for (Module& m : list).
+// Children by index; iterate with for (Module& m : list).
 class ModuleRange : public Module {
  public:
   class Iterator {
@@ -30,10 +30,10 @@ class ModuleRange : public Module {
   Iterator end() const { return Iterator(children().end()); }
   int64_t size() const { return static_cast<int64_t>(children().size()); }
   bool empty() const { return children().empty(); }
-  // Negative ones count from the end; outside is an Error.
+  // Negative indices count from the end; an index out of range is an Error.
   Module& operator[](int64_t index) const { return *ptr(index); }
   std::shared_ptr<Module> ptr(int64_t index) const;
-  // The module as an M, or an Error.
+  // Returns the module as an M; throws Error if it is of another class.
   template <class M>
   M& at(int64_t index) const {
     auto* m = dynamic_cast<M*>(ptr(index).get());
@@ -48,11 +48,12 @@ class ModuleRange : public Module {
   static std::shared_ptr<Module> owned(M&& module) {
     return std::make_shared<std::decay_t<M>>(std::forward<M>(module));
   }
-  void add(std::shared_ptr<Module> module);  // under the next number
+  void add(std::shared_ptr<Module> module);  // named with the next number
 };
 
-// One after the other. Children are named "0", "1", ...: Sequential(Linear(784, 512), ReLU(),
-// Linear(512, 10)); or as said: Sequential({{"fc", std::make_shared<Linear>(4, 2)}}).
+// Runs its modules one after the other. Children are named "0", "1", ...: Sequential(Linear(784,
+// 512), ReLU(), Linear(512, 10)); or by given names: Sequential({{"fc", std::make_shared<Linear>(4,
+// 2)}}).
 class Sequential : public ModuleRange {
  public:
   template <class... Ms>
@@ -72,7 +73,7 @@ class Sequential : public ModuleRange {
   Tensor forward(const Arg& x) override;
 };
 
-// A list that is registered, and has no forward of its own.
+// A list whose modules are registered, without a forward.
 class ModuleList : public ModuleRange {
  public:
   template <class... Ms>
@@ -90,19 +91,19 @@ class ModuleList : public ModuleRange {
   ModuleList& extend(const std::vector<std::shared_ptr<Module>>& modules);
 };
 
-// Children by name, in the order of insertion.
+// Children by name, in insertion order.
 class ModuleDict : public Module {
  public:
   ModuleDict() = default;
   ModuleDict(std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules);
   ModuleDict& insert(const std::string& key, std::shared_ptr<Module> module);
-  Module& operator[](const std::string& key) const;  // none of that name is an Error
+  Module& operator[](const std::string& key) const;  // throws Error for an unknown name
   bool contains(const std::string& key) const;
   std::vector<std::string> keys() const;
   int64_t size() const { return static_cast<int64_t>(children().size()); }
 };
 
-// Tensors that become parameters "0", "1", ...
+// Registers tensors as parameters "0", "1", ...
 class ParameterList : public Module {
  public:
   ParameterList() = default;
@@ -122,7 +123,7 @@ class ParameterDict : public Module {
   ParameterDict() = default;
   explicit ParameterDict(const NamedTensors& parameters);
   ParameterDict& insert(const std::string& key, const Tensor& parameter);
-  const Tensor& operator[](const std::string& key) const;  // none of that name is an Error
+  const Tensor& operator[](const std::string& key) const;  // throws Error for an unknown name
   bool contains(const std::string& key) const;
   std::vector<std::string> keys() const;
   int64_t size() const { return static_cast<int64_t>(named_.size()); }

@@ -56,7 +56,7 @@ ConvNd::ConvNd(const char* kind, int64_t in, int64_t out, Form form) : form_(std
   bias = register_parameter("bias", f.bias ? init_uniform({out}, fan_in) : Tensor());
 }
 
-// x with the borders that the convolution itself does not make.
+// Returns x with the padding that the convolution op itself does not do.
 Tensor ConvNd::padded(const Arg& x) const {
   int64_t pads[6];
   const int64_t n = form_.kernel.count;
@@ -113,7 +113,7 @@ Tensor ConvNd::forward(const Arg& x) {
 
 std::string ConvNd::extra_repr() const {
   const Form& f = form_;
-  // As the weight is now: pruning may have taken channels away.
+  // Uses the weight's present shape: pruning may have removed channels.
   const Shape& s = weight.raw_shape();
   const int64_t in = f.transposed ? s[0] : s[1] * f.groups;
   const int64_t out = f.transposed ? s[1] * f.groups : s[0];
@@ -132,7 +132,7 @@ std::string ConvNd::extra_repr() const {
   return text;
 }
 
-// The sizes of options of any rank.
+// Defines the constructors, with options of any rank.
 #define WICK_CONV(Name, Size)                                                                     \
   Name::Name(int64_t in, int64_t out, Size kernel, const ConvOptions<Size>& o)                    \
       : ConvNd(#Name, in, out,                                                                    \

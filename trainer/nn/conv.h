@@ -1,6 +1,6 @@
-// Convolutions and their transposes over x[N, C, spatial...], or without N. PyTorch's names:
-// weight [out, in / groups, kernel...] (transposed: [in, out / groups, kernel...]), bias [out].
-// Both start as U(-1/sqrt(fan_in), 1/sqrt(fan_in)).
+// Convolutions and transposed convolutions over x[N, C, spatial...], or without N. Parameters have
+// PyTorch's names: weight [out, in / groups, kernel...] (transposed: [in, out / groups, kernel...])
+// and bias [out]. Both are initialized with U(-1/sqrt(fan_in), 1/sqrt(fan_in)).
 #pragma once
 
 #include <concepts>
@@ -11,8 +11,8 @@
 
 namespace wick::nn {
 
-// One number, one a dimension, or a word: "valid" (none) or "same" (the output has x's size, stride
-// 1 only; an odd total puts the extra element behind).
+// One number, one per dimension, or a word: "valid" (none) or "same" (the output has x's size, for
+// stride 1 only; if the total is odd, the extra element is added at the end).
 template <class Size>
 struct Padding {
   Size size = 0;
@@ -58,7 +58,7 @@ using ConvTranspose1dOptions = ConvTransposeOptions<int64_t>;
 using ConvTranspose2dOptions = ConvTransposeOptions<Pair>;
 using ConvTranspose3dOptions = ConvTransposeOptions<Triple>;
 
-// What the six have in common, the spatial rank aside.
+// The common part of the six classes, for any spatial rank.
 class ConvNd : public Module {
  public:
   Tensor forward(const Arg& x) override;

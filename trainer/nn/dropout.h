@@ -1,4 +1,5 @@
-// Noise in training, the identity in evaluation. p in [0, 1] is what is dropped.
+// Dropout: noise in training mode, the identity in eval mode. p in [0, 1] is the fraction that is
+// dropped.
 #pragma once
 
 #include "trainer/nn/module.h"
@@ -23,14 +24,14 @@ class DropoutBase : public Module {
     explicit Name(double p = 0.5) : DropoutBase(#Name, p) {} \
     Tensor forward(const Arg& x) override;                   \
   }
-// What is kept is scaled by 1 / (1 - p), so that means stay: of elements, of whole channels of
-// x[N, C, spatial...].
+// Values that are kept are scaled by 1 / (1 - p), which preserves the mean. Dropout drops single
+// elements, the others whole channels of x[N, C, spatial...].
 WICK_DROPOUT(Dropout);
 WICK_DROPOUT(Dropout1d);
 WICK_DROPOUT(Dropout2d);
 WICK_DROPOUT(Dropout3d);
-// For SELU nets (Klambauer et al., 2017): dropped elements (channels) take SELU's lower bound, and
-// mean and variance stay those of a standard normal input.
+// For SELU networks (Klambauer et al., 2017): dropped elements (channels) get SELU's lower bound,
+// and the mean and variance of a standard normal input are preserved.
 WICK_DROPOUT(AlphaDropout);
 WICK_DROPOUT(FeatureAlphaDropout);
 #undef WICK_DROPOUT

@@ -12,7 +12,8 @@
 namespace wick::nn {
 namespace {
 
-// The table: given, or normal with a padding row of 0. The place of padding_idx counts from 0.
+// Returns the table: the given one, or a normal one with 0 in the padding row. Makes padding_idx
+// count from 0.
 Tensor table(const char* name, int64_t rows, int64_t columns, const Tensor& given,
              std::optional<int64_t>* padding) {
   if (rows < 1 || columns < 1) {
@@ -45,15 +46,15 @@ void need_norm(const char* name, std::optional<double> max_norm, double norm_typ
   refuse(name, "needs max_norm > 0 and norm_type > 0");
 }
 
-// Rows whose norm exceeds max_norm, scaled to it as PyTorch does; the others keep their bits.
+// Scales rows whose norm exceeds max_norm to it, as PyTorch does; the other rows keep their bits.
 Tensor within_norm(const Tensor& rows, double max_norm, double type, const At& at) {
   Tensor size = norm(at(rows), type, {-1}, true);
   Tensor factor = div(max_norm, at(at(size) + 1e-7));
   return where(at(gt(at(size), max_norm)), at(at(rows) * at(factor)), at(rows));
 }
 
-// The rows of the table that are looked up, scaled in place. Under capture a graph has no writes:
-// there the rows looked up are scaled instead, to the same bits.
+// Scales the selected rows of the table in place. A captured graph has no writes to parameters:
+// there the results are scaled instead, to the same bits.
 void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, double type,
                  const At& at) {
   NoGrad guard;
@@ -62,7 +63,7 @@ void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, d
   weight.index_copy_(0, found.values, within_norm(rows, max_norm, type, at), at.where);
 }
 
-// x itself, its gradient times `scale`.
+// Returns x, and multiplies its gradient by `scale`.
 struct ScaleGradient : Function<ScaleGradient> {
   static Tensor forward(AutogradContext& ctx, const Tensor& x, const Tensor& scale) {
     ctx.save_for_backward({scale});
@@ -73,7 +74,7 @@ struct ScaleGradient : Function<ScaleGradient> {
   }
 };
 
-// 1 / how often each index occurs, [indices..., 1].
+// Returns 1 / (number of occurrences) of each index, [indices..., 1].
 Tensor inverse_counts(const Tensor& indices, int64_t rows, DType dtype, const At& at) {
   NoGrad guard;
   Tensor flat = indices.to(DType::kI64, at.where).reshape({-1}, at.where);
@@ -82,7 +83,7 @@ Tensor inverse_counts(const Tensor& indices, int64_t rows, DType dtype, const At
   return div(1.0, at(own.unsqueeze(-1, at.where)));
 }
 
-// What Embedding and EmbeddingBag share: the rows of `indices`.
+// The common part of Embedding and EmbeddingBag: selects the rows of `indices`.
 struct Lookup {
   std::optional<int64_t> padding_idx;
   std::optional<double> max_norm;
@@ -115,7 +116,7 @@ Lookup lookup_of(const Options& o) {
   return {o.padding_idx, o.max_norm, o.norm_type, o.scale_grad_by_freq};
 }
 
-// num, dim and what is not the default, as PyTorch prints it.
+// Prints num, dim and the options that differ from their defaults, as PyTorch does.
 template <class Options>
 std::string table_repr(const Tensor& weight, const Options& o, bool padding_first) {
   std::string s =
@@ -182,8 +183,8 @@ EmbeddingBag EmbeddingBag::from_pretrained(const Arg& embeddings, bool freeze,
 
 namespace {
 
-// Bags of different sizes side by side: for [bags, longest], the place of each element among the
-// indices, and whether there is one. Reads offsets on the host.
+// Bags of different sizes as [bags, longest]: the position of each element among the indices, and
+// whether it exists. Reads offsets on the host.
 struct Bags {
   Tensor place, present;
 };
@@ -264,7 +265,7 @@ Tensor EmbeddingBag::forward(const Arg& indices, const Tensor& offsets,
       present = bags.present;
     }
   }
-  // rows: [bags, n, columns]; present: [bags, n], or undefined: all of them
+  // rows: [bags, n, columns]; present: [bags, n], or undefined if all exist
   Tensor shown, zero = full({}, 0, rows.dtype());
   if (present.defined()) shown = present.unsqueeze(-1, indices.where);
   if (options_.mode == "max") {

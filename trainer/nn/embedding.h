@@ -1,4 +1,4 @@
-// Tables looked up by indices.
+// Embedding and EmbeddingBag: tables whose rows are selected by indices.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,21 @@ namespace wick::nn {
 
 // `weight` and `freeze` are PyTorch's _weight and _freeze.
 struct EmbeddingOptions {
-  std::optional<int64_t> padding_idx = {};  // its row starts at 0 and gets no gradient
-  std::optional<double> max_norm = {};      // rows of a larger norm are scaled down when looked up
+  std::optional<int64_t> padding_idx = {};  // this row is initialized with 0 and gets no gradient
+  std::optional<double> max_norm = {};      // rows of a larger norm are scaled down when used
   double norm_type = 2;
-  bool scale_grad_by_freq = false;  // a row's gradient is divided by how often the batch has it
-  Tensor weight = {};               // [num_embeddings, embedding_dim]; N(0, 1) where undefined
+  bool scale_grad_by_freq = false;  // divides a row's gradient by its number of uses in the batch
+  Tensor weight = {};               // [num_embeddings, embedding_dim]; N(0, 1) if undefined
   bool freeze = false;
 };
 
-// indices (int64 or int32, any shape s...) -> [s..., embedding_dim]. Only the rows looked up get a
-// gradient. Error: an index outside [0, num_embeddings), with its value and place.
+// Maps indices (int64 or int32, any shape s...) to [s..., embedding_dim]. Only the selected rows
+// get a gradient. Throws Error for an index outside of [0, num_embeddings), with its value and
+// position.
 class Embedding : public Module {
  public:
   Embedding(int64_t num_embeddings, int64_t embedding_dim, EmbeddingOptions options = {});
-  // Of a table [n, d] there is; frozen unless told otherwise.
+  // Makes one from a given table [n, d], which is frozen by default.
   static Embedding from_pretrained(const Arg& embeddings, bool freeze = true,
                                    EmbeddingOptions options = {});
   Tensor forward(const Arg& indices) override;
@@ -39,22 +40,23 @@ struct EmbeddingBagOptions {
   std::optional<double> max_norm = {};
   double norm_type = 2;
   bool scale_grad_by_freq = false;
-  bool include_last_offset = false;         // offsets end with the number of indices
-  std::optional<int64_t> padding_idx = {};  // not part of any bag
+  bool include_last_offset = false;         // the last offset is the number of indices
+  std::optional<int64_t> padding_idx = {};  // these indices are ignored
   Tensor weight = {};
   bool freeze = false;
 };
 
-// Sums, means or maxima of the rows of bags of indices. An empty bag gives 0.
+// Returns the sums, means or maxima of the rows that each bag of indices selects. An empty bag
+// gives 0.
 class EmbeddingBag : public Module {
  public:
   EmbeddingBag(int64_t num_embeddings, int64_t embedding_dim, EmbeddingBagOptions options = {});
   static EmbeddingBag from_pretrained(const Arg& embeddings, bool freeze = true,
                                       EmbeddingBagOptions options = {});
-  // indices[bags, n] -> [bags, embedding_dim].
+  // Maps indices[bags, n] to [bags, embedding_dim].
   Tensor forward(const Arg& indices) override { return forward(indices, Tensor()); }
-  // indices[n] with offsets[bags], where each bag starts; per_sample_weights of the indices' shape,
-  // for "sum" alone.
+  // Takes indices[n] with offsets[bags], the start of each bag; per_sample_weights, of the indices'
+  // shape, are only for "sum".
   Tensor forward(const Arg& indices, const Tensor& offsets,
                  const Tensor& per_sample_weights = Tensor());
   using Module::operator();

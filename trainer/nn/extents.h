@@ -1,4 +1,4 @@
-// Sizes of one to three spatial dims, by their number; not public.
+// Conversions of sizes of one to three spatial dims; not public.
 #pragma once
 
 #include "trainer/nn/extra_repr.h"
@@ -13,7 +13,7 @@ inline Extents extents(Triple t) { return {t.d, t.h, t.w}; }
 inline Pair pair(const Extents& e) { return {e[0], e[1]}; }
 inline Triple triple(const Extents& e) { return {e[0], e[1], e[2]}; }
 
-// pads: before and behind each of `spatial` dims, the last first.
+// p: the padding before and after each of the `spatial` dims, starting with the last dim.
 inline Tensor pad_spatial(const Arg& x, int64_t spatial, const int64_t* p, std::string_view mode,
                           double value = 0) {
   if (spatial == 1) return pad(x, {p[0], p[1]}, mode, value);

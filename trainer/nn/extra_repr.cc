@@ -8,7 +8,7 @@ namespace wick::nn {
 std::string repr_float(double v) {
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
-  // Python writes an exponent below -4 and from 16 on, two digits of it at least.
+  // Python writes an exponent below 1e-4 and from 1e16 on, with at least two digits.
   char text[64];
   auto end = std::to_chars(text, text + sizeof text, v, std::chars_format::scientific).ptr;
   const std::string science(text, end);

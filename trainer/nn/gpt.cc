@@ -61,7 +61,7 @@ TransformerBlock::TransformerBlock(int64_t embed_dim, int64_t num_heads,
 
 Tensor TransformerBlock::forward(const Arg& x, const Tensor& mask, Tensor* weights) {
   const At at(x);
-  // MultiheadAttention's bool masks say what is not seen.
+  // In MultiheadAttention's bool masks true means that attention is not allowed.
   const Tensor hidden =
       mask.defined() && mask.dtype() == DType::kBool ? logical_not(at(mask)) : mask;
   const Tensor norm = ln1(x);
@@ -131,7 +131,7 @@ Tensor GPT::run(const Arg& tokens, std::vector<Tensor>* weights) {
 
 namespace {
 
-// The next token of each row of logits [B, vocab]: int64 [B, 1].
+// Chooses the next token for each row of logits [B, vocab]: int64 [B, 1].
 Tensor chosen(const Tensor& logits, const GenerateOptions& o, Generator& g, const At& at) {
   if (o.temperature == 0) return argmax(at(logits), -1, true);
   Tensor scores = at(logits) / o.temperature, among;

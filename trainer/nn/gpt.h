@@ -1,4 +1,4 @@
-// A decoder-only Transformer (Radford et al., 2019): pre-norm blocks over learned positions.
+// A decoder-only Transformer (Radford et al., 2019): pre-norm blocks with learned positions.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace wick::nn {
 
-// x[..., embed_dim] -> hidden_dim (4 embed_dim unless given), GELU, -> embed_dim.
+// x[..., embed_dim] -> hidden_dim (default: 4 embed_dim), GELU, -> embed_dim.
 class MLP : public Module {
  public:
   explicit MLP(int64_t embed_dim, int64_t hidden_dim = 0, double dropout = 0);
@@ -25,7 +25,7 @@ class MLP : public Module {
 
 struct TransformerBlockOptions {
   int64_t mlp_ratio = 4;
-  double dropout = 0;  // of the weights of attention and of both branches, in training
+  double dropout = 0;  // of the attention weights and both branches, in training mode
   double layer_norm_eps = 1e-5;
 };
 
@@ -33,10 +33,10 @@ struct TransformerBlockOptions {
 class TransformerBlock : public Module {
  public:
   TransformerBlock(int64_t embed_dim, int64_t num_heads, TransformerBlockOptions options = {});
-  // Without a mask each position sees all.
+  // Without a mask each position attends to all.
   Tensor forward(const Arg& x) override { return forward(x, {}); }
-  // mask[T, T] or what broadcasts with [B, heads, T, T]: bool, true where a position sees.
-  // weights, where given, becomes those of attention [B, heads, T, T].
+  // mask: [T, T], or broadcastable to [B, heads, T, T]; bool, true where attention is allowed. If
+  // `weights` is given, it is set to the attention weights [B, heads, T, T].
   Tensor forward(const Arg& x, const Tensor& mask, Tensor* weights = nullptr);
   using Module::operator();
   Tensor operator()(const Arg& x, const Tensor& mask, Tensor* weights = nullptr) {
@@ -58,29 +58,31 @@ struct GptOptions {
   int64_t vocab_size = 0, embed_dim = 128, num_layers = 4, num_heads = 4, max_seq_len = 256;
   int64_t mlp_ratio = 4;
   double dropout = 0;
-  // The output matrix is the token table (Press and Wolf, 2017).
+  // Ties the output matrix to the token table (Press and Wolf, 2017).
   bool tie_weights = false;
-  bool causal = true;  // false: each position sees all
+  bool causal = true;  // false: each position attends to all
 };
 
 struct GenerateOptions {
   int64_t max_new_tokens = 100;
-  double temperature = 1;  // 0: the most probable token, always
+  double temperature = 1;  // 0: always the most probable token
   std::optional<int64_t> top_k = {};
-  std::optional<uint64_t> seed = {};  // of a Philox generator of its own; {}: the default one
+  std::optional<uint64_t> seed = {};  // of its own generator; {}: uses the default one
 };
 
-// tokens[B, T] (int64 or int32, T <= max_seq_len) -> logits[B, T, vocab_size] of the token after
-// each. Causal. Weights start as GPT-2's: N(0, 0.02), those behind a branch narrower by
-// sqrt(2 num_layers). In eval it is captured with B and T dynamic.
+// Maps tokens[B, T] (int64 or int32, T <= max_seq_len) to logits[B, T, vocab_size] of the token
+// after each position. Causal by default. Weights are initialized like GPT-2's: N(0, 0.02), with a
+// standard deviation smaller by sqrt(2 num_layers) for the last matrix of a branch. In eval mode it
+// can be captured with B and T dynamic.
 class GPT : public Module {
  public:
   explicit GPT(GptOptions options);
   Tensor forward(const Arg& tokens) override { return run(tokens, nullptr); }
-  // What attention looks at: a tensor [B, heads, T, T] a block, unrecorded.
+  // Returns the attention weights, a tensor [B, heads, T, T] per block, without recording.
   std::vector<Tensor> attention_weights(const Arg& tokens);
-  // tokens[B, T] -> [B, T + max_new_tokens], in eval mode and unrecorded. What is longer than
-  // max_seq_len is seen by its end alone. The result depends on weights, tokens and seed.
+  // Maps tokens[B, T] to [B, T + max_new_tokens], in eval mode and without recording. Of a longer
+  // text the model sees only the last max_seq_len tokens. The result depends on weights, tokens and
+  // seed.
   Tensor generate(const Arg& tokens, const GenerateOptions& options = {});
   const GptOptions& options() const { return options_; }
 

@@ -1,4 +1,4 @@
-// Borders, sizes and the order of pixels.
+// Padding, resizing, and rearrangement of pixels.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace wick::nn {
 
-// One number for every side, or {before, behind} of each spatial dim, the last first; negative
-// ones cut. x[N, C, spatial...], or without N.
+// One number for every side, or {before, after} for each spatial dim, the last dim first; negative
+// numbers crop. For x[N, C, spatial...], or without N.
 class Pads {
  public:
   Pads(int64_t all) : each_{all} {}                            // NOLINT: implicit by design
@@ -68,7 +68,7 @@ WICK_PAD(ConstantPad2d, 2);
 WICK_PAD(ConstantPad3d, 3);
 #undef WICK_PAD
 
-// interpolate() as a layer: {.size = {8, 8}} or {.scale_factor = {2}, .mode = "bilinear"}.
+// interpolate() as a module: {.size = {8, 8}} or {.scale_factor = {2}, .mode = "bilinear"}.
 class Upsample : public Module {
  public:
   explicit Upsample(InterpolateOptions options) : options_(std::move(options)) {}
@@ -107,7 +107,8 @@ class ChannelShuffle : public Module {
   int64_t groups_;
 };
 
-// Windows as columns, x[N, C, H, W] -> [N, C * kh * kw, windows], and their sums back in place.
+// Unfold maps windows to columns, x[N, C, H, W] -> [N, C * kh * kw, windows]; Fold sums columns
+// back into place.
 class Unfold : public Module {
  public:
   explicit Unfold(Pair kernel_size, Pair dilation = 1, Pair padding = 0, Pair stride = 1)

@@ -41,7 +41,8 @@ void need_finite(const char* op, const char* what, double v, const Where& where)
 
 double normal_cdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
 
-// x with normal_cdf(x) = p: a rational start (Acklam), then Newton's and Halley's steps.
+// Returns x with normal_cdf(x) = p: a rational approximation (Acklam), then Newton's and Halley's
+// steps.
 double normal_quantile(double p) {
   if (p <= 0) return -HUGE_VAL;
   if (p >= 1) return HUGE_VAL;

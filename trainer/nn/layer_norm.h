@@ -1,4 +1,4 @@
-// Normalisation over the last dimensions.
+// Normalization over the last dimensions.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ struct LayerNormOptions {
   bool bias = true;
 };
 
-// (x - mean) / sqrt(var + eps) * weight + bias over the last dims, which are normalized_shape (Ba
-// et al., 2016); the variance is the biased one.
+// (x - mean) / sqrt(var + eps) * weight + bias over the last dims, whose sizes are normalized_shape
+// (Ba et al., 2016); the variance is the biased one.
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(const Shape& normalized_shape, LayerNormOptions options = {});
@@ -24,14 +24,15 @@ class LayerNorm : public Module {
   Tensor forward(const Arg& x) override;
   std::string extra_repr() const override;
 
-  Tensor weight, bias;  // normalized_shape, or undefined
+  Tensor weight, bias;  // of shape normalized_shape, or undefined
 
  private:
   Shape shape_;
   LayerNormOptions options_;
 };
 
-// x / sqrt(mean(x^2) + eps) * weight (Zhang and Sennrich, 2019). eps {}: that of x's dtype.
+// x / sqrt(mean(x^2) + eps) * weight (Zhang and Sennrich, 2019). eps {}: the machine epsilon of x's
+// dtype.
 class RMSNorm : public Module {
  public:
   explicit RMSNorm(const Shape& normalized_shape, std::optional<double> eps = {},

@@ -1,4 +1,5 @@
-// Layers, with PyTorch's argument order, parameter names and initialisation: a header a family.
+// All layers, with PyTorch's argument order, parameter names and initialization; one header per
+// family.
 #pragma once
 
 #include "trainer/nn/activation.h"

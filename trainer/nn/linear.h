@@ -1,11 +1,12 @@
-// Affine maps, and layers that only look at the shape.
+// Affine maps, changes of the shape, and distances between two tensors.
 #pragma once
 
 #include "trainer/nn/module.h"
 
 namespace wick::nn {
 
-// x[..., in] -> [..., out]. Weight and bias start as U(-1/sqrt(in), 1/sqrt(in)), PyTorch's default.
+// Maps x[..., in] to [..., out]. Weight and bias are initialized with U(-1/sqrt(in), 1/sqrt(in)),
+// PyTorch's default.
 class Linear : public Module {
  public:
   Linear(int64_t in_features, int64_t out_features, bool bias = true);
@@ -15,8 +16,8 @@ class Linear : public Module {
   Tensor bias;    // [out], or undefined
 };
 
-// y_o = x1^T weight_o x2 + bias_o, of x1[..., in1] and x2[..., in2]. Starts as
-// U(-1/sqrt(in1), 1/sqrt(in1)). Called with two tensors, so no link of a Sequential.
+// y_o = x1^T weight_o x2 + bias_o, for x1[..., in1] and x2[..., in2]. Initialized with
+// U(-1/sqrt(in1), 1/sqrt(in1)). It takes two tensors, so it cannot be in a Sequential.
 class Bilinear : public Module {
  public:
   Bilinear(int64_t in1_features, int64_t in2_features, int64_t out_features, bool bias = true);
@@ -41,7 +42,7 @@ class Flatten : public Module {
   int start_, end_;
 };
 
-// Dimension `dim` as several, of which one size may be -1.
+// Splits dimension `dim` into several; one of the sizes may be -1.
 class Unflatten : public Module {
  public:
   Unflatten(int dim, const Shape& unflattened_size) : dim_(dim), sizes_(unflattened_size) {}
@@ -53,7 +54,7 @@ class Unflatten : public Module {
   Shape sizes_;
 };
 
-// Between x1 and x2 along a dimension; called with two tensors.
+// Cosine similarity of x1 and x2 along a dimension; takes two tensors.
 class CosineSimilarity : public Module {
  public:
   explicit CosineSimilarity(int dim = 1, double eps = 1e-8) : dim_(dim), eps_(eps) {}

@@ -7,7 +7,7 @@
 namespace wick::nn {
 namespace {
 
-// Holds a matrix under the name "weight": PEFT's lora_A and lora_B are Linear layers.
+// Holds a matrix under the name "weight": in PEFT lora_A and lora_B are Linear layers.
 struct Factor : Module {
   explicit Factor(const Tensor& w) { register_parameter("weight", w); }
   const char* kind() const override { return "Linear"; }

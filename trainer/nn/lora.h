@@ -1,5 +1,5 @@
-// LoRA (Hu et al., 2021): a Linear layer learns W + alpha / rank * B A, where A [rank, in] and
-// B [out, rank] alone are trained. The product of the two is never made while it trains.
+// LoRA (Hu et al., 2021): a Linear layer learns W + alpha / rank * B A, where only A [rank, in] and
+// B [out, rank] are trained. Their product is never computed during training.
 #pragma once
 
 #include "trainer/nn/module.h"
@@ -9,13 +9,14 @@ namespace wick::nn {
 struct LoraOptions {
   int64_t rank = 8;
   double alpha = 8;    // the update is scaled by alpha / rank
-  double dropout = 0;  // of what A sees, in training mode
-  // Layers whose path ends so, "fc1" or "attention.query"; none: every Linear below the model.
+  double dropout = 0;  // on A's input, in training mode
+  // Endings of the paths of layers, "fc1" or "attention.query"; empty: every Linear of the model.
   std::vector<std::string> targets;
 };
 
-// Stands for a Linear, "base_layer" below it; keys lora_A.weight and lora_B.weight, as PEFT has
-// them. A starts like a Linear's weight, B with zeros: at first nothing changes.
+// Replaces a Linear, which becomes its child "base_layer"; the other keys are lora_A.weight and
+// lora_B.weight, as in PEFT. A is initialized like a Linear's weight, B with zeros: at first the
+// output is unchanged.
 class LoraLinear : public Module {
  public:
   LoraLinear(std::shared_ptr<Module> base, const LoraOptions& options,
@@ -24,8 +25,8 @@ class LoraLinear : public Module {
   const char* kind() const override { return "LoraLinear"; }
   std::string extra_repr() const override;
 
-  // Puts the update into the base layer's weight, and takes it out again; forward is the same, up
-  // to rounding. Twice is an Error.
+  // Adds the update to the base layer's weight, or subtracts it again; forward returns the same, up
+  // to rounding. Throws Error if it is done already.
   void merge(Where where = Where::current());
   void unmerge(Where where = Where::current());
   bool merged() const { return merged_; }
@@ -40,12 +41,12 @@ class LoraLinear : public Module {
   bool merged_ = false;
 };
 
-// Freezes the model and puts a LoraLinear in the place of each target; how many there are. None is
-// an Error. Whoever holds a replaced layer reaches its LoraLinear (Module::replace_module).
+// Freezes the model and replaces each target by a LoraLinear; returns their number. Throws Error if
+// there is none. References to a replaced layer reach its LoraLinear (Module::replace_module).
 int64_t add_lora(Module& model, const LoraOptions& options = {}, Where where = Where::current());
-// The plain layers again, with the updates in their weights.
+// Restores the plain layers, with the updates added to their weights.
 int64_t merge_lora(Module& model, Where where = Where::current());
-// state_dict() of what was added alone, to be saved beside the model's.
+// Returns the state_dict() of the added tensors only, to be saved besides the model's.
 NamedTensors lora_state_dict(Module& model);
 
 }  // namespace wick::nn

@@ -1,4 +1,4 @@
-// Losses as modules: called with (input, target); what they compute is in ops/losses.h,
+// Losses as modules, called with (input, target). The formulas are in ops/losses.h,
 // ops/label_loss.h and ops/ctc_loss.h. Weights are buffers, as in PyTorch.
 #pragma once
 
@@ -44,7 +44,7 @@ class HuberLoss : public Module {
   double delta_;
 };
 
-// -- classes. Buffer "weight" [C], if there is one
+// -- classes. The buffer "weight" [C] is optional
 class CrossEntropyLoss : public Module {
  public:
   explicit CrossEntropyLoss(Reduction reduction = Reduction::kMean);
@@ -86,7 +86,7 @@ class MultiLabelSoftMarginLoss : public Module {
   Reduction reduction_;
 };
 
-// -- yes or no. Buffers "weight" and "pos_weight", where given
+// -- binary labels. The buffers "weight" and "pos_weight" are optional
 class BCELoss : public Module {
  public:
   explicit BCELoss(const Tensor& weight = Tensor(), Reduction reduction = Reduction::kMean);

@@ -16,8 +16,8 @@ Sequential conv_norm_relu6(int64_t in, int64_t out, int64_t kernel, const Conv2d
   return Sequential(Conv2d(in, out, kernel, o), BatchNorm2d(out), ReLU6());
 }
 
-// Wider by a 1x1 convolution, a 3x3 one of each channel by itself, narrower by another 1x1 one,
-// behind which nothing is cut off; a shortcut where the shape stays.
+// A 1x1 convolution to more channels, a 3x3 depthwise one, and a 1x1 one to fewer channels without
+// an activation after it; with a shortcut if the shape does not change.
 struct InvertedResidual : Module {
   InvertedResidual(int64_t in, int64_t out, int64_t stride, int64_t expand)
       : shortcut(in == out && stride == 1), conv(std::make_shared<Sequential>()) {

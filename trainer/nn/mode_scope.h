@@ -1,4 +1,4 @@
-// Modes for a while: all of a model in one mode, and each module in its own afterwards.
+// ModeScope: sets all modules of a model to one mode, and restores each module's mode afterwards.
 #pragma once
 
 #include <utility>
@@ -8,9 +8,9 @@
 
 namespace wick::nn {
 
-// While it lives, the module and all below it are in training mode, or (training = false) in eval
-// mode. Then each is again what it was, also after an error: a batch norm that was frozen in eval
-// mode stays frozen. The modules must outlive it.
+// While it lives, the module and its descendants are in training mode, or (training = false) in
+// eval mode. Then each gets its former mode back, also after an error: a batch norm that was frozen
+// in eval mode stays frozen. The modules must outlive it.
 class ModeScope {
  public:
   ModeScope(Module& root, bool training) {
@@ -18,7 +18,7 @@ class ModeScope {
     root.train(training);
   }
   ~ModeScope() {
-    // Parents first: each sets its children's mode, which come after it.
+    // Parents first: each sets the mode of its children, which come after it.
     for (const auto& [m, training] : modes_) m->train(training);
   }
   ModeScope(const ModeScope&) = delete;

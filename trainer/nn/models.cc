@@ -13,7 +13,7 @@ Conv2dOptions conv3x3(int64_t stride = 1, bool bias = false) {
   return o;
 }
 
-// Two 3x3 convolutions beside a shortcut, which is a 1x1 convolution where the shape changes.
+// Two 3x3 convolutions with a shortcut, which is a 1x1 convolution if the shape changes.
 struct BasicBlock : Module {
   BasicBlock(int64_t in, int64_t out, int64_t stride)
       : conv1(this, "conv1", in, out, 3, conv3x3(stride)),
@@ -54,7 +54,7 @@ struct ResNet8 : Module {
   }
 };
 
-// The layers of PyTorch's Sequential("0" .. "4") behind a flatten that has no index of its own.
+// The layers of PyTorch's Sequential("0" .. "4"), after a flatten that has no index of its own.
 struct Mlp : Sequential {
   Mlp() : Sequential(Linear(784, 512), ReLU(), Linear(512, 256), ReLU(), Linear(256, 10)) {}
   Tensor forward(const Arg& x) override {

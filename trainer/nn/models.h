@@ -1,4 +1,4 @@
-// The models `wick train` knows, for 1x28x28 images and ten classes.
+// The models of `wick train`, for 1x28x28 images and ten classes.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace wick::nn {
 
-// Two 3x3 convolutions (32, 64), each with a 2x2 max pool; a hidden layer of 128. Keys as PyTorch's
-// nn.Sequential.
+// Two 3x3 convolutions (32, 64), each with a 2x2 max pool; a hidden layer of 128. Its keys are
+// those of PyTorch's nn.Sequential.
 std::shared_ptr<Module> lenet();
-// 784-512-256-10; takes images or rows.
+// 784-512-256-10; takes images or flat rows.
 std::shared_ptr<Module> mlp();
-// CIFAR's ResNet with one block a stage (16, 32, 64 channels) and a global average.
+// CIFAR's ResNet with one block per stage (16, 32, 64 channels) and a global average pool.
 std::shared_ptr<Module> resnet8();
 
-// By name; an unknown one is an error that lists the known.
+// Makes a model by name. For an unknown name the Error lists the known ones.
 std::shared_ptr<Module> make_model(const std::string& name, Where where = Where::current());
 std::vector<std::string> model_names();
 

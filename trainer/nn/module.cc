@@ -57,7 +57,7 @@ void Module::zero_grad(bool set_to_none) {
     if (set_to_none || !g.defined()) {
       p.set_grad(Tensor());
     } else {
-      p.set_grad(g.detach().zero_());  // PyTorch's: the same bytes
+      p.set_grad(g.detach().zero_());  // as in PyTorch, on the same bytes
     }
   }
 }

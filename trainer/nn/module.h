@@ -20,7 +20,7 @@ namespace wick::nn {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// What load_state_dict found different, PyTorch's missing_keys and unexpected_keys.
+// The result of load_state_dict: PyTorch's missing_keys and unexpected_keys.
 struct Mismatch {
   std::vector<std::string> missing, unexpected;
   bool empty() const { return missing.empty() && unexpected.empty(); }
@@ -33,88 +33,88 @@ class Module {
   Module& operator=(Module&& o) noexcept;
   virtual ~Module();
 
-  // Runs forward with this module's name pushed on the thread's module path.
+  // Runs forward, with this module's name pushed on the thread's module path.
   Tensor operator()(const Arg& x) {
     if (hooks_) return call_with_hooks(x);
     ModuleScope scope(name_);
     return forward(x);
   }
   virtual Tensor forward(const Arg& x);
-  // What a call of another signature, LSTM's (x, state), begins with: `ModuleScope scope =
-  // enter();` pushes the name and makes the computed parameters anew. Hooks are those of operator()
-  // alone.
+  // For an operator() with another signature, such as LSTM's (x, state), to begin with:
+  // `ModuleScope scope = enter();` pushes the name and recomputes the computed parameters. Only
+  // operator()(x) runs hooks.
   [[nodiscard]] ModuleScope enter() {
     if (hooks_) refresh();
     return ModuleScope(name_);
   }
 
-  // What repr() calls it: the name of its class, "Linear", unless overridden.
+  // Returns the name in repr(), "Linear"; by default that of the class.
   virtual const char* kind() const;
-  // What repr() writes between the parentheses: "in_features=784, out_features=128, bias=True".
+  // Returns the text in parentheses in repr(): "in_features=784, out_features=128, bias=True".
   virtual std::string extra_repr() const;
-  // The tree, a module a line, as PyTorch prints it.
+  // Returns the tree with one module per line, as PyTorch prints it.
   std::string repr() const;
 
-  // Hooks run in order of registration; one that returns a defined tensor replaces the value. Their
-  // functions may return nothing.
-  // f(module, input), before forward.
+  // Hooks run in order of registration; one that returns a defined tensor replaces the value. A
+  // hook function may also return nothing.
+  // f(module, input) runs before forward.
   template <class F>
   HookHandle register_forward_pre_hook(F f) {
     return add_pre_hook(returning_tensor<F, Module&, const Tensor&>(std::move(f)));
   }
-  // f(module, input, output), after forward.
+  // f(module, input, output) runs after forward.
   template <class F>
   HookHandle register_forward_hook(F f) {
     return add_forward_hook(
         returning_tensor<F, Module&, const Tensor&, const Tensor&>(std::move(f)));
   }
-  // f(module, grad_input, grad_output), in backward once the gradient of the input is known;
-  // grad_input is undefined where the input needs none. Returns a new grad_input, or nothing. The
-  // module must live until then, moved or not: else backward is an error.
+  // f(module, grad_input, grad_output) runs in backward when the gradient of the input is known;
+  // grad_input is undefined if the input needs none. It returns a new grad_input, or nothing. The
+  // module must still exist then (it may have been moved): otherwise backward is an error.
   template <class F>
   HookHandle register_full_backward_hook(F f) {
     return add_backward_hook(
         returning_tensor<F, Module&, const Tensor&, const Tensor&>(std::move(f)));
   }
 
-  // Parameters only, depth first in the order of registration. A parameter that two modules share
+  // Only parameters, depth first, in the order of registration. A parameter shared by two modules
   // is listed once, under its first name.
   std::vector<Tensor> parameters(bool recurse = true) const;
   NamedTensors named_parameters(const std::string& prefix = "", bool recurse = true) const;
   std::vector<Tensor> buffers(bool recurse = true) const;
   NamedTensors named_buffers(const std::string& prefix = "", bool recurse = true) const;
   // Parameters, then persistent buffers, of each module before its children: PyTorch's order and
-  // names. Shared tensors have all their names.
+  // names. A shared tensor is listed under all its names.
   NamedTensors state_dict() const;
-  // Copies values in. Missing and unexpected names and wrong shapes are reported all at once, and
-  // nothing is copied then. strict = false: names may be missing or unexpected, and are returned;
-  // wrong shapes remain an Error.
+  // Copies the values. Missing and unexpected names and wrong shapes are reported in one Error, and
+  // then nothing is copied. strict = false: missing and unexpected names are allowed, and returned;
+  // wrong shapes are still an Error.
   Mismatch load_state_dict(const NamedTensors& state, Where where = Where::current());
   Mismatch load_state_dict(const NamedTensors& state, bool strict, Where where = Where::current());
 
-  // This module ("") and all below it, each before its children.
+  // This module ("") and its descendants, each before its children.
   std::vector<std::pair<std::string, Module*>> named_modules(const std::string& prefix = "");
   std::vector<Module*> modules();
-  // By dotted path, "layer1.0.conv1"; "" is this module. What is not there is an Error that lists
-  // what is.
+  // Look up a dotted path, "layer1.0.conv1"; "" is this module. An unknown path is an Error that
+  // lists the existing ones.
   Module& get_submodule(const std::string& path, Where where = Where::current());
   Tensor get_parameter(const std::string& path, Where where = Where::current());
   Tensor get_buffer(const std::string& path, Where where = Where::current());
-  // f(module) on every child, theirs first, then on this one.
+  // Calls f(module) for every descendant, children before parents, and last for this module.
   void apply(const std::function<void(Module&)>& f);
 
-  // Dropout and batch norm behave differently in the two modes.
+  // Sets the mode: dropout and batch norm, for example, differ in training and eval mode.
   void train(bool on = true);
   void eval() { train(false); }
   bool training() const { return training_; }
-  // No gradients any more, or (set_to_none = false) gradients of zeros where there are some.
+  // Removes the gradients, or (set_to_none = false) sets existing ones to zero.
   void zero_grad(bool set_to_none = true);
-  void to(DType dtype);  // floating-point parameters, their gradients, and buffers
-  // Parameters, their gradients, and buffers.
+  void to(DType dtype);  // converts floating-point parameters, their gradients, and buffers
+  // Moves parameters, their gradients, and buffers to a device.
   void to(const Device& device, Where where = Where::current());
   void requires_grad_(bool on = true);
-  // Of the parameters whose names begin with `prefix`, "features.": how many there are. None is an
-  // Error.
+  // Sets it for the parameters whose names begin with `prefix` ("features."); returns their number.
+  // Throws Error if there are none.
   size_t requires_grad_(const std::string& prefix, bool on, Where where = Where::current());
 
   const std::string& name() const { return name_; }
@@ -122,10 +122,10 @@ class Module {
     return children_;
   }
   void register_module(const std::string& name, std::shared_ptr<Module> module);
-  // Puts `module`, in the same mode, where the child at `path` is, and returns that one. Whoever
-  // still calls the old one, a Child member or a shared_ptr, reaches the new one, for as long as
-  // the parent lives; the new one itself may call it, and may have it as its child: then `wrap` is
-  // given the old one. Members of the old one ("fc->weight") stay the old one's.
+  // Replaces the child at `path` by `module`, in the same mode, and returns the old one. Calls of
+  // the old one by a Child member or a shared_ptr reach the new one as long as the parent lives.
+  // The new one itself may call the old one, and may have it as its child: then use `wrap`, which
+  // is given the old one. Members of the old one ("fc->weight") remain its own.
   std::shared_ptr<Module> replace_module(const std::string& path, std::shared_ptr<Module> module,
                                          Where where = Where::current());
   std::shared_ptr<Module> replace_module(
@@ -139,29 +139,31 @@ class Module {
   // false). A buffer that is not persistent is not in state_dict().
   Tensor register_parameter(const std::string& name, const Tensor& value);
   Tensor register_buffer(const std::string& name, const Tensor& value, bool persistent = true);
-  // Off the list; the handle, which is returned, stays what it is.
+  // Removes the tensor from the parameters or buffers. Its handle, which is returned, stays valid.
   Tensor unregister(const std::string& name, Where where = Where::current());
 
-  // Makes the parameter `name` a computed one: off the list, and from now on every handle of it,
-  // the layer's member too, takes the value f(module) before each forward, so that gradients flow
-  // to what f reads. f must return the parameter's shape and dtype. What it was is returned as a
-  // new leaf on the same bytes, to be registered under another name and read by f. Gradients go
-  // there: an optimizer made before knows the old handle alone. One forward of the module at a
-  // time: threads would share the handle.
+  // Makes the parameter `name` a computed one: it is not registered any more, and every handle of
+  // it, also the layer's member, gets the value f(module) before each forward, so that gradients
+  // flow to the tensors that f reads. f must return the parameter's shape and dtype. The former
+  // parameter is returned as a new leaf on the same bytes, to be registered under another name and
+  // read by f. Gradients go to that leaf: an optimizer made before only knows the old handle. Only
+  // one forward of the module may run at a time, as threads would share the handle.
   Tensor compute_parameter(const std::string& name, std::function<Tensor(Module&)> f,
                            Where where = Where::current());
-  // The way back: a parameter again, at the end of the list, on the bytes of `value`, trained if
-  // that is.
+  // Reverses this: makes it a parameter again, last in order, on the bytes of `value`; it requires
+  // grad if `value` does.
   void restore_parameter(const std::string& name, const Tensor& value,
                          Where where = Where::current());
   bool is_computed(const std::string& name) const;
-  // The handle of this module's parameter or buffer, registered or computed; undefined: none.
+  // Returns the handle of this module's parameter or buffer, registered or computed; undefined if
+  // there is none.
   Tensor find_tensor(const std::string& name) const;
-  // Computes them now. Done before each forward.
+  // Recomputes the computed parameters. Done before each forward.
   void refresh();
 
  protected:
-  // Parameters, buffers and children, so that others can be registered. Name, mode and hooks stay.
+  // Removes all parameters, buffers and children, so that others can be registered. Name, mode and
+  // hooks are kept.
   void forget_registered();
 
  private:
@@ -189,15 +191,16 @@ class Module {
                     std::vector<std::pair<std::string, const Module*>>& all) const;
   void repr_to(std::string& out, size_t indent) const;
 
-  std::string name_;  // given by the parent
+  std::string name_;  // set by the parent
   bool training_ = true;
-  std::shared_ptr<Hooks> hooks_;  // null: none was ever registered
+  std::shared_ptr<Hooks> hooks_;  // null: nothing was ever registered
   NamedTensors parameters_, buffers_;
   std::vector<std::string> transient_;  // buffers that are not saved
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> children_;
 };
 
-// A submodule as a member: registers itself with the parent, so that its name is written once.
+// A submodule as a member. It registers itself with the parent, so that its name is written only
+// once.
 template <class M>
 class Child {
  public:
@@ -207,7 +210,7 @@ class Child {
     parent->register_module(name, module_);
   }
   Tensor operator()(const Arg& x) const { return (*module_)(x); }
-  // Of modules that take more: cell(x, h).
+  // For modules that take more arguments: cell(x, h).
   template <class... Rest>
     requires(sizeof...(Rest) > 0)
   auto operator()(const Arg& x, Rest&&... rest) const

@@ -1,4 +1,4 @@
-// Changes of a module after it was made: other children, parameters that are computed.
+// Changes of a module after its construction: replaced children, computed parameters.
 #include <algorithm>
 
 #include "trainer/autograd/forward.h"
@@ -28,7 +28,7 @@ void take_value(const Tensor& to, Tensor value) {
   own->view_of = nullptr;
   own->grad = {};
   set_tangent(to, tangent_of(value));
-  // For a tracer the two are one value.
+  // For a tracer they are one value.
   if (Tracer* tracer = active_tracer()) {
     const Tensor* in[] = {&value};
     tracer->on_call({OpId::kIdentity, nullptr, in, {&to, 1}, Where::current()});
@@ -37,7 +37,7 @@ void take_value(const Tensor& to, Tensor value) {
 
 void Module::refresh() {
   if (!hooks_ || hooks_->computed.empty()) return;
-  const auto list = hooks_->computed;  // f may end itself
+  const auto list = hooks_->computed;  // a copy, because f may end its own computation
   for (const Hooks::Computed& c : list) {
     Tensor value = c.f(*this);
     if (!value.defined() || value.dtype() != c.handle.dtype() ||
@@ -159,7 +159,7 @@ std::shared_ptr<Module> Module::replace_module(
   if (find() == parent.children_.end())
     throw_error("replace_module", "no module '" + path + "'", where, Code::kNotFound);
   const std::shared_ptr<Module> old = find()->second;
-  old->name_.clear();  // free to be a child of the new one
+  old->name_.clear();  // so that it can be a child of the new one
   std::shared_ptr<Module> now;
   try {
     now = wrap(old);

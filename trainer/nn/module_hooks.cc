@@ -20,7 +20,7 @@ HookHandle add(const std::shared_ptr<Hooks>& hooks, List Hooks::*list, F f) {
   });
 }
 
-// The replaced places whose present modules run on this thread, innermost first.
+// The replaced places whose present modules are running on this thread, innermost first.
 struct Running {
   explicit Running(const Slot* s) : slot(s), outer(std::exchange(t_running, this)) {}
   ~Running() { t_running = outer; }
@@ -89,8 +89,8 @@ HookHandle Module::add_backward_hook(Hooks::Both f) {
 }
 
 Tensor Module::call_with_hooks(const Arg& x) {
-  // Someone still holds a module that was replaced: the one in its place is meant, unless that one
-  // is the caller.
+  // A call of a module that was replaced runs the module in its place, unless that one is the
+  // caller.
   std::shared_ptr<Slot> slot = hooks_->slot.lock();
   std::optional<Running> running;
   if (slot && !Running::in(slot.get())) {
@@ -99,7 +99,7 @@ Tensor Module::call_with_hooks(const Arg& x) {
     running.emplace(slot.get());
   }
   ModuleScope scope(name_);
-  // a hook may remove itself
+  // copies, because a hook may remove itself
   struct {
     std::vector<Hooks::Entry<Hooks::Pre>> pre;
     std::vector<Hooks::Entry<Hooks::Both>> forward, backward;
@@ -111,7 +111,7 @@ Tensor Module::call_with_hooks(const Arg& x) {
   refresh();
   bool backward = !now.backward.empty() && grad_enabled();
   bool in_graph = backward && in.requires_grad();
-  // A handle of this call's own, so that the hook sees this module's share of the gradient alone.
+  // A separate handle for this call, so that the hook sees only this module's part of the gradient.
   if (in_graph) in = in.reshape(in.raw_shape(), x.where);
   Tensor out = forward({in, x.where});
   for (auto& h : now.forward) {

@@ -1,13 +1,13 @@
-// What few modules have, behind one pointer: hooks, computed parameters, replaced children.
-// Shared by the files of nn::Module; not public.
+// The state that few modules have, behind one pointer: hooks, computed parameters, replaced
+// children. Shared by the files of nn::Module; not public.
 #pragma once
 
 #include "trainer/nn/module.h"
 
 namespace wick::nn {
 
-// A child's place whose module was replaced. The parent owns it; every module that is or was in it
-// knows it.
+// The place of a child that was replaced. The parent owns it; every module that is or was in this
+// place refers to it.
 struct Slot {
   std::weak_ptr<Module> now;
 };
@@ -25,17 +25,17 @@ struct Module::Hooks {
     Tensor handle;  // the layer's member is another handle of it
     std::function<Tensor(Module&)> f;
   };
-  Module* owner = nullptr;  // null: it was destroyed
+  Module* owner = nullptr;  // null: the module was destroyed
   uint64_t next_id = 1;
   std::vector<Entry<Pre>> pre;
   std::vector<Entry<Both>> forward, backward;
   std::vector<Computed> computed;
-  std::weak_ptr<Slot> slot;                                          // this module's
-  std::vector<std::pair<std::string, std::shared_ptr<Slot>>> slots;  // of this module's children
+  std::weak_ptr<Slot> slot;                                          // the place of this module
+  std::vector<std::pair<std::string, std::shared_ptr<Slot>>> slots;  // those of its children
 };
 
-// Every handle of `to` has the value and the history of `value` from now on. What was saved of it
-// for a backward stays.
+// Gives every handle of `to` the value and the history of `value`. Tensors saved for a backward
+// keep the old value.
 void take_value(const Tensor& to, Tensor value);
 
 }  // namespace wick::nn

@@ -1,4 +1,4 @@
-// Walks over the tree of modules: names, paths, text.
+// Traverses the tree of modules: names, paths, text.
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string joined(const std::string& prefix, const std::string& name) {
   return prefix.empty() ? name : prefix + "." + name;
 }
 
-// "wick::nn::Linear", "(anonymous namespace)::Net", "Block<int>": the name of the class alone.
+// Returns only the class name of "wick::nn::Linear", "(anonymous namespace)::Net" or "Block<int>".
 std::string class_name(const char* mangled) {
   int status = 0;
   std::unique_ptr<char, decltype(&free)> text(
@@ -59,7 +59,7 @@ Tensor tensor_at(const char* op, const char* what, Module& root, std::string pat
 }  // namespace
 
 const char* Module::kind() const {
-  // Kept for ever: callers hold the text.
+  // The names are never freed: callers keep the pointers.
   static std::mutex lock;
   static auto* names = new std::map<std::type_index, std::string>;
   std::lock_guard<std::mutex> guard(lock);
@@ -76,13 +76,13 @@ std::string Module::repr() const {
   return out;
 }
 
-// A module without children and with one line of its own is one line.
+// A module without children and with a single line of text is printed on one line.
 void Module::repr_to(std::string& out, size_t indent) const {
   std::string inner(indent + 3, ' ');
   inner[0] = '\n';
   const std::string extra = extra_repr();
   for (const auto& [name, child] : children_) {
-    if (name == "parametrizations") out += "Parametrized";  // PyTorch's ParametrizedLinear
+    if (name == "parametrizations") out += "Parametrized";  // as PyTorch's ParametrizedLinear
   }
   out += kind();
   out += "(";
@@ -115,7 +115,7 @@ std::vector<std::pair<std::string, Module*>> Module::named_modules(const std::st
   list_modules(prefix, all);
   std::vector<std::pair<std::string, Module*>> named;
   named.reserve(all.size());
-  // Each is this one or a child, which this one owns.
+  // Each is this module or a descendant, which this one owns.
   for (const auto& [name, m] : all) named.emplace_back(name, const_cast<Module*>(m));
   return named;
 }
@@ -170,7 +170,7 @@ NamedTensors Module::state_dict() const {
 std::vector<Tensor> Module::parameters(bool recurse) const {
   std::vector<Tensor> all;
   for (auto& [name, t] : named_parameters("", recurse)) {
-    // From here on messages call it by its whole name, "fc1.weight", unless it was given another.
+    // From now on messages use the full name, "fc1.weight", unless the user named it otherwise.
     if (name.size() > t.name().size() && name.ends_with(t.name())) t.named(name);
     all.push_back(t);
   }

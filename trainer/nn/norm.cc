@@ -13,7 +13,7 @@ std::string statistics_repr(int64_t features, double eps, const std::string& mom
          ", affine=" + repr_bool(affine) + ", track_running_stats=" + repr_bool(tracked);
 }
 
-// x's rank and channels, by the layer's name.
+// Checks x's rank and channels; errors name the layer.
 void check_input(const char* kind, const Arg& x, int min_rank, int max_rank, int channel_dim,
                  int64_t channels) {
   const Shape& s = x.tensor.raw_shape();
@@ -36,7 +36,8 @@ void need_eps(const char* kind, double eps) {
   if (!(eps >= 0)) refuse(kind, "eps must not be negative, got " + repr_float(eps));
 }
 
-// As the tensors are now, pruning may have taken channels away; `made` where there are none.
+// Returns the present number of channels: pruning may have removed some. `made` if there are no
+// tensors.
 int64_t channels_now(const Tensor& weight, const Tensor& running_mean, int64_t made) {
   const Tensor& t = weight.defined() ? weight : running_mean;
   return t.defined() ? t.raw_shape()[0] : made;

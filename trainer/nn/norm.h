@@ -1,4 +1,4 @@
-// Normalisation by statistics of channels. LayerNorm and RMSNorm: layer_norm.h.
+// Normalization by channel statistics. LayerNorm and RMSNorm are in layer_norm.h.
 #pragma once
 
 #include <optional>
@@ -7,17 +7,17 @@
 
 namespace wick::nn {
 
-// x[N, C, ...] (1d: also [N, C]): each channel by the mean and variance of the batch in training,
-// by running averages in evaluation (Ioffe and Szegedy, 2015). momentum {}: plain averages of all
-// batches so far. affine = false: no weight and bias. track_running_stats = false: the batch's
-// statistics in both modes, no buffers. One value a channel in training, or the wrong rank, is an
-// Error.
+// Normalizes each channel of x[N, C, ...] (1d: also [N, C]) by the mean and variance of the batch
+// in training mode, and by running averages in eval mode (Ioffe and Szegedy, 2015). momentum {}:
+// plain averages of all batches so far. affine = false: no weight and bias. track_running_stats =
+// false: the batch's statistics in both modes, and no buffers. Throws Error for a single value per
+// channel in training mode, and for a wrong rank.
 class BatchNormNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
   std::string extra_repr() const override;
   Tensor weight, bias;  // [C], or undefined
-  // [C], [C], int64 []; or undefined
+  // [C], [C] and int64 []; or undefined
   Tensor running_mean, running_var, num_batches_tracked;
 
  protected:
@@ -57,8 +57,8 @@ class BatchNorm3d : public BatchNormNd {  // [N, C, D, H, W]
   }
 };
 
-// Each channel of each item by its own mean and variance (Ulyanov et al., 2016); by running
-// averages in evaluation, if they are tracked. x[N, C, spatial...], or without N.
+// Normalizes each channel of each item by its own mean and variance (Ulyanov et al., 2016); in eval
+// mode by running averages, if they are tracked. For x[N, C, spatial...], or without N.
 class InstanceNormNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
@@ -99,7 +99,7 @@ class InstanceNorm3d : public InstanceNormNd {
                        track_running_stats) {}
 };
 
-// Groups of channels of each item (Wu and He, 2018); the same in both modes.
+// Normalizes groups of channels of each item (Wu and He, 2018); the same in both modes.
 class GroupNorm : public Module {
  public:
   GroupNorm(int64_t num_groups, int64_t num_channels, double eps = 1e-5, bool affine = true);

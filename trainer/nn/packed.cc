@@ -12,7 +12,8 @@ using Numbers = std::vector<int64_t>;
 
 int64_t& at_of(Numbers& v, int64_t i) { return v[static_cast<size_t>(i)]; }
 
-// Which of [T, B] flattened is each packed element: step by step, the sequences that reach it.
+// Returns the index in the flattened [T, B] of each packed element: step by step, for the sequences
+// that reach it.
 Numbers packed_places(const Numbers& batch_sizes, int64_t batch) {
   Numbers places;
   for (size_t t = 0; t < batch_sizes.size(); ++t) {
@@ -23,7 +24,7 @@ Numbers packed_places(const Numbers& batch_sizes, int64_t batch) {
   return places;
 }
 
-// x[T, B, ...] as [T * B, ...].
+// Reshapes x[T, B, ...] to [T * B, ...].
 Tensor joined(const Tensor& x, const At& at) {
   Shape flat{x.raw_shape()[0] * x.raw_shape()[1]};
   for (int i = 2; i < x.rank(); ++i) flat.push_back(x.raw_shape()[i]);
@@ -114,7 +115,7 @@ PaddedSequence pad_packed_sequence(const PackedSequence& p, bool batch_first, do
                 where);
   }
   const int64_t steps = std::max(longest, total_length), count = p.data.raw_shape()[0];
-  // Elements that no sequence has take one more row, the padding.
+  // Elements that belong to no sequence refer to an additional row, the padding.
   Numbers places(static_cast<size_t>(steps * batch), count);
   int64_t next = 0;
   for (int64_t place : packed_places(sizes, batch)) at_of(places, place) = next++;

@@ -1,4 +1,4 @@
-// Sequences of different lengths in one tensor, as PyTorch's torch.nn.utils.rnn has them.
+// Sequences of different lengths in one tensor, as in PyTorch's torch.nn.utils.rnn.
 #pragma once
 
 #include <vector>
@@ -7,18 +7,19 @@
 
 namespace wick::nn {
 
-// data[sum of lengths, ...]: all first steps, then all second steps ..., longest sequence first;
-// batch_sizes (int64): how many sequences reach each step. sorted_indices orders the batch by
-// length, unsorted_indices takes it back; both are undefined where the caller had sorted.
+// data[sum of lengths, ...] has all first steps, then all second steps and so on, longest sequence
+// first. batch_sizes (int64) is the number of sequences at each step. sorted_indices sorts the
+// batch by length, unsorted_indices restores the order; both are undefined if the caller had
+// sorted.
 struct PackedSequence {
   Tensor data, batch_sizes, sorted_indices, unsorted_indices;
 
-  // How long each sequence is, in the order of data.
+  // Returns the length of each sequence, in the order of data.
   std::vector<int64_t> sorted_lengths(Where where = Where::current()) const;
 };
 
-// x[T, B, ...], or [B, T, ...] with batch_first; one length a sequence, from 1 to T.
-// enforce_sorted: the lengths must descend already.
+// Packs x[T, B, ...], or [B, T, ...] with batch_first, with one length per sequence, from 1 to T.
+// enforce_sorted: the lengths must be in descending order.
 PackedSequence pack_padded_sequence(const Arg& x, const std::vector<int64_t>& lengths,
                                     bool batch_first = false, bool enforce_sorted = true);
 PackedSequence pack_padded_sequence(const Arg& x, const Arg& lengths, bool batch_first = false,
@@ -27,12 +28,13 @@ PackedSequence pack_padded_sequence(const Arg& x, const Arg& lengths, bool batch
 struct PaddedSequence {
   Tensor padded, lengths;  // lengths: int64 [B]
 };
-// In the order from before packing. total_length: at least the longest.
+// Returns the sequences in the order before packing. total_length must be at least the longest
+// length.
 PaddedSequence pad_packed_sequence(const PackedSequence& sequence, bool batch_first = false,
                                    double padding_value = 0, int64_t total_length = 0,
                                    Where where = Where::current());
 
-// Sequences [length, ...] that differ in length alone.
+// The sequences are [length, ...] and differ only in length.
 PackedSequence pack_sequence(const std::vector<Tensor>& sequences, bool enforce_sorted = true,
                              Where where = Where::current());
 Tensor pad_sequence(const std::vector<Tensor>& sequences, bool batch_first = false,

@@ -10,7 +10,7 @@ struct Dict : Module {
   const char* kind() const override { return "ModuleDict"; }
 };
 
-// Of one parameter: the originals, and what is applied to them, "0", "1" ...
+// For one parameter: the originals, and the parametrizations applied to them, "0", "1" ...
 struct ParametrizationList : Module {
   const char* kind() const override { return "ParametrizationList"; }
 
@@ -130,7 +130,7 @@ class Cayley final : public Parametrization {
     Tensor tall = w.raw_shape()[0] < w.raw_shape()[1] ? w.t() : w;
     if (n != k) tall = cat({tall.detach(), randn({n, n - k}, w.dtype())}, 1);
     auto [q, r] = linalg::qr(tall.detach());
-    // The signs of R's diagonal: so that an orthogonal matrix is its own.
+    // By the signs of R's diagonal an orthogonal matrix is its own base.
     base_ = register_buffer("base", (q * sign(diagonal(r)).unsqueeze(0)).contiguous());
   }
   const char* kind() const override { return "_Orthogonal"; }
@@ -147,7 +147,8 @@ class Cayley final : public Parametrization {
     q = matmul(base_, q);
     return wide ? q.t() : q;
   }
-  // The skew part of -I is zero: Q begins at base. PyTorch keeps -I here for its Householder map.
+  // The skew part of -I is zero, so Q starts at base. PyTorch stores -I here for its Householder
+  // map.
   std::vector<Tensor> right_inverse(const Tensor& w) override {
     Tensor t = zeros_like(w);
     diagonal(t).fill_(-1);
@@ -158,7 +159,7 @@ class Cayley final : public Parametrization {
   Tensor base_;
 };
 
-// The parameter, or an Error that says what there is.
+// Returns the parameter, or throws an Error that lists the existing ones.
 Tensor parameter_of(Module& m, const std::string& name, const Where& where) {
   if (m.is_computed(name)) return m.find_tensor(name);
   return m.get_parameter(name, where);
@@ -253,7 +254,7 @@ void remove_parametrizations(Module& m, const std::string& name, bool leave_para
   {
     NoGrad guard;
     const bool mode = list->training();
-    list->train(false);  // a look is no step: what training updates stays
+    list->train(false);  // only reads the value: nothing that training updates may change
     value = leave_parametrized ? list->value().clone() : list->originals[0].detach();
     list->train(mode);
   }

@@ -1,4 +1,4 @@
-// Pooling over x[N, C, spatial...], or without N. stride {}: the kernel's size.
+// Pooling over x[N, C, spatial...], or without N. stride {} means the kernel's size.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace wick::nn {
 
-// -- the largest element of each window; its gradient goes to the first of them
+// -- the largest element of each window; the gradient goes to the first such element
 class MaxPoolNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
@@ -39,7 +39,7 @@ class MaxPool3d : public MaxPoolNd {
                      Triple dilation = 1, bool ceil_mode = false);
 };
 
-// -- the mean; count_include_pad: elements of the padding count
+// -- the mean of each window; count_include_pad: padding elements are counted
 class AvgPoolNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
@@ -81,7 +81,7 @@ class LPPoolNd : public Module {
 
  private:
   double norm_type_;
-  Extents kernel_, stride_;  // stride is empty where none was given
+  Extents kernel_, stride_;  // stride is empty if none was given
   bool ceil_mode_;
 };
 class LPPool1d : public LPPoolNd {
@@ -95,7 +95,7 @@ class LPPool2d : public LPPoolNd {
            bool ceil_mode = false);
 };
 
-// -- windows of (nearly) equal size, as many as asked for
+// -- as many windows of (nearly) equal size as requested
 class AdaptivePoolNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
@@ -121,8 +121,8 @@ WICK_ADAPTIVE(AdaptiveMaxPool2d, Pair);
 WICK_ADAPTIVE(AdaptiveMaxPool3d, Triple);
 #undef WICK_ADAPTIVE
 
-// -- MaxPool's partial inverse: called with its output and indices (max_pool2d_with_indices); the
-// rest is 0. output_size: that of the pooled tensor, where the default is not it.
+// -- the partial inverse of MaxPool: called with its output and indices (max_pool2d_with_indices);
+// all other elements are 0. output_size: the size of the pooled tensor, if it is not the default
 class MaxUnpoolNd : public Module {
  public:
   Tensor operator()(const Arg& x, const Arg& indices, const Shape& output_size = {});

@@ -43,8 +43,8 @@ Tensor positions_of(const Arg& tokens) {
 
 namespace {
 
-// Rows start .. start + T of a table. The count is a size that a capture follows: how many rows
-// there are is then the end of its range.
+// Returns rows start .. start + count - 1 of a table. A capture follows `count`, so the range check
+// limits that size to the number of rows.
 Tensor rows_at(const char* name, const Tensor& table, int64_t start, Dim count,
                const Where& where) {
   if (start < 0 || start + count > table.raw_shape()[0]) {

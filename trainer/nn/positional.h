@@ -1,4 +1,4 @@
-// Where a token stands: sinusoids (Vaswani et al., 2017) or a learned table.
+// Encodings of a token's position: sinusoids (Vaswani et al., 2017) or a learned table.
 #pragma once
 
 #include "trainer/nn/embedding.h"
@@ -6,13 +6,13 @@
 
 namespace wick::nn {
 
-// [max_seq_len, embed_dim]: column 2i is sin(t / 10000^(2i / embed_dim)), column 2i + 1 its cos.
-// embed_dim must be even. Computed in float64, rounded once.
+// Returns [max_seq_len, embed_dim]: column 2i is sin(t / 10000^(2i / embed_dim)), column 2i + 1 its
+// cos. embed_dim must be even. Computed in float64 and rounded once.
 Tensor create_sinusoidal_embeddings(int64_t max_seq_len, int64_t embed_dim,
                                     DType dtype = DType::kF32, Where where = Where::current());
 
-// 0, 1, ... T - 1 (int64 [T]) for tokens[B, T] with B >= 1, made of ops on them: under capture T
-// may be dynamic.
+// Returns 0, 1, ... T - 1 (int64 [T]) for tokens[B, T] with B >= 1, computed from them by ops:
+// under capture T may be dynamic.
 Tensor positions_of(const Arg& tokens);
 
 struct PositionalEncodingOptions {
@@ -20,7 +20,7 @@ struct PositionalEncodingOptions {
   double dropout = 0;
 };
 
-// x[B, T, embed_dim] + the rows from start_pos on. T + start_pos <= max_seq_len.
+// Returns x[B, T, embed_dim] plus the rows from start_pos on. T + start_pos must be <= max_seq_len.
 class PositionalEncoding : public Module {
  public:
   PositionalEncoding(int64_t max_seq_len, int64_t embed_dim,
@@ -43,11 +43,11 @@ class PositionalEncoding : public Module {
 struct EmbeddingLayerOptions {
   int64_t max_seq_len = 512;
   std::string pos_encoding = "learned";  // "sinusoidal" or "none"
-  bool scale_embeddings = false;         // the tokens' rows times sqrt(embed_dim)
+  bool scale_embeddings = false;         // multiplies the token rows by sqrt(embed_dim)
 };
 
-// tokens[T] or [B, T] -> the sum of token and position rows, [..., embed_dim]. start_pos: where the
-// first token stands, for a text that is fed in pieces.
+// Maps tokens[T] or [B, T] to the sum of token and position rows, [..., embed_dim]. start_pos: the
+// position of the first token, for a text that is processed in pieces.
 class EmbeddingLayer : public Module {
  public:
   EmbeddingLayer(int64_t vocab_size, int64_t embed_dim, EmbeddingLayerOptions options = {});

@@ -8,7 +8,7 @@
 namespace wick::nn::prune {
 namespace {
 
-// What is pruned: the original, and the mask so far (undefined: none).
+// The original of a pruned parameter, and the mask so far (undefined: none).
 struct Pruned {
   Tensor value, mask;
 };
@@ -39,7 +39,8 @@ void apply(Module& m, const std::string& name, const Pruned& p, const Tensor& ma
   m.refresh();
 }
 
-// Places of the `drop` smallest of the scores [n] whose mask is not 0; of equal ones the first.
+// Returns the indices of the `drop` smallest scores [n] whose mask is not 0; of equal ones the
+// first.
 std::vector<int64_t> smallest(const Tensor& scores, const Tensor& left, int64_t drop) {
   Tensor rest = nonzero(left).flatten();
   Tensor order = argsort(index_select(scores.flatten(), 0, rest), 0);
@@ -86,7 +87,7 @@ Tensor structured(const char* op, Module& m, const std::string& name, Amount amo
   for (int d = 0; d < rank; ++d) {
     if (d != dim) others.values[others.count++] = d;
   }
-  Tensor left = sum(mask, others);  // a slice that has an entry left counts
+  Tensor left = sum(mask, others);  // a slice with at least one entry left counts
   const int64_t drop = amount.resolve(op, nonzero(left).raw_shape()[0], where);
   Tensor value = (p.value.detach() * mask).transpose(0, dim).flatten(1);
   mask = zero_at(mask, dim, smallest(score(value), left, drop));

@@ -1,6 +1,6 @@
-// Pruning by masks, as torch.nn.utils.prune: the parameter `name` becomes name_orig, trained, times
-// the buffer name_mask of ones and zeros. Nothing gets smaller by it; trainer/nn/compress.h
-// removes.
+// Pruning by masks, as in torch.nn.utils.prune: the parameter `name` becomes the product of
+// name_orig, which is trained, and the buffer name_mask of ones and zeros. The model does not get
+// smaller; trainer/nn/compress.h removes.
 #pragma once
 
 #include <concepts>
@@ -12,13 +12,13 @@
 
 namespace wick::nn::prune {
 
-// How much: an integer is a number of entries (or channels), a floating-point number a fraction,
-// rounded to the nearest number of them, halves to even.
+// The amount to prune: an integer is a number of entries (or channels), a floating-point number a
+// fraction of them, rounded to the nearest number with ties to even.
 struct Amount {
   template <std::integral T>
   Amount(T n) : count(static_cast<int64_t>(n)) {}    // NOLINT: implicit by design
   Amount(double f) : fraction(f), relative(true) {}  // NOLINT
-  // Of so many; an Error where it is negative, no number, above 1 or above `of`.
+  // Returns the number out of `of`. Throws Error if it is negative, NaN, or more than all.
   int64_t resolve(const char* op, int64_t of, const Where& where) const;
 
   int64_t count = 0;
@@ -26,35 +26,36 @@ struct Amount {
   bool relative = false;
 };
 
-// Each masks `amount` of the entries that are not masked yet: masks of repeated calls multiply, and
-// `amount` is of what is left. All return the whole mask, of the parameter's shape.
-// The entries of least magnitude; of equal ones the first go.
+// Each masks `amount` of the entries that are not masked yet: the masks of repeated calls are
+// multiplied, and `amount` refers to the remaining entries. All return the complete mask, of the
+// parameter's shape.
+// Masks the entries of smallest magnitude; of equal ones the first.
 Tensor l1_unstructured(Module& module, const std::string& name, Amount amount,
                        Where where = Where::current());
-// By chance, from the generator.
+// Masks random entries.
 Tensor random_unstructured(Module& module, const std::string& name, Amount amount,
                            Generator& g = default_generator(), Where where = Where::current());
-// Whole slices along `dim`, those of the least n-norm (n may be infinite).
+// Masks whole slices along `dim`, those with the smallest n-norm (n may be infinite).
 Tensor ln_structured(Module& module, const std::string& name, Amount amount, double n, int dim,
                      Where where = Where::current());
 Tensor random_structured(Module& module, const std::string& name, Amount amount, int dim,
                          Generator& g = default_generator(), Where where = Where::current());
-// A mask of your own, of ones and zeros and the parameter's shape.
+// Uses your own mask of ones and zeros, of the parameter's shape.
 Tensor custom_from_mask(Module& module, const std::string& name, const Tensor& mask,
                         Where where = Where::current());
-// The least magnitudes of all these parameters together.
+// Masks the smallest magnitudes of all these parameters together.
 void global_unstructured(const std::vector<std::pair<Module*, std::string>>& parameters,
                          Amount amount, Where where = Where::current());
 
-// Every Linear's and convolution's weight of a model, for global_unstructured.
+// Returns the weight of every Linear and convolution of a model, for global_unstructured.
 std::vector<std::pair<Module*, std::string>> prunable(Module& model);
 
-bool is_pruned(Module& module);  // it or one below it
-// The masked values become the parameter, the mask is forgotten.
+bool is_pruned(Module& module);  // it or a descendant
+// Makes the masked values the parameter, and drops the mask.
 void remove(Module& module, const std::string& name, Where where = Where::current());
 
-// The share of zeros: of a tensor, and of all of a model's parameters with more than one dimension,
-// as they are in forward.
+// Return the share of zeros: of a tensor, or of all of a model's parameters with more than one
+// dimension, with their values in forward.
 double measure_sparsity(const Tensor& t);
 double measure_sparsity(Module& model);
 

@@ -1,4 +1,4 @@
-// Other names for a state dict: weights of a model written elsewhere.
+// Renames the keys of a state dict, for weights of a model from another framework.
 //
 //   NamedTensors state = remap_keys(load_safetensors("resnet.safetensors").tensors,
 //                                   {{"^module\\.", ""}, {"\\.gamma$", ".weight"}});
@@ -11,13 +11,13 @@
 
 namespace wick::nn {
 
-// An ECMAScript expression (std::regex) and what each of its matches becomes: $1 is the first
-// group, as in Python's re.sub \1.
+// An ECMAScript expression (std::regex) and the replacement of its matches: $1 is the first group,
+// like \1 in Python's re.sub.
 struct KeyRule {
   std::string pattern, replacement;
 };
-// Every rule on every name, in order. A name that becomes empty is left out. An Error, which lists
-// all of them, where two names become one; and where a pattern is no expression.
+// Applies every rule to every name, in order. A name that becomes empty is dropped. Throws Error if
+// two names become equal (it lists all of them), or if a pattern is not a valid expression.
 NamedTensors remap_keys(const NamedTensors& state, const std::vector<KeyRule>& rules,
                         Where where = Where::current());
 

@@ -72,7 +72,7 @@ RNNBase::RNNBase(const char* kind, int64_t gates, int64_t input, int64_t hidden,
   }
 }
 
-// A state as it was given, with a batch dim.
+// Returns the given state, with a batch dim.
 Tensor RNNBase::state(const char* name, const Tensor& given, int64_t size, int64_t batch,
                       bool batched, const Where& where) const {
   if (!given.defined()) return given;
@@ -125,7 +125,7 @@ PackedRnnResult RNNBase::with_state(const PackedSequence& x, const Tensor& h_0, 
     bad_shape(kind_, "takes packed data [n, " + std::to_string(input_) + "], got " + text(x.data),
               where);
   }
-  // In the order of the packed data: states go there and come back.
+  // Moves states to the order of the packed data and back.
   auto ordered = [&](const Tensor& t, const Tensor& order) {
     return t.defined() && order.defined() ? index_select(at(t), 1, at(order)) : t;
   };
@@ -201,7 +201,7 @@ RnnResult RNNBase::one_layer(const Tensor& x, int64_t layer, const Tensor& h, co
   Tensor out[3];
   call(op, &a, Span<const Tensor* const>(in, gates_ == 4 ? 8 : 6),
        Span<Tensor>(out, gates_ == 4 ? 3 : 2), where);
-  // [T, dirs, B, hidden] -> [T, B, dirs * hidden]
+  // Maps [T, dirs, B, hidden] to [T, B, dirs * hidden].
   Tensor y = out[0];
   if (dirs() == 1) {
     y = y.squeeze(1, where);
@@ -211,7 +211,8 @@ RnnResult RNNBase::one_layer(const Tensor& x, int64_t layer, const Tensor& h, co
   return {y, out[1], out[2]};
 }
 
-// The LSTM op has no projection: its steps, in ops. h and c: [1, B, size] or undefined.
+// The LSTM op has no projection, so the steps are computed in ops. h and c are [1, B, size] or
+// undefined.
 RnnResult RNNBase::projected(const Tensor& x, const Direction& d, bool reverse, Tensor h, Tensor c,
                              const Tensor& lengths, const Where& where) const {
   const At at(where);

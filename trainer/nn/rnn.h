@@ -1,6 +1,6 @@
 // Recurrent layers (Elman, 1990; LSTM: Hochreiter and Schmidhuber, 1997; GRU: Cho et al., 2014)
 // with PyTorch's names: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, then _reverse, then _l1
-// ... Gates lie in PyTorch's order; a layer runs as one op, RNN, GRU or LSTM, that ONNX has too.
+// ... Gates are in PyTorch's order; a layer runs as one op, RNN, GRU or LSTM, which ONNX has too.
 #pragma once
 
 #include "trainer/nn/module.h"
@@ -12,17 +12,17 @@ struct RnnOptions {
   int64_t num_layers = 1;
   bool bias = true;
   bool batch_first = false;  // x and output are [B, T, ...], states always [layers * dirs, B, ...]
-  double dropout = 0;        // behind each layer but the last, in training
+  double dropout = 0;        // after each layer but the last, in training mode
   bool bidirectional = false;
-  std::string nonlinearity = "tanh";  // RNN: or "relu"
-  int64_t proj_size = 0;              // LSTM: h is projected to this size (Sak et al., 2014)
+  std::string nonlinearity = "tanh";  // for RNN; or "relu"
+  int64_t proj_size = 0;              // for LSTM: h is projected to this size (Sak et al., 2014)
 };
 
-// What RNN and GRU give beside h_n, and LSTM too. Without c_n: undefined.
+// The result of RNN, GRU and LSTM. c_n is undefined for RNN and GRU.
 struct RnnResult {
-  Tensor output;  // [T, B, dirs * hidden], batch first if asked
+  Tensor output;  // [T, B, dirs * hidden]; [B, T, ...] with batch_first
   Tensor h_n;     // [layers * dirs, B, hidden]
-  Tensor c_n;     // LSTM's, likewise
+  Tensor c_n;     // only for LSTM, the same shape
 };
 struct PackedRnnResult {
   PackedSequence output;
@@ -31,15 +31,15 @@ struct PackedRnnResult {
 
 class RNNBase : public Module {
  public:
-  // x[T, B, input_size] ([B, T, ...] with batch_first), or [T, input_size] without a batch. The
-  // output alone, from states of 0.
+  // Takes x[T, B, input_size] ([B, T, ...] with batch_first), or [T, input_size] without a batch.
+  // Returns only the output; the initial states are 0.
   Tensor forward(const Arg& x) override { return run(x, {}, {}).output; }
-  // The same, and the last states: auto [output, h_n, c_n] = lstm.with_state(x, h_0, c_0).
+  // Also returns the last states: auto [output, h_n, c_n] = lstm.with_state(x, h_0, c_0).
   RnnResult with_state(const Arg& x, const Tensor& h_0 = {}, const Tensor& c_0 = {}) {
     ModuleScope scope = enter();
     return run(x, h_0, c_0);
   }
-  // Each sequence runs over its own steps: h_n is the state behind its last one, and the reverse
+  // Each sequence runs over its own steps: h_n is the state after its last step, and the reverse
   // direction begins there.
   PackedRnnResult with_state(const PackedSequence& x, const Tensor& h_0 = {},
                              const Tensor& c_0 = {}, Where where = Where::current());
@@ -57,7 +57,7 @@ class RNNBase : public Module {
     Tensor w_ih, w_hh, b_ih, b_hh, w_hr;
   };
   RnnResult run(const Arg& x, Tensor h_0, Tensor c_0);
-  // x[T, B, ...], time first; lengths int32 [B] or undefined.
+  // x[T, B, ...] has time first; lengths is int32 [B] or undefined.
   RnnResult layers(const Tensor& x, const Tensor& h_0, const Tensor& c_0, const Tensor& lengths,
                    const Where& where);
   RnnResult one_layer(const Tensor& x, int64_t layer, const Tensor& h, const Tensor& c,
@@ -91,7 +91,7 @@ class LSTM : public RNNBase {
       : RNNBase("LSTM", 4, input_size, hidden_size, std::move(options)) {}
 };
 
-// -- one step: x[B, input_size] or [input_size], states [B, hidden_size] likewise
+// -- single steps: x[B, input_size] or [input_size], states [B, hidden_size] likewise
 class RNNCellBase : public Module {
  public:
   std::string extra_repr() const override;
@@ -100,7 +100,7 @@ class RNNCellBase : public Module {
 
  protected:
   RNNCellBase(const char* kind, int64_t gates, int64_t input_size, int64_t hidden_size, bool bias);
-  // The given state, checked, or zeros.
+  // Returns the given state after checks, or zeros.
   Tensor state(const Arg& x, const Tensor& given) const;
 
   const char* kind_;
@@ -141,7 +141,7 @@ class LSTMCell : public RNNCellBase {
  public:
   LSTMCell(int64_t input_size, int64_t hidden_size, bool bias = true)
       : RNNCellBase("LSTMCell", 4, input_size, hidden_size, bias) {}
-  // h alone, from states of 0.
+  // Returns only h; the initial states are 0.
   Tensor forward(const Arg& x) override { return forward(x, LstmState()).h; }
   LstmState forward(const Arg& x, const LstmState& before);
   using Module::operator();

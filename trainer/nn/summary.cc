@@ -13,7 +13,7 @@
 namespace wick::nn {
 namespace {
 
-// Charges each op to the module whose forward runs it.
+// Counts each op for the module whose forward runs it.
 class Meter final : Watcher {
  public:
   explicit Meter(ModelSummary* s, std::string root) : s_(s), root_(std::move(root)) {
@@ -22,7 +22,7 @@ class Meter final : Watcher {
   ~Meter() override = default;
   std::string path() const {
     std::string path = module_path();
-    // The paths of a module that has a parent begin with its name.
+    // The paths of a module that has a parent start with its name.
     if (!root_.empty() && path.starts_with(root_))
       path.erase(0, std::min(path.size(), root_.size() + 1));
     return path;
@@ -32,7 +32,7 @@ class Meter final : Watcher {
   void on_call(const TracedCall& call) override {
     std::string at = path();
     auto it = at_.find(at);
-    while (it == at_.end() && !at.empty()) {  // a module that is not registered: its parent's
+    while (it == at_.end() && !at.empty()) {  // an unregistered module: use its parent
       size_t dot = at.rfind('.');
       at.resize(dot == std::string::npos ? 0 : dot);
       it = at_.find(at);
@@ -56,7 +56,7 @@ class Meter final : Watcher {
 
 std::string shape_text(const std::vector<Shape>& shapes) {
   if (shapes.empty()) return "-";
-  return to_text(shapes.back()).text;  // the last call's
+  return to_text(shapes.back()).text;  // that of the last call
 }
 
 std::string grouped(double v) {
@@ -88,7 +88,7 @@ nlohmann::json shapes_json(const std::vector<Shape>& shapes) {
   return list;
 }
 
-// The mode of every module, put back in the end, and no hooks left behind.
+// Sets eval mode and keeps hook handles; restores the modes and removes the hooks at the end.
 class Visit {
  public:
   explicit Visit(Module& root) : mode_(root, false) {}

@@ -27,7 +27,7 @@ Tensor activated(const std::string& activation, const Arg& x) {
   return activation == "gelu" ? gelu(x) : relu(x);
 }
 
-// The part between two residual sums.
+// The feed-forward part between two residual sums.
 template <class Layer>
 Tensor feed_forward(Layer& l, const std::string& activation, const Arg& x, const At& at) {
   return l.linear2(at(l.dropout(at(activated(activation, at(l.linear1(x)))))));
@@ -43,7 +43,7 @@ std::shared_ptr<Layer> copied(const Layer& from, std::shared_ptr<Layer> to) {
   return to;
 }
 
-// The list is no caller of its own: who runs its layers says its name.
+// The list itself is never called, so whoever runs its layers pushes its name.
 const std::string& layers_name() {
   static const std::string name = "layers";
   return name;

@@ -15,12 +15,12 @@ struct TransformerOptions {
   bool norm_first = false;  // pre-norm (Xiong et al., 2020)
 };
 
-// Masks are MultiheadAttention's: attn_mask [L, S] and key_padding_mask [N, S], bool (true: nothing
-// is seen) or floats that are added.
+// The masks are MultiheadAttention's: attn_mask [L, S] and key_padding_mask [N, S], bool (true
+// where attention is not allowed) or floats that are added.
 class TransformerEncoderLayer : public Module {
  public:
   TransformerEncoderLayer(int64_t d_model, int64_t nhead, TransformerOptions options = {});
-  // src[L, N, d_model] ([N, L, ...] with batch_first) -> the same shape.
+  // Maps src[L, N, d_model] ([N, L, ...] with batch_first) to the same shape.
   Tensor forward(const Arg& src) override { return forward(src, {}); }
   Tensor forward(const Arg& src, const Tensor& src_mask,
                  const Tensor& src_key_padding_mask = Tensor());
@@ -30,7 +30,7 @@ class TransformerEncoderLayer : public Module {
     ModuleScope scope = enter();
     return forward(src, src_mask, src_key_padding_mask);
   }
-  // Another layer of the same sizes and values.
+  // Returns another layer with the same sizes and values.
   std::shared_ptr<TransformerEncoderLayer> copy() const;
 
  private:
@@ -78,7 +78,7 @@ class TransformerDecoderLayer : public Module {
   Child<Dropout> dropout1, dropout2, dropout3;
 };
 
-// num_layers copies of a layer, "layers.0" ..., as PyTorch's: equal values to begin with. norm:
+// num_layers copies of a layer, "layers.0" ..., with equal initial values, as in PyTorch. norm:
 // null for none.
 class TransformerEncoder : public Module {
  public:
@@ -127,7 +127,7 @@ struct TransformerMasks {
   Tensor src_key_padding_mask = {}, tgt_key_padding_mask = {}, memory_key_padding_mask = {};
 };
 
-// Encoder and decoder, each with a norm at its end; matrices start Xavier uniform.
+// Encoder and decoder, each with a norm at its end; matrices are initialized with Xavier uniform.
 class Transformer : public Module {
  public:
   explicit Transformer(int64_t d_model = 512, int64_t nhead = 8, int64_t num_encoder_layers = 6,

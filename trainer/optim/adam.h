@@ -5,7 +5,7 @@
 
 namespace wick::optim {
 
-// Two types, both aggregates: {.lr = 3e-4} leaves each its own default of weight_decay.
+// Two aggregate types: {.lr = 3e-4} keeps each one's default of weight_decay.
 template <bool kDecoupled>
 struct AdamOptionsOf {
   double lr = 1e-3;
@@ -28,9 +28,9 @@ using AdamWOptions = AdamOptionsOf<true>;
 extern template struct AdamOptionsOf<false>;
 extern template struct AdamOptionsOf<true>;
 
-// m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; p -= lr / (1 - beta1^t) *
-// m / (sqrt(v) / sqrt(1 - beta2^t) + eps). Weight decay goes into g (Adam), or shrinks p by
-// 1 - lr weight_decay first (AdamW).
+// m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; p -= lr / (1 - beta1^t) * m /
+// (sqrt(v) / sqrt(1 - beta2^t) + eps). Weight decay is added to g (Adam), or first shrinks p by the
+// factor 1 - lr weight_decay (AdamW).
 template <bool kDecoupled>
 struct AdamRule {
   using Options = AdamOptionsOf<kDecoupled>;

@@ -21,7 +21,7 @@ struct AdamaxOptions {
   void check(const char* op, const Where& where) const;
 };
 
-// m as Adam's; u = max(beta2 u, |g| + eps); p -= lr / (1 - beta1^t) m / u
+// m is that of Adam; u = max(beta2 u, |g| + eps); p -= lr / (1 - beta1^t) m / u
 struct AdamaxRule {
   using Options = AdamaxOptions;
   using Coefficients = AdamaxCoefficients;

@@ -61,7 +61,7 @@ void find_batch_norms(nn::Module& module, std::vector<nn::BatchNormNd*>& found) 
   for (const auto& [name, child] : module.children()) find_batch_norms(*child, found);
 }
 
-// The mean over the batches so far of one layer's batch statistics, in the type of its buffers.
+// The mean of one layer's batch statistics over the batches so far, in the dtype of its buffers.
 struct Statistics {
   nn::BatchNormNd* norm;
   Tensor mean, var;
@@ -78,7 +78,7 @@ struct Statistics {
   }
 };
 
-// What a pass of update_bn changes for its time.
+// The changes to the model during a pass of update_bn, which end with it.
 struct Pass {
   nn::ModeScope mode;
   std::vector<HookHandle> hooks;
@@ -96,8 +96,8 @@ void update_bn(const std::function<bool(Tensor& x)>& next, nn::Module& model) {
   if (norms.empty()) return;
   NoGrad guard;
   Pass pass(model);
-  // From the layers' inputs: so a layer's momentum, and what its forward makes of it, plays no
-  // part.
+  // Computed from the layers' inputs, so that the layers' momentum and their forwards do not
+  // matter.
   auto statistics = std::make_shared<std::vector<Statistics>>();
   for (nn::BatchNormNd* norm : norms) {
     norm->num_batches_tracked.zero_();

@@ -1,5 +1,5 @@
-// An update as ops, where a parameter is on a device of which the loops (trainer/kernels) see
-// nothing. The formulas are theirs, rounded op by op.
+// Updates written as ops, for parameters on a device, which the loops of trainer/kernels cannot
+// access. The formulas are the same, but rounded after each op.
 #pragma once
 
 #include "trainer/kernels/optim_loops.h"
@@ -7,11 +7,11 @@
 
 namespace wick::optim {
 
-// `state`: as the loop of the coefficients has it; undefined: not used.
+// `state`: the tensors that the loop of these coefficients uses; undefined: not used.
 void step_on_device(const SgdCoefficients& c, const Tensor& p, const Tensor& g, Tensor* state);
 void step_on_device(const AdamCoefficients& c, const Tensor& p, const Tensor& g, Tensor* state);
 
-// Error: an optimizer without such a step.
+// Throws Error for an optimizer that has no such step.
 [[noreturn]] void no_device_step(const char* op, const Tensor& p);
 
 }  // namespace wick::optim

@@ -9,9 +9,9 @@ namespace wick::optim {
 
 void flat_pass(const std::vector<int64_t>& sizes,
                FunctionRef<void(size_t array, int64_t begin, int64_t end)> f) {
-  // Five arrays of a chunk lie in a core's second-level cache, and its loop pays for a task.
+  // Five arrays of a chunk fit into a core's L2 cache, and a chunk is enough work for a task.
   constexpr int64_t kChunk = 1 << 14;
-  std::vector<int64_t> starts;  // where each array begins on the whole line
+  std::vector<int64_t> starts;  // the index of each array's first element in the concatenation
   starts.reserve(sizes.size());
   int64_t total = 0;
   for (int64_t n : sizes) {

@@ -1,4 +1,4 @@
-// One pass over many arrays as if they were one.
+// Processes many arrays in one pass, as if they were one.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace wick::optim {
 
-// f(array, begin, end) for ranges that together are every element of every array once, on the
-// process's threads. The arrays are laid end to end and cut into equal work: a thousand biases cost
-// one task, not a thousand, and a large matrix is shared. For work that is elementwise: the cuts
-// depend on the sizes only, and change no bit.
+// Calls f(array, begin, end), on the process's threads, for ranges that together cover every
+// element of every array once. The arrays are concatenated and cut into equal amounts of work: a
+// thousand biases cost one task instead of a thousand, and a large matrix is shared by several. It
+// is for elementwise work: the cuts depend only on the sizes, and do not change a bit.
 void flat_pass(const std::vector<int64_t>& sizes,
                FunctionRef<void(size_t array, int64_t begin, int64_t end)> f);
 

@@ -26,17 +26,17 @@ void check_interval(int64_t n, const char* op, const Where& where) {
   if (n >= 1) return;
   throw_error(op, fmt::format("growth_interval must be at least 1, got {}", n), where);
 }
-// What is left of it as a float, which the scale is.
+// Returns the value as a float, the type of the scale; throws unless it is finite and positive.
 float check_scale(double s, const char* op, const char* name, const Where& where) {
   const auto f = static_cast<float>(s);
   if (std::isfinite(f) && f > 0) return f;
   throw_error(op, fmt::format("{} must be a finite float32 > 0, got {}", name, s), where);
 }
 
-// Times `by`; true when all were finite before.
+// Multiplies by `by`; returns whether all values were finite before.
 template <class T>
 bool multiply(T* g, int64_t n, T by) {
-  // x - x is 0 for finite x, else NaN: a sum of them vectorises where a branch would not.
+  // x - x is 0 for finite x, else NaN: a sum of these can be vectorized, a branch could not.
   T off = 0;
   for (int64_t i = 0; i < n; ++i) {
     off += g[i] - g[i];
@@ -95,7 +95,7 @@ Tensor GradScaler::scale(const Arg& output) {
         output.where, Code::kTypeMismatch);
   }
   scaled_ = true;
-  // 65536 is beyond float16's largest number.
+  // 65536 exceeds float16's largest number.
   const DType t = output.tensor.dtype();
   const bool narrow = t == DType::kF16 || t == DType::kBF16;
   const Tensor wide = narrow ? output.tensor.to(DType::kF32, output.where) : output.tensor;
@@ -115,7 +115,7 @@ GradScaler::Seen* GradScaler::find(const Optimizer& optimizer) {
   return nullptr;
 }
 
-// True when a gradient was not finite. Parameters of two groups have gradients of their own.
+// Returns whether a gradient was not finite. Parameters of two groups have separate gradients.
 bool GradScaler::unscale(Optimizer& optimizer, const char* op, const Where& where) {
   if (!scaled_) {
     throw_error(op, "no loss was scaled: call scaler.scale(loss).backward() before", where);
@@ -123,7 +123,7 @@ bool GradScaler::unscale(Optimizer& optimizer, const char* op, const Where& wher
   NoGrad guard;
   const double by = 1.0 / static_cast<double>(scale_);
   std::vector<Slice> slices;
-  std::vector<std::pair<Tensor, Tensor>> back;  // gradients that do not lie in order, their copies
+  std::vector<std::pair<Tensor, Tensor>> back;  // strided gradients, and their copies
   int64_t gradients = 0;
   for (int group = 0; group < optimizer.groups(); ++group) {
     for (const Tensor& p : optimizer.params(group)) {
@@ -294,7 +294,7 @@ void Amp::backward(const Tensor& loss, Where where) {
 }
 void Amp::unscale_(Optimizer& optimizer, Where where) { scaler_.unscale_(optimizer, where); }
 bool Amp::step(Optimizer& optimizer, Where where) {
-  if (!scaler_.is_enabled()) {  // not by way of it: float16 of another scope stays refused
+  if (!scaler_.is_enabled()) {  // not through the scaler: float16 of another scope stays refused
     const bool acts = optimizer.acts_next();
     optimizer.step();
     return acts;

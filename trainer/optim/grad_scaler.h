@@ -1,6 +1,6 @@
-// Loss scaling: small gradients survive float16 when the loss is multiplied first, and the
-// gradients are divided again before the update. PyTorch's GradScaler; Micikevicius et al., "Mixed
-// Precision Training", 2018, section 3.2.
+// Loss scaling: to keep small gradients in float16, the loss is multiplied by a scale, and the
+// gradients are divided by it before the update. It is PyTorch's GradScaler; Micikevicius et al.,
+// "Mixed Precision Training", 2018, section 3.2.
 //
 //   GradScaler scaler;
 //   {
@@ -8,8 +8,8 @@
 //     loss = cross_entropy(model(x), y);
 //   }
 //   scaler.scale(loss).backward();
-//   scaler.unscale_(optimizer);              // only where something reads the gradients: clipping
-//   scaler.step(optimizer);                  // skipped when a gradient is inf or NaN
+//   scaler.unscale_(optimizer);              // only if the gradients are read, e.g. for clipping
+//   scaler.step(optimizer);                  // skipped if a gradient is inf or NaN
 //   scaler.update();
 #pragma once
 
@@ -27,25 +27,26 @@ struct GradScalerOptions {
   double growth_factor = 2;        // > 1
   double backoff_factor = 0.5;     // in (0, 1)
   int64_t growth_interval = 2000;  // updates without inf or NaN before the scale grows
-  bool enabled = true;             // false: every call hands through
+  bool enabled = true;             // false: all calls pass values through
 };
 
 class GradScaler {
  public:
   explicit GradScaler(const GradScalerOptions& options = {}, Where where = Where::current());
 
-  // outputs * scale, differentiable; in float32 where an output has 16 bits.
+  // Returns outputs * scale, differentiable; in float32 if the output has 16 bits.
   Tensor scale(const Arg& output);
   std::vector<Tensor> scale(const std::vector<Tensor>& outputs, Where where = Where::current());
-  // Divides the gradients of the optimizer's parameters by the scale and looks for inf and NaN, in
-  // one pass. Once between two updates, before step(). Where the optimizer accumulates
-  // (Optimizer::accumulate) and its next step only counts, nothing is done.
+  // Divides the gradients of the optimizer's parameters by the scale and checks for inf and NaN, in
+  // one pass. Call it at most once between two updates, before step(). If the optimizer accumulates
+  // (Optimizer::accumulate) and its next step only counts, it does nothing.
   void unscale_(Optimizer& optimizer, Where where = Where::current());
-  // optimizer.step() unless a gradient is inf or NaN; unscales first where unscale_() did not. True
-  // when the parameters were updated.
+  // Calls optimizer.step() unless a gradient is inf or NaN; unscales first if unscale_() was not
+  // called. Returns whether the parameters were updated.
   bool step(Optimizer& optimizer, Where where = Where::current());
-  // Once an iteration, after the steps: times backoff_factor if any gradient was inf or NaN, times
-  // growth_factor after growth_interval updates in a row without; or to new_scale (finite, > 0).
+  // Called once per iteration, after the steps: multiplies the scale by backoff_factor if any
+  // gradient was inf or NaN, and by growth_factor after growth_interval updates in a row without;
+  // or sets it to new_scale (finite, > 0).
   void update(std::optional<double> new_scale = {}, Where where = Where::current());
 
   bool is_enabled() const { return options_.enabled; }
@@ -58,15 +59,14 @@ class GradScaler {
   void set_backoff_factor(double factor, Where where = Where::current());
   void set_growth_interval(int64_t interval, Where where = Where::current());
 
-  // JSON with PyTorch's keys: scale, growth_factor, backoff_factor, growth_interval,
-  // _growth_tracker; "{}" when disabled. Text that is not of that form is an Error and changes
-  // nothing.
+  // Returns JSON with PyTorch's keys: scale, growth_factor, backoff_factor, growth_interval,
+  // _growth_tracker; "{}" when disabled. Loading other text throws Error and changes nothing.
   std::string state_dict() const;
   void load_state_dict(const std::string& state, Where where = Where::current());
 
  private:
   enum class Stage : uint8_t { kUnscaled, kStepped };
-  struct Seen {  // an optimizer of this iteration
+  struct Seen {  // an optimizer that was used in this iteration
     const Optimizer* optimizer;
     Stage stage;
     bool found_inf;
@@ -78,7 +78,7 @@ class GradScaler {
   float scale_;
   int64_t growth_tracker_ = 0;
   bool scaled_ = false;   // scale() was called
-  bool counted_ = false;  // a step that only counts was made since the last update
+  bool counted_ = false;  // since the last update there was a step that only counts
   std::vector<Seen> seen_;
 };
 
@@ -87,25 +87,24 @@ struct AmpOptions {
   GradScalerOptions scaler = {};
 };
 
-// What a training loop needs of all this, the same lines for every precision:
+// Automatic mixed precision for a training loop, with the same lines for every precision:
 //
 //   { auto scope = amp.begin(); loss = ...; }
 //   amp.backward(loss);
-//   amp.step(optimizer);                     // or amp.unscale_(optimizer), clip,
-//   amp.step(optimizer)
+//   amp.step(optimizer);   // or: amp.unscale_(optimizer); clip; amp.step(optimizer)
 class Amp {
  public:
   explicit Amp(const AmpOptions& options = {}, Where where = Where::current());
-  // Around forward and loss, in training and in evaluation.
+  // Use it around forward and loss, in training and in evaluation.
   AutocastScope begin() const { return AutocastScope(autocast_); }
   void backward(const Tensor& loss, Where where = Where::current());
   void unscale_(Optimizer& optimizer, Where where = Where::current());
-  // False: gradients were not finite, nothing was updated.
+  // Returns false if gradients were not finite, so that nothing was updated.
   bool step(Optimizer& optimizer, Where where = Where::current());
   DType autocast() const { return autocast_; }
   GradScaler& scaler() { return scaler_; }
   const GradScaler& scaler() const { return scaler_; }
-  // The scaler's; "{}" without one.
+  // Returns the scaler's; "{}" without one.
   std::string state_dict() const { return scaler_.state_dict(); }
   void load_state_dict(const std::string& state, Where where = Where::current()) {
     scaler_.load_state_dict(state, where);

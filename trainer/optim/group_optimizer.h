@@ -1,24 +1,25 @@
-// What all optimizers share: groups with options, state tensors a parameter, the flat step, the
-// state dict. O, the options, is an aggregate with a double `lr`; its fields(f) calls
+// The common part of all optimizers: groups with options, state tensors of each parameter, the flat
+// step, the state dict. O, the options, is an aggregate with a double `lr`; its fields(f) calls
 // f(name, member) for each member (double, bool or int64_t), which makes them part of the state
-// dict. Optional: check(op, where), which throws where a value is wrong. K, the rule, has
+// dict. Optional: check(op, where), which throws if a value is wrong. K, the rule of an optimizer,
+// has
 //   static constexpr const char* kName = "sgd";
 //   static constexpr const char* kBuffers[] = {"momentum_buffer"};   state tensors, at most 3, of
 //                                          the parameter's shape and type, made at its first step
-// and either
+// and has either
 //   static void apply(const O&, const Tensor& p, const Tensor& g, ParamState&);   the update, of
 //                                          ops in place: p.sub_(g, o.lr); never p.grad()
-// or is elementwise, with a loop over slices (those of Wick: optim_loops.h):
+// or is elementwise, with a loop over slices (optim_loops.h has those of Wick):
 //   using Coefficients = ...;
 //   static Coefficients prepare(const O&, ParamState&, bool fresh);   the numbers of this step;
 //                                          fresh: buffer 0 is made in this step
 //   static constexpr auto kLoop;           void(const Coefficients&, const LoopArrays&, begin, end)
 // Optional:
 //   static bool uses(const O&, size_t buffer);           whether these options need the buffer
-//   static double initial(const O&, size_t buffer);      what it is filled with, else zeros
+//   static double initial(const O&, size_t buffer);      the value of a new buffer, else zero
 //   static void check_param(const Tensor& p, const Where&);     throws where p cannot be stepped
 //   static constexpr const char* kNumbers[] = {"etas"};  names of ParamState::numbers, at most 2
-// trainer/optim/own_optimizer.h makes an optimizer of a rule of one's own.
+// trainer/optim/own_optimizer.h turns your own rule into an optimizer.
 #pragma once
 
 #include <algorithm>
@@ -34,20 +35,20 @@ template <class O>
 struct Group {
   std::vector<Tensor> params;
   O options;
-  double initial_lr = -1;  // where schedules start; negative: none was made, the lr of the options
+  double initial_lr = -1;  // where schedules start; negative: none so far
 };
 
 struct ParamState {
-  int64_t step = 0;            // taken, with the one that runs
-  Tensor buffers[3];           // of K::kBuffers; undefined: not used so far
-  double numbers[2] = {1, 1};  // of K::kNumbers
+  int64_t step = 0;            // steps made, including the current one
+  Tensor buffers[3];           // named by K::kBuffers; undefined: not used so far
+  double numbers[2] = {1, 1};  // named by K::kNumbers
 };
 
-// Of every optimizer: a leaf of float32 or float64, once.
+// Checks for every optimizer: parameters are leaves of float32 or float64, and occur only once.
 void check_params(const char* op, const std::vector<Tensor>& params, std::vector<uint64_t>& seen,
                   const Where& where);
-// A parameter may have been given other bytes since (module.to()): throws unless type and shape are
-// ones that can be stepped, and those of gradient and state.
+// A parameter may have got other bytes since (module.to()): throws unless its dtype and shape can
+// be updated, and are those of the gradient and the state.
 void check_step(const char* op, const Tensor& p, const Tensor& g, const ParamState& state);
 
 struct GroupStateView;
@@ -65,8 +66,8 @@ class GroupOptimizer : public Optimizer {
     if (state_.empty()) throw_error(K::kName, "no parameters", where);
   }
 
-  // Further parameters, with options of their own or those the optimizer was made with. Their state
-  // begins at their first step; schedules made earlier go on with the groups they know.
+  // Adds parameters, with their own options or those the optimizer was constructed with. Their
+  // state begins at their first step; schedules made before only change the groups that they know.
   void add_param_group(std::vector<Tensor> params, Where where = Where::current()) {
     add_param_group({std::move(params), defaults_}, where);
   }
@@ -79,7 +80,7 @@ class GroupOptimizer : public Optimizer {
   const char* name() const override { return K::kName; }
   O& options(int group = 0) { return groups_.at(static_cast<size_t>(group)).options; }
 
-  // Both in own_optimizer.h.
+  // Both are defined in own_optimizer.h.
   OptimizerState state_dict() const override;
   void load_state_dict(const OptimizerState& state, Where where = Where::current()) override;
 
@@ -127,7 +128,7 @@ class GroupOptimizer : public Optimizer {
   O defaults_;
   std::vector<Group<O>> groups_;
   std::vector<ParamState> state_;
-  std::vector<uint64_t> seen_;  // ids of the parameters, ascending
+  std::vector<uint64_t> seen_;  // ids of the parameters, in ascending order
 };
 
 }  // namespace wick::optim

@@ -82,7 +82,7 @@ void GroupStateView::load_settings(const std::string& text,
     }
     for (const OptionField& f : groups[i].options)
       std::visit([&](auto* value) { read(fields.at(f.name), value); }, f.value);
-    // States written before groups kept it lack it: the rate they were made with stands.
+    // Older states lack it: then the rate from the constructor is kept.
     if (fields.has("initial_lr")) read(fields.at("initial_lr"), groups[i].initial_lr);
     check(i);
   }

@@ -1,5 +1,5 @@
-// The state dict of a GroupOptimizer, whatever its options are: compiled once, and the only place
-// of the optimizers that knows JSON.
+// The state dict of a GroupOptimizer for any options: compiled once, and the only code of the
+// optimizers that uses JSON.
 #pragma once
 
 #include <functional>
@@ -19,17 +19,18 @@ struct GroupView {
   std::vector<OptionField> options;
 };
 
-// Points into an optimizer, or into copies that replace its members once a state is read whole.
+// Refers to an optimizer, or to copies that replace its members when a state was read completely.
 struct GroupStateView {
   const char* optimizer;
   Span<const char* const> buffers;  // names of the state tensors
   Span<const char* const> numbers;  // names of those of ParamState::numbers that are state
   std::vector<GroupView> groups;
-  std::vector<ParamState>* params;  // of all groups, in order
+  std::vector<ParamState>* params;  // those of all groups, in order
 
   OptimizerState save() const;
-  // `state` into what the view points at. `check(group)` refuses options; `uses(group, slot)`:
-  // those that were read need the buffer. Throws Error with half of it written: give copies.
+  // Reads `state` into the view's targets. `check(group)` may refuse options; `uses(group, slot)`
+  // returns whether the options that were read need the buffer. An Error leaves the targets half
+  // written, so they should be copies.
   void load(const OptimizerState& state, const std::function<void(size_t)>& check,
             const std::function<bool(size_t, size_t)>& uses, const Where& where) const;
 

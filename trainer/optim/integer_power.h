@@ -4,7 +4,8 @@
 
 namespace wick::optim {
 
-// By squaring: std::pow's last bit is the C library's affair, training's bits are not.
+// Computes a power by squaring: the last bit of std::pow depends on the C library, and training
+// must not.
 inline double integer_power(double base, int64_t n) {
   double result = 1;
   for (; n > 0; n >>= 1) {

@@ -1,5 +1,6 @@
-// Lion, sign momentum found by search (Chen et al. 2023, "Symbolic Discovery of Optimization
-// Algorithms"). Its rate is a third to a tenth of AdamW's, its weight decay as much larger.
+// Lion, a sign momentum method that was found by search (Chen et al. 2023, "Symbolic Discovery of
+// Optimization Algorithms"). Its learning rate should be a third to a tenth of AdamW's, and its
+// weight decay larger by the same factor.
 #pragma once
 
 #include "trainer/optim/group_optimizer.h"

@@ -33,7 +33,7 @@ Optimizer& optimizer_of(const char* op, const std::vector<LrScheduler*>& parts,
 ChainedScheduler::ChainedScheduler(std::vector<LrScheduler*> schedulers, Where where)
     : LrScheduler(optimizer_of("chained_scheduler", schedulers, where), "chained_scheduler"),
       parts_(std::move(schedulers)) {
-  last_step_ = 0;  // the parts' constructors made it
+  last_step_ = 0;  // step 0 was done by the parts' constructors
 }
 
 void ChainedScheduler::set_last_step(int64_t) { no_jump(name_); }
@@ -74,7 +74,7 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<LrScheduler*> sched
     throw_error(name_, "milestones must be positive and ascend", where);
   }
   for (int i = 0; i < groups(); ++i) optimizer.set_lr(i, base(i));
-  // Undoes the step 0 of their constructors; the first takes it again.
+  // Undoes step 0 of the constructors; the first part repeats it.
   for (LrScheduler* part : parts_) --part->last_step_;
   parts_[0]->start();
   last_lr_ = parts_[0]->last_lr_;

@@ -11,7 +11,7 @@
 namespace wick::optim {
 namespace {
 
-// From `start` (at 0) to `end` (at 1).
+// Interpolates from `start` (at 0) to `end` (at 1).
 double annealed(Anneal strategy, double start, double end, double at) {
   if (strategy == Anneal::kLinear) return (end - start) * at + start;
   return end + (start - end) / 2 * (std::cos(std::numbers::pi * at) + 1);
@@ -129,7 +129,7 @@ double OneCycleLR::rate(int group) {
     from = 2 * options_.pct_start * total - 2, start = first;
     momentum_rests = true;
   }
-  // A phase of no length ends where it begins.
+  // A phase of length 0 ends where it begins.
   const double at = to == from ? 1 : (t - from) / (to - from);
   if (options_.cycle_momentum) {
     const double high = max_momentum_[g], low = base_momentum_[g];
@@ -221,7 +221,7 @@ double SWALR::rate(int group) {
   int64_t step = step_count_ - 1;
   if (epochs_ == 0) step = std::max<int64_t>(1, step);
   const auto all = static_cast<double>(std::max<int64_t>(1, epochs_));
-  // Where the rate began follows from the one that is there.
+  // The initial rate is computed back from the current one.
   const double before = part(static_cast<double>(step - 1) / all);
   const double begun = before == 1 ? goal : (lr(group) - before * goal) / (1 - before);
   const double now = part(static_cast<double>(step) / all);

@@ -1,4 +1,4 @@
-// Schedules that rise again: warm restarts, one-cycle, cyclic; and the way to the rate of SWA.
+// Schedules that rise again (warm restarts, one-cycle, cyclic), and the transition to SWA's rate.
 #pragma once
 
 #include "trainer/optim/lr_scheduler.h"
@@ -7,8 +7,8 @@ namespace wick::optim {
 
 enum class Anneal { kCos, kLinear };
 
-// Cosines from base to eta_min, of t_0, t_0 t_mult, t_0 t_mult^2 ... steps (SGDR, Loshchilov and
-// Hutter 2016).
+// Cosines from the base rate to eta_min, over t_0, t_0 t_mult, t_0 t_mult^2 ... steps (SGDR,
+// Loshchilov and Hutter 2016).
 class CosineAnnealingWarmRestarts : public LrScheduler {
  public:
   CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t t_0, int64_t t_mult = 1,
@@ -23,23 +23,23 @@ class CosineAnnealingWarmRestarts : public LrScheduler {
  private:
   int64_t t_0_, t_mult_;
   double eta_min_;
-  int64_t t_i_, t_cur_ = -1;  // of the cosine that runs: its length, the step in it
+  int64_t t_i_, t_cur_ = -1;  // length of the current cosine, and the step in it
 };
 
 struct OneCycleOptions {
-  int64_t total_steps = 0;                  // or both of the next two
+  int64_t total_steps = 0;                  // or set both epochs and steps_per_epoch
   int64_t epochs = 0, steps_per_epoch = 0;  // total_steps = epochs * steps_per_epoch
   double pct_start = 0.3;
   Anneal anneal_strategy = Anneal::kCos;
-  bool cycle_momentum = true;  // or Adam's beta1, against the rate
+  bool cycle_momentum = true;  // moves momentum, or Adam's beta1, against the rate
   PerGroup base_momentum = 0.85, max_momentum = 0.95;
   double div_factor = 25, final_div_factor = 1e4;
   bool three_phase = false;
 };
 
-// From max_lr / div_factor up to max_lr over pct_start of the steps, then down to the first rate /
-// final_div_factor; or with three_phase down as it rose, then to the end (Smith and Topin 2017). A
-// step past total_steps is an Error.
+// Rises from max_lr / div_factor to max_lr over pct_start of the steps, then falls to the initial
+// rate / final_div_factor; with three_phase it first falls the way it rose, then to the end (Smith
+// and Topin 2017). A step beyond total_steps throws Error.
 class OneCycleLR : public LrScheduler {
  public:
   OneCycleLR(Optimizer& optimizer, const PerGroup& max_lr, const OneCycleOptions& options,
@@ -58,17 +58,17 @@ enum class CyclicMode { kTriangular, kTriangular2, kExpRange };
 
 struct CyclicOptions {
   int64_t step_size_up = 2000;
-  int64_t step_size_down = 0;  // 0: as many as up
+  int64_t step_size_down = 0;  // 0: the same as up
   CyclicMode mode = CyclicMode::kTriangular;
-  double gamma = 1;                                  // of exp_range: gamma^step
-  std::function<double(double)> scale_fn = nullptr;  // in place of mode's
-  bool scale_by_cycle = true;  // what scale_fn is given: the cycle from 1, or the step
-  bool cycle_momentum = true;  // needs an optimizer with `momentum`
+  double gamma = 1;                                  // for kExpRange: gamma^step
+  std::function<double(double)> scale_fn = nullptr;  // replaces that of the mode
+  bool scale_by_cycle = true;  // scale_fn gets the cycle (from 1); false: the step
+  bool cycle_momentum = true;  // needs an optimizer with `momentum`, not beta1
   PerGroup base_momentum = 0.8, max_momentum = 0.9;
 };
 
-// Between base_lr and max_lr and back; the height is constant, halved each cycle, or shrinks by
-// gamma each step (Smith 2015).
+// Moves between base_lr and max_lr and back; the amplitude is constant, halved with each cycle, or
+// multiplied by gamma with each step (Smith 2015).
 class CyclicLR : public LrScheduler {
  public:
   CyclicLR(Optimizer& optimizer, const PerGroup& base_lr, const PerGroup& max_lr,
@@ -85,7 +85,8 @@ class CyclicLR : public LrScheduler {
   std::vector<double> base_lr_, max_lr_, base_momentum_, max_momentum_;
 };
 
-// From the rate that is there to swa_lr in anneal_epochs steps, and stays (Izmailov et al. 2018).
+// Moves from the present rate to swa_lr in anneal_epochs steps, and stays there (Izmailov et al.
+// 2018).
 class SWALR : public LrScheduler {
  public:
   SWALR(Optimizer& optimizer, const PerGroup& swa_lr, int64_t anneal_epochs = 10,

@@ -1,4 +1,4 @@
-// The schedule that listens to a metric.
+// The schedule that depends on a metric.
 #pragma once
 
 #include "trainer/optim/lr_scheduler.h"
@@ -11,22 +11,22 @@ struct PlateauOptions {
   Mode mode = Mode::kMin;
   double factor = 0.1;
   int64_t patience = 10;
-  double threshold = 1e-4;  // what counts as better: by that part of the best (kRel), or that much
+  double threshold = 1e-4;  // the least improvement: relative to the best (kRel), or absolute
   Threshold threshold_mode = Threshold::kRel;
   int64_t cooldown = 0;
   PerGroup min_lr = 0.0;
-  double eps = 1e-8;  // a smaller change of the rate is not made
+  double eps = 1e-8;  // smaller changes of the rate are not made
 };
 
-// lr factor once the metric has not improved for more than `patience` steps, after which `cooldown`
-// steps count for nothing (torch.optim.lr_scheduler.ReduceLROnPlateau). step(metric) only: a step
-// without one is an Error. A metric that is NaN is no improvement.
+// Multiplies lr by factor if the metric has not improved for more than `patience` steps; the
+// following `cooldown` steps are not counted (torch.optim.lr_scheduler.ReduceLROnPlateau). Only
+// step(metric) is allowed: a step without a metric throws Error. A NaN metric is no improvement.
 class ReduceLROnPlateau : public LrScheduler {
  public:
   explicit ReduceLROnPlateau(Optimizer& optimizer, const PlateauOptions& options = PlateauOptions(),
                              Where where = Where::current());
   bool wants_metric() const override { return true; }
-  void set_last_step(int64_t step) override;  // an Error: the rate depends on what was measured
+  void set_last_step(int64_t step) override;  // throws: the rate depends on past metrics
   double best() const { return best_; }
 
  protected:

@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 constexpr double kMost = std::numeric_limits<double>::max();
 
-// JSON knows no infinity, and a plateau's best begins as one.
+// JSON has no infinity, which is the initial best of a plateau.
 double from_json(const JsonPlace& place) {
   if (place.value() == "inf") return std::numeric_limits<double>::infinity();
   if (place.value() == "-inf") return -std::numeric_limits<double>::infinity();
@@ -338,7 +338,7 @@ double CosineAnnealingLR::rate(int group) {
   }
   if (t == warmup_) return now;
   const int64_t half = t_max_ - warmup_;
-  // Where the cosine was at its foot, there is no ratio to go by.
+  // If the cosine was at its minimum, there is no ratio to multiply by.
   if ((t - warmup_ - 1 - half) % (2 * half) == 0) {
     return now +
            (from - eta_min_) * (1 - std::cos(std::numbers::pi / static_cast<double>(half))) / 2;

@@ -1,10 +1,10 @@
-// Learning-rate schedules: PyTorch's names, formulas and defaults. step() is called after each
-// optimizer step (or epoch: the unit of the schedule's numbers); step 0 is taken by the
-// constructor.
+// Learning-rate schedules with PyTorch's names, formulas and defaults. step() is called after each
+// optimizer step (or epoch: it is the unit of the schedule's numbers); the constructor does step 0.
 //
-// As in PyTorch 1.13, a schedule changes the rate that is there, so that several on one optimizer
-// multiply (ChainedScheduler); its base rates are the optimizer's when its first schedule was made.
-// lr_cycles.h: restarts, one-cycle, cyclic, SWA. lr_plateau.h: by a metric. lr_compose.h: several.
+// As in PyTorch 1.13, a schedule modifies the current rate, so that several on one optimizer
+// multiply (ChainedScheduler). Its base rates are those of the optimizer when its first schedule
+// was made. lr_cycles.h has restarts, one-cycle, cyclic and SWA, lr_plateau.h the one by a metric,
+// lr_compose.h compositions.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace wick::optim {
 
-// One value for all groups of an optimizer, or one each.
+// One value for all groups of an optimizer, or one for each.
 struct PerGroup {
   PerGroup(double value) : values{value} {}                            // NOLINT: implicit by design
   PerGroup(std::initializer_list<double> values) : values(values) {}   // NOLINT
   PerGroup(std::vector<double> values) : values(std::move(values)) {}  // NOLINT
-  // One a group; an Error where the count is another.
+  // Returns one value per group; throws Error if the number of values is another.
   std::vector<double> expand(const char* op, const char* name, int groups,
                              const Where& where) const;
   std::vector<double> values;
@@ -34,19 +34,19 @@ class LrScheduler {
   LrScheduler& operator=(const LrScheduler&) = delete;
 
   void step() { advance(nullptr); }
-  // With the epoch's metric, which ReduceLROnPlateau alone looks at (and needs).
+  // Takes the epoch's metric, which only ReduceLROnPlateau uses (and needs).
   void step(double metric) { advance(&metric); }
   virtual bool wants_metric() const { return false; }
 
   int64_t last_step() const { return last_step_; }
-  // Jumps: sets the rates that belong to `step`, by the closed form where there is one (PyTorch's
-  // step(epoch)).
+  // Jumps to `step` and sets its rates, by the closed form if there is one (PyTorch's step(epoch)).
   virtual void set_last_step(int64_t step);
-  // The rates that the last step set, one a group.
+  // Returns the rates that the last step set, one per group.
   const std::vector<double>& get_last_lr() const { return last_lr_; }
 
-  // JSON: the counters and what else step() goes on from. The settings are the constructor's, the
-  // rates the optimizer's own state. Loading another schedule's state is an Error.
+  // Returns JSON with the counters and everything else that step() continues from. The settings are
+  // those of the constructor, the rates are the optimizer's state. Loading the state of another
+  // schedule throws Error.
   std::string state_dict() const;
   virtual void load_state_dict(const std::string& state, Where where = Where::current());
   const char* name() const { return name_; }
@@ -55,7 +55,7 @@ class LrScheduler {
  protected:
   friend class SequentialLR;
   friend class ChainedScheduler;
-  // What a schedule keeps beside its counters, by name.
+  // Visits the state of a schedule besides its counters, by name.
   struct Fields {
     virtual ~Fields() = default;
     virtual void number(const char* name, double& value) = 0;
@@ -63,14 +63,14 @@ class LrScheduler {
     virtual void part(LrScheduler& schedule) = 0;
   };
 
-  // The optimizer must outlive the schedule. `begins`: its rates are initial rates, if no other
-  // schedule's are.
+  // The optimizer must outlive the schedule. `begins`: its rates become the initial rates, unless
+  // an earlier schedule set them.
   LrScheduler(Optimizer& optimizer, const char* name, bool begins = true);
-  // Step 0: the last thing that a constructor does.
+  // Does step 0; every constructor calls it last.
   void start();
   virtual void advance(const double* metric);
   virtual void fields(Fields&) {}
-  // The rate of step last_step(), from the one that is there, and without it.
+  // Return the rate of step last_step(): rate() from the current one, closed_rate() without it.
   virtual double rate(int group) = 0;
   virtual double closed_rate(int group) { return rate(group); }
   void set_rates(bool closed);
@@ -83,10 +83,10 @@ class LrScheduler {
   const char* name_;
   std::vector<double> base_, last_lr_;
   int64_t last_step_ = -1;
-  int64_t step_count_ = 0;  // steps taken, which a jump does not change
+  int64_t step_count_ = 0;  // number of steps taken; a jump does not change it
 };
 
-// base lambda(t), a lambda for all groups or one each.
+// base lambda(t), with one lambda for all groups or one for each.
 class LambdaLR : public LrScheduler {
  public:
   using Lambda = std::function<double(int64_t step)>;
@@ -100,7 +100,7 @@ class LambdaLR : public LrScheduler {
   std::vector<Lambda> lambdas_;
 };
 
-// lr lambda(t) at every step but the first.
+// Multiplies lr by lambda(t) at every step but the first.
 class MultiplicativeLR : public LrScheduler {
  public:
   using Lambda = std::function<double(int64_t step)>;
@@ -115,7 +115,7 @@ class MultiplicativeLR : public LrScheduler {
   std::vector<Lambda> lambdas_;
 };
 
-// lr gamma at every step_size-th step.
+// Multiplies lr by gamma at every step_size-th step.
 class StepLR : public LrScheduler {
  public:
   StepLR(Optimizer& optimizer, int64_t step_size, double gamma = 0.1,
@@ -130,7 +130,7 @@ class StepLR : public LrScheduler {
   double gamma_;
 };
 
-// lr gamma at each milestone; one that is given twice counts twice.
+// Multiplies lr by gamma at each milestone; a milestone given twice counts twice.
 class MultiStepLR : public LrScheduler {
  public:
   MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma = 0.1,
@@ -145,7 +145,7 @@ class MultiStepLR : public LrScheduler {
   double gamma_;
 };
 
-// lr factor, and lr again from step total_iters on. 0 < factor <= 1.
+// Multiplies lr by factor, until step total_iters restores it. 0 < factor <= 1.
 class ConstantLR : public LrScheduler {
  public:
   explicit ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5,
@@ -160,7 +160,7 @@ class ConstantLR : public LrScheduler {
   int64_t total_iters_;
 };
 
-// The factor goes linearly from start_factor (in (0, 1]) to end_factor (in [0, 1]).
+// The factor changes linearly from start_factor (in (0, 1]) to end_factor (in [0, 1]).
 class LinearLR : public LrScheduler {
  public:
   explicit LinearLR(Optimizer& optimizer, double start_factor = 1.0 / 3, double end_factor = 1,
@@ -175,7 +175,7 @@ class LinearLR : public LrScheduler {
   int64_t total_iters_;
 };
 
-// lr gamma at every step.
+// Multiplies lr by gamma at every step.
 class ExponentialLR : public LrScheduler {
  public:
   ExponentialLR(Optimizer& optimizer, double gamma, Where where = Where::current());
@@ -188,7 +188,7 @@ class ExponentialLR : public LrScheduler {
   double gamma_;
 };
 
-// base (1 - t / total_iters)^power, 0 from total_iters on.
+// base (1 - t / total_iters)^power, and 0 from step total_iters on.
 class PolynomialLR : public LrScheduler {
  public:
   explicit PolynomialLR(Optimizer& optimizer, int64_t total_iters = 5, double power = 1,
@@ -203,8 +203,8 @@ class PolynomialLR : public LrScheduler {
   double power_;
 };
 
-// lr / steps, 2 lr / steps ... lr, and no change from step `steps` - 1 on: in front of any other,
-// by ChainedScheduler.
+// lr / steps, 2 lr / steps ... lr, and unchanged from step `steps` - 1 on. Combine it with any
+// other schedule by ChainedScheduler.
 class WarmupLR : public LrScheduler {
  public:
   WarmupLR(Optimizer& optimizer, int64_t steps, Where where = Where::current());

@@ -1,6 +1,6 @@
-// Muon: momentum, orthogonalised (Jordan et al. 2024, "Muon: an optimizer for hidden layers in
-// neural networks"). For the weight matrices of hidden layers; vectors, embeddings and the last
-// layer want AdamW in an optimizer of their own.
+// Muon: orthogonalized momentum (Jordan et al. 2024, "Muon: an optimizer for hidden layers in
+// neural networks"). It is for the weight matrices of hidden layers; use AdamW in a separate
+// optimizer for vectors, embeddings and the last layer.
 #pragma once
 
 #include "trainer/optim/group_optimizer.h"
@@ -12,7 +12,7 @@ struct MuonOptions {
   double momentum = 0.95;
   bool nesterov = true;
   double weight_decay = 0;
-  int64_t ns_steps = 5;  // 0: the momentum scaled to norm 1
+  int64_t ns_steps = 5;  // 0: only scales the momentum to norm 1
 
   template <class F>
   void fields(F&& f) {
@@ -22,14 +22,14 @@ struct MuonOptions {
   void check(const char* op, const Where& where) const;
 };
 
-// About the nearest matrix with orthonormal rows or columns, whichever are fewer: `steps` of
-// X <- a X + (b A + c A^2) X, A = X X^T, from X of norm 1, with (a, b, c) = (3.4445,
-// -4.7750, 2.0315), which take singular values into about [0.7, 1.2].
+// Returns approximately the nearest matrix with orthonormal rows or columns, whichever are fewer,
+// by `steps` of X <- a X + (b A + c A^2) X, A = X X^T, starting with X of norm 1, with (a, b, c) =
+// (3.4445, -4.7750, 2.0315), which bring the singular values to about [0.7, 1.2].
 Tensor newton_schulz(const Tensor& matrix, int64_t steps = 5);
 
 // b += (1 - momentum) (g - b); u = b, or with nesterov g + momentum (b - g); O = newton_schulz(u);
-// p = p (1 - lr weight_decay) - lr sqrt(max(1, rows / columns)) O. Computed in the parameter's type
-// (the reference computes O in bfloat16). A parameter that is no matrix is an Error.
+// p = p (1 - lr weight_decay) - lr sqrt(max(1, rows / columns)) O. Computed in the parameter's
+// dtype (the reference computes O in bfloat16). A parameter that is not a matrix throws Error.
 struct MuonRule {
   using Options = MuonOptions;
   static constexpr const char* kName = "muon";

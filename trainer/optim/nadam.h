@@ -21,9 +21,9 @@ struct NAdamOptions {
   void check(const char* op, const Where& where) const;
 };
 
-// mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2), M_t = mu_1 ... mu_t; m and v as Adam's;
-// p -= lr ((1 - mu_t) / (1 - M_t) g + mu_(t+1) / (1 - M_(t+1)) m) / (sqrt(v / (1 - beta2^t)) +
-// eps). Like PyTorch 1.13 it takes M_(t+1) as M_t mu_t mu_(t+1).
+// mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2), M_t = mu_1 ... mu_t; m and v are those of Adam; p
+// -= lr ((1 - mu_t) / (1 - M_t) g + mu_(t+1) / (1 - M_(t+1)) m) / (sqrt(v / (1 - beta2^t)) + eps).
+// Like PyTorch 1.13 it uses M_t mu_t mu_(t+1) for M_(t+1).
 struct NAdamRule {
   using Options = NAdamOptions;
   using Coefficients = NadamCoefficients;

@@ -162,7 +162,7 @@ void Optimizer::zero_grad(bool set_to_none) {
       if (set_to_none) {
         p.set_grad(Tensor());
       } else {
-        // A fresh tensor: the old gradient may be shared with a graph or with the user.
+        // A new tensor, because the old gradient may be shared with a graph or the user.
         p.set_grad(zeros_like(p));
       }
     }

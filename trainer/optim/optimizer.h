@@ -13,8 +13,8 @@
 
 namespace wick::optim {
 
-// What step() remembers and what it was set to. Tensors are named "state.3.momentum_buffer" (the
-// parameter's number over all groups); `settings` is JSON: steps taken by each parameter, options
+// The state of an optimizer. Tensors are named "state.3.momentum_buffer" (the parameter's index
+// over all groups); `settings` is JSON with the number of steps of each parameter and the options
 // of each group.
 struct OptimizerState {
   nn::NamedTensors tensors;
@@ -23,19 +23,19 @@ struct OptimizerState {
 
 struct OptimizerFootprint {
   int64_t parameters = 0;    // bytes
-  int64_t state = 0;         // bytes kept between steps; made by the first step
+  int64_t state = 0;         // bytes kept between steps, allocated by the first step
   std::string text() const;  // "parameters 2140 bytes, optimizer state 4280 bytes (2.0x)"
 };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // One update from the gradients that are there, all parameters of all groups in one pass;
-  // parameters without one are left alone. An error leaves every parameter as it was.
+  // Makes one update from the present gradients, in one pass over all parameters of all groups;
+  // parameters without a gradient are skipped. An error leaves every parameter unchanged.
   void step();
-  // closure() clears the gradients, computes the loss and runs backward, with gradients recorded
-  // whatever the caller's mode is; the update follows. LBFGS calls it several times. Returns what
-  // closure did the first time: the loss.
+  // closure() clears the gradients, computes the loss and runs backward; recording is enabled for
+  // it in any mode. Then the update is made. LBFGS calls it several times. Returns the result of
+  // the first call, the loss.
   template <class F>
   auto step(F&& closure) {
     std::optional<std::decay_t<decltype(closure())>> first, last;
@@ -49,27 +49,29 @@ class Optimizer {
     return *std::move(first);
   }
   // Declares that step() is called after every backward(), and that k of them make one update:
-  // step() acts at each k-th call, and clears the gradients after it. Gradients are summed: divide
-  // the loss by k for their mean. k = 1: every call acts, and the caller clears.
+  // every k-th call of step() updates, and clears the gradients afterwards. Gradients are summed:
+  // divide the loss by k to get their mean. k = 1: every call updates, and the caller clears.
   void accumulate(int64_t k, Where where = Where::current());
-  // Whether the next step() acts, and does not only count.
+  // Returns whether the next step() makes an update instead of only counting.
   bool acts_next() const { return accumulate_ == 1 || (calls_ + 1) % accumulate_ == 0; }
-  // A step() that leaves every parameter and the state as they are: what GradScaler calls where
-  // gradients are not finite. It counts, and clears where accumulate() has step() clear.
+  // Counts as a step() but leaves every parameter and the state unchanged; GradScaler calls it if
+  // gradients are not finite. It clears the gradients if accumulate() makes step() do so.
   void skip_step();
-  // Undefined gradients (true) skip their parameter in the next step; zero ones do not.
+  // With true the gradients become undefined, so that the next step skips their parameters; with
+  // false they become zero, and it does not.
   void zero_grad(bool set_to_none = true);
 
   virtual int groups() const = 0;
-  // The settings of a group; no such group is an Error.
+  // Get and set the learning rate of a group; throw Error if there is no such group.
   double lr(int group = 0) const;
   void set_lr(int group, double lr);
-  // What schedules start from: the lr at which the first schedule found the group.
+  // The rate that schedules start from: the lr that the first schedule found.
   double initial_lr(int group = 0) const;
   void set_initial_lr(int group, double lr);
-  // "momentum", or Adam's beta1: what OneCycleLR and CyclicLR move against the rate. None: Error.
+  // "momentum", or Adam's beta1, which OneCycleLR and CyclicLR move against the rate. Throws Error
+  // if there is none.
   bool has_momentum() const;
-  bool has_betas() const;  // it is beta1
+  bool has_betas() const;  // true if it is beta1
   double momentum(int group = 0) const;
   void set_momentum(int group, double momentum);
 
@@ -77,13 +79,13 @@ class Optimizer {
   virtual const char* name() const = 0;
   const std::vector<Tensor>& params(int group = 0) const;
 
-  // Shares the tensors of the state, not copies.
+  // Shares the tensors of the state; they are not copied.
   virtual OptimizerState state_dict() const = 0;
-  // The parameters must be those of the saved optimizer, in number, order and shape.
+  // The parameters must match those of the saved optimizer in number, order and shape.
   virtual void load_state_dict(const OptimizerState& state, Where where = Where::current()) = 0;
 
  protected:
-  // Where the settings of a group lie; `momentum` is null where the options have none.
+  // Pointers to the settings of a group; `momentum` is null if the options have none.
   struct GroupFields {
     double* lr;
     double* initial_lr;
@@ -95,16 +97,18 @@ class Optimizer {
   virtual void update() = 0;
 
   struct Closure {
-    FunctionRef<void()> evaluate;  // the gradients are those of the parameters as they are
-    FunctionRef<double()> loss;    // of the last evaluation, which waits for a device
+    FunctionRef<void()> evaluate;  // computes the gradients at the present parameters
+    FunctionRef<double()> loss;    // of the last evaluation; waits for a device
   };
-  // What step(closure) does: one evaluation and step(). For optimizers that evaluate more often.
+  // Does the work of step(closure): one evaluation and step(). Optimizers that evaluate more often
+  // override it.
   virtual void step_by(const Closure& closure) {
     closure.evaluate();
     step();
   }
-  // For these: what step() does around update(). Gradients are taken after each evaluation: those
-  // of float16 autocast are an Error, ones that were not cleared are reported.
+  // Such optimizers call these in place of what step() does around update(). take_gradients() comes
+  // after each evaluation: gradients of float16 autocast are an Error, and gradients that were not
+  // cleared are reported.
   void take_gradients();
   void count_step();
   bool accumulates() const { return accumulate_ > 1; }
@@ -123,8 +127,8 @@ class Optimizer {
   }
   GroupFields checked_fields(int group) const;
   void refuse_float16() const;
-  // A gradient that an earlier step applied and that was added to since is reported, once an
-  // optimizer ("stale-gradient").
+  // Warns once per optimizer ("stale-gradient") if a gradient that an earlier step applied was
+  // accumulated into since.
   void report_stale();
   void mark_applied(int64_t step);
 
@@ -133,7 +137,7 @@ class Optimizer {
   bool reported_ = false;
 };
 
-// For the checks of options: finite and at least zero; in [0, 1).
+// Check options: finite and not negative; in [0, 1).
 void check_not_negative(const char* op, const char* name, double value, const Where& where);
 void check_fraction(const char* op, const char* name, double value, const Where& where);
 

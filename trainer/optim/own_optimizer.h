@@ -1,12 +1,13 @@
-// An optimizer of one's own: the step and the state dict of a GroupOptimizer, whatever its rule is.
-// Included where one is instantiated; wick/trainer.h brings it. A rule, its options and
+// The step and the state dict of a GroupOptimizer with any rule, included where one is
+// instantiated; wick/trainer.h includes it. To write your own optimizer, write a rule, its options
+// and
 //   class Own : public wick::optim::GroupOptimizer<OwnOptions, OwnRule> {
 //    public:
 //     using GroupOptimizer::GroupOptimizer;
 //   };
-// are all of it: groups, schedules, closures, accumulation, clipping, GradScaler, loop::Trainer,
-// state dicts and checkpoints work on it as on Wick's. What a rule is: group_optimizer.h. A whole
-// one: examples/own_optimizer, docs/recipes/add-an-optimizer.md.
+// Groups, schedules, closures, accumulation, clipping, GradScaler, loop::Trainer, state dicts and
+// checkpoints then work as with Wick's optimizers. group_optimizer.h describes a rule;
+// examples/own_optimizer and docs/recipes/add-an-optimizer.md have a whole one.
 #pragma once
 
 #include "trainer/optim/device_step.h"
@@ -18,12 +19,12 @@ template <class O, class K>
 void GroupOptimizer<O, K>::update() {
   struct Work {
     const O* options;
-    Tensor p, dense, g;  // dense: p, or a copy of a strided one
-    void* data;          // of dense
+    Tensor p, dense, g;  // dense: p, or a contiguous copy of it
+    void* data;          // data of dense
     ParamState* state;
   };
-  // What can refuse does so here, before anything has changed.
-  std::vector<Work> work, there;  // there: on a Vulkan device
+  // All errors are thrown here, before anything has changed.
+  std::vector<Work> work, there;  // there: those on a Vulkan device
   constexpr bool kOnDevice = requires(typename K::Coefficients c, const Tensor& t, Tensor* s) {
     step_on_device(c, t, t, s);
   };
@@ -61,7 +62,7 @@ void GroupOptimizer<O, K>::update() {
       const bool fresh = make_buffers(w);
       Tensor* buffers = w.state->buffers;
       for (size_t i = 0; i < kSlots; ++i)
-        if (buffers[i].defined()) buffers[i] = buffers[i].to(w.p.device());  // of a state dict
+        if (buffers[i].defined()) buffers[i] = buffers[i].to(w.p.device());  // loaded ones
       step_on_device(K::prepare(*w.options, *w.state, fresh), w.p, w.g, buffers);
     }
   }
@@ -113,7 +114,7 @@ GroupStateView GroupOptimizer<O, K>::view_state(std::vector<Group<O>>& groups,
 
 template <class O, class K>
 OptimizerState GroupOptimizer<O, K>::state_dict() const {
-  auto& self = const_cast<GroupOptimizer&>(*this);  // the view can write, save() does not
+  auto& self = const_cast<GroupOptimizer&>(*this);  // the view could write, but save() does not
   return view_state(self.groups_, self.state_).save();
 }
 

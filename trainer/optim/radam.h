@@ -20,9 +20,8 @@ struct RAdamOptions {
   void check(const char* op, const Where& where) const;
 };
 
-// m and v as Adam's, m^ = m / (1 - beta1^t). rho = 2 / (1 - beta2) - 1 and
-// rho_t = rho - 2 t beta2^t / (1 - beta2^t); where rho_t > 5,
-// p -= lr m^ sqrt(1 - beta2^t) / (sqrt(v) + eps) r with
+// m and v are those of Adam, m^ = m / (1 - beta1^t). rho = 2 / (1 - beta2) - 1 and rho_t = rho - 2
+// t beta2^t / (1 - beta2^t). If rho_t > 5, p -= lr m^ sqrt(1 - beta2^t) / (sqrt(v) + eps) r with
 // r^2 = (rho_t - 4) (rho_t - 2) rho / ((rho - 4) (rho - 2) rho_t); before that p -= lr m^.
 struct RAdamRule {
   using Options = RAdamOptions;

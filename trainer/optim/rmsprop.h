@@ -23,8 +23,8 @@ struct RMSpropOptions {
   void check(const char* op, const Where& where) const;
 };
 
-// s = alpha s + (1 - alpha) g^2; centered: a = alpha a + (1 - alpha) g and s - a^2 in place of s;
-// d = g / (sqrt(s) + eps); with momentum b = momentum b + d and p -= lr b, else p -= lr d
+// s = alpha s + (1 - alpha) g^2. If centered, a = alpha a + (1 - alpha) g, and s - a^2 replaces s
+// in d = g / (sqrt(s) + eps). With momentum b = momentum b + d and p -= lr b, else p -= lr d.
 struct RMSpropRule {
   using Options = RMSpropOptions;
   using Coefficients = RmspropCoefficients;

@@ -21,8 +21,8 @@ struct SgdOptions {
   void check(const char* op, const Where& where) const;
 };
 
-// g += weight_decay p; b = g at first, then momentum b + (1 - dampening) g; p -= lr (g, b, or with
-// nesterov g + momentum b)
+// g += weight_decay p; b = g in the first step, then momentum b + (1 - dampening) g. p -= lr g;
+// with momentum p -= lr b, or with nesterov p -= lr (g + momentum b).
 struct SgdRule {
   using Options = SgdOptions;
   using Coefficients = SgdCoefficients;

@@ -20,7 +20,8 @@ uint64_t mixed(uint64_t h, uint64_t word) {
   return h ^ h >> 29;
 }
 
-// Of the bits, so that NaNs and signed zeros count as they are. Strided views element by element.
+// Hashes the bits, so that NaNs and signed zeros are distinguished. Strided views are read element
+// by element.
 uint64_t hash_of(const TensorView& v) {
   uint64_t h = mixed(0x2545F4914F6CDD1Du, static_cast<uint64_t>(v.dtype));
   for (int d = 0; d < v.rank(); ++d) h = mixed(h, static_cast<uint64_t>(v.shape[d]));
@@ -58,7 +59,7 @@ std::string types(const TraceEvent& e) {
   return text;
 }
 
-// Takes down the first run, or compares another with it.
+// Records the first run, or compares another one with it.
 class Listener final : Watcher, TraceHook {
  public:
   Listener(std::vector<Ran>& first, bool compares, size_t max, AuditResult& result)
@@ -103,7 +104,7 @@ class Listener final : Watcher, TraceHook {
       result_.module = module_of(*node);
     }
   }
-  // Of the kernel that on_op found: its call has the line.
+  // Reports the call of the kernel that on_op found: only the call has the line.
   void on_call(const TracedCall& call) override {
     if (!naming_) return;
     naming_ = false;

@@ -95,7 +95,7 @@ std::string BenchmarkSuite::to_dict() const {
   JsonWriter json;
   json.open('[');
   for (const Row& r : rows_) {
-    // A name is the caller's: bytes that are no UTF-8 become U+FFFD.
+    // Names are given by the caller: invalid UTF-8 becomes U+FFFD.
     const auto name = nlohmann::json(r.name).dump(-1, ' ', false, kReplace);
     json.open('{').key("name").raw(name).key("latency").raw(r.latency.to_dict());
     json.key("accuracy").raw(r.accuracy.to_dict()).key("memory").raw(r.memory.to_dict());

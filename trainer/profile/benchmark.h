@@ -1,5 +1,4 @@
-// Benchmarks of models: repeated measurements with their spread, suites, and who is dominated by
-// nobody.
+// Benchmarks of models: repeated measurements with statistics, suites, and the Pareto frontier.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +11,46 @@
 
 namespace wick {
 
-// Statistics of some measurements.
+// Statistics of repeated measurements.
 struct BenchmarkResult {
   BenchmarkResult() = default;
-  // At least one value, all finite; else an Error.
+  // Throws Error unless there is at least one value and all are finite.
   BenchmarkResult(std::string metric, std::vector<double> values, std::string unit = "",
                   Where where = Where::current());
   std::string metric, unit;
   std::vector<double> values;
   int64_t count = 0;
   double mean = 0, median = 0, min = 0, max = 0;
-  double std = 0;                  // of the sample: n - 1; 0 for one value
-  double ci_low = 0, ci_high = 0;  // ci95 of the mean: Student's t for n - 1 degrees of freedom
+  double std = 0;                  // of the sample (n - 1); 0 for one value
+  double ci_low = 0, ci_high = 0;  // 95 % interval of the mean: Student's t, n - 1 degrees
   double cv() const { return mean != 0 ? std / mean : 0; }  // coefficient of variation
   std::string to_dict() const;  // JSON: metric, unit, mean, std, median, min, max, count, ci95
   std::string text() const;     // one line
 };
-// Half the width of the 95 % interval of a mean, in standard errors: 12.706, 4.303 ... 1.96.
+// Returns half the width of the 95 % interval of a mean, in standard errors: 12.706, 4.303 ...
+// 1.96.
 double student_t95(int64_t degrees);
 
-// Seconds that f takes; with Timer's guarantees.
+// Returns the seconds that f takes, measured with Timer.
 double precise_timer(const std::function<void()>& f);
 
 struct BenchmarkOptions {
-  int warmup = 3;  // runs that are not measured
+  int warmup = 3;  // runs before the measured ones
   int runs = 20;
 };
 
-// One model on one input.
+// Benchmarks one model on one input.
 class Benchmark {
  public:
   // The model must outlive it; it runs in eval mode without gradients.
   Benchmark(std::string name, nn::Module& model, Tensor input, BenchmarkOptions options = {},
             Where where = Where::current());
-  BenchmarkResult run_latency_benchmark() const;  // milliseconds a forward pass
-  // Of rows of logits [N, C] against `target` int64 [N], 0 to 1: one value, as a result.
+  BenchmarkResult run_latency_benchmark() const;  // milliseconds per forward pass
+  // Returns the accuracy, in [0, 1], of logits [N, C] against `target` int64 [N], as a result with
+  // one value.
   BenchmarkResult run_accuracy_benchmark(const Tensor& target,
                                          Where where = Where::current()) const;
-  // Bytes: parameters and buffers, and the most that a forward pass holds beside them.
+  // Returns bytes: parameters and buffers, plus the peak that a forward pass needs besides them.
   BenchmarkResult run_memory_benchmark() const;
   const std::string& name() const { return name_; }
 
@@ -60,15 +61,15 @@ class Benchmark {
   BenchmarkOptions options_;
 };
 
-// What a candidate scores. NaN: not measured.
+// The scores of a candidate. NaN: not measured.
 struct Candidate {
   std::string name;
   std::vector<double> scores;
 };
 enum class Better : uint8_t { kLower, kHigher };
-// The numbers of the candidates that no other dominates (at least as good in all scores and better
-// in one), in their order; equal ones all stay. Scores that are not finite, or not one a
-// direction, are an Error.
+// Returns the indices of the candidates that no other dominates (at least as good in all scores and
+// better in one), in their order; equal ones are all included. Throws Error for scores that are not
+// finite, or if there is not one per direction.
 std::vector<size_t> pareto_frontier(const std::vector<Candidate>& candidates,
                                     const std::vector<Better>& directions,
                                     Where where = Where::current());
@@ -85,10 +86,10 @@ class BenchmarkSuite {
     BenchmarkResult latency, accuracy, memory;
     bool on_frontier = false;
   };
-  // In order of adding. Throws Error without a model.
+  // Returns rows in the order of adding. Throws Error without a model.
   const std::vector<Row>& run(Where where = Where::current());
   std::vector<std::string> pareto() const;  // names; after run()
-  std::string report() const;               // a table; the frontier is marked
+  std::string report() const;               // a table that marks the frontier
   std::string to_dict() const;              // JSON
 
  private:
@@ -98,8 +99,8 @@ class BenchmarkSuite {
   std::vector<Row> rows_;
 };
 
-// MLPerf Tiny's four tasks by their input's shape, with targets to hold (C. Banbury et al.: MLPerf
-// Tiny Benchmark, 2021).
+// The four tasks of MLPerf Tiny by the shape of their input, with their targets (C. Banbury et al.:
+// MLPerf Tiny Benchmark, 2021).
 struct TinyTask {
   const char* name;
   Shape input;  // of one item
@@ -114,8 +115,8 @@ class TinyMLPerf {
     bool accuracy_met = false, latency_met = false;
     bool compliant() const { return accuracy_met && latency_met; }
   };
-  // items: [N, task.input...] float32, targets: int64 [N]; latency is that of one item. Throws
-  // Error for an unknown task (all are named) or another shape.
+  // items: [N, task.input...] float32, targets: int64 [N]; the latency is that of one item. Throws
+  // Error for an unknown task (it lists all) and for other shapes.
   static Verdict run(const std::string& task, nn::Module& model, const Tensor& items,
                      const Tensor& targets, BenchmarkOptions options = {},
                      Where where = Where::current());

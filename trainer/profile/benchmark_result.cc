@@ -16,7 +16,7 @@ double student_t95(int64_t degrees) {
                                       2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
   if (degrees < 1) return 0;
   if (degrees <= static_cast<int64_t>(std::size(kTable))) return kTable[degrees - 1];
-  // Cornish and Fisher's expansion around the normal quantile: to 0.001 from here on.
+  // Cornish and Fisher's expansion around the normal quantile, accurate to 0.001 from here on.
   const double z = 1.959964, n = static_cast<double>(degrees);
   return z + (z * z * z + z) / (4 * n) +
          (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * n * n);

@@ -19,7 +19,7 @@ const char* category(const ProfileSlice& s) {
   return "";
 }
 
-// Microseconds; three decimals are nanoseconds exactly.
+// Returns microseconds; three decimals are exact nanoseconds.
 double us(uint64_t ns) { return static_cast<double>(ns) / 1e3; }
 
 }  // namespace
@@ -62,7 +62,7 @@ std::string Profile::chrome_trace(const Roofline& roof) const {
                       {"dropped_slices", dropped},
                       {"peak_flops_per_second", roof.flops_per_second},
                       {"peak_bytes_per_second", roof.bytes_per_second}}}};
-  // Names are users': bytes that are no UTF-8 become U+FFFD.
+  // Names are given by users: invalid UTF-8 becomes U+FFFD.
   return doc.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

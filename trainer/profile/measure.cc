@@ -23,7 +23,7 @@ double median(std::vector<double> v) {
   return v.empty() ? 0 : v[v.size() / 2];
 }
 
-// The kernels of some passes, a pass each; `backward`: those of gradients only.
+// Sums the kernels of some passes, one profile per pass; `backward`: only those of gradients.
 PassProfile summed(const std::vector<Profile>& passes, std::vector<double> milliseconds,
                    bool backward) {
   PassProfile result;
@@ -70,7 +70,7 @@ PassProfile profile_pass(nn::Module& module, const Tensor& input, const Benchmar
           "[profile_backward_pass] nothing requires a gradient: neither the input nor a "
           "parameter");
     }
-    // Timed without a profiler, and recorded in a run of its own.
+    // Timed without a profiler, then recorded in a separate run.
     for (int recorded = 0; recorded < 2; ++recorded) {
       if (backward && recorded == 1) loss = sum(module(input));
       std::unique_ptr<Profiler> profiler;

@@ -1,5 +1,5 @@
-// One call, one figure: parameters, FLOPs, memory and latency of a module, of its layers, of its
-// forward and backward pass.
+// Measures parameters, FLOPs, memory and latency of a module, its layers, and its forward and
+// backward pass, with one call each.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace wick {
 
-// While it lives the module is in eval mode; then each one is in its own again.
+// While it lives the module is in eval mode; then the mode of each module is restored.
 class EvalScope {
  public:
   explicit EvalScope(nn::Module& module) : mode_(module, false) {}
@@ -20,19 +20,21 @@ class EvalScope {
   nn::ModeScope mode_;
 };
 
-// Of one forward pass in eval mode without gradients: 2 in out a row of a Linear. Products,
-// convolutions and recurrences count; biases and elementwise ops do not, as is usual.
+// Returns the FLOPs of one forward pass in eval mode without gradients: 2 in out per row for a
+// Linear. As usual, products, convolutions and recurrences are counted, biases and elementwise ops
+// are not.
 int64_t count_flops(nn::Module& module, const Tensor& input);
 
-// Bytes of the module's own tensors, and the most that one forward pass (eval, no gradients) holds
-// beside them and the input. Resets peak_bytes().
+// Bytes of the module's tensors, and the peak that one forward pass (eval, no gradients) needs
+// besides them and the input. Resets peak_bytes().
 struct MemoryUse {
-  int64_t parameters = 0;  // and buffers
+  int64_t parameters = 0;  // including buffers
   int64_t activations = 0;
 };
 MemoryUse measure_memory(nn::Module& module, const Tensor& input);
 
-// Milliseconds of a forward pass in eval mode without gradients. warmup >= 0, runs >= 1.
+// Returns the milliseconds of a forward pass in eval mode without gradients. warmup >= 0, runs >=
+// 1.
 BenchmarkResult measure_latency(nn::Module& module, const Tensor& input,
                                 const BenchmarkOptions& options = {},
                                 Where where = Where::current());
@@ -40,11 +42,11 @@ BenchmarkResult measure_latency(nn::Module& module, const Tensor& input,
 struct LayerProfile {
   std::string layer;  // "encoder.fc1"; "" is the whole module
   int64_t parameters = 0;
-  double flops = 0, bytes = 0;  // of one forward pass: what its ops compute and move
+  double flops = 0, bytes = 0;  // that its ops compute and move in one forward pass
   double milliseconds = 0;      // median
-  std::string bound;            // of the roofline: "compute", "memory", "-"
+  std::string bound;            // by the roofline: "compute", "memory", "-"
 };
-// A module by itself on its own input.
+// Profiles a module alone on an input.
 LayerProfile profile_layer(nn::Module& layer, const Tensor& input, const BenchmarkOptions& = {});
 
 struct PassProfile {
@@ -52,23 +54,24 @@ struct PassProfile {
   double flops = 0, bytes = 0;  // of its ops
   double gflops_per_second = 0;
   std::string bound;
-  std::vector<LayerProfile> layers;  // most time first; layer by the path of its module
+  std::vector<LayerProfile> layers;  // most time first; `layer` is the path of the module
   std::string text() const;
 };
-// In train mode as it is, with recording: what a training step's forward is. The default generator
-// and the buffers are restored.
+// Profiles the forward pass of a training step: in the module's present mode, with recording. The
+// default generator and the buffers are restored.
 PassProfile profile_forward_pass(nn::Module& module, const Tensor& input,
                                  const BenchmarkOptions& = {});
-// Backward of the sum of the output's elements; the forward passes are not in it. Gradients are
-// afterwards what they were.
+// Profiles the backward pass of the sum of the output's elements, without the forward pass.
+// Gradients are restored.
 PassProfile profile_backward_pass(nn::Module& module, const Tensor& input,
                                   const BenchmarkOptions& = {});
 
-// All of it as a page of text: parameters, FLOPs, memory, latency, forward and backward by layer.
+// Returns all of these as a page of text: parameters, FLOPs, memory, latency, forward and backward
+// by layer.
 std::string quick_profile(nn::Module& module, const Tensor& input, const BenchmarkOptions& = {});
 
-// What a whole gains when `fraction` of its time becomes `factor` times as fast (Amdahl, 1967):
-// 0.7 and 2 give 1.54. fraction in [0, 1], factor > 0.
+// Returns the total speedup if `fraction` of the time becomes `factor` times as fast (Amdahl,
+// 1967): 0.7 and 2 give 1.54. fraction in [0, 1], factor > 0.
 double amdahl_speedup(double fraction, double factor, Where where = Where::current());
 
 }  // namespace wick

@@ -20,7 +20,7 @@ std::string key_of(const ProfileSlice& s, ProfileBy by) {
   return {};
 }
 
-// The part of a step that a slice is, or "".
+// Returns the part of a step that a slice belongs to, or "".
 std::string part_of(const ProfileSlice& s) {
   if (s.kind == SliceKind::kModule) return "forward";
   if (s.kind != SliceKind::kRange) return "";
@@ -43,7 +43,7 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 std::vector<ProfileRow> Profile::rows(ProfileBy by, const Roofline& roof) const {
   std::map<std::string, ProfileRow> found;
   double accounted = 0;
-  std::vector<double> inner(slices.size(), 0.0);  // seconds of what lies directly inside
+  std::vector<double> inner(slices.size(), 0.0);  // seconds of direct children
   for (const ProfileSlice& s : slices) {
     if (s.parent >= 0) inner[static_cast<size_t>(s.parent)] += s.seconds();
   }
@@ -120,8 +120,8 @@ std::string Profile::table(ProfileBy by, size_t top, const Roofline& roof) const
 StepAnatomy Profile::anatomy() const {
   StepAnatomy a;
   int64_t optimizer_steps = 0;
-  uint64_t covered = 0;      // what ended before belongs to a part already
-  uint64_t forward_end = 0;  // of the last forward that no backward has followed; 0: none
+  uint64_t covered = 0;      // slices before this time belong to a part already
+  uint64_t forward_end = 0;  // end of the last forward without a backward so far; 0: none
   double parts = 0;
   for (const ProfileSlice& s : slices) {
     if (s.begin_ns < covered) continue;  // inside of a part

@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-// A type as it was: texts are made when the recording is over.
+// A copy of a type: texts are made after the recording.
 struct Type {
   DType dtype = DType::kNone;
   Shape shape;
@@ -39,7 +39,7 @@ struct Profiler::Recorded {
   bool backward = false;
   int64_t parent = -1;
   std::string name;
-  const char* op = nullptr;  // a kernel's row of ops.def
+  const char* op = nullptr;  // name of a kernel's op in ops.def
   const char* kernel = nullptr;
   IntrusivePtr<const PathText> module;
   Where where;
@@ -67,7 +67,7 @@ void Profiler::open(Recorded&& slice) {
   recorded_.push_back(std::move(slice));
 }
 
-// Ends the open slices from `level` on.
+// Ends all open slices from `level` on.
 void Profiler::close(size_t level, uint64_t now) {
   while (stack_.size() > level) {
     if (stack_.back() >= 0) recorded_[static_cast<size_t>(stack_.back())].end = now;
@@ -88,7 +88,7 @@ void Profiler::on_op(const TraceEvent& e) {
   r.types.reserve(e.in.size() + e.out.size());
   for (const TensorView& v : e.in) r.types.push_back({v.dtype, v.shape});
   for (const TensorView& v : e.out) r.types.push_back({v.dtype, v.shape});
-  r.cost = op_cost(OpId::kNone, nullptr, e.in, e.out);  // until its call tells the op
+  r.cost = op_cost(OpId::kNone, nullptr, e.in, e.out);  // until its call reports the op
   if (const Node* node = RunningNode::innermost()) {
     r.backward = true;
     r.module = node->path;
@@ -99,11 +99,11 @@ void Profiler::on_op(const TraceEvent& e) {
   }
   const bool kept = recorded_.size() < options_.max_slices;
   open(std::move(r));
-  stack_.pop_back();  // its end is known
+  stack_.pop_back();  // its end is known already
   last_kernel_ = kept ? static_cast<int64_t>(recorded_.size()) - 1 : -1;
 }
 
-// The kernel that ran last is this call's own, unless the call is a view.
+// The kernel that ran last belongs to this call, unless the call is a view.
 void Profiler::on_call(const TracedCall& call) {
   if (!on_) return;
   const int64_t at = last_kernel_;
@@ -140,7 +140,7 @@ void Profiler::on_node_begin(const Node& node, Span<const Tensor>) {
 
 void Profiler::on_node_end(const Node&, Span<const Tensor>, Span<const Tensor>) {
   if (!on_) return;
-  // Formulas end in the order in which they began, last one first.
+  // Formulas end in reverse order of their begin.
   for (size_t i = stack_.size(); i-- > 0;) {
     if (stack_[i] >= 0 && recorded_[static_cast<size_t>(stack_[i])].kind != SliceKind::kNode)
       continue;
@@ -152,7 +152,7 @@ void Profiler::on_range_begin(const char* name, RangeKind kind) {
   if (!on_) return;
   Recorded r;
   r.kind = kind == RangeKind::kModule ? SliceKind::kModule : SliceKind::kRange;
-  r.backward = RunningNode::innermost() != nullptr;  // a checkpoint's second forward
+  r.backward = RunningNode::innermost() != nullptr;  // e.g. the second forward of a checkpoint
   r.name = name;
   if (kind == RangeKind::kModule) r.module = module_path_text();
   r.begin = now_ns();
@@ -163,7 +163,7 @@ void Profiler::on_range_end(const char* name, RangeKind kind) {
   if (!on_) return;
   const SliceKind want = kind == RangeKind::kModule ? SliceKind::kModule : SliceKind::kRange;
   for (size_t i = stack_.size(); i-- > 0;) {
-    if (stack_[i] < 0) return close(i, now_ns());  // dropped: the last one opened
+    if (stack_[i] < 0) return close(i, now_ns());  // dropped: the one that was opened last
     const Recorded& r = recorded_[static_cast<size_t>(stack_[i])];
     if (r.kind == want && r.name == name) return close(i, now_ns());
   }

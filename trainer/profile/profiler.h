@@ -1,12 +1,12 @@
-// Profiler: records what a thread runs, for the tables and the trace of profile.h.
+// Profiler: records what a thread runs, for the tables and the trace in profile.h.
 //
 //   Profiler profiler;
 //   for (int i = 0; i < 10; ++i) step();
 //   std::cout << profiler.stop().table();
 //
-// It hears kernels, calls, backward's nodes, modules, optimizer steps, waits for a loader and your
-// own ProfileRange. Off, it costs nothing; on, about 0.3 us a slice
-// (docs/profile.md states what was measured). It changes no result.
+// It observes kernels, calls, backward's nodes, modules, optimizer steps, waits for a loader and
+// your own ProfileRange. It costs nothing when off, and about 0.3 us per slice when on
+// (docs/profile.md has the measurements). It does not change any result.
 #pragma once
 
 #include <memory>
@@ -20,17 +20,17 @@
 namespace wick {
 
 struct ProfilerOptions {
-  // Beyond so many slices new ones are only counted: a forgotten profiler must not eat the memory.
+  // Further slices are only counted: a forgotten profiler must not use up the memory.
   size_t max_slices = size_t{1} << 20;
 };
 
-// Of the thread that makes it; scopes nest. Loader workers and the pool's threads are not recorded:
-// what waits for them is.
+// Records the thread that makes it; scopes nest. Loader workers and the pool's threads are not
+// recorded, but waiting for them is.
 class Profiler final : Watcher, TraceHook, RangeListener {
  public:
   explicit Profiler(ProfilerOptions options = {});
   ~Profiler() override;
-  // Ends the recording; later calls return the same.
+  // Ends the recording; later calls return the same profile.
   const Profile& stop();
 
  private:
@@ -49,8 +49,8 @@ class Profiler final : Watcher, TraceHook, RangeListener {
   bool on_ = true;
   uint64_t begin_;
   std::vector<Recorded> recorded_;
-  std::vector<int64_t> stack_;  // numbers of the open slices; -1: one that was dropped
-  int64_t last_kernel_ = -1;    // whose call has not been reported yet
+  std::vector<int64_t> stack_;  // indices of the open slices; -1: a dropped one
+  int64_t last_kernel_ = -1;    // the kernel whose call was not reported yet
   Profile profile_;
 };
 

@@ -1,5 +1,5 @@
-// Named slices of a thread's time: what modules, backward, optimizers, loaders and users tell a
-// Profiler. Without a listener a range costs one test of a thread's pointer.
+// Named ranges of a thread's time, which modules, backward, optimizers, loaders and users report to
+// a Profiler. Without a listener a range costs one test of a thread-local pointer.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@ enum class RangeKind : uint8_t { kUser, kModule };
 
 class RangeListener {
  public:
-  // `name` is valid during the call only; "" is a module without a name (the outermost one).
+  // `name` is only valid during the call; "" is a module without a name (the outermost one).
   virtual void on_range_begin(const char* name, RangeKind kind) = 0;
-  // The last range of this name that is open ends, and with it what began inside of it and was not
-  // ended (an exception passed). One that began before the listener listened may end, too.
+  // The innermost open range of this name ends, and with it all ranges that began inside of it and
+  // were not ended (because of an exception). It may have begun before the listener was created.
   virtual void on_range_end(const char* name, RangeKind kind) = 0;
   RangeListener(const RangeListener&) = delete;
   RangeListener& operator=(const RangeListener&) = delete;
 
  protected:
-  RangeListener();  // hears of this thread from now on; the last one made is the first to go
+  RangeListener();  // listens to this thread; listeners are destroyed in reverse order
   ~RangeListener();
 
  private:
@@ -32,8 +32,8 @@ bool ranges_heard();  // on this thread
 void begin_range(const char* name, RangeKind kind = RangeKind::kUser);
 void end_range(const char* name, RangeKind kind = RangeKind::kUser);
 
-// ProfileRange range("augment");  `name` must outlive it. "loader", "zero_grad", "forward", "loss",
-// "backward" and "optimizer" are the parts of a step that StepAnatomy tells apart.
+// Usage: ProfileRange range("augment"); `name` must outlive it. "loader", "zero_grad", "forward",
+// "loss", "backward" and "optimizer" are the parts of a step that StepAnatomy distinguishes.
 class ProfileRange {
  public:
   explicit ProfileRange(const char* name, RangeKind kind = RangeKind::kUser)

@@ -18,7 +18,7 @@ namespace {
 
 template <class F>
 double best_seconds(const F& f, int runs) {
-  f();  // pages touched, buffers there
+  f();  // touches pages and allocates buffers
   double best = 0;
   for (int i = 0; i < runs; ++i) {
     Timer timer;
@@ -29,7 +29,7 @@ double best_seconds(const F& f, int runs) {
   return best;
 }
 
-// The thread's own hooks would report what is measured here.
+// Disables the thread's own hooks, which would report the measurement.
 struct Unheard {
   Unheard() : saved(modes()) {
     modes().trace_hook = nullptr;
@@ -49,12 +49,12 @@ Roofline measure() {
   constexpr int64_t n = 512;
   const Tensor a = ones({n, n}), b = ones({n, n});
   r.flops_per_second = 2.0 * n * n * n / best_seconds([&] { matmul(a, b); }, 8);
-  // Memory of its own, given back to the system: a run's allocator is left as it was.
+  // Uses its own memory, returned to the system afterwards, so that the allocator is not affected.
   std::vector<float> bytes(size_t{24} << 20, 1.0f);
   const auto half = static_cast<int64_t>(bytes.size() / 2);
   TensorView in[2] = {TensorView(bytes.data(), DType::kF32, Shape{half}),
                       TensorView(bytes.data() + half, DType::kF32, Shape{half})};
-  TensorView out[1] = {in[0]};  // pages of a fresh result would be counted too
+  TensorView out[1] = {in[0]};  // in place: the pages of a new result would be counted too
   const double s = best_seconds(
       [&] { run_kernel(OpId::kAdd, nullptr, in, out, Where::current(), kInPlace); }, 4);
   r.bytes_per_second = 3.0 * 4 * static_cast<double>(half) / s;

@@ -1,4 +1,4 @@
-// What the machine can do at most, measured, and which of the two roofs an op is under.
+// The machine's measured peak performance, and which of the two limits applies to an op.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,20 @@ namespace wick {
 // S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual performance model for
 // multicore architectures. CACM 52(4), 2009.
 struct Roofline {
-  double flops_per_second = 0;  // the best of a few matrix products in float32
-  double bytes_per_second = 0;  // the best of a few sums of two arrays of 48 MiB
+  double flops_per_second = 0;  // the best of several float32 matrix products
+  double bytes_per_second = 0;  // the best of several sums of two arrays of 48 MiB
   int threads = 1;
-  // FLOPs a byte from which on arithmetic is the limit.
+  // FLOPs per byte above which arithmetic is the limit.
   double ridge() const { return flops_per_second / bytes_per_second; }
-  // What `flops` on `bytes` can reach: FLOP/s under the roof.
+  // Returns the FLOP/s under the roof that `flops` on `bytes` can reach.
   double roof(double flops, double bytes) const;
-  // "compute" or "memory"; "-" for no work at all.
+  // Returns "compute" or "memory"; "-" if there is no work.
   const char* bound(double flops, double bytes) const;
   std::string text() const;
 };
 
-// With num_threads() as it is. Measured once a process and number of threads (about 0.2 s), kept
-// then.
+// Measures with the present num_threads(), once per process and number of threads (about 0.2 s);
+// later calls return the saved result.
 Roofline machine_roofline();
 
 }  // namespace wick

@@ -34,7 +34,7 @@ int64_t MemoryBreakdown::*const kParts[] = {
 
 }  // namespace
 
-// A storage of the step is its number here; those there were before come first.
+// Storages of the step are numbered; those that existed before come first.
 class StepPlan {
  public:
   struct Block {
@@ -47,7 +47,7 @@ class StepPlan {
     friend bool operator==(const Event&, const Event&) = default;
   };
   std::vector<Block> blocks;
-  size_t before = 0;  // blocks that were there when the step began
+  size_t before = 0;  // number of blocks that existed when the step began
   std::vector<Event> events;
 
   bool same_form(const StepPlan& o) const {
@@ -57,7 +57,7 @@ class StepPlan {
     }
     return true;
   }
-  // What lives at the (first) moment at which most does.
+  // Returns the blocks that are alive at the (first) moment of the peak.
   MemoryBreakdown peak() const {
     MemoryBreakdown now, most;
     auto add = [&](const Block& b, int64_t sign) {
@@ -76,12 +76,12 @@ class StepPlan {
   static const StepPlan& of(const StepMemoryRecorder& recorder);
 };
 
-// Hears of every storage of the process, and keeps what its own thread makes.
+// Observes every storage of the process, and keeps those that its own thread makes.
 struct StepMemoryRecorder::Tape {
   StepPlan plan;
   std::unordered_map<const Storage*, size_t> block_of;  // live ones
   std::thread::id thread = std::this_thread::get_id();
-  size_t forward_end = 0;  // events when it ended
+  size_t forward_end = 0;  // number of events when forward ended
   bool forward_over = false;
 
   void know(const Tensor& t, Part part) {
@@ -113,8 +113,8 @@ const StepPlan& StepPlan::of(const StepMemoryRecorder& recorder) { return record
 
 namespace {
 
-// Never destroyed, and the watcher of the process while a recorder lives: a thread that was about
-// to call it still may when the recorder is gone.
+// Never destroyed, and the process's watcher while a recorder lives: a thread that was about to
+// call it may still do so after the recorder is gone.
 class Ear final : public StorageWatcher {
  public:
   void on_create(const Storage& s) override {
@@ -134,7 +134,7 @@ Ear& ear() {
   return *e;
 }
 
-// Bytes outside of tensors, so that keeping them is not measured.
+// Keeps the state in bytes outside of tensors, so that they are not measured.
 class KeptState {
  public:
   explicit KeptState(const TrainingStep& step) : step_(step), generator_(default_generator()) {
@@ -147,7 +147,7 @@ class KeptState {
       const char* p = static_cast<const char*>(v.data);
       state_.push_back({name, v.dtype, v.shape, {p, p + v.nbytes()}});
     }
-    // Gradients of one's own stay whole: the steps make and clear others.
+    // Existing gradients are kept: the steps make and clear others.
     for (const Tensor& p : step.model.parameters()) p.set_grad(Tensor());
   }
   ~KeptState() {
@@ -189,7 +189,7 @@ class KeptState {
   const TrainingStep& step_;
   Generator generator_;
   std::vector<std::pair<Tensor, std::vector<char>>> values_;
-  std::vector<std::pair<Tensor, Tensor>> strided_;  // made before any recorder listens
+  std::vector<std::pair<Tensor, Tensor>> strided_;  // made before a recorder listens
   std::vector<std::pair<Tensor, Tensor>> gradients_;
   std::vector<State> state_;
   std::string settings_;
@@ -197,7 +197,7 @@ class KeptState {
 
 StepPlan record(const TrainingStep& step, int64_t batch, const Where& where) {
   StepPlan plan;
-  for (int i = 0; i < 2; ++i) {  // the first one makes the optimizer's state
+  for (int i = 0; i < 2; ++i) {  // the first step makes the optimizer's state
     const std::vector<Tensor> inputs = step.inputs(batch);
     std::unique_ptr<StepMemoryRecorder> recorder;
     if (i == 1)
@@ -220,7 +220,7 @@ void check(const char* op, const TrainingStep& step, int64_t batch, const Where&
   if (!step.inputs || !step.loss) throw_error(op, "the step lacks inputs or loss", where);
 }
 
-// Through (2, a), (3, b), (4, c), at n: exact for whole polynomials of second degree.
+// Extrapolates from (2, a), (3, b), (4, c) to n: exact for polynomials of second degree.
 int64_t carried_on(int64_t a, int64_t b, int64_t c, int64_t n) {
   const int64_t first = b - a, second = c - 2 * b + a;
   const int64_t k = n - 2;

@@ -1,9 +1,9 @@
-// Timer: wall time between two points, after whatever runs asynchronously has ended.
+// Timer: wall time between two points, after all asynchronous work has ended.
 //
-// On the CPU nothing is asynchronous: an op returns when its kernel has written the result, the
-// pool's workers included, so that there is nothing to wait for and two reads of the clock are the
-// truth. On a device with a queue they would time the submission: synchronize() waits for every
-// device that runs sessions' work, and every figure of trainer/profile goes through here.
+// On the CPU nothing is asynchronous: an op returns when its kernel has written the result,
+// including the pool's workers, so two clock reads are enough. On a device with a queue they would
+// only measure the submission: synchronize() waits for every device that runs work, and all
+// measurements of trainer/profile use it.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace wick {
 
-// Monotonic; of the same clock as TraceEvent's.
+// Monotonic; the same clock as in TraceEvent.
 inline uint64_t now_ns() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                    std::chrono::steady_clock::now().time_since_epoch())
@@ -27,7 +27,7 @@ class Timer {
     synchronize();
     begin_ = now_ns();
   }
-  // Since construction or the last restart().
+  // Returns the time since construction or the last restart().
   uint64_t nanoseconds() const {
     synchronize();
     return now_ns() - begin_;

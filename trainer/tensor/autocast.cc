@@ -13,7 +13,7 @@ namespace wick {
 
 struct AutocastState {
   DType low = DType::kBF16;
-  int wide = 0;  // losses this thread is inside of
+  int wide = 0;  // number of losses that this thread is inside of
 };
 
 namespace {
@@ -24,15 +24,15 @@ struct CastOf {
   uint32_t version;
 };
 
-// Pointers and numbers only while no scope lives: nothing is destroyed at thread exit.
+// Only a pointer and a number while no scope lives, so that nothing is destroyed at thread exit.
 struct ThreadCasts {
   int scopes = 0;
-  std::unordered_map<uint64_t, CastOf>* of = nullptr;  // by leaf's id and what it was cast for
+  std::unordered_map<uint64_t, CastOf>* of = nullptr;  // by the leaf's id and the target dtype
 };
 constinit thread_local ThreadCasts g_casts;
 
-// Leaves come and go; a set that grew past this is of tensors long gone, and starts anew: then a
-// missing GradScaler is told one step later.
+// A set larger than this has ids of tensors that are long gone, and is cleared: then a missing
+// GradScaler is reported one step later.
 constexpr size_t kMostMarked = size_t{1} << 20;
 std::mutex g_mark_mutex;
 std::unordered_set<uint64_t>& marked() {
@@ -48,8 +48,8 @@ void mark(const Tensor& leaf) {
 
 enum class Policy : uint8_t { kAsIs, kLow, kWide, kWidest };
 
-// PyTorch's lists (torch/amp, "CUDA ops that autocast to float16" and the two after it), by the ops
-// that its functions are made of here.
+// PyTorch's lists (torch/amp, "CUDA ops that autocast to float16" and the two after it), for the
+// ops that implement its functions here.
 // clang-format off
 consteval OpFacts<Policy> policies() {
   using enum OpId;
@@ -90,8 +90,8 @@ consteval OpFacts<Policy> policies() {
 // clang-format on
 constexpr OpFacts<Policy> kPolicies = policies();
 
-// A parameter's cast is kept. Not under a capture or with tangents: a graph needs a cast of its
-// own, and a tangent belongs to one level.
+// A parameter's cast is reused, except under a capture, whose graph needs its own cast, and with
+// tangents, which belong to one level.
 Tensor cast_of(const Tensor& t, DType to, const Where& where) {
   const bool kept = t.requires_grad() && t.is_leaf() && active_tracer() == nullptr &&
                     modes().forward == 0 && g_casts.scopes > 0;
@@ -155,7 +155,7 @@ bool autocast_inputs(OpId op, Span<const Tensor* const> in, SmallVector<Tensor, 
     mixed = mixed || (seen != DType::kNone && seen != t->dtype());
     seen = t->dtype();
   }
-  // With a float64 among them the caller asked for more than these lists know.
+  // If there is a float64 input, the caller wants more precision than these lists give.
   if (policy == Policy::kAsIs || wide || (policy == Policy::kWidest && !mixed)) return false;
   const DType to = policy == Policy::kLow ? state.low : DType::kF32;
   bool changed = false;

@@ -9,21 +9,21 @@ namespace {
 
 constexpr size_t kStep = 64;  // size classes are its multiples
 constexpr size_t kClasses = kMaxPoolBlock / kStep;
-constexpr size_t kSlab = 64 << 10;  // what is asked of the system at a time; never given back
-constexpr uint32_t kBatch = 64;     // blocks that change hands at a time
+constexpr size_t kSlab = 64 << 10;  // bytes requested from the system at a time; never returned
+constexpr uint32_t kBatch = 64;     // blocks that are passed on at a time
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kPooled = false;  // every block is malloc's, so that the sanitizer sees its life
+constexpr bool kPooled = false;  // every block is malloc's, so that the sanitizer tracks it
 #else
 constexpr bool kPooled = true;
 #endif
 
 struct Block {
   Block* next;
-  Block* next_batch;  // of a batch's first block
+  Block* next_batch;  // used in a batch's first block
 };
 
-// Batches of kBatch blocks that threads left, and the slab blocks are cut from.
+// The batches of kBatch blocks that threads passed on, and the slab that blocks are cut from.
 struct Shared {
   std::mutex mutex;
   Block* batches[kClasses];
@@ -40,7 +40,7 @@ struct FreeList {
 };
 struct Cache {
   FreeList lists[kClasses];
-  bool watched;  // the thread's blocks will be handed on when it ends
+  bool watched;  // the thread's blocks will be passed on when it ends
   bool ended;
 };
 constinit thread_local Cache g_cache{};
@@ -51,7 +51,7 @@ void hand_on(size_t c, Block* batch) {
   g_shared.batches[c] = batch;
 }
 
-// Its destructor runs when the thread ends; blocks given after that go straight to the shared list.
+// Its destructor runs when the thread ends; blocks freed later go straight to the shared list.
 struct ThreadEnd {
   ~ThreadEnd() {
     g_cache.ended = true;
@@ -69,7 +69,7 @@ void watch_thread_end() {
   g_cache.watched = true;
 }
 
-// A batch others left, or one cut from the slab.
+// Returns a batch that another thread passed on, or one cut from the slab.
 Block* more_blocks(size_t c) {
   std::lock_guard lock(g_shared.mutex);
   if (Block* batch = g_shared.batches[c]) {
@@ -112,7 +112,7 @@ void* pool_take(size_t bytes) {
     }
     list.count = 0;
     for (Block* b = block; b != nullptr; b = b->next) ++list.count;
-    if (g_cache.ended) {  // nobody will hand the rest on
+    if (g_cache.ended) {  // nobody would pass the rest on
       if (block->next != nullptr) hand_on(c, block->next);
       block->next = nullptr;
       list.count = 1;

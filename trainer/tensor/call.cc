@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t kInline = 6;  // tensors of a call kept on the stack
 
-// One buffer a thread, grown to the largest request: kernels of one thread never run at the same
+// One buffer per thread, grown to the largest request: kernels of one thread never run at the same
 // time.
 void* scratch(size_t bytes) {
   thread_local ScratchBuffer buffer;
@@ -39,10 +39,10 @@ const KernelRow* choose(const KernelQuery& query) {
   return find_kernel(trainer_kernels(modes().reference), query);
 }
 
-// Costs the built-in ops one comparison.
+// For built-in ops this costs one comparison.
 const CustomOp* find_custom(OpId op) { return is_custom(op) ? find_custom_op(op) : nullptr; }
 
-// The dtypes that have a kernel where every input has that one.
+// Returns the dtypes for which there is a kernel if every input has that dtype.
 std::string dtypes_with_kernel(const KernelQuery& q) {
   SmallVector<TensorView, kInline> in(q.in.size()), out(q.out.size());
   std::string names;
@@ -89,7 +89,7 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
   const KernelLoan loan{thread_pool(), scratch(kernel.scratch_bytes())};
   TraceHook* hook = modes().trace_hook;
   uint64_t begin = hook != nullptr ? now_ns() : 0;
-  FloatModeScope mode;  // as the pool's workers hold it
+  FloatModeScope mode;  // the same as in the pool's workers
   if (Status s = kernel.run(loan, q.op, q.in, out, q.attrs); !s.ok()) fail_call(q.op, s, where);
   if (hook == nullptr) return;
   std::string path = module_path();
@@ -97,21 +97,22 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
                now_ns(), q.in, out});
 }
 
-// Sizes in other integers than int64 and scales in floats: functions of the trainer never pass
-// them, models that were imported do.
+// Returns whether input i is a list of sizes in other integers than int64, or of scales in floats:
+// the trainer's functions never pass these, but imported models do.
 bool holds_list(OpId op, size_t i, const TensorView& v) {
   if (v.rank() > 1 || v.numel() > 64 || !v.contiguous()) return false;
   return is_int(v.dtype) || holds_reals(op, i, v.dtype, v.rank());
 }
 std::vector<int64_t> elements_of(const TensorView& v) {
   std::vector<int64_t> list;
-  list.reserve(static_cast<size_t>(v.numel()) + 1);  // an address even when empty
+  list.reserve(static_cast<size_t>(v.numel()) + 1);  // so that even an empty list has an address
   for (int64_t k = 0; k < v.numel(); ++k)
     list.push_back(is_int(v.dtype) ? int_at(v, k) : real_bits_at(v.dtype, v.data, k));
   return list;
 }
 
-// A call whose tensors are on a Vulkan device. A tracer's times are of the device: it waits.
+// Runs a call whose tensors are on a Vulkan device. For a trace hook it waits, to measure the
+// device's time.
 void run_there(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
                const Where& where) {
   TraceHook* hook = modes().trace_hook;
@@ -127,9 +128,9 @@ void run_there(OpId op, const void* attrs, Span<const TensorView> in, Span<Tenso
 
 }  // namespace
 
-// "[linear] in module 'fc1': ..." where a module runs.
+// Throws "[linear] in module 'fc1': ..." if a module is running.
 void fail_call(OpId op, Status status, const Where& where) {
-  const CallSite* site = modes().site;  // of the public function this op is a part of
+  const CallSite* site = modes().site;  // the public function that this op is part of
   const std::string name = site != nullptr ? site->name : display_name(op);
   const std::string path = module_path();
   if (path.empty()) throw_status(name, status, where);
@@ -144,7 +145,7 @@ Span<const KernelSet* const> trainer_kernels(bool reference) {
 }
 
 std::string display_name(OpId op) {
-  // PyTorch's names where they are not the op's own in another spelling.
+  // PyTorch's names, if they are not the op's own name in another spelling.
   static constexpr std::pair<OpId, const char*> kNames[] = {
       {OpId::kMatMul, "matmul"},
       {OpId::kConv, "conv2d"},
@@ -217,7 +218,7 @@ bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<Tens
 
 void accumulate(const Tensor& a, const Tensor& b) {
   TensorView in[2] = {a.layout(), b.layout()}, out[1] = {a.layout()};
-  bool overlap = a.impl()->storage == b.impl()->storage;  // may
+  bool overlap = a.impl()->storage == b.impl()->storage;  // possibly
   if (!overlap && run_kernel(OpId::kAdd, nullptr, in, out, Where::current(), kInPlace)) return;
   Tensor sum = new_tensor_beside(a.layout(), a.raw_shape(), a.dtype(), Where::current());
   out[0] = sum.layout();
@@ -227,7 +228,7 @@ void accumulate(const Tensor& a, const Tensor& b) {
 
 void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
           const Where& line) {
-  const CallSite* site = modes().site;  // of the public function this op is a part of
+  const CallSite* site = modes().site;  // the public function that this op is part of
   const Where& where = site != nullptr ? site->where : line;
   SmallVector<Tensor, kInline> casts;
   SmallVector<const Tensor*, kInline> cast_in;
@@ -247,14 +248,14 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
   SmallVector<ValueInfo<int64_t>, 3> out_info(out.size());
   SmallVector<TensorView, kInline> in_views(in.size());
   bool needs_grad = false, recording = grad_enabled();
-  std::vector<std::vector<int64_t>> lists;  // of other types than the rules read
+  std::vector<std::vector<int64_t>> lists;  // lists in other types than the rules read
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i] == nullptr || !in[i]->defined()) continue;
     const TensorView& v = in_views[i] = in[i]->impl()->view;
     in_info[i].dtype = v.dtype;
     in_info[i].shape = v.shape;
     if (there && on_device(v.data)) {
-      // its elements are not known here
+      // the host does not know its elements
     } else if (v.dtype == DType::kI64 && v.rank() <= 1 && v.contiguous() && v.numel() <= 64) {
       in_info[i].elements = v.as<int64_t>();
       in_info[i].element_count = v.numel();
@@ -280,7 +281,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
                      : new_tensor(out_info[i].shape, out_info[i].dtype, where);
       out_views[i] = out[i].layout();
     }
-    if (is_view(op)) ++modes().copies;  // it could have been the operand's own bytes
+    if (is_view(op)) ++modes().copies;  // it could have shared the operand's bytes
     run_kernel(op, attrs, in_views, out_views, where, 0, has_shape_args(op) ? &args : nullptr);
     for (size_t i = 0; i < out.size(); ++i) {  // sizes that depended on data
       TensorView& v = out[i].impl()->view;

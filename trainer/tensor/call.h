@@ -1,4 +1,4 @@
-// The one door: every op of the trainer, forward or backward, eager or captured, goes through
+// The dispatcher: every op of the trainer, forward or backward, eager or captured, goes through
 // call().
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace wick {
 
-// Shape rule -> outputs -> kernel -> tape entry -> tracer. `in`: one a place of the op's signature;
-// null or undefined where an optional one is absent. `out`: filled; its size is the number of
-// outputs.
+// Applies the shape rule, allocates the outputs, runs the kernel, records the call and informs the
+// tracer. `in` has one entry per input of the op's signature; null or undefined for an absent
+// optional one. `out` is filled; its size is the number of outputs.
 void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
           const Where& where);
 
-// The common case of one output. The location is the first Arg's.
+// The common case of one output. The source location is that of the first Arg.
 template <class A>
 Tensor call(OpId op, const A& attrs, std::initializer_list<Arg> in) {
   const Tensor* pointers[8] = {};
@@ -29,15 +29,15 @@ Tensor call(OpId op, const A& attrs, std::initializer_list<Arg> in) {
 }
 
 // -- settings of the process
-// Threads of the shared pool, the caller included; results do not depend on it.
+// Sets the number of threads of the shared pool, including the caller; results do not depend on it.
 void set_num_threads(int threads);
 int num_threads();
 ThreadPool* thread_pool();  // null: one thread
 
-// Reports every op the calling thread runs; null switches it off.
+// Reports every op that the calling thread runs to `hook`; null switches it off.
 void set_trace_hook(TraceHook* hook);
 
-// While it lives, this thread runs the reference kernels only: the numeric contract as plain loops.
+// While it lives, this thread only runs the reference kernels: the numeric contract as plain loops.
 class ReferenceKernelsScope {
  public:
   ReferenceKernelsScope();

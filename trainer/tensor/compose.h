@@ -1,4 +1,4 @@
-// For public functions that are formulas: not public.
+// Helpers for public functions that are composed of ops; not public.
 #pragma once
 
 #include "trainer/tensor/internal.h"
@@ -6,7 +6,7 @@
 
 namespace wick {
 
-// The user's line, for every op of a formula: at(x) * at(y).
+// Passes the user's line to every op of a formula: at(x) * at(y).
 struct At {
   Where where;
   explicit At(const Arg& x) : where(x.where) {}
@@ -18,8 +18,8 @@ inline std::string text(const Tensor& t) { return to_text(t.raw_shape()).text; }
 inline int64_t dim_of(const Tensor& t, int d) { return t.raw_shape()[d < 0 ? d + t.rank() : d]; }
 inline Tensor mt(const Tensor& t, const At& at) { return t.transpose(-2, -1, at.where); }
 
-// Reshape in ONNX's terms: -1 is what is left, kCopy the dim of x at the same place, which keeps a
-// dynamic batch symbolic under capture.
+// Reshapes in ONNX's terms: -1 is inferred, kCopy copies the dim of x at the same index, which
+// keeps a dynamic batch symbolic under capture.
 constexpr int64_t kCopy = 0;
 Tensor reshape_to(const Tensor& x, const Dims& dims, const At& at);
 
@@ -27,11 +27,11 @@ Tensor reshape_to(const Tensor& x, const Dims& dims, const At& at);
   throw_error(op, text, where, Code::kShapeMismatch);
 }
 
-using Sizes = IntList<3>;  // one a spatial dim
+using Sizes = IntList<3>;  // one per spatial dim
 inline Sizes sizes(int64_t n) { return {n}; }
 inline Sizes sizes(Pair p) { return {p.h, p.w}; }
 inline Sizes sizes(Triple t) { return {t.d, t.h, t.w}; }
-// x[N, C, spatial...] with a batch dim; *added tells whether it had none.
+// Returns x[N, C, spatial...] with a batch dim; sets *added if x had none.
 Tensor batched(const char* op, const Arg& x, int64_t spatial, bool* added);
 
 inline Tensor reduced(const Tensor& loss, Reduction reduction, const At& at) {
@@ -40,8 +40,8 @@ inline Tensor reduced(const Tensor& loss, Reduction reduction, const At& at) {
   return loss;
 }
 
-// Sum over `dims` of x to the power of p (a norm's inside) is 0 where x is: f(sum) with a gradient
-// of 0 there instead of NaN.
+// For the sum over `dims` of x to the power of p, as in a norm: returns f(sum), but 0 where the sum
+// is 0, with a gradient of 0 there instead of NaN.
 template <class F>
 Tensor where_positive(const Tensor& s, const At& at, const F& f) {
   Tensor none = eq(at(s), 0), one = full({}, 1, s.dtype()), zero = full({}, 0, s.dtype());

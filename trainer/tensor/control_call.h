@@ -1,4 +1,4 @@
-// What cond(), while_loop() and scan() are to a tracer; internal.
+// Describes a cond(), while_loop() or scan() to a tracer; internal.
 #pragma once
 
 #include <functional>
@@ -9,23 +9,24 @@
 namespace wick {
 
 struct ControlRegion {
-  std::vector<Tensor> own;  // stand for the region's own inputs inside (Loop: trip, condition, ...)
-  std::function<std::vector<Tensor>()> run;  // once, with a tracer of the region; its results
+  std::vector<Tensor> own;  // stand for the region's inputs inside it (Loop: trip, condition, ...)
+  std::function<std::vector<Tensor>()> run;  // run once, with a tracer of the region
 };
 
 struct ControlCall {
   OpId op;
   const void* attrs;
-  const char* name;        // the function: "cond"
+  const char* name;        // name of the function: "cond"
   std::vector<Tensor> in;  // the node's own inputs
   std::vector<ControlRegion> regions;
-  // Behind them, without a tracer: what the node gives today, as tensors that nobody else has.
+  // Called after the regions, without a tracer: computes the node's present results, as tensors
+  // that share no bytes with others.
   std::function<std::vector<Tensor>()> results;
   const Where& where;
 };
 
-// While it lives, this thread's while_loop() calls of data that nobody chose make so many trips at
-// most; more is an Error that says so.
+// While it lives, this thread's while_loop() calls on synthetic data make at most this many trips;
+// more throw an Error that says so.
 class TripLimitScope {
  public:
   explicit TripLimitScope(int64_t most);

@@ -44,12 +44,12 @@ void need_one_bool(const char* name, const char* what, const Tensor& t, const Wh
       where, one ? Code::kTypeMismatch : Code::kShapeMismatch);
 }
 
-// Without a tracer, which would refuse.
+// Reads a bool without a tracer, which would refuse.
 bool read_bool(const Tensor& t, const Where& where) {
   const TracerScope untraced(nullptr);
   return t.item_int(where) != 0;
 }
-// By a tracer that knows no control flow it is refused.
+// A tracer without support for control flow refuses this read.
 bool read_condition(const Tensor& t, const Where& where) { return t.item_int(where) != 0; }
 
 Tensors copies(const Tensors& of, const Where& where) {
@@ -58,11 +58,11 @@ Tensors copies(const Tensors& of, const Where& where) {
   return all;
 }
 
-// Ids ascend: what was there before has a smaller one.
+// Ids increase: existing tensors have smaller ones.
 uint64_t now() { return Tensor(IntrusivePtr<TensorCore>(new TensorImpl)).id(); }
 
-// What comes back is nobody else's: what was there before `since`, or shares the bytes of what went
-// in, is copied.
+// Makes results share no bytes with others: tensors that existed before `since`, or share the bytes
+// of arguments, are copied.
 Tensors own(Tensors made, const Tensors& given, uint64_t since, const Where& where) {
   for (Tensor& t : made) {
     bool shared = t.id() <= since || bytes_root(t.impl())->id <= since;
@@ -72,7 +72,7 @@ Tensors own(Tensors made, const Tensors& given, uint64_t since, const Where& whe
   return made;
 }
 
-// While a function runs: it may not write to what it is given.
+// Checks that a function does not write to its arguments while it runs.
 class Unwritten {
  public:
   Unwritten(const Tensors& given) : given_(given) {
@@ -95,14 +95,15 @@ class Unwritten {
   std::vector<uint32_t> versions_;
 };
 
-// A function that is traced though its turn does not come today: what fails there says so.
+// Runs a function. If it is only traced, because the present data do not select it, its errors say
+// so.
 template <class F>
 Tensors run_part(const char* what, bool taken, F f) {
   if (taken) return f();
   try {
     return f();
   } catch (const Error& e) {
-    if (e.code() == Code::kUnsupported) throw;  // a tracer's: it would say so at any data
+    if (e.code() == Code::kUnsupported) throw;  // thrown by a tracer, which refuses it for any data
     throw Error(std::string(e.what()) + "; " + what +
                     " is not what today's data take, but a graph holds it, and so it is run once "
                     "while it is captured",
@@ -126,7 +127,7 @@ void need_same_kinds(const Tensors& a, const Tensors& b, const Where& where) {
   }
 }
 
-// From one trip to the next.
+// Checks that dtypes and shapes do not change from one trip to the next.
 void need_same_state(const char* name, const char* what, const Tensors& was, const Tensors& is,
                      const Where& where) {
   if (was.size() != is.size()) {
@@ -283,7 +284,7 @@ Tensors run_while(const std::function<Tensor(const Tensors&)>& cond_fn, const Te
 
 namespace {
 
-// A loop over one dimension of tensors.
+// Implements scan(): a loop over one dimension of tensors.
 class Scan {
  public:
   Scan(const ScanStep& step, const Tensors& init, const Tensors& xs, int dim, bool reverse,
@@ -319,7 +320,7 @@ class Scan {
   bool traced(Tracer& tracer, ScanResult* result) {
     const LoopAttrs attrs{static_cast<int64_t>(init_.size())};
     ControlCall call{OpId::kLoop, &attrs, kName, {}, {}, {}, where_};
-    // The graph counts its own slices.
+    // The graph computes the number of slices itself.
     const ShapeOpAttrs of{dims_[0], dims_[0] + 1};
     const Tensor count = call_one(OpId::kShape, &of, {&xs_[0]}).squeeze(0, where_);
     Tensors inside, after;
@@ -407,7 +408,7 @@ class Scan {
 
   int64_t place(int64_t n) const { return reverse_ ? trips_ - 1 - n : n; }
 
-  // Of trip n; zeros where there is none at all.
+  // Returns the slice of trip n; zeros if there is no trip at all.
   Tensor slice(size_t k, int64_t n) const {
     const Tensor& x = xs_[k];
     if (trips_ > 0) return x.select(dims_[k], place(n), where_);
@@ -440,7 +441,7 @@ class Scan {
     return all;
   }
 
-  // By trip, or (backwards) the last first.
+  // Stacks the outputs by trip; with `backwards` the last trip comes first.
   Tensors stacks(bool backwards) {
     Tensors all;
     for (Tensors& y : ys_) {
@@ -460,10 +461,10 @@ class Scan {
   const Tensors &init_, &xs_;
   const bool reverse_;
   const Where& where_;
-  std::vector<int> dims_;  // of each of xs
+  std::vector<int> dims_;  // for each of xs
   int64_t trips_ = 0;
   bool begun_ = false;
-  std::vector<Tensors> ys_;  // of each output, by trip
+  std::vector<Tensors> ys_;  // for each output, by trip
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Control flow that depends on data: a branch, a loop while something holds, a loop over a
-// dimension. PyTorch's names (torch.cond, torch.while_loop, and scan of its higher order ops).
+// Control flow that depends on data: branches, loops with a condition, loops over a dimension.
+// Names are PyTorch's (torch.cond, torch.while_loop, and scan from its higher-order ops).
 //
 //   Tensor y = cond(x.sum() > 0, [](const Tensor& x) { return x * 2; },
 //                   [](const Tensor& x) { return -x; }, {x});
@@ -11,13 +11,13 @@
 //                     return std::pair(next, next);
 //                   }, zeros({x.size(0), 32}), x, /*dim=*/1);
 //
-// Eager they run what is taken, as an `if` or a `for` would, and autograd records that. Under
-// capture() each function is run once and becomes a region of an If or Loop of the graph, so that
-// the graph decides by its own data, and makes as many trips as its own sizes say.
+// In eager mode the functions run like an `if` or a `for`, and autograd records the ops that ran.
+// Under capture() each function is run once and becomes a region of an If or Loop of the graph,
+// which then decides by its own data and makes as many trips as its own sizes require.
 //
-// A function may read any tensor around it and call modules. It returns what it makes: a write in
-// place to what it is given is an error, to another tensor of outside one under capture. What comes
-// back are tensors of their own, not those that went in.
+// A function may read any tensor around it and call modules. It returns its results: an in-place
+// write to one of its arguments is an error, and under capture also a write to any other tensor
+// from outside. The returned tensors never share bytes with the arguments.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@
 
 namespace wick {
 
-// What a function is given: {x, y}, or a std::vector<Tensor>.
+// The arguments of a function: {x, y}, or a std::vector<Tensor>.
 class Operands {
  public:
   Operands() = default;
@@ -45,7 +45,7 @@ namespace detail {
 
 [[noreturn]] void wrong_operands(const char* what, size_t takes, size_t given, const Where& where);
 
-// What F returns for a list of tensors: it takes that many, or the list.
+// The type that F returns for a list of tensors; F takes that many tensors, or the list.
 template <class F>
 constexpr auto call_type() {
   constexpr size_t n = arity<F>();
@@ -60,7 +60,7 @@ constexpr auto call_type() {
 template <class F>
 using ResultOf = Plain<typename decltype(call_type<std::remove_reference_t<F>>())::type>;
 
-// `what`: "cond: then_fn".
+// `what` names the function in errors: "cond: then_fn".
 template <class F>
 ResultOf<F> call_with(F& f, const std::vector<Tensor>& in, const char* what, const Where& where) {
   constexpr size_t n = arity<F>();
@@ -83,7 +83,7 @@ std::vector<Tensor> run_while(const std::function<Tensor(const std::vector<Tenso
 struct ScanResult {
   std::vector<Tensor> carry, stacked;
 };
-// One step: carry and slices -> the next carry and what it gives.
+// One step: maps carry and slices to the next carry and the step's outputs.
 using ScanStep =
     std::function<ScanResult(const std::vector<Tensor>& carry, const std::vector<Tensor>& slices)>;
 ScanResult run_scan(const ScanStep& step, const std::vector<Tensor>& init,
@@ -105,11 +105,11 @@ S while_of(C& cond_fn, B& body_fn, const S& state, int64_t max_trips, const Wher
 
 }  // namespace detail
 
-// then_fn(operands...) where pred holds, else else_fn(operands...). pred: one bool, of any rank.
-// The functions take the operands, each as a Tensor or all as a std::vector<Tensor>, or nothing:
-// what they capture needs no mention. Both return the same type: a Tensor, or a vector, pair or
-// tuple of them, of the same number and dtypes. Their shapes may differ: in a graph, the dims that
-// do are open then. Errors name the line where pred was given.
+// Returns then_fn(operands...) if pred is true, else else_fn(operands...). pred is one bool, of any
+// rank. The functions take the operands, each as a Tensor or all as a std::vector<Tensor>, or
+// nothing: captured variables need not be listed. Both return the same type: a Tensor, or a vector,
+// pair or tuple of them, with the same number and dtypes. Their shapes may differ: in a graph such
+// dims are unknown. Errors name the line where pred was passed.
 template <class T, class E>
 detail::ResultOf<T> cond(const Arg& pred, T&& then_fn, E&& else_fn, const Operands& operands = {}) {
   using R = detail::ResultOf<T>;
@@ -128,30 +128,31 @@ detail::ResultOf<T> cond(const Arg& pred, T&& then_fn, E&& else_fn, const Operan
   return detail::refilled(std::move(*form), made);
 }
 
-// state = body_fn(state) for as long as cond_fn(state) holds, max_trips times at most; the state.
-// state: a Tensor, or a vector, pair or tuple of them; the functions take its tensors, one by one
-// or all as a std::vector<Tensor>. cond_fn returns one bool (a Tensor), body_fn as many tensors as
-// there are, each of the dtype and shape it had: what grows is written into a tensor that is large
-// enough. Gradients are those of the trips that were taken.
+// Repeats state = body_fn(state) while cond_fn(state) is true, at most max_trips times, and returns
+// the state. state is a Tensor, or a vector, pair or tuple of them; the functions take its tensors
+// one by one, or all as a std::vector<Tensor>. cond_fn returns one bool (a Tensor), body_fn as many
+// tensors as the state has, with the same dtypes and shapes: to collect results, write them into a
+// tensor that is large enough. Gradients are those of the trips that ran.
 template <class C, class B, class S>
 detail::Plain<S> while_loop(C&& cond_fn, B&& body_fn, const S& state, int64_t max_trips = INT64_MAX,
                             Where where = Where::current()) {
   return detail::while_of(cond_fn, body_fn, detail::plain(state), max_trips, where);
 }
-// while_loop(cond_fn, body_fn, {i, x}): a vector comes back.
+// while_loop(cond_fn, body_fn, {i, x}) returns a vector.
 template <class C, class B>
 std::vector<Tensor> while_loop(C&& cond_fn, B&& body_fn, const Operands& state,
                                int64_t max_trips = INT64_MAX, Where where = Where::current()) {
   return detail::while_of(cond_fn, body_fn, state.tensors(), max_trips, where);
 }
 
-// fn(carry, x_t) -> pair or tuple (carry, y_t), for each slice x_t of xs along dim, from the first
-// to the last, or (reverse) from the last to the first. Returns the last carry and all y_t, stacked
-// along a new first dimension: ys[t] is of xs's slice t either way. x_t has no dimension dim.
-// init and xs: a Tensor, or a vector, pair or tuple of them, of which fn is given the same; y_t
-// too. All of xs have one size along dim (negative dims count from the end). The carry keeps its
-// dtypes and shapes, and every y_t those of the first. No slice at all: init, and ys of size 0,
-// whose other dims a call of fn with zeros tells.
+// Calls fn(carry, x_t), which returns a pair or tuple (carry, y_t), for each slice x_t of xs along
+// dim, from the first to the last, or with `reverse` from the last to the first. Returns the last
+// carry and all y_t, stacked along a new first dimension: ys[t] always belongs to slice t of xs.
+// x_t lacks dimension dim. init and xs are a Tensor, or a vector, pair or tuple of them, and fn
+// takes the same types; so may y_t be. All of xs have the same size along dim (negative dims count
+// from the end). The carry keeps its dtypes and shapes, and every y_t those of the first. Without
+// any slice, scan returns init, and ys of size 0, whose other dims are found by a call of fn with
+// zeros.
 template <class F, class C, class X>
 auto scan(F&& fn, const C& init, const X& xs, int dim = 0, bool reverse = false,
           Where where = Where::current()) {

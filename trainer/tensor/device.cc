@@ -14,7 +14,7 @@ namespace {
   throw_error("Device", "'" + text + "' is no device: " + why, where, Code::kUnsupported);
 }
 
-// The number behind the colon, written as C++ would; -1 for anything else.
+// Returns the number after the colon, in plain decimal form; -1 for anything else.
 int index_of(const std::string& digits) {
   int n = -1;
   const char *begin = digits.data(), *end = begin + digits.size();

@@ -1,4 +1,4 @@
-// Where a tensor's bytes are and its ops run: the CPU, or a Vulkan device
+// The device that holds a tensor's bytes and runs its ops: the CPU, or a Vulkan device
 // (trainer/tensor/vulkan.h).
 #pragma once
 
@@ -11,11 +11,11 @@ namespace wick {
 
 enum class DeviceType : uint8_t { kCpu, kVulkan };
 
-// A name: nothing is opened, and the device need not be there until a tensor goes to it.
+// Only a name: nothing is opened, and the device need not exist until a tensor is moved to it.
 class Device {
  public:
-  // "cpu", "cpu:0", "vulkan" (the best one), "vulkan:1" (of those that `wick devices` lists); Error
-  // for anything else, with what there is.
+  // Takes "cpu", "cpu:0", "vulkan" (the best one), or "vulkan:1" (numbered as in `wick devices`).
+  // Throws Error for anything else, with the existing devices.
   Device(const char* text,  // NOLINT(google-explicit-constructor): x.to("cpu")
          std::source_location where = std::source_location::current());
   Device(std::string_view type, int index,
@@ -27,7 +27,7 @@ class Device {
   bool has_index() const { return index_ >= 0; }
   int index() const { return index_; }  // -1: none was given
   std::string to_string() const;        // "cpu", "cpu:0", "vulkan:1"
-  // PyTorch's: "cpu" and "cpu:0" differ, though they are one place.
+  // As in PyTorch "cpu" and "cpu:0" differ, although they are the same device.
   friend bool operator==(const Device&, const Device&) = default;
 
  private:

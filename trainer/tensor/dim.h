@@ -1,5 +1,5 @@
-// DimShape of tensors as values. While a forward is captured, a Dim knows what it was computed
-// from, so that arithmetic and comparisons on sizes stay free in the graph; else it is a plain
+// Sizes of tensors as values. While a forward is captured, a Dim knows what it was computed from,
+// so that arithmetic and comparisons on sizes stay symbolic in the graph; otherwise it is a plain
 // number.
 #pragma once
 
@@ -18,10 +18,10 @@ class Dim;
 namespace detail {
 enum class SizeOp : uint8_t { kRead, kNumber, kAdd, kSub, kMul, kDiv, kMod, kMax, kMin };
 enum class SizeCompare : uint8_t { kEqual, kLess, kLessEqual };
-// Of Dims at least one of which a capture follows.
+// These take Dims of which a capture follows at least one.
 Dim dim_combine(SizeOp op, Dim a, Dim b);
 bool dim_compare(SizeCompare how, Dim a, Dim b);
-int64_t dim_escapes(Dim d);  // its number, which leaves what is followed
+int64_t dim_escapes(Dim d);  // returns its number; from there on capture does not follow it
 
 // An unsigned number beyond int64 is larger than every size.
 template <std::integral T>
@@ -33,12 +33,12 @@ constexpr int64_t dim_number(T n) {
 }
 }  // namespace detail
 
-// What size(), numel() and the elements of shape() are. It behaves like the int64_t that it
-// converts to: + - * / % (division truncates), comparisons, std::min, std::max, std::clamp. Under
-// capture these are followed: an op that takes the result depends on the size, and a comparison is
-// looked at over the whole range of the size. What is computed after a conversion to a plain
-// integer (or to a double) is not: capture finds it again as far as it can, and the range of the
-// size ends at the largest that was tried.
+// The type of size(), numel() and the elements of shape(). It behaves like the int64_t that it
+// converts to: + - * / % (division truncates), comparisons, std::min, std::max, std::clamp. A
+// capture follows these: an op that uses the result depends on the size, and a comparison is
+// examined over the whole range of the size. It does not follow what is computed after a conversion
+// to a plain integer (or a double): capture then reconstructs the expression as far as possible,
+// and limits the range of the size to the largest that was tried.
 class Dim {
  public:
   constexpr Dim() = default;
@@ -52,10 +52,10 @@ class Dim {
   // NOLINTNEXTLINE(google-explicit-constructor): sizes are used as numbers
   operator int64_t() const { return followed() ? detail::dim_escapes(*this) : bits_; }
   explicit operator bool() const { return *this != Dim(0); }
-  // The number, where nobody computes with it: what is followed loses nothing.
+  // Returns the number for uses that do not compute with it: the capture continues to follow it.
   constexpr int64_t peek() const { return followed() ? number_of(bits_) : bits_; }
 
-  // A Dim of a capture: its number, and which of the capture's expressions it is. See SizeLog.
+  // A Dim of a capture has its number and the index of its expression in the capture; see SizeLog.
   static constexpr int kNumberBits = 38, kIdBits = 14, kTurnBits = 10;
   static constexpr bool fits(int64_t n) {
     return n >= -(int64_t{1} << (kNumberBits - 1)) && n < (int64_t{1} << (kNumberBits - 1));
@@ -144,7 +144,8 @@ class Dim {
 };
 static_assert(sizeof(Dim) == sizeof(int64_t) && std::is_trivially_copyable_v<Dim>);
 
-// An argument that is a size, an index, a count: an integer or a Dim, which stays followed.
+// An argument that is a size, an index or a count: an integer, or a Dim, which capture keeps
+// following.
 struct SizeArg {
   constexpr SizeArg() = default;
   // NOLINTBEGIN(google-explicit-constructor): implicit by design
@@ -157,7 +158,7 @@ struct SizeArg {
   int64_t number = 0;
 };
 
-// The shape of a tensor, as shape() gives it.
+// The shape of a tensor, as returned by shape().
 class DimShape : public BasicShape<Dim> {
  public:
   constexpr DimShape() = default;
@@ -181,13 +182,14 @@ class DimShape : public BasicShape<Dim> {
   friend bool operator==(const DimShape& a, const Shape& b) { return a == DimShape(b); }
 };
 
-// A shape's sizes as plain Dims, in place: x.shape().begin() and x.shape().end() are of one shape.
+// Returns a shape's sizes as plain Dims without a copy, so that x.shape().begin() and
+// x.shape().end() belong to the same object.
 static_assert(sizeof(DimShape) == sizeof(Shape) && alignof(DimShape) == alignof(Shape));
 inline const DimShape& as_dims(const Shape& shape) {
   return reinterpret_cast<const DimShape&>(shape);
 }
 
-// Sizes that are given to a function: {x.size(0), -1}, a Shape, or what shape() gave.
+// Sizes passed to a function: {x.size(0), -1}, a Shape, or the result of shape().
 struct SizeList : Shape {
   constexpr SizeList() = default;
   constexpr SizeList(std::initializer_list<SizeArg> sizes) {
@@ -227,8 +229,9 @@ constexpr Dim as_dim(T n) {
 }
 }  // namespace wick::detail
 
-// What is written of integers: std::max(x.size(0), int64_t{1}), std::sqrt(x.size(-1)). The standard
-// library's own templates deduce one type for both, or have no overload for a class.
+// Overloads for code that is written for integers: std::max(x.size(0), int64_t{1}),
+// std::sqrt(x.size(-1)). The standard library's templates need the same type for both arguments, or
+// have no overload for a class.
 namespace std {  // NOLINT(cert-dcl58-cpp): overloads for a type of our own
 inline wick::Dim max(const wick::Dim& a, const wick::Dim& b) {
   return wick::detail::dim_larger(a, b);

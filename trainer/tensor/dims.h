@@ -1,4 +1,4 @@
-// Dimensions and optional arguments of the public functions.
+// Types of dimensions and optional arguments of the public functions.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace wick {
 
-// {0, -1}, or one as a plain number; none: all of them.
+// {0, -1}, or a single number; empty: all dimensions.
 struct Dims : DimList {
   constexpr Dims() = default;
   constexpr Dims(std::initializer_list<SizeArg> dims) {

@@ -1,5 +1,5 @@
-// Which streams a thread's draws take; internal. A function that is run again must draw what it
-// drew the first time, whatever other threads have drawn since.
+// The random streams that a thread's draws use; internal. A function that is run again must draw
+// the same numbers as the first time, whatever other threads have drawn since.
 #pragma once
 
 #include <vector>
@@ -11,19 +11,19 @@ namespace wick {
 struct Draw {
   uint64_t seed, stream;
 };
-// The stream of a draw from `g`, which moves on.
+// Returns the stream for a draw from `g`, and advances `g`.
 Draw next_draw(Generator& g);
 
-// While it lives, this thread's draws, from any generator, are added to `list`; or (kAgain) they
-// are those of `list`, in order, and no generator moves. Scopes nest.
+// While it lives, this thread's draws, from any generator, are appended to `list` (kNote); or
+// (kAgain) they are taken from `list`, in order, and no generator advances. Scopes nest.
 class DrawScope {
  public:
   enum Mode { kNote, kAgain };
   DrawScope(std::vector<Draw>* list, Mode mode);
-  ~DrawScope();  // kAgain: the default generator is as it was, if the function seeded it
+  ~DrawScope();  // kAgain: restores the default generator if the function seeded it
   DrawScope(const DrawScope&) = delete;
   DrawScope& operator=(const DrawScope&) = delete;
-  size_t draws() const { return draws_; }  // so far; past the end of the list they are new ones
+  size_t draws() const { return draws_; }  // so far; beyond the end of the list, new ones
 
  private:
   friend Draw next_draw(Generator& g);

@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-// Calls f(T()) with the C++ type of a dtype that tensors can be made of.
+// Calls f(T()) with the C++ type of a dtype that tensors can have.
 template <class F>
 void with_type(DType t, const char* op, const Where& where, const F& f) {
   switch (t) {

@@ -1,4 +1,4 @@
-// The thread's gradient mode: whether ops are recorded for a backward.
+// The thread's gradient mode: whether ops are recorded for backward.
 #pragma once
 
 namespace wick {
@@ -15,7 +15,8 @@ class GradMode {
  private:
   bool saved_;
 };
-// { NoGrad guard; ... }: ops inside are not recorded. EnableGrad: they are, also under NoGrad.
+// { NoGrad guard; ... }: ops inside are not recorded. EnableGrad: they are recorded, even under
+// NoGrad.
 class NoGrad : GradMode {
  public:
   NoGrad() : GradMode(false) {}
@@ -24,8 +25,8 @@ class EnableGrad : GradMode {
  public:
   EnableGrad() : GradMode(true) {}
 };
-// NoGrad whose results may never take part in autograd: they keep no version, and saving one for
-// backward later is an error. Views of tensors from outside stay what their base is.
+// NoGrad whose results can never take part in autograd: they have no version, and saving one for
+// backward later is an error. Views of tensors from outside behave as their base.
 class InferenceMode {
  public:
   explicit InferenceMode(bool on = true);

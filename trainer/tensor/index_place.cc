@@ -36,7 +36,7 @@ int dims_taken(const TensorIndex& i) {
   }
 }
 
-// Walks the entries, keeping `view` and the dim they have come to.
+// Processes the entries, keeping `view` and the current dim.
 class Walk {
  public:
   Walk(const char* op, const Tensor& x, const Indices& at, const Where& where) {
@@ -102,7 +102,8 @@ class Walk {
     ++source_;
   }
 
-  // x[true] is x with a dim of 1 in front, x[false] with a dim of 0; both count as index tensors.
+  // x[true] is x with a new first dim of size 1, x[false] with one of size 0; both count as index
+  // tensors.
   void flag(bool on) {
     place_.view = place_.view.unsqueeze(dim_, place_.where);
     keep(-1);
@@ -118,7 +119,7 @@ class Walk {
       fail(std::string("index tensors must be int64, int32, uint8 or bool, got ") +
            dtype_name(t.dtype()) + ": call .to(DType::kI64)");
     }
-    if (t.rank() == 0) {  // an int; under capture one that is read when running
+    if (t.rank() == 0) {  // an int; under capture it is read when the graph runs
       if (active_tracer() == nullptr) return select(t.item_int());
       place_.view = call(OpId::kGather, AxisAttrs{dim_}, {{place_.view, place_.where}, t});
       ++source_;
@@ -132,7 +133,7 @@ class Walk {
   }
 
   void check_bounds(const Tensor& t) {
-    if (t.is_vulkan()) return;  // the shader that reads them looks
+    if (t.is_vulkan()) return;  // the shader that reads them checks
     int64_t n = place_.view.raw_shape()[dim_];
     Tensor c = t;
     if (!t.is_contiguous()) {
@@ -160,7 +161,7 @@ class Walk {
     }
     place_.mask = advanced_ == 0 ? dim_ : -1;
     for (int d = 0; d < t.rank(); ++d) keep(source_++);
-    // where it ends: mask_columns() makes index tensors of it
+    // stored at its first dim; resolve() replaces it by index tensors
     place_.tensors[place_.tensors.size() - static_cast<size_t>(t.rank())] = t;
     ++advanced_;
   }

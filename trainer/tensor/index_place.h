@@ -1,4 +1,4 @@
-// x[...]: which elements an index means.
+// x[...]: finds the elements that an index selects.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace wick::indexing {
 
-// The view that ints, slices and Nones make of x, and the tensors that index its dims.
+// The view of x that ints, slices and Nones select, and the tensors that index its dims.
 struct Place {
   Tensor view;
-  std::vector<Tensor> tensors;  // one a dim of the view; undefined: all of it
-  std::vector<int> source;      // which dim of x, for messages
-  int mask = -1;                // the dim of the only tensor, where that is a mask
+  std::vector<Tensor> tensors;  // one per dim of the view; undefined: the whole dim
+  std::vector<int> source;      // the dim of x, for messages
+  int mask = -1;                // the dim of the only index tensor, if that is a mask
   const char* op;
   Where where;
 
@@ -25,11 +25,11 @@ struct Place {
   }
 };
 
-// Walks the entries of an index; throws Error, `op` first, where they do not fit x.
+// Processes the entries of an index; throws Error, with `op` first, if they do not fit x.
 Place place_of(const char* op, const Tensor& x, const Indices& at, const Where& where);
 
-// Masks become the indices of their true elements; then all tensors broadcast, as int64.
-// Returns their common shape.
+// Replaces masks by the indices of their true elements, then broadcasts all index tensors, as
+// int64. Returns their common shape.
 Shape resolve(Place& p);
 
 }  // namespace wick::indexing

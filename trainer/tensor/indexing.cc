@@ -45,8 +45,8 @@ std::vector<int> inverse(const std::vector<int>& order) {
   return back;
 }
 
-// [b.., rest..] -> rest[0 .. lead), b.., rest[lead ..): adjacent index tensors stand in their
-// place.
+// Orders [b.., rest..] as rest[0 .. lead), b.., rest[lead ..): the dims of adjacent index tensors
+// stay in their place.
 std::vector<int> into_place(int lead, int b, int rank) {
   std::vector<int> order;
   for (int i = 0; i < lead; ++i) order.push_back(b + i);
@@ -78,7 +78,7 @@ Tensor get(const Tensor& x, Place p) {
   return permuted(y, into_place(leading(dims), common.rank(), y.rank()), p.where);
 }
 
-// `value` as the dtype of x, of a shape that broadcasts to the one that is written.
+// Converts `value` to x's dtype and to a shape that broadcasts to the written one.
 Tensor fitted(const Place& p, const Tensor& value, const Shape& want) {
   Tensor v = value.to(p.view.dtype(), p.where);
   while (v.rank() > want.rank() && v.raw_shape()[0] == 1) v = v.squeeze(0, p.where);
@@ -101,8 +101,8 @@ Tensor spread(const Place& p, const Tensor& value, const Shape& want) {
 }
 
 struct Update {
-  Tensor lines, at, values;  // ScatterND's inputs
-  std::vector<int> order;    // of the view's dims in lines
+  Tensor lines, at, values;  // inputs of ScatterND
+  std::vector<int> order;    // order of the view's dims in lines
   ScatterNDAttrs attrs;
 };
 
@@ -125,11 +125,11 @@ Update update_of(Place& p, const Tensor& value, bool accumulate) {
   return u;
 }
 
-// The view with the elements replaced.
+// Returns the view with the elements replaced.
 Tensor replaced(Place p, const Tensor& value, bool accumulate) {
-  if (p.mask >= 0 && value.rank() == 0) {  // keeps its shape: it can be captured
+  if (p.mask >= 0 && value.rank() == 0) {  // keeps the shape, so it can be captured
     Tensor m = p.tensors[static_cast<size_t>(p.mask)].to(DType::kBool);
-    AxesAttrs behind;  // dims of the view; those before the mask's are broadcast
+    AxesAttrs behind;  // dims of the view after the mask's; those before it are broadcast
     for (int i = p.mask + m.rank(); i < p.view.rank(); ++i)
       behind.axes.values[behind.axes.count++] = i - p.mask;
     if (!behind.axes.empty()) m = call(OpId::kUnsqueeze, behind, {{m, p.where}});
@@ -142,7 +142,7 @@ Tensor replaced(Place p, const Tensor& value, bool accumulate) {
   return permuted(y, inverse(u.order), p.where);
 }
 
-// Nobody has to hear of the write: no tape, no tangents, no tracer, no watcher.
+// Returns whether nothing observes the write: no recording, no tangents, no tracer, no watcher.
 bool unobserved(const Tensor& x, const Tensor& value) {
   if (active_tracer() != nullptr || modes().watcher != nullptr || modes().forward != 0)
     return false;
@@ -150,7 +150,7 @@ bool unobserved(const Tensor& x, const Tensor& value) {
          !(x.requires_grad() || value.requires_grad() || history_root(x.impl())->requires_grad);
 }
 
-// Straight into x's bytes, where the indexed dims lead. False: nothing was done.
+// Writes directly into x's bytes, if the indexed dims are first. Returns false if nothing was done.
 bool put_bytes(Place& p, const Tensor& value, bool accumulate) {
   Update u = update_of(p, value, accumulate);
   if (!u.lines.is_contiguous()) return false;
@@ -230,7 +230,7 @@ Tensor index_put(const Arg& x, const Indices& at, const Arg& value, bool accumul
   Place p = place_of("index_put", x.tensor, at, x.where);
   if (p.view.is_same(x.tensor) && !p.indexed().empty())
     return replaced(p, value.tensor, accumulate);
-  // a part of x: by the flat positions of its elements
+  // a part of x: by the indices of its elements in flattened x
   Tensor flat = x.tensor.reshape({-1}, x.where), places;
   {
     NoGrad guard;

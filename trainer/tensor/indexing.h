@@ -7,8 +7,8 @@
 //   x.index_put_({rows}, values, /*accumulate=*/true)
 //   x.at({Slice(), 0}) += 1;   x[3] = y;   x.at({mask}) = 0;   writes, recorded by autograd
 //
-// Broadcast index tensors stand where they are adjacent, in front where they are apart (PyTorch's
-// and numpy's rule). Steps must be positive: flip() reverses.
+// The dims of broadcast index tensors are placed where the tensors are if these are adjacent,
+// otherwise first (the rule of PyTorch and numpy). Steps must be positive: flip() reverses.
 #pragma once
 
 #include <concepts>
@@ -22,7 +22,7 @@ namespace wick {
 
 namespace indexing {
 
-// [start, stop) in steps; None is the end on that side, negative numbers count from the end.
+// [start, stop) with a step; None is the end on that side, negative numbers count from the end.
 struct Slice {
   std::optional<SizeArg> start, stop, step;
   // NOLINTNEXTLINE(google-explicit-constructor): a number alone is a start
@@ -33,7 +33,7 @@ struct Slice {
 // NOLINTBEGIN(readability-identifier-naming): Python's names
 inline constexpr std::nullopt_t None = std::nullopt;  // a new dimension of size 1; an open end
 struct EllipsisType {};
-inline constexpr EllipsisType Ellipsis{};  // every dimension not named; so is "..."
+inline constexpr EllipsisType Ellipsis{};  // all dimensions that are not listed; the same as "..."
 // NOLINTEND(readability-identifier-naming)
 
 }  // namespace indexing
@@ -70,12 +70,14 @@ struct TensorIndex {
 
 using Indices = std::vector<TensorIndex>;
 
-// x with the elements at an index replaced by value, or added to: value broadcasts to the shape
-// that index() would give and is converted to x's dtype. Duplicates are all added, or the last wins
-// and its gradient goes to each of them, as PyTorch's does.
+// Returns x with the elements at an index replaced by value, or with `accumulate` incremented by
+// it. value broadcasts to the shape of index() and is converted to x's dtype. For duplicate indices
+// all values are added, or the last one is used and its gradient goes to each of them, as in
+// PyTorch.
 Tensor index_put(const Arg& x, const Indices& at, const Arg& value, bool accumulate = false);
 
-// A place in a tensor: reading copies or views it, assigning writes through, whatever the index.
+// A place in a tensor: reading it copies or views the elements, assigning writes to the tensor for
+// any index.
 class IndexPlace {
  public:
   IndexPlace(const Tensor& base, Indices at, Where where)
@@ -110,7 +112,7 @@ class IndexPlace {
   Where where_;
 };
 
-// What x[...] gives: the tensor there; `x[...] = value` writes through.
+// The result of x[...]: the tensor at the index; `x[...] = value` writes to x.
 class IndexedTensor : public Tensor {
  public:
   IndexedTensor(const Tensor& value, const IndexPlace& place) : Tensor(value), place_(place) {}

@@ -1,4 +1,4 @@
-// Writes into a tensor's own bytes: what is refused, the bytes, the history.
+// Writes into a tensor's own bytes: the checks, the bytes, the history.
 #include "trainer/tensor/inplace.h"
 
 #include <algorithm>
@@ -18,7 +18,8 @@
 
 namespace wick {
 
-// By strides for what slicing, transposing and expanding make; windows are marked one by one.
+// Uses strides for the results of slicing, transposing and expanding; overlapping windows are
+// marked one by one.
 bool overlaps_itself(const TensorView& v) {
   if (v.contiguous()) return false;
   int order[2 * kMaxRank], n = 0;  // twice: GCC 12's bounds warning assumes std::sort's threshold
@@ -28,7 +29,7 @@ bool overlaps_itself(const TensorView& v) {
   }
   auto step = [&](int i) { return v.strides[i] < 0 ? -v.strides[i] : v.strides[i]; };
   std::sort(order, order + n, [&](int a, int b) { return step(a) < step(b); });
-  int64_t reach = 0;  // largest distance of the dims so far
+  int64_t reach = 0;  // largest offset reached by the dims so far
   bool clear = true;
   for (int k = 0; k < n; ++k) {
     if (step(order[k]) == 0) return true;
@@ -59,7 +60,7 @@ bool recorded(const Tensor& target, const Tensor& result) {
                             history_root(target.impl())->requires_grad);
 }
 
-// The value to write: of the target's dtype, and of a shape that broadcasts to the target's.
+// Returns the value to write: in the target's dtype, with a shape that broadcasts to the target's.
 Tensor fit(const char* name, const Tensor& target, const Tensor& result, const Where& where) {
   if (!result.defined()) throw_error(name, "the result is undefined", where);
   if (!can_cast(result.dtype(), target.dtype())) {
@@ -83,7 +84,7 @@ Tensor fit(const char* name, const Tensor& target, const Tensor& result, const W
   return result.to(target.dtype(), where);
 }
 
-// The bytes are about to change.
+// Announces that the bytes are about to change.
 void tell(const Tensor& t, const char* name, const Where& where) {
   if (modes().watcher != nullptr) [[unlikely]] {
     watch_write(t, name, where);
@@ -91,8 +92,8 @@ void tell(const Tensor& t, const char* name, const Where& where) {
   t.storage().bump_version(name, where);
 }
 
-// A handle on a tensor of the caller's that a target can take its history from: the two would share
-// hooks and retain_grad(), and a leaf has no history to give.
+// Returns a handle on the caller's tensor whose history a target can take. With the tensor itself,
+// the two would share hooks and retain_grad(), and a leaf has no history.
 Tensor borrowed(const Tensor& t, const Where& where) {
   Tensor own = with_history(t, {}, 0);
   const Tensor* in[] = {&t};
@@ -100,8 +101,8 @@ Tensor borrowed(const Tensor& t, const Where& where) {
   return own;
 }
 
-// Refusals, tracer, bytes, version, history; in this order, so that an error leaves all as it was.
-// `lent`: result is a tensor of the caller's, which keeps its own history.
+// Does the checks, then tracer, bytes, version and history, in this order, so that an error leaves
+// everything unchanged. `lent`: result is a tensor of the caller, which keeps its own history.
 const Tensor& write(const char* name, const Arg& target, const Tensor& result, bool lent = false) {
   const Tensor& t = target.tensor;
   const Where& where = target.where;
@@ -136,8 +137,8 @@ const Tensor& write(const char* name, const Arg& target, const Tensor& result, b
   return t;
 }
 
-// Elementwise in the target's dtype by the kernel itself, without a copy, where nothing has to be
-// recorded. False: nothing was done.
+// Lets the kernel write an elementwise op directly into the target, without a copy, if its dtype
+// fits and nothing has to be recorded. Returns false if nothing was done.
 bool write_by_kernel(const char* name, OpId op, const Tensor& a, const Tensor& b,
                      const Where& where) {
   if (!b.defined()) throw_error(name, "the other operand is undefined", where);
@@ -150,8 +151,8 @@ bool write_by_kernel(const char* name, OpId op, const Tensor& a, const Tensor& b
   return true;
 }
 
-// t += alpha * other, or -=. Where alpha is no number of both tensors' dtype, the function promotes
-// the three, or refuses.
+// t += alpha * other, or -=. If alpha does not fit both tensors' dtype, `function` promotes the
+// three, or refuses.
 const Tensor& add_scaled(const char* name, OpId op,
                          Tensor (*function)(const Arg&, const Arg&, Scalar), const Tensor& t,
                          const Tensor& other, Scalar alpha, const Where& where) {
@@ -208,7 +209,7 @@ const Tensor& in_place(const char* name, const Arg& target, const OperandFn& f) 
   const Tensor& t = target.tensor;
   check_writable(name, t, target.where);
   if (!grad_enabled() || active_tracer() != nullptr) return write(name, target, f(target));
-  // What f's ops keep for backward is this handle: the old history, and after the write the old
+  // The ops of f save this handle for backward: it has the old history, and after the write the old
   // bytes.
   refresh_history(t.impl());
   Tensor operand = alias(t, t.layout());
@@ -281,7 +282,7 @@ const Tensor& Tensor::div_(const Tensor& other, Where where) const {
   });
 }
 
-// A number joins as a 0-dim tensor of the dtype it would have beside this one.
+// Returns a number as a 0-dim tensor, in the dtype that it has when combined with t.
 static Tensor beside(const Tensor& t, Scalar value) {
   bool same = is_float(t.dtype()) || (value.integral && t.dtype() != DType::kBool);
   return full({}, value, same ? t.dtype() : value.integral ? DType::kI64 : DType::kF32);

@@ -1,4 +1,5 @@
-// Writing into a tensor's own bytes. Every in-place function is one line over in_place().
+// Writes into a tensor's own bytes. Every in-place function is implemented by one call of
+// in_place().
 #pragma once
 
 #include <type_traits>
@@ -21,21 +22,21 @@ class OperandFn {
   Tensor (*run_)(const void*, const Arg&);
 };
 
-// target = f(target), in target's bytes. Inside f use its argument in place of target: what a
-// gradient keeps of it are the bytes before the write.
+// Sets target = f(target), in target's bytes. f must use its argument instead of target: tensors
+// saved for the gradient then keep the bytes before the write.
 //   const Tensor& relu_(const Arg& x) { return in_place("relu_", x, [](const Arg& a) { return
 //   relu(a); }); }
-// The result is broadcast into target's shape, which may not grow, and cast to its dtype as PyTorch
-// allows it. In gradient mode the write is recorded: target's history becomes the result's, a
-// target that did not require grad starts to when the result does, and a write through a view is
-// scattered into its base. Refused: a leaf that requires grad and views of it, expanded tensors
-// (one element at several places), views taken under NoGrad.
+// The result is broadcast to target's shape, which may not grow, and cast to its dtype if PyTorch
+// allows that. In gradient mode the write is recorded: target takes the result's history, it begins
+// to require grad if the result does, and a write through a view is scattered into its base. Throws
+// Error for a leaf that requires grad and views of it, for expanded tensors (one element at several
+// places), and for views taken under NoGrad.
 const Tensor& in_place(const char* name, const Arg& target, const OperandFn& f);
 
-// The same for a result that was made without reading target (fill_, copy_, normal_ ...).
+// The same for a result that was computed without reading target (fill_, copy_, normal_ ...).
 const Tensor& write_result(const char* name, const Arg& target, const Tensor& result);
 
-// The refusals above that can be told before the result is known.
+// Makes those of the above checks that do not need the result.
 void check_writable(const char* name, const Tensor& target, const Where& where);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// IntrusivePtr: shared ownership with the count inside the object, one word a handle.
+// IntrusivePtr: shared ownership with the count inside of the object, one word per handle.
 #pragma once
 
 #include <atomic>
@@ -8,15 +8,15 @@
 
 namespace wick {
 
-// Base of counted objects. Handles may be copied from any thread. A class with a static
-// dispose(T*) is freed by that, else by delete.
+// Base of reference-counted objects. Handles may be copied by any thread. A class with a static
+// dispose(T*) is freed by that, otherwise by delete.
 class Counted {
  public:
   Counted() = default;
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
   void add_ref() const { refs_.fetch_add(1, std::memory_order_relaxed); }
-  // True when this was the last reference.
+  // Returns whether this was the last reference.
   bool drop_ref() const { return refs_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   uint32_t holders() const { return refs_.load(std::memory_order_acquire); }
   bool unique() const { return refs_.load(std::memory_order_acquire) == 1; }

@@ -1,4 +1,4 @@
-// Shared by the functions along one dimension; not public.
+// Helpers of the functions along one dimension; not public.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace wick {
 
-// A tensor and one of its dims, normalised. Rank 0 stands for one element of rank 1, as PyTorch has
-// it; back() undoes that on a result.
+// A tensor and one of its dims, normalized. Rank 0 is treated as one element of rank 1, as in
+// PyTorch; back() restores the rank of a result.
 struct Line {
   Tensor x;
   int dim;
@@ -25,7 +25,7 @@ struct Line {
   }
   int64_t size() const { return x.raw_shape()[dim]; }
   Tensor back(const Tensor& t) const { return scalar ? t.reshape(Shape{}, where) : t; }
-  // Of a result whose dim has size 1.
+  // t: a result whose dim has size 1.
   Tensor reduced(const Tensor& t, bool keepdim) const {
     return keepdim && !scalar ? t : t.squeeze(dim, where);
   }
@@ -42,14 +42,14 @@ inline Shape ones_shape(int rank) {
   return s;
 }
 
-// 0 .. n - 1 along dim `dim` of `rank`, ones elsewhere.
+// Returns 0 .. n - 1 along dim `dim` of rank `rank`, with sizes of 1 elsewhere.
 inline Tensor positions(int64_t n, int dim, int rank) {
   Shape line = ones_shape(rank);
   line[dim] = n;
   return arange(n).reshape(line);
 }
 
-// Sizes that depend on data cannot be written into a graph.
+// Throws during capture: sizes that depend on data cannot be part of a graph.
 inline void refuse_capture(const char* op, const Where& where) {
   if (active_tracer() == nullptr) return;
   throw_error(op,

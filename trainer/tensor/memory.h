@@ -1,5 +1,5 @@
-// How much memory tensors take, under PyTorch's names: bytes as they were asked for, of all threads
-// and of every live storage (a view has none of its own); exact. What kernels pack is not in it:
+// Memory statistics of tensors with PyTorch's names: exact bytes as requested, for all threads and
+// every live storage (a view has none of its own). Kernels' packing buffers are not included:
 // scratch_bytes().
 #pragma once
 

@@ -1,4 +1,4 @@
-// The bodies of methods.def and of ops/inplace.h.
+// The definitions for methods.def and ops/inplace.h.
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"

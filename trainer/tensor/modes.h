@@ -1,4 +1,4 @@
-// What a thread's ops run under; internal to the trainer.
+// The state under which a thread's ops run; internal to the trainer.
 #pragma once
 
 #include <source_location>
@@ -11,7 +11,7 @@ struct AutocastState;
 class Saver;
 class Watcher;
 
-// The public function that the ops of a composite stand for, and the user's line.
+// The public function that the ops of a composite belong to, and the user's line.
 struct CallSite {
   const char* name;
   std::source_location where;
@@ -20,17 +20,17 @@ struct CallSite {
 struct Modes {
   bool grad = true;
   bool inference = false;
-  uint64_t forward = 0;    // the dual level forward mode runs at; 0: none
-  int run_depth = 0;       // backwards this thread is inside of
-  Saver* saver = nullptr;  // takes what would be saved for backward (gradient checkpointing)
+  uint64_t forward = 0;    // the dual level of forward mode; 0: none
+  int run_depth = 0;       // number of nested backwards of this thread
+  Saver* saver = nullptr;  // receives what would be saved for backward (gradient checkpointing)
   AutocastState* autocast = nullptr;  // the innermost scope that casts
   bool reference = false;
   int64_t copies = 0;       // see copies_made()
   bool track_views = true;  // false inside a backward that records nothing
   TraceHook* trace_hook = nullptr;
   int64_t trace_index = 0;
-  const CallSite* site = nullptr;  // null: an op speaks for itself
-  Watcher* watcher = nullptr;      // the innermost one; null: nobody explains
+  const CallSite* site = nullptr;  // null: errors name the op itself
+  Watcher* watcher = nullptr;      // the innermost one; null: none
 };
 Modes& modes();
 

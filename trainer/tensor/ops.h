@@ -1,5 +1,5 @@
-// The public functions, a header a family: PyTorch's names and defaults. Every one takes its
-// tensors as Arg, so that errors name the caller's line; every one is differentiable unless its
+// The public functions, one header per family, with PyTorch's names and defaults. All take their
+// tensors as Arg, so that errors name the caller's line; all are differentiable unless their
 // mathematics is not.
 #pragma once
 

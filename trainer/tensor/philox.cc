@@ -15,7 +15,7 @@ namespace {
 constinit Generator g_default;
 constinit thread_local DrawScope* g_scope = nullptr;
 
-// What other threads draw meanwhile moves the stream alone.
+// Other threads that draw at the same time only change the stream.
 Generator default_now() {
   return {g_default.seed, std::atomic_ref(g_default.stream).load(std::memory_order_relaxed)};
 }
@@ -24,7 +24,7 @@ void need_float(const char* op, DType t, const Where& where) {
   if (is_float(t) && dtype_bits(t) >= 16) return;
   throw_error(op, std::string("makes floats, not ") + dtype_name(t), where, Code::kTypeMismatch);
 }
-bool is_half(DType t) { return dtype_bits(t) == 16; }  // of floats: drawn in float32
+bool is_half(DType t) { return dtype_bits(t) == 16; }  // among floats: drawn in float32
 Tensor rounded(const Tensor& t, DType dtype, const Where& where) {
   NoGrad guard;
   TracerScope untraced(nullptr);
@@ -36,8 +36,8 @@ double unit_double(uint32_t hi, uint32_t lo) {
   return static_cast<double>((uint64_t{hi} << 32 | lo) >> 11) * 0x1p-53;
 }
 
-// f(i, words): element i of n, from word i mod 4 (float32) or the word pair i mod 2 (float64) of
-// its block.
+// Calls f(i, u) for each element i of n, made from word i mod 4 (float32) or word pair i mod 2
+// (float64) of its block.
 template <class F>
 void fill_f32(int64_t n, const Draw& g, const F& f) {
   for (int64_t i = 0; i < n; i += 4) {
@@ -54,10 +54,11 @@ void fill_f64(int64_t n, const Draw& g, const F& f) {
   }
 }
 
-// Box-Muller's functions in float64 out of +, -, *, / alone, so that a seed gives the same bits on
-// every machine; within 2 ulp.
+// Box-Muller's functions in float64 using only +, -, *, /, so that a seed gives the same bits on
+// every machine; accurate to 2 ulp.
 //
-// log(u) of a normal u: u = 2^k m with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh((m-1)/(m+1)).
+// log(u) for a normal number u = 2^k m with m in [sqrt(1/2), sqrt(2)): log m = 2
+// atanh((m-1)/(m+1)).
 double log_of(double u) {
   uint64_t bits = std::bit_cast<uint64_t>(u);
   auto k = static_cast<int64_t>((bits - 0x3FE6A09E667F3BCD) >> 52);
@@ -69,7 +70,7 @@ double log_of(double u) {
   auto e = static_cast<double>(k);
   return e * kLn2Hi + (2 * f + (2 * f * sum + e * kLn2Lo));
 }
-// cos and sin of 2 pi v, v in [0, 1): quarter turns are exact, the rest is at most pi / 4.
+// cos and sin of 2 pi v for v in [0, 1): quarter turns are exact, the remainder is at most pi / 4.
 void cos_sin(double v, double* c, double* s) {
   auto quarter = static_cast<int>(std::floor(4 * v + 0.5));
   double t = 2 * M_PI * (v - quarter * 0.25), t2 = t * t, cosine = 1, sine = 1;
@@ -86,7 +87,7 @@ void cos_sin(double v, double* c, double* s) {
   }
 }
 
-// An integer in [0, range) without bias worth naming: 64 random bits scaled by range.
+// Returns an integer in [0, range) with a negligible bias: 64 random bits scaled by range.
 uint64_t scaled(uint32_t hi, uint32_t lo, uint64_t range) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(uint64_t{hi} << 32 | lo) * range) >>
                                64);
@@ -146,7 +147,7 @@ Tensor uniform(const SizeList& shape, double lo, double hi, DType dtype, Generat
                Where where) {
   need_float("uniform", dtype, where);
   if (is_half(dtype)) {
-    // As many bits as the dtype holds below 1, so that no draw rounds up to it.
+    // Uses as many bits as the dtype has below 1, so that no draw rounds up to 1.
     Tensor u = uniform(shape, 0, 1, DType::kF32, g, where);
     const float steps = dtype == DType::kF16 ? 0x1p11f : 0x1p8f;
     const auto base = static_cast<float>(lo), width = static_cast<float>(hi - lo);
@@ -179,8 +180,8 @@ Tensor randn(const SizeList& shape, DType dtype, Generator& g, Where where) {
   Tensor t = new_tensor(shape, dtype, where);
   const Draw draw = next_draw(g);
   int64_t n = t.layout().numel();
-  // One block makes two numbers; in double whatever the dtype, so that float32 is float64's
-  // rounding.
+  // One block gives two numbers, computed in double for any dtype, so that float32 results are the
+  // rounded float64 ones.
   for (int64_t i = 0; i < n; i += 2) {
     auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i / 2));
     double radius = std::sqrt(-2 * log_of(1 - unit_double(w[0], w[1])));

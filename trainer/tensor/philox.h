@@ -1,5 +1,6 @@
 // Philox 4x32-10 (Salmon et al., SC 2011): random numbers as a pure function of (seed, stream,
-// counter), so that any worker can make any part of a stream and a resumed run continues exactly.
+// counter), so that any worker can compute any part of a stream and a resumed run continues
+// exactly.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 
 namespace wick {
 
-// Four 32-bit words of block `counter` of stream `stream`.
+// Returns the four 32-bit words of block `counter` of stream `stream`.
 constexpr std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t counter) {
   uint32_t c[4] = {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32),
                    static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)};
@@ -28,10 +29,11 @@ constexpr std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_
   return {c[0], c[1], c[2], c[3]};
 }
 
-// A position in a stream; every call that draws moves it. Save both numbers to resume.
+// A position in a sequence of streams; every call that draws advances it. Save both numbers to
+// resume.
 struct Generator {
   uint64_t seed = 0;
-  uint64_t stream = 0;  // the next call's; each call uses one whole stream
+  uint64_t stream = 0;  // that of the next call; each call uses one whole stream
 
   uint64_t initial_seed() const { return seed; }
   Generator& manual_seed(uint64_t to) {
@@ -44,8 +46,8 @@ struct Generator {
   void set_state(const Tensor& state, Where where = Where::current());
 };
 
-// Of the process; used where no generator is given. Threads may draw from one generator at once,
-// each draw takes a stream that no other has; seed and save it while none draws.
+// The generator of the process, used if none is given. Threads may draw from one generator at the
+// same time, as each draw uses a stream of its own; seed and save it while no thread draws.
 Generator& default_generator();
 inline void manual_seed(uint64_t seed) { default_generator().manual_seed(seed); }
 inline uint64_t initial_seed() { return default_generator().seed; }
@@ -55,12 +57,12 @@ inline void set_rng_state(const Tensor& state, Where where = Where::current()) {
   default_generator().set_state(state, where);
 }
 
-// Uniform in [0, 1): 24 bits (float32), 53 (float64), 11 (float16), 8 (bfloat16).
+// Uniform in [0, 1) with 24 bits (float32), 53 (float64), 11 (float16) or 8 (bfloat16).
 Tensor rand(const SizeList& shape, DType dtype = DType::kF32, Generator& g = default_generator(),
             Where where = Where::current());
 Tensor uniform(const SizeList& shape, double lo, double hi, DType dtype = DType::kF32,
                Generator& g = default_generator(), Where where = Where::current());
-// Normal by Box-Muller.
+// Normal distribution by Box-Muller.
 Tensor randn(const SizeList& shape, DType dtype = DType::kF32, Generator& g = default_generator(),
              Where where = Where::current());
 Tensor randint(int64_t low, int64_t high, const SizeList& shape, Generator& g = default_generator(),

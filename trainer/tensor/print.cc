@@ -22,7 +22,7 @@ std::string formatted(const char* form, int precision, double v) {
   return text;
 }
 
-// The elements in view as double, and as text where integers.
+// The elements in view as double, and as text for integers.
 struct Elements {
   explicit Elements(const Tensor& t) : floats(is_float(t.dtype())) {
     NoGrad guard;
@@ -44,7 +44,7 @@ struct Elements {
   std::vector<std::string> texts;
 };
 
-// How every element of one tensor is written: PyTorch's _Formatter.
+// The format of all elements of a tensor: PyTorch's _Formatter.
 class Formatter {
  public:
   Formatter(const Elements& all, const std::vector<size_t>& shown) : all_(all) {
@@ -100,7 +100,7 @@ class Printer {
   const std::string& text() const { return text_; }
 
  private:
-  // The indices of dimension d that are shown; -1 stands for the dots.
+  // Returns the indices of dimension d that are shown; -1 stands for the dots.
   std::vector<int64_t> visible(int d) const {
     std::vector<int64_t> at;
     const int64_t n = shape_[d], edge = g_options.edgeitems;
@@ -195,7 +195,7 @@ std::string Tensor::to_string(Where where) const {
   if (impl_->view.numel() == 0) {
     text += "[]";
     if (rank() != 1) suffixes.push_back("size=" + tuple_text(raw_shape(), "(", ")"));
-    if (dtype() != DType::kF32) suffixes.push_back(dtype_suffix(dtype()));  // nothing tells int64
+    if (dtype() != DType::kF32) suffixes.push_back(dtype_suffix(dtype()));  // nothing shows int64
   } else {
     text += Printer(is_vulkan() ? detach().cpu(where) : *this, indent).text();
     if (!usual) suffixes.push_back(dtype_suffix(dtype()));
@@ -205,7 +205,7 @@ std::string Tensor::to_string(Where where) const {
                                  : "grad_fn=<" + impl()->grad_fn->name() + ">");
   }
   const size_t newline = text.rfind('\n');
-  // PyTorch's own count, a little more than the line holds
+  // PyTorch's own count, slightly more than the line's length
   size_t line = newline == std::string::npos ? text.size() + 2 : text.size() - newline + 1;
   for (const std::string& s : suffixes) {
     if (line + s.size() + 2 > static_cast<size_t>(g_options.linewidth)) {

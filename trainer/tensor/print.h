@@ -1,4 +1,4 @@
-// Tensors as text, PyTorch's to the letter: tensor([[1.0000, 2.0000]], dtype=torch.float64).
+// Prints tensors exactly as PyTorch does: tensor([[1.0000, 2.0000]], dtype=torch.float64).
 #pragma once
 
 #include <iosfwd>
@@ -10,20 +10,20 @@ namespace wick {
 
 struct PrintOptions {
   int precision = 4;               // digits after the point
-  int64_t threshold = 1000;        // more elements are summarised
-  int64_t edgeitems = 3;           // shown at either end of a summarised dimension
-  int64_t linewidth = 80;          // characters a line
+  int64_t threshold = 1000;        // tensors with more elements are summarized
+  int64_t edgeitems = 3;           // shown at either end of a summarized dimension
+  int64_t linewidth = 80;          // characters per line
   std::optional<bool> sci_mode{};  // none: chosen from the values
 };
-// Of the process; what is not named goes back to its default.
+// Options of the process; fields that are not given are reset to their defaults.
 void set_printoptions(const PrintOptions& options);
 PrintOptions get_printoptions();
 
 std::ostream& operator<<(std::ostream& out, const Tensor& t);
-// "Size([2, 3])"
+// Returns "Size([2, 3])".
 std::string size_text(const Shape& shape);
 std::ostream& operator<<(std::ostream& out, const Shape& shape);
-// One line a tensor: shape, strides, dtype, bytes, history (numpy's info()).
+// Returns shape, strides, dtype, bytes and history in one line (numpy's info()).
 std::string info(const Tensor& t);
 
 namespace constants {

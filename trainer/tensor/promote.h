@@ -1,4 +1,4 @@
-// PyTorch's dtype promotion, and what is known of a dtype.
+// PyTorch's dtype promotion, and properties of dtypes.
 #pragma once
 
 #include <string>
@@ -7,26 +7,26 @@
 
 namespace wick {
 
-// The smallest dtype of the higher category (bool < integer < float) that holds both; float16 with
-// bfloat16 is float32. uint16, uint32 and uint64 go with a wider signed integer only: any other
-// pair of them with a signed one has no common integer and is refused.
+// Returns the smallest dtype of the higher category (bool < integer < float) that can hold both;
+// float16 with bfloat16 gives float32. uint16, uint32 and uint64 only combine with a wider signed
+// integer: any other pair with a signed one has no common integer and throws Error.
 DType promote_types(DType a, DType b, Where where = Where::current());
-// The dtype of a result of both. Tensors with dimensions decide, then 0-dim tensors, then C++
-// numbers: each may only raise the category of those before it.
+// Returns the dtype of a result of both. Tensors with dimensions decide, then 0-dim tensors, then
+// C++ numbers: each may only raise the category of those before it.
 DType result_type(const Tensor& a, const Tensor& b, Where where = Where::current());
 DType result_type(const Tensor& a, Scalar b);
 DType result_type(Scalar a, const Tensor& b);
 DType result_type(Scalar a, Scalar b);
 DType result_type(const Tensor& a, const Tensor& b, const char* op, const Where& where);
-// 0 of bool, 1 of integers, 2 of floats.
+// Returns 0 for bool, 1 for integers, 2 for floats.
 inline int category(DType t) { return t == DType::kBool ? 0 : is_int(t) ? 1 : 2; }
-// Whether the category does not fall: a float does not become an integer, nor a number a bool.
+// Returns whether the category does not decrease: no float to integer, and no number to bool.
 bool can_cast(DType from, DType to);
 
 inline size_t itemsize(DType t) { return dtype_size(t); }
 inline bool is_floating_point(DType t) { return is_float(t); }
 inline bool is_floating_point(const Tensor& t) { return is_float(t.dtype()); }
-// PyTorch's old names: "FloatTensor", "LongTensor" ...
+// Return PyTorch's old names: "FloatTensor", "LongTensor" ...
 const char* type_name(DType t);
 const char* type_name(const Tensor& t);
 

@@ -15,7 +15,7 @@ thread_local Modes g_modes;
 
 Modes& modes() { return g_modes; }
 
-// Not while another thread is inside an op.
+// Must not be called while another thread is inside of an op.
 void set_num_threads(int threads) {
   if (threads < 1)
     throw Error("[set_num_threads] needs at least 1 thread, got " + std::to_string(threads));

@@ -14,7 +14,7 @@ std::atomic<uint32_t> g_turn{0};
 using detail::SizeCompare;
 using detail::SizeOp;
 
-// Of numbers whose sum or product need not fit: what overflows is nobody's size.
+// Computes on numbers; sums and products may overflow, as such a number is not a size.
 int64_t of_numbers(SizeOp op, int64_t a, int64_t b) {
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   switch (op) {
@@ -57,7 +57,7 @@ int64_t dim_escapes(Dim d) { return g_log != nullptr ? g_log->escape(d) : d.peek
 
 SizeLog::SizeLog() : turn_(g_turn.fetch_add(1) & ((1U << Dim::kTurnBits) - 1)) {}
 
-// A Dim of another run is a number that somebody kept.
+// A Dim of another run is treated as a plain number.
 int32_t SizeLog::entry(Dim d) {
   if (d.followed() && d.turn() == turn_ && d.id() < entries_.size() &&
       entries_[d.id()].number == d.peek())
@@ -79,7 +79,7 @@ Dim SizeLog::made(const Entry& e) {
     entries_[static_cast<size_t>(id)].where = e.where;
   if (id < (1 << Dim::kIdBits) && Dim::fits(e.number))
     return Dim::make_followed(e.number, static_cast<uint32_t>(id), turn_);
-  escaped_.emplace(id, e.where);  // no room for more
+  escaped_.emplace(id, e.where);  // the id or the number does not fit
   return Dim(e.number);
 }
 
@@ -106,7 +106,7 @@ int64_t SizeLog::escape(Dim d) {
   return d.peek();
 }
 
-// Numbers were read nowhere.
+// Plain numbers have no line where they were read.
 const std::source_location& SizeLog::where_of(int32_t a, int32_t b) const {
   const Entry &first = entries_[static_cast<size_t>(a)], &second = entries_[static_cast<size_t>(b)];
   return second.op == SizeOp::kNumber ? first.where : second.where;

@@ -1,4 +1,5 @@
-// SizeLog: what one run of a captured forward read of sizes, computed from them, and asked of them.
+// SizeLog: the sizes that one run of a captured forward read, what it computed from them, and how
+// it compared them.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +19,30 @@ class SizeLog {
 
   struct Entry {
     detail::SizeOp op;
-    int32_t a = -1, b = -1;      // entries; of kRead the graph's value and its dimension
-    int64_t number = 0;          // what it was in this run
-    int32_t before = 0;          // the node that was made next
-    std::source_location where;  // of the last size that was read for it, at its last use
+    int32_t a = -1, b = -1;      // entries; for kRead the graph's value and its dim
+    int64_t number = 0;          // its number in this run
+    int32_t before = 0;          // index of the next node of the graph
+    std::source_location where;  // where the last of its sizes was read, at its last use
   };
-  // A question that decides what forward does.
+  // A comparison on which forward depends.
   struct Guard {
     detail::SizeCompare how;
     int32_t a, b;  // entries
     bool yes;
     int32_t before;
-    std::source_location where;  // of the last size that was read for it
+    std::source_location where;  // where the last of its sizes was read
   };
 
   Dim read(int32_t value, int dim, int64_t number, const std::source_location& where);
   Dim combine(detail::SizeOp op, Dim a, Dim b);
   bool compare(detail::SizeCompare how, Dim a, Dim b);
   int64_t escape(Dim d);
-  // Nodes made so far.
+  // Sets the number of nodes made so far.
   void at_node(size_t count) { now_ = static_cast<int32_t>(count); }
 
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<Guard>& guards() const { return guards_; }
-  // Entries that became plain integers, and where the last size of them was read.
+  // Entries that became plain integers, and where the last of their sizes was read.
   const std::map<int32_t, std::source_location>& escaped() const { return escaped_; }
 
  private:
@@ -53,14 +54,14 @@ class SizeLog {
   int32_t now_ = 0;
   std::vector<Entry> entries_;
   std::map<std::tuple<detail::SizeOp, int32_t, int32_t, int64_t>, int32_t> known_;
-  std::vector<Guard> guards_;  // each once
+  std::vector<Guard> guards_;  // without duplicates
   std::set<std::tuple<detail::SizeCompare, int32_t, int32_t, bool>> asked_;
   std::map<int32_t, std::source_location> escaped_;
 };
 
-// This thread's log, or null.
+// Returns this thread's log, or null.
 SizeLog* active_size_log();
-// Makes `log` this thread's for as long as it lives.
+// Makes `log` this thread's log while it lives.
 class SizeLogScope {
  public:
   explicit SizeLogScope(SizeLog* log);

@@ -1,5 +1,5 @@
-// SmallVector: up to N elements inline, the heap beyond. What an eager call keeps its lists in: an
-// element costs nothing before it is there.
+// SmallVector: up to N elements inline, more on the heap. Eager calls keep their lists in it, as an
+// element costs nothing before it exists.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class SmallVector {
   }
   ~SmallVector() { release(); }
 
-  // New elements are T().
+  // New elements are value-initialized.
   void resize(size_t n) {
     if (n > capacity_) grow(n);
     if (n > size_) std::uninitialized_value_construct(data() + size_, data() + n);
@@ -69,7 +69,7 @@ class SmallVector {
     size_ = 0;
     capacity_ = N;
   }
-  // Of one that holds nothing.
+  // *this must be empty.
   void take(SmallVector& o) {
     if (o.heap_ == nullptr) {
       std::uninitialized_move(o.begin(), o.end(), begin());

@@ -15,14 +15,14 @@
 namespace wick {
 namespace {
 
-// Size classes: 64 bytes up to kMaxCached, four a doubling, so that at most a fifth of a block is
-// unused.
+// Size classes: multiples of 64 bytes up to kMaxCached, four per doubling, so that at most a fifth
+// of a block is unused.
 constexpr int kDoublings = 25;
 constexpr int kClasses = 4 * kDoublings + 1;
-// Blocks held for reuse beyond this go back to the system; one beyond it has no class.
+// Cached blocks beyond this total are returned to the system; a larger block has no class.
 constexpr size_t kMaxCached = size_t{64} << kDoublings;
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kCached = false;  // every block is malloc's, so that the sanitizer sees its life
+constexpr bool kCached = false;  // every block is malloc's, so that the sanitizer tracks it
 #else
 constexpr bool kCached = true;
 #endif
@@ -38,8 +38,8 @@ SizeClass size_class(size_t bytes) {
     base *= 2;
     index += 4;
   }
-  // Steps of a quarter of the doubling, kept multiples of 64 (below 256 bytes some classes coincide
-  // in size).
+  // Quarter steps of a doubling, rounded up to multiples of 64 (below 256 bytes some classes have
+  // the same size).
   for (int q = 0; q <= 4; ++q) {
     size_t size = (base + base / 4 * static_cast<size_t>(q) + 63) / 64 * 64;
     if (size >= bytes) return {index + q, size};
@@ -47,7 +47,7 @@ SizeClass size_class(size_t bytes) {
   return {index + 4, base * 2};
 }
 
-// A free block holds the link to the next one in its first bytes.
+// A free block stores the link to the next one in its first bytes.
 struct FreeBlock {
   FreeBlock* next;
 };
@@ -56,7 +56,7 @@ struct Cache {
   std::mutex mutex;
   FreeBlock* lists[kClasses] = {};
   size_t bytes = 0;
-  // What allocator_stats() tells. The last class is that of blocks too large to be kept.
+  // For allocator_stats(). The last class is for blocks too large to be cached.
   int64_t live[kClasses + 1] = {}, held[kClasses] = {};
   size_t live_rounded = 0, peak_reserved = 0;
   uint64_t hits = 0, from_system = 0, to_system = 0;
@@ -81,7 +81,7 @@ Cache& cache() {
 constinit std::atomic<size_t> g_live{0}, g_peak{0}, g_scratch{0};
 constinit std::atomic<StorageWatcher*> g_watcher{nullptr};
 
-// Aligned, and not a byte more than asked for: a sanitizer sees the end.
+// Aligned, and not larger than requested, so that a sanitizer detects accesses beyond the end.
 void* ask_system(size_t bytes) {
   if (void* p = nullptr; posix_memalign(&p, kAlignment, bytes) == 0) return p;
   empty_cache();
@@ -89,7 +89,7 @@ void* ask_system(size_t bytes) {
   return posix_memalign(&p, kAlignment, bytes) == 0 ? p : nullptr;
 }
 
-// What a block of so many bytes is to the allocator.
+// Returns the size class of a block.
 SizeClass block_of(size_t bytes) {
   if (!kCached || bytes > kMaxCached) return {kClasses, std::max<size_t>(bytes, 1)};
   return size_class(bytes);
@@ -238,7 +238,7 @@ AllocatorStats allocator_stats() {
   s.system_allocations = k.from_system;
   s.system_frees = k.to_system;
   s.allocations = k.hits + k.from_system;
-  // The size of a class is that of any request that leads to it.
+  // The size of a class is that of any request that maps to it.
   for (size_t bytes = 64; bytes <= kMaxCached;) {
     const SizeClass c = size_class(bytes);
     if (k.live[c.index] != 0 || k.held[c.index] != 0)

@@ -1,4 +1,4 @@
-// Storage: refcounted, 64-byte aligned bytes with a version that every in-place write raises.
+// Storage: refcounted, 64-byte aligned bytes with a version that every in-place write increments.
 #pragma once
 
 #include <cstddef>
@@ -11,33 +11,34 @@ namespace wick {
 
 class Storage final : public Counted {
  public:
-  // Contents undefined. Throws Error (kOutOfMemory). `born`: the line of the call that made it.
+  // Makes an uninitialized storage. Throws Error (kOutOfMemory). `born`: the line of the call that
+  // made it.
   static IntrusivePtr<Storage> create(size_t bytes, const std::source_location& born = {});
-  // Takes over memory of a Vulkan device by its address (trainer/tensor/vulkan_memory.h). It is not
-  // counted as the host's.
+  // Takes ownership of memory of a Vulkan device, given by its address
+  // (trainer/tensor/vulkan_memory.h). It is not counted as host memory.
   static IntrusivePtr<Storage> on_vulkan(void* address, size_t bytes,
                                          const std::source_location& born = {});
   ~Storage();
 
-  void* data() const { return data_; }  // of a Vulkan tensor: no address of the host's
+  void* data() const { return data_; }  // for a Vulkan tensor not an address of the host
   size_t bytes() const { return bytes_; }
-  // Autograd compares it with the version a tensor had when it was saved.
+  // Autograd compares it with a saved tensor's version.
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
-  // `what`: a string literal, the function that writes; `where`: the user's line.
+  // `what`: a string literal with the name of the writing function; `where`: the user's line.
   void bump_version(const char* what,
                     const std::source_location& where = std::source_location::current()) {
     version_.fetch_add(1, std::memory_order_relaxed);
     last_write_ = what;
     last_write_at_ = where;
   }
-  // For a copy that stands for bytes of this version.
+  // Used for a copy that represents bytes of this version.
   void set_version(uint32_t version) { version_.store(version, std::memory_order_relaxed); }
   const char* last_write() const { return last_write_; }  // null: never written
   const std::source_location& last_write_at() const { return last_write_at_; }
   const std::source_location& born() const { return born_; }
 
-  // What an optimizer leaves on a gradient it has applied, so that the next step can tell one that
-  // was never cleared. Backward's sums raise the version through bump_accumulated().
+  // The mark that an optimizer leaves on a gradient it has applied, so that the next step can
+  // detect one that was not cleared. Backward's sums raise the version through bump_accumulated().
   struct Applied {
     int64_t step = 0;      // 0: never applied
     uint32_t version = 0;  // right after that step
@@ -68,14 +69,14 @@ class Storage final : public Counted {
   std::source_location last_write_at_, born_;
 };
 
-// Where a thread's kernels put what they pack: no tensor's bytes, and counted apart.
+// The packing buffer of a thread's kernels; it is counted separately from tensors.
 class ScratchBuffer {
  public:
   ScratchBuffer() = default;
   ScratchBuffer(const ScratchBuffer&) = delete;
   ScratchBuffer& operator=(const ScratchBuffer&) = delete;
   ~ScratchBuffer() { release(); }
-  // 64-byte aligned, contents undefined; null for 0. Throws Error (kOutOfMemory).
+  // Returns 64-byte aligned, uninitialized memory; null for 0. Throws Error (kOutOfMemory).
   void* at_least(size_t bytes);
 
  private:
@@ -83,16 +84,17 @@ class ScratchBuffer {
   void* data_ = nullptr;
   size_t bytes_ = 0;
 };
-// Of all threads, now. It stays for the next kernel.
+// Returns the present total of all threads' buffers, which are kept for the next kernels.
 size_t scratch_bytes();
 
-// Bytes of the live storages of all threads, as asked for (not rounded to what is allocated), and
-// the most there were since the last reset.
+// The bytes of the live storages of all threads, as requested (not rounded up to what is
+// allocated), and their peak since the last reset.
 size_t live_bytes();
 size_t peak_bytes();
-void reset_peak_bytes();  // to what is live now
+void reset_peak_bytes();  // to the present value
 
-// Hears of every storage of the process while it is set: a pointer that is tested otherwise.
+// While one is set, it observes every storage of the process; without one, the cost is the test of
+// a pointer.
 class StorageWatcher {
  public:
   virtual void on_create(const Storage& storage) = 0;
@@ -101,13 +103,12 @@ class StorageWatcher {
  protected:
   ~StorageWatcher() = default;
 };
-// The former one is returned. No other thread may be making or freeing storages.
+// Returns the former watcher. No other thread may be making or freeing storages.
 StorageWatcher* set_storage_watcher(StorageWatcher* watcher);
 
-// Freed blocks are kept for the next tensor of their size class. What is held beyond live tensors
-// now:
+// Freed blocks are cached for the next tensor of their size class. Returns the cached bytes:
 size_t cached_bytes();
-// Gives the held blocks back to the system.
+// Returns the cached blocks to the system.
 void empty_cache();
 
 }  // namespace wick

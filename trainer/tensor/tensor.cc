@@ -124,7 +124,7 @@ void Tensor::check_access(const char* what, DType want, const Where& where, bool
 
 double Tensor::item(Where where) const {
   auto fail = [&](const std::string& text, Code code) {
-    if (where.line() == 0) throw Error("[item] " + text, code);  // of double(t) or if (t)
+    if (where.line() == 0) throw Error("[item] " + text, code);  // in double(t) or if (t)
     throw_error("item", text, where, code);
   };
   if (!defined()) fail("the tensor is undefined", Code::kInvalidArgument);
@@ -233,7 +233,7 @@ Tensor Tensor::detach(Where where) const {
 
 const Tensor& Tensor::detach_(Where where) const {
   need("detach_", where);
-  if (is_view()) {  // its history is its base's: the next write there would give it one again
+  if (is_view()) {  // its history is its base's: the next write to that would set it again
     throw_error("detach_", "a view cannot be detached in place: use detach(), which is one more",
                 where);
   }

@@ -1,5 +1,5 @@
 // Tensor: a handle (storage, offset, shape, strides, dtype, autograd meta). Copying a Tensor copies
-// the handle. Names and behaviour follow PyTorch.
+// the handle. Names and behavior are PyTorch's.
 #pragma once
 
 #include <functional>
@@ -29,12 +29,12 @@ class IndexPlace;
 class IndexedTensor;
 using Where = std::source_location;
 
-// A C++ number beside a tensor: takes the tensor's dtype unless its category is higher (PyTorch's
-// rule).
+// A C++ number that is combined with a tensor: it takes the tensor's dtype unless its category is
+// higher (PyTorch's rule).
 struct Scalar {
   double value = 0;
   int64_t int_value = 0;
-  bool integral = false;  // bools too
+  bool integral = false;  // also for bools
   bool boolean = false;
   template <class T>
     requires std::is_arithmetic_v<T>
@@ -47,7 +47,8 @@ struct Scalar {
   Scalar(SizeArg n) : Scalar(n.number) {}  // NOLINT
 
  private:
-  // As PyTorch casts: what no int64 holds is the least one. C++ leaves that undefined.
+  // As in PyTorch, a number that int64 cannot hold becomes the lowest one. In C++ the cast is
+  // undefined.
   template <class T>
   static int64_t whole(T v) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -60,13 +61,14 @@ struct Scalar {
 using OptScalar = std::optional<Scalar>;
 struct Arg;
 
-// An undefined tensor is asked for `what`, or handed on. Where an op of Wick's asks, the error
-// names that op, and the line at which its argument was passed.
+// Throws because `what` was called on an undefined tensor, or one was passed as an argument. If the
+// call comes from inside of Wick, the error names the op and the line where the argument was
+// passed.
 [[noreturn]] void undefined_tensor(const char* what, const Where& where);
 void note_undefined(const Where& where);
 
-// What is read here of what a handle points at. The rest of it, autograd's part, is TensorImpl's
-// (trainer/tensor/tensor_impl.h), the only class made of this one.
+// The part of a tensor's state that this header accesses. The rest, autograd's part, is in
+// TensorImpl (trainer/tensor/tensor_impl.h), the only derived class.
 class TensorCore : public Counted {
   friend class Tensor;
   friend class TensorImpl;
@@ -80,7 +82,7 @@ class TensorCore : public Counted {
   uint64_t id;      // NOLINT; never reused within a process
 };
 
-// Takes a hook off again. Dropping the handle leaves the hook.
+// Removes a hook. Destroying the handle does not remove it.
 class HookHandle {
  public:
   HookHandle() = default;
@@ -101,12 +103,12 @@ class Tensor {
   uint64_t id() const { return impl_ ? impl_->id : 0; }
   bool is_same(const Tensor& o) const { return impl_ == o.impl_; }
 
-  // -- what it is
-  // An undefined tensor has none of these: Error.
+  // -- properties
+  // These throw Error for an undefined tensor.
   DType dtype(Where where = Where::current()) const { return need("dtype", where).view.dtype; }
   int rank(Where where = Where::current()) const { return need("dim", where).view.rank(); }
   int dim(Where where = Where::current()) const { return rank(where); }
-  // Sizes are numbers that a capture follows (trainer/tensor/dim.h).
+  // A capture follows the sizes (trainer/tensor/dim.h).
   const DimShape& shape(Where where = Where::current()) const;
   Dim size(int dim, Where where = Where::current()) const;  // negative counts from the end
   Dim numel(Where where = Where::current()) const;
@@ -122,7 +124,7 @@ class Tensor {
   }
   size_t itemsize(Where where = Where::current()) const { return dtype_size(dtype(where)); }
   size_t element_size(Where where = Where::current()) const { return itemsize(where); }
-  // The host's bytes: Error for a Vulkan tensor.
+  // Returns the address on the host; throws Error for a Vulkan tensor.
   void* data_ptr(Where where = Where::current()) const {
     if (on_device(need("data_ptr", where).view.data)) not_on_host("data_ptr", where);
     return impl_->view.data;
@@ -134,21 +136,21 @@ class Tensor {
   bool is_cuda() const { return false; }
   bool is_meta() const { return false; }
   bool is_quantized() const { return false; }
-  // A view's base holds the history and never is a view itself; undefined where this is no view.
+  // A view's base holds the history and is never a view itself; undefined if this is not a view.
   bool is_view(Where where = Where::current()) const;
   Tensor base(Where where = Where::current()) const;
   bool is_contiguous(Where where = Where::current()) const {
     return need("is_contiguous", where).view.contiguous();
   }
-  // Untraced access to the host's bytes for the layers below the public ops: Error for a Vulkan
-  // tensor. An undefined tensor is a view of dtype kNone.
+  // Untraced access to the host's bytes for the layers below the public ops; throws Error for a
+  // Vulkan tensor. For an undefined tensor it returns a view of dtype kNone.
   TensorView raw() const {
     if (!impl_) return {};
     if (on_device(impl_->view.data)) [[unlikely]]
       not_on_host();
     return impl_->view;
   }
-  // The same for who looks at all but the bytes, wherever they are.
+  // The same for reading everything but the bytes, on any device.
   TensorView layout() const { return impl_ ? impl_->view : TensorView(); }
   const Shape& raw_shape(Where where = Where::current()) const {
     return need("shape", where).view.shape;
@@ -158,7 +160,7 @@ class Tensor {
     return need("version", where).storage->version();
   }
 
-  // -- host access; dtype must be T's and the tensor contiguous
+  // -- host access; T must be the dtype, and the tensor contiguous
   template <class T>
   const T* data(Where where = Where::current()) const {
     check_access("data", dtype_of<T>, where, false);
@@ -169,7 +171,7 @@ class Tensor {
     check_access("mutable_data", dtype_of<T>, where, true);
     return static_cast<T*>(impl_->view.data);
   }
-  // The one element of a tensor, converted.
+  // Returns the only element of a tensor, converted.
   double item(Where where = Where::current()) const;
   int64_t item_int(Where where = Where::current()) const;
   template <class T>
@@ -177,7 +179,7 @@ class Tensor {
     if constexpr (std::is_same_v<T, uint64_t>) return item_uint(where);
     return std::is_integral_v<T> ? static_cast<T>(item_int(where)) : static_cast<T>(item(where));
   }
-  // No line is known where these are called.
+  // The caller's line is not known in these.
   explicit operator double() const { return item(Where()); }
   explicit operator int64_t() const { return item_int(Where()); }
   explicit operator bool() const { return item(Where()) != 0; }
@@ -190,11 +192,11 @@ class Tensor {
   const Tensor& requires_grad_(bool on = true, Where where = Where::current()) const;
   bool is_leaf(Where where = Where::current()) const;
   GradFn grad_fn() const;  // trainer/autograd/grad_fn.h; empty for a leaf
-  // A result keeps its gradient in .grad too. Nothing to do for a leaf.
+  // Makes a non-leaf tensor keep its gradient in .grad too; does nothing for a leaf.
   void retain_grad(Where where = Where::current()) const;
   bool retains_grad(Where where = Where::current()) const;
-  // f(gradient) runs in every backward, once the gradient is complete, hooks in order of
-  // registration. A tensor it returns (same shape and dtype) replaces the gradient from there on.
+  // Calls f(gradient) in every backward when the gradient is complete, hooks in order of
+  // registration. A tensor that f returns (same shape and dtype) replaces the gradient.
   template <class F>
   HookHandle register_hook(F f, Where where = Where::current()) const {
     if constexpr (std::is_void_v<std::invoke_result_t<F, const Tensor&>>) {
@@ -208,16 +210,17 @@ class Tensor {
       return add_hook(std::move(f), where);
     }
   }
-  // f(this) runs after a backward has added to this leaf's .grad; that backward then adds to it as
-  // soon as the gradient is complete, not at its end.
+  // Calls f(this) after a backward has accumulated into this leaf's .grad; that backward then
+  // accumulates as soon as the gradient is complete instead of at its end.
   HookHandle register_post_accumulate_grad_hook(std::function<void(const Tensor&)> f,
                                                 Where where = Where::current()) const;
   bool is_inference() const;
   Tensor grad(Where where = Where::current()) const;
-  // Of this tensor's shape and dtype, or undefined: none.
+  // g must have this tensor's shape and dtype; undefined clears it.
   void set_grad(const Tensor& g, Where where = Where::current()) const;
-  // Gradients of this (a scalar unless `gradient` is given) are added to the .grad of its leaves,
-  // or of `inputs` alone where given. A backward that throws leaves every .grad as it was.
+  // Computes the gradients of this tensor (a scalar unless `gradient` is given) and accumulates
+  // them into the .grad of its leaves, or of `inputs` only. A backward that throws leaves every
+  // .grad unchanged.
   void backward(const Tensor& gradient = Tensor(), bool retain_graph = false,
                 bool create_graph = false, const std::vector<Tensor>& inputs = {},
                 Where where = Where::current()) const;
@@ -226,7 +229,7 @@ class Tensor {
   Tensor named(std::string name, Where where = Where::current()) const;
   const std::string& name(Where where = Where::current()) const;
 
-  // -- views: share the bytes, differentiable
+  // -- views: share the bytes; differentiable
   Tensor view(const SizeList& shape,
               Where where = Where::current()) const;  // refuses what would need a copy
   Tensor reshape(const SizeList& shape, Where where = Where::current()) const;
@@ -249,17 +252,17 @@ class Tensor {
   Tensor unsqueeze(int dim, Where where = Where::current()) const;
   Tensor flatten(int start_dim = 0, int end_dim = -1, Where where = Where::current()) const;
 
-  // -- indexing (trainer/tensor/indexing.h): views where there are no tensors, else copies
+  // -- indexing (trainer/tensor/indexing.h): views if there are no index tensors, else copies
   Tensor index(const std::vector<TensorIndex>& at, Where where = Where::current()) const;
   IndexedTensor operator[](const TensorIndex& at) const;
   IndexedTensor operator[](std::initializer_list<TensorIndex> at) const;
   IndexPlace at(const std::vector<TensorIndex>& at, Where where = Where::current()) const;
-  // value broadcasts to the indexed shape; accumulate: duplicates add up
+  // value broadcasts to the indexed shape; accumulate: values at duplicate indices are added
   const Tensor& index_put_(const std::vector<TensorIndex>& at, const Tensor& value,
                            bool accumulate = false, Where where = Where::current()) const;
   const Tensor& index_put_(const std::vector<TensorIndex>& at, Scalar value,
                            bool accumulate = false, Where where = Where::current()) const;
-  // The functions of the same name (trainer/tensor/ops/index.h), in place.
+  // In-place forms of the functions of the same name (trainer/tensor/ops/index.h).
   const Tensor& masked_fill_(const Tensor& mask, Scalar value,
                              Where where = Where::current()) const;
   const Tensor& masked_fill_(const Tensor& mask, const Tensor& value,
@@ -281,16 +284,16 @@ class Tensor {
   const Tensor& cumsum_(int dim, Where where = Where::current()) const;
 
   // -- copies
-  Tensor contiguous(Where where = Where::current()) const;  // itself when it is
+  Tensor contiguous(Where where = Where::current()) const;  // *this if it is contiguous
   Tensor clone(Where where = Where::current()) const;
-  Tensor to(DType dtype, Where where = Where::current()) const;  // itself when it is
-  // A copy there, which gradients flow back through; itself when it is there. non_blocking: returns
-  // before the device has the bytes; whatever uses them later waits for that.
+  Tensor to(DType dtype, Where where = Where::current()) const;  // *this if it has that dtype
+  // Returns a copy on the device, through which gradients flow back; *this if it is there already.
+  // non_blocking: returns before the device has the bytes; later uses wait for them.
   Tensor to(const Device& device, bool non_blocking = false, Where where = Where::current()) const;
   Tensor cpu(Where where = Where::current()) const;     // waits for the device
   Tensor vulkan(Where where = Where::current()) const;  // to("vulkan")
 
-  // -- PyTorch's other methods: the function of the same name (trainer/tensor/ops.h) on this
+  // -- PyTorch's other methods: call the function of the same name (trainer/tensor/ops.h) on *this
 #include "trainer/tensor/methods.inc"
 
   // -- in place: recorded like any op (trainer/tensor/inplace.h has the rules)
@@ -307,19 +310,19 @@ class Tensor {
   const Tensor& mul_(Scalar value, Where where = Where::current()) const;
   const Tensor& div_(Scalar value, Where where = Where::current()) const;
 
-  // In place on the shape: every handle of this tensor has it; other views keep theirs.
+  // Change the shape in place: it applies to every handle of this tensor, but not to other views.
   const Tensor& set_shape(const Shape& shape, Where where = Where::current()) const;
   const Tensor& transpose_(int a, int b, Where where = Where::current()) const;
   const Tensor& t_(Where where = Where::current()) const;
   const Tensor& squeeze_(Where where = Where::current()) const;
   const Tensor& unsqueeze_(int dim, Where where = Where::current()) const;
-  // Becomes a second handle on another tensor's bytes, without a history.
+  // Makes this a second handle on another tensor's bytes, without a history.
   const Tensor& set_(const Tensor& source, Where where = Where::current()) const;
-  // The bytes, contiguous, whatever autograd thinks of it: every call counts as a write.
+  // Returns the contiguous bytes without a check by autograd; every call counts as a write.
   void* unsafe_data(Where where = Where::current()) const;
 
-  // Takes over another tensor's bytes, shape and dtype; keeps identity, name and requires_grad
-  // (module.to()).
+  // Takes over another tensor's bytes, shape and dtype; keeps identity, name and requires_grad (for
+  // module.to()).
   void set_data(const Tensor& other, Where where = Where::current()) const;
 
  private:
@@ -329,7 +332,7 @@ class Tensor {
     return *impl_;
   }
   uint64_t item_uint(const Where& where) const;
-  Tensor one_element(const Where& where) const;  // this, on the host, of one element
+  Tensor one_element(const Where& where) const;  // *this on the host, checked to have one element
   [[noreturn]] void not_on_host() const;
   [[noreturn]] void not_on_host(const char* what, const Where& where) const;
   HookHandle add_hook(std::function<Tensor(const Tensor&)> f, Where where) const;
@@ -339,7 +342,8 @@ class Tensor {
   IntrusivePtr<TensorCore> impl_;
 };
 
-// A tensor with the line it was passed at: public ops take it, so that errors name the user's line.
+// A tensor with the line where it was passed: public ops take Args, so that errors name the user's
+// line.
 struct Arg {
   // NOLINTNEXTLINE(google-explicit-constructor): implicit by design
   Arg(const Tensor& t, Where w = Where::current()) : tensor(t), where(w) {
@@ -352,10 +356,10 @@ struct Arg {
   }
   const Tensor& tensor;
   Where where;
-  Tensor* temporary = nullptr;  // an operand that nobody reads again: see reuse.h
+  Tensor* temporary = nullptr;  // an operand that is not read again, see reuse.h
 };
 
-// -- making tensors (dtype: float32 unless said)
+// -- making tensors (the default dtype is float32)
 Tensor empty(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
 Tensor zeros(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
 Tensor ones(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
@@ -365,17 +369,17 @@ Tensor arange(SizeArg end, DType dtype = DType::kI64, Where where = Where::curre
 Tensor arange(SizeArg start, SizeArg end, SizeArg step = 1, DType dtype = DType::kI64,
               Where where = Where::current());
 Tensor eye(SizeArg n, DType dtype = DType::kF32, Where where = Where::current());
-// On the device of t.
+// These are on the device of t.
 Tensor zeros_like(const Arg& t);
 Tensor ones_like(const Arg& t);
 Tensor empty_like(const Arg& t);
 Tensor full_like(const Arg& t, Scalar value);
 // Copies contiguous host memory.
 Tensor from_blob(const void* data, const Shape& shape, DType dtype, Where where = Where::current());
-// A std::vector<bool> has no bytes.
+// A std::vector<bool> has no contiguous bytes, so bools are stored as unsigned char.
 template <class T>
 using Element = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
-// tensor({1.f, 2.f}), tensor({{1., 2.}, {3., 4.}}); the dtype is T's.
+// tensor({1.f, 2.f}), tensor({{1., 2.}, {3., 4.}}); the dtype is that of T.
 template <class T>
 Tensor tensor(std::initializer_list<T> values, Where where = Where::current()) {
   return from_blob(values.begin(), Shape{static_cast<int64_t>(values.size())}, dtype_of<T>, where);

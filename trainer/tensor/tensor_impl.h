@@ -1,4 +1,4 @@
-// TensorImpl: what a Tensor is a handle on, with the fields of autograd; not public.
+// TensorImpl: the object behind a Tensor handle, with the fields of autograd; not public.
 #pragma once
 
 #include <memory>
@@ -21,18 +21,18 @@ class TensorImpl final : public TensorCore {
   using TensorCore::id;
   using TensorCore::storage;
   using TensorCore::view;
-  bool requires_grad = false;  // true also for results of recorded ops
-  uint32_t output_nr = 0;      // which output of grad_fn this is
+  bool requires_grad = false;  // also true for results of recorded ops
+  uint32_t output_nr = 0;      // index among grad_fn's outputs
   IntrusivePtr<Node> grad_fn;  // null: a leaf
   IntrusivePtr<TensorImpl> grad;
-  std::shared_ptr<TensorHooks> hooks;  // a leaf's; those of a result are its node's
-  bool retains_grad = false;           // a result's gradient is kept in .grad too
+  std::shared_ptr<TensorHooks> hooks;  // those of a leaf; a result's are on its node
+  bool retains_grad = false;           // a result that keeps its gradient in .grad too
   bool inference = false;              // made under InferenceMode
-  bool operand = false;                // an in-place write's old value: saved as this handle
+  bool operand = false;                // the old value of an in-place write: saved as this handle
   std::string name;
-  std::unique_ptr<ViewInfo> view_of;  // null: not a view, nothing to keep up to date
-  uint32_t generation = 0;            // of this base's history: raised when a write changes it
-  uint32_t reshapes = 0;              // how often the shape was changed in place
+  std::unique_ptr<ViewInfo> view_of;  // null: not a view
+  uint32_t generation = 0;            // of this base's history: incremented when a write changes it
+  uint32_t reshapes = 0;              // number of in-place changes of the shape
 
   static void* operator new(size_t bytes);
   static void operator delete(void* block);
@@ -40,14 +40,14 @@ class TensorImpl final : public TensorCore {
 
 inline TensorImpl* Tensor::impl() const { return static_cast<TensorImpl*>(impl_.get()); }
 
-// Brings a view's requires_grad and grad_fn up to its base. Everything that reads them does this
+// Updates a view's requires_grad and grad_fn from its base. All code that reads them calls this
 // first.
 void refresh_view(TensorImpl* t);
 inline void refresh_history(TensorImpl* t) {
   if (t->view_of) refresh_view(t);
 }
 
-// Tensor::requires_grad() where every call of an op asks.
+// Tensor::requires_grad() for the hot path of every op call.
 inline bool requires_grad_of(const Tensor& t) {
   if (!t.defined()) return false;
   refresh_history(t.impl());

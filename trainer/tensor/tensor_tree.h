@@ -1,5 +1,5 @@
-// Tensors in a pair, tuple, vector or optional, nested as one likes: as a flat list, and back; and
-// functions that take the tensors of such a list.
+// Flattens tensors in a pair, tuple, vector or optional, nested at will, into a list, and restores
+// them; and calls functions that take the tensors of such a list.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace wick::detail {
 
-// The tensors of a value in the order in which they stand.
+// Appends the tensors of a value to a list, in order.
 inline void flatten(const Tensor& t, std::vector<Tensor>* all) { all->push_back(t); }
 template <class T>
 void flatten(const std::vector<T>& list, std::vector<Tensor>* all);
@@ -23,8 +23,8 @@ void flatten(const std::pair<A, B>& both, std::vector<Tensor>* all);
 template <class... T>
 void flatten(const std::tuple<T...>& each, std::vector<Tensor>* all);
 
-// What layers return: LSTM's {output, h_n, c_n}, attention's {output, weights}, sort's {values,
-// indices}, a cell's {h, c}. What is undefined is none.
+// Visits the tensors of the structs that layers return: LSTM's {output, h_n, c_n}, attention's
+// {output, weights}, sort's {values, indices}, a cell's {h, c}. Undefined tensors are skipped.
 template <class R, class F>
 void each_part(R& r, F f) {
   if constexpr (requires { r.output.defined(), r.h_n.defined(), r.c_n.defined(); }) {
@@ -79,7 +79,7 @@ std::vector<Tensor> flat(const T& value) {
   return all;
 }
 
-// The tensors of a value become those of the list, in the same order.
+// Replaces the tensors of a value by those of the list, in the same order.
 inline void refill(Tensor* t, const std::vector<Tensor>& from, size_t* at) { *t = from[(*at)++]; }
 template <class T>
 void refill(std::vector<T>* list, const std::vector<Tensor>& from, size_t* at);
@@ -107,7 +107,7 @@ template <class... T>
 void refill(std::tuple<T...>* each, const std::vector<Tensor>& from, size_t* at) {
   std::apply([&](T&... t) { (refill(&t, from, at), ...); }, *each);
 }
-// Of this value's form.
+// Returns a value of this form with the tensors of the list.
 template <class T>
 T refilled(T value, const std::vector<Tensor>& from) {
   size_t at = 0;
@@ -115,7 +115,7 @@ T refilled(T value, const std::vector<Tensor>& from) {
   return value;
 }
 
-// The type with a Tensor for what is one: x[0] is an IndexedTensor, forward's x an Arg.
+// Replaces types that stand for a tensor by Tensor: x[0] is an IndexedTensor, forward's x an Arg.
 template <class T>
 struct PlainType {
   using Type =
@@ -157,7 +157,7 @@ template <class F, size_t... I>
 constexpr bool takes(std::index_sequence<I...>) {
   return std::is_invocable_v<F&, decltype((void(I), std::declval<const Tensor&>()))...>;
 }
-// How many tensors F takes, N at least; kNoArity: it takes no tensors.
+// The number of tensors that F takes, at least N; kNoArity if it does not take tensors.
 template <class F, size_t N = 0>
 constexpr size_t arity() {
   if constexpr (N > kMostInputs) {

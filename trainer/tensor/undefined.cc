@@ -1,4 +1,4 @@
-// What is said where a tensor is asked for something it cannot have: it was never made.
+// Errors about undefined tensors.
 #include <string_view>
 
 #include "trainer/tensor/internal.h"
@@ -7,7 +7,8 @@
 namespace wick {
 namespace {
 
-// Of the undefined argument passed last: where the op that asks for more of it was called.
+// The line where the last undefined argument was passed: errors of an op that needs it defined name
+// it.
 constinit thread_local Where g_passed;
 
 bool of_the_engine(const Where& where) {
@@ -16,7 +17,7 @@ bool of_the_engine(const Where& where) {
          file.find("trainer/nn/") != file.npos;
 }
 
-// "wick::Tensor wick::linalg::solve(const wick::Arg&, ...)": linalg::solve.
+// Returns "linalg::solve" for "wick::Tensor wick::linalg::solve(const wick::Arg&, ...)".
 std::string op_of(const Where& where) {
   std::string name = where.function_name();
   for (const char* scope : {"wick::", "{anonymous}::", "Tensor::"}) {

@@ -26,7 +26,7 @@ void take_history(TensorImpl* t, const Tensor& from) {
   if (retains && t->grad_fn) start_retaining(t);
 }
 
-// A handle on the bytes of `like` that a tape entry can give a history to.
+// Returns a new handle on the bytes of `like`, which record() can give a history.
 Tensor blank(const TensorImpl* like) {
   IntrusivePtr<TensorImpl> impl(new TensorImpl);
   impl->storage = like->storage;
@@ -44,7 +44,7 @@ std::unique_ptr<ViewInfo> ViewInfo::create(OpId op, const void* attrs) {
   return v;
 }
 
-// A chain of views of views is unwound here: freed by recursion it could exhaust the stack.
+// Unwinds a chain of views of views: freeing it by recursion could exhaust the stack.
 ViewInfo::~ViewInfo() {
   IntrusivePtr<TensorImpl> next = std::move(parent);
   while (next && next->unique() && next->view_of) {
@@ -90,7 +90,7 @@ TensorImpl* history_root(TensorImpl* t) {
 void refresh_view(TensorImpl* t) {
   if (!is_history_view(t)) return;
   TensorImpl* root = history_root(t);
-  std::vector<TensorImpl*> stale;  // innermost last; a loop, as chains may be long
+  std::vector<TensorImpl*> stale;  // innermost last; a loop, because chains may be long
   for (TensorImpl* v = t; is_history_view(v) && v->view_of->generation != root->generation;
        v = view_parent(*v->view_of)) {
     stale.push_back(v);
@@ -122,7 +122,7 @@ void refresh_view(TensorImpl* t) {
 
 namespace {
 
-// A tape entry without a computation: the bytes of `like` are there already.
+// Records a call without computing it: the bytes of `like` have the result already.
 Tensor taped(OpId op, const void* attrs, Span<const Tensor* const> in, const TensorImpl* like,
              const Where& where) {
   Tensor out = blank(like);
@@ -145,8 +145,8 @@ StridedAttrs strides_within(const TensorView& part, const TensorView& whole) {
 }
 
 ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, const Where& where) {
-  // Above an expanded dimension, one element is at several places: what was taken from it is put
-  // into the memory below it at once.
+  // Above an expanded dimension one element is at several places: then the value is put directly
+  // into the memory below it.
   TensorImpl* below = nullptr;
   for (TensorImpl* v = view; v != root;) {
     TensorImpl* p = view_parent(*v->view_of);
@@ -174,7 +174,7 @@ ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, co
     inverse.op = info.op == OpId::kSlice ? OpId::kSliceScatter : OpId::kAsStridedScatter;
     inverse.replaces = true;
     memcpy(inverse.attrs.get(), info.attrs(), op_info(info.op)->attrs->size);
-  } else if (info.op != OpId::kIdentity) {  // the same elements in order under another shape
+  } else if (info.op != OpId::kIdentity) {  // the same elements in order with another shape
     ReshapeAttrs back;
     back.shape = DimList(inverse.parent->view.shape.dims());
     back.allowzero = 1;
@@ -184,7 +184,7 @@ ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, co
   return inverse;
 }
 
-// `t` with the history it has now, where a change of `root`'s would give it another.
+// Returns `t` fixed to its present history, if a change of `root` would change that.
 static Tensor with_history_of(const Tensor& t, const TensorImpl* root) {
   refresh_history(t.impl());
   if (!is_history_view(t.impl()) || history_root(t.impl()) != root) return t;
@@ -211,7 +211,7 @@ void rebase_history(TensorImpl* target, const Tensor& written, const char* what,
     at = inverse.parent;
   }
   if (!value.requires_grad()) {
-    // Nothing of the old value is left, but the base stays a tensor that requires grad.
+    // Nothing of the old value is left, but the base remains a tensor that requires grad.
     Tensor old{IntrusivePtr<TensorImpl>(root)};
     const Tensor* in[] = {&old, &value};
     SliceAttrs all;
@@ -219,7 +219,7 @@ void rebase_history(TensorImpl* target, const Tensor& written, const char* what,
   }
   take_history(root, value);
   ++root->generation;
-  if (target == root || !result.requires_grad()) return;  // derived from the base when asked for
+  if (target == root || !result.requires_grad()) return;  // derived from the base when needed
   take_history(target, result);
   target->view_of->generation = root->generation;
 }

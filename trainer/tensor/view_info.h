@@ -1,5 +1,5 @@
-// What a view remembers: the tensor it was taken from and the call that took it. Its history is
-// that call over the parent's current history, made anew when the base was written into since.
+// The record of a view: the tensor it was taken from and the call that took it. Its history is that
+// call on the parent's current history, derived again if the base was written to since.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@ namespace wick {
 
 enum class ViewKind : uint8_t {
   kNormal,
-  kNoGrad,    // taken under NoGrad: not to be written, or used after a write, in gradient mode
-  kBits,      // the same bytes under another dtype: no gradient passes
-  kDetached,  // same bytes for a tracer, a base of its own for autograd
+  kNoGrad,    // taken under NoGrad: in gradient mode not to be written to, or used after a write
+  kBits,      // the same bytes with another dtype: no gradient passes
+  kDetached,  // shares bytes for a tracer, but is a separate base for autograd
 };
 
 struct ViewInfo {
@@ -21,9 +21,9 @@ struct ViewInfo {
   TensorImpl* root = nullptr;  // autograd's base; the parents keep it alive
   OpId op = OpId::kNone;
   ViewKind kind = ViewKind::kNormal;
-  Where where;                  // of that call: what a history made anew, or an error, names
-  uint32_t generation = 0;      // of the root's history that this view's was derived from
-  uint32_t parent_reshape = 0;  // the parent's, when the view was taken
+  Where where;                  // of that call: named by a history derived again, and by errors
+  uint32_t generation = 0;      // of the root's history from which this view's was derived
+  uint32_t parent_reshape = 0;  // the parent's `reshapes` when the view was taken
 
   // The op's attribute struct follows the object.
   const void* attrs() const { return this + 1; }
@@ -38,35 +38,37 @@ struct ViewInfo {
   static void operator delete(void* p, size_t) { ::operator delete(p); }
 };
 
-// `out`, whose bytes are `in`'s, becomes the view of it that this call made.
+// Marks `out`, which shares the bytes of `in`, as the view of it that this call made.
 void track_view(const Tensor& out, const Tensor& in, OpId op, const void* attrs, const Where& where,
                 ViewKind kind = ViewKind::kNormal);
 
-// All of x as a view: another handle on its bytes, with a history of its own.
+// Returns all of x as a view: another handle on its bytes, with its own history.
 Tensor view_of_all(const Tensor& x, const Where& where);
 
-// The tensor a view was taken from: what it was then, even when its shape was changed in place.
+// Returns the tensor that a view was taken from, as it was then, even if its shape was changed in
+// place.
 TensorImpl* view_parent(const ViewInfo& view);
-// The base that holds the history of all views of its bytes; the tensor itself when it is no view.
+// Returns the base that holds the history of all views of its bytes; the tensor itself if it is not
+// a view.
 TensorImpl* history_root(TensorImpl* t);
 
-// The tensor whose bytes they are: through detach(), where a tracer watched it, too.
+// Returns the tensor that owns the bytes; also through detach(), if a tracer observed that.
 TensorImpl* bytes_root(TensorImpl* t);
 
-// The op that puts a view's new value back into its parent, or a farther one.
+// The op that puts a view's new value back into its parent, or an earlier ancestor.
 struct ViewInverse {
   OpId op = OpId::kNone;
   bool replaces = false;  // op(parent's old value, view's new value); else op(view's new value)
-  TensorImpl* parent = nullptr;  // the tensor that the result is the new value of
+  TensorImpl* parent = nullptr;  // the tensor whose new value is the result
   AnyAttrs attrs;
 };
-// `root`: where the caller's chain of parents ends.
+// `root`: the end of the caller's chain of parents.
 ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, const Where& where);
-// `part` as an AsStrided of `whole`, which is contiguous.
+// Returns `part` as an AsStrided of `whole`, which must be contiguous.
 StridedAttrs strides_within(const TensorView& part, const TensorView& whole);
 
-// After result's bytes went into target's: the target's history is now result's, its base's has it
-// scattered in, and all other views of the base are stale.
+// Called after result's bytes were written into target's: the target gets the result's history, its
+// base gets that with the result scattered in, and all other views of the base become stale.
 void rebase_history(TensorImpl* target, const Tensor& result, const char* what, const Where& where);
 
 }  // namespace wick

@@ -5,7 +5,7 @@
 
 namespace wick {
 
-// Walks both shapes from the back: a run of old dims that is one piece in memory may be cut anew.
+// Walks both shapes from the end: a contiguous run of old dims may be divided into new dims.
 bool reshape_strides(const TensorView& v, const Shape& shape, Strides* strides) {
   if (v.contiguous()) {
     *strides = contiguous_strides(shape);
@@ -13,7 +13,7 @@ bool reshape_strides(const TensorView& v, const Shape& shape, Strides* strides) 
   }
   strides->set_rank(shape.rank());
   int at = shape.rank() - 1;
-  int64_t piece = 1, cut = 1;  // elements of the old run, and of the new dims taken from it
+  int64_t piece = 1, cut = 1;  // elements of the old run, and of the new dims made from it
   int64_t step = v.rank() > 0 ? v.strides[v.rank() - 1] : 1;
   for (int i = v.rank() - 1; i >= 0; --i) {
     piece *= v.shape[i];
@@ -38,7 +38,7 @@ bool view_rule(OpId op, const void* attrs, Span<const TensorView> in, const Shap
   *out = x;
   const OpKind kind = kind_of(op);
   if (kind == OpKind::kView) {
-    if (op == OpId::kIdentity) return false;  // a tensor of its own
+    if (op == OpId::kIdentity) return false;  // returns a separate tensor
     out->shape = out_shape;
     return reshape_strides(x, out_shape, &out->strides);
   }

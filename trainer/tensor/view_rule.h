@@ -1,4 +1,4 @@
-// Which calls the trainer answers with a view instead of a copy.
+// Decides which calls return a view instead of a copy.
 #pragma once
 
 #include "runtime/core/tensor_view.h"
@@ -6,12 +6,12 @@
 
 namespace wick {
 
-// True when the call's output is a view of in[0]; *out is then that view (data, shape, strides).
+// Returns whether the call's output is a view of in[0], and sets *out to it (data, shape, strides).
 bool view_rule(OpId op, const void* attrs, Span<const TensorView> in, const Shape& out_shape,
                TensorView* out);
 
-// Strides under which a tensor of `view` can be seen as `shape` without moving anything; false when
-// there are none.
+// Finds the strides with which a tensor of `view` has the shape `shape` without a copy; returns
+// false if there are none.
 bool reshape_strides(const TensorView& view, const Shape& shape, Strides* strides);
 
 }  // namespace wick

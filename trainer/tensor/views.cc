@@ -1,5 +1,5 @@
-// Views. Shapes are passed on in a form that keeps a dynamic batch symbolic under capture where
-// that is possible: 0 copies a dimension, -1 takes the rest.
+// Views. Shapes are passed on in a form that keeps a dynamic batch symbolic under capture if
+// possible: 0 copies a dimension, -1 is inferred.
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
@@ -18,8 +18,8 @@ DimList sizes_of(const char* op, const Shape& sizes, const Where& where) {
               where, Code::kShapeMismatch);
 }
 
-// A view gives a tensor of its own also where it changes nothing: what is set on one, its name,
-// requires_grad or shape, must not be seen through the other.
+// A view is a separate tensor even if it changes nothing: its name, requires_grad or shape must not
+// affect the other.
 Tensor view_of_all(const Tensor& x, const Where& where) {
   TransposeAttrs a;
   for (int i = 0; i < x.rank(); ++i) a.perm.values[a.perm.count++] = i;
@@ -48,7 +48,8 @@ Tensor Tensor::view(const SizeList& shape, Where where) const {
               where, Code::kShapeMismatch);
 }
 
-// The view of t's memory as elements of another size: the last dimension has more of them or fewer.
+// Returns the view of t's memory as elements of another size: the last dimension gets more or
+// fewer.
 static TensorView resized(const Tensor& t, DType to, const Where& where) {
   const DType from = t.dtype();
   auto refuse = [&](const std::string& why) {
@@ -122,15 +123,15 @@ Tensor Tensor::base(Where where) const {
   return Tensor(IntrusivePtr<TensorImpl>(history_root(impl())));
 }
 
-// `other` is a view of this tensor. Where somebody else may hold views of it, its old self lives on
-// behind it as their parent.
+// `other` is a view of this tensor. If there may be other views of this one, its former state lives
+// on as their parent.
 const Tensor& Tensor::become(const char* name, const Tensor& other, const Where& where) const {
   bool leaf = requires_grad() && is_leaf();
   if (leaf && grad_enabled())
     throw_error(name, "a leaf that requires grad cannot be modified in place; use NoGrad", where);
   TensorImpl *to = impl(), *from = other.impl();
   refresh_history(from);
-  // Storage holders: this, the view, and nobody else.
+  // The storage has only two holders: this tensor and the view.
   bool alone = !to->view_of && to->storage->holders() == 2;
   Tensor tangent = tangent_of(other);
   IntrusivePtr<TensorImpl> old;
@@ -145,7 +146,7 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
     old->view_of = std::move(to->view_of);
     old->generation = to->generation;
     old->reshapes = to->reshapes;
-    if (to->hooks) {  // forward mode's part alone
+    if (to->hooks) {  // only forward mode's part
       old->hooks = std::make_shared<TensorHooks>();
       old->hooks->tangent = to->hooks->tangent;
       old->hooks->level = to->hooks->level;
@@ -159,7 +160,7 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
   }
   if (!(to->view.shape == from->view.shape)) to->grad = {};  // it had the old shape
   to->view = from->view;
-  // What saved this handle for a backward would read it under the new shape.
+  // A backward that saved this handle would read it with the new shape.
   to->storage->bump_version(name, where);
   if (!leaf) {
     bool retains = to->retains_grad;
@@ -280,7 +281,7 @@ Tensor Tensor::expand(const SizeList& shape, Where where) const {
       a.shape.values[i] = i < lead ? -1 : 1;  // 1: two-way broadcast keeps the dim
   }
   Tensor r = call(OpId::kExpand, a, {{*this, where}});
-  // ONNX's two-way broadcast would keep a larger dim of this tensor; PyTorch refuses.
+  // ONNX's two-way broadcast would keep a larger dim of this tensor; PyTorch throws.
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape[i] == -1 || r.raw_shape()[i] == shape[i]) continue;
     throw_error(
@@ -312,9 +313,9 @@ Tensor Tensor::flatten(int start, int end, Where where) const {
   if (rank() == 0) return reshape({1}, where);
   int s = wrap_dim("flatten", start, rank(), where), e = wrap_dim("flatten", end, rank(), where);
   if (s > e) throw_error("flatten", "start_dim comes after end_dim", where);
-  if (s == e) return *this;  // PyTorch's flatten() gives the tensor itself, too
+  if (s == e) return *this;  // PyTorch's flatten() also returns the tensor itself
   if (s == 1 && e == rank() - 1) return call(OpId::kFlatten, AxisAttrs{1}, {{*this, where}});
-  ReshapeAttrs a;  // 0 copies a leading dim; the merged one is what is left
+  ReshapeAttrs a;  // 0 copies a leading dim; the merged one is inferred
   for (int i = 0; i < s; ++i) a.shape.values[a.shape.count++] = 0;
   a.shape.values[a.shape.count++] = -1;
   for (int i = e + 1; i < rank(); ++i) a.shape.values[a.shape.count++] = raw_shape()[i];

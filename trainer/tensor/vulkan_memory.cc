@@ -1,4 +1,4 @@
-// Which memory of which device an address stands for, and the devices that are open.
+// Maps addresses to the memory of a device, and keeps the open devices.
 #include "trainer/tensor/vulkan_memory.h"
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace wick {
 namespace {
 
-// An address is the tag, a slot's number, and an offset into the slot's memory.
+// An address consists of the tag, a slot number, and an offset into the slot's memory.
 constexpr int kOffsetBits = 36, kSlotBits = 19, kChunkBits = 10;
 constexpr uint64_t kChunk = uint64_t{1} << kChunkBits;
 constexpr uint64_t kSlots = uint64_t{1} << kSlotBits;
@@ -27,13 +27,13 @@ struct Slot {
 
 struct Registry {
   std::mutex mutex;
-  // Slots are found without the lock: a chunk never moves.
+  // Slots are found without the lock, as a chunk is never moved.
   std::atomic<Slot*> chunks[kSlots / kChunk] = {};
   std::vector<uint32_t> free_slots;
   uint64_t slots = 0;
   std::vector<std::shared_ptr<VulkanPlace>> open;
   VulkanOptions options;
-  int best = -1;  // "vulkan" without a number; -1: not asked yet
+  int best = -1;  // "vulkan" without a number; -1: not determined yet
 };
 // Never destroyed: tensors in static objects may outlive any order of destruction.
 Registry& registry() {
@@ -76,7 +76,7 @@ void* enter(VulkanMemory* memory, std::shared_ptr<VulkanPlace> place) {
   return address_of(n);
 }
 
-// Under the registry's lock.
+// The caller must hold the registry's lock.
 int best_index(const char* op, const Where& where) {
   Registry& r = registry();
   if (r.best >= 0) return r.best;
@@ -156,7 +156,7 @@ void release_vulkan(void* address) {
   s.memory = nullptr;
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
-  r.free_slots.push_back(static_cast<uint32_t>(n));  // there is room
+  r.free_slots.push_back(static_cast<uint32_t>(n));  // does not allocate: the space is reserved
 }
 
 bool any_on_device(Span<const TensorView> views) {
@@ -254,7 +254,7 @@ void wait_for_vulkan(const char* op, const Where& where) {
     open = r.open;
   }
   for (const auto& place : open) {
-    if (place->eager->broken()[0] != 0) continue;  // said so to whoever met it
+    if (place->eager->broken()[0] != 0) continue;  // it was reported when it occurred
     if (Status s = place->eager->synchronize(); !s.ok()) fail_on(*place, op, s, where);
   }
 }

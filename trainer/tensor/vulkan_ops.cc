@@ -1,4 +1,4 @@
-// Calls on Vulkan tensors: what may join one, and the way to the device.
+// Calls on Vulkan tensors: moves their inputs, and runs them on the device.
 #include "runtime/kernels/copy.h"
 #include "trainer/autograd/function.h"
 #include "trainer/tensor/modes.h"
@@ -23,7 +23,7 @@ std::string text_of(const TensorView& v) {
   return dtype_name(v.dtype) + std::string(to_text(v.shape).text);
 }
 
-// "vulkan:0 float32[2,3]"
+// Returns "vulkan:0 float32[2,3]".
 std::string placed_text(const Tensor& t) {
   return device_of(t.layout()).to_string() + " " + text_of(t.layout());
 }
@@ -37,7 +37,7 @@ VulkanPlace* place_of(Span<const TensorView> in, Span<const TensorView> out) {
   return nullptr;
 }
 
-// Gradients go back the way the tensor came.
+// Gradients are moved back to the tensor's device.
 struct ToDevice : Function<ToDevice> {
   static Tensor forward(AutogradContext& ctx, const Tensor& x, const Device& device,
                         bool non_blocking, const Where& where) {
@@ -63,7 +63,7 @@ void place_inputs(OpId op, Span<const Tensor* const> in, const Where& where, Pla
   for (size_t i = 0; i < in.size(); ++i) {
     const Tensor* t = placed->in[i] = in[i];
     if (t == nullptr || !t->defined() || device_of(t->layout()) == there) continue;
-    if (t->is_cpu() && !VulkanEager::reads_input(op, i)) continue;  // numbers of the shape's
+    if (t->is_cpu() && !VulkanEager::reads_input(op, i)) continue;  // e.g. the numbers of a shape
     if (t->is_cpu() && t->rank() == 0 && !t->requires_grad()) {
       placed->moved[i] = full_beside(placed->there, {}, *t, where);
       placed->in[i] = &placed->moved[i];

@@ -1,6 +1,6 @@
-// Watcher: what trainer/explain hears of the door and of the engine. Unlike a Tracer it changes
-// nothing, hears of backward's ops too, and several may listen at once. A thread without one pays a
-// test of one pointer per call (Modes::watcher).
+// Watcher: observes the dispatcher and the engine, for trainer/explain. Unlike a Tracer it changes
+// nothing, also observes backward's ops, and several may be active. A thread without one pays for
+// the test of one pointer per call (Modes::watcher).
 #pragma once
 
 #include "trainer/tensor/tracer.h"
@@ -11,13 +11,13 @@ class Node;
 
 class Watcher {
  public:
-  // After an op ran and was recorded.
+  // Called after an op ran and was recorded.
   virtual void on_call(const TracedCall&) {}
-  // Before an in-place write through `tensor`; the bytes still are the old ones.
+  // Called before an in-place write through `tensor`; the bytes are still the old ones.
   virtual void on_write(const Tensor& tensor, const char* what, const std::source_location& where);
-  // Around a node's formula, in backward. `grads`: what flows into its outputs; `results`: the
-  // gradients of its inputs; undefined where there is none. A formula that throws has no end, and
-  // one may run a backward of its own: RunningNode tells what runs.
+  // Called around a node's formula in backward. `grads`: the gradients of its outputs; `results`:
+  // those of its inputs; undefined where there is none. For a formula that throws, on_node_end is
+  // not called, and a formula may run a backward of its own: RunningNode tells what is running.
   virtual void on_node_begin(const Node&, Span<const Tensor> /*grads*/) {}
   virtual void on_node_end(const Node&, Span<const Tensor> /*grads*/,
                            Span<const Tensor> /*results*/) {}
@@ -25,7 +25,7 @@ class Watcher {
   Watcher& operator=(const Watcher&) = delete;
 
  protected:
-  Watcher();  // listens to this thread from now on
+  Watcher();  // observes this thread from now on
   virtual ~Watcher();
 
  private:
@@ -37,7 +37,7 @@ class Watcher {
   Watcher* outer_;
 };
 
-// Called where Modes::watcher is not null.
+// Called if Modes::watcher is not null.
 void watch_call(const TracedCall& call);
 void watch_write(const Tensor& tensor, const char* what, const std::source_location& where);
 void watch_node_begin(const Node& node, Span<const Tensor> grads);

@@ -28,7 +28,7 @@ std::vector<std::string_view> split_words(std::string_view text) {
     size_t end = i;
     if (sign_of(text[i]) == Sign::kSpace) {
       while (end < text.size() && sign_of(text[end]) == Sign::kSpace) ++end;
-      // The last space of a run belongs to the word behind it.
+      // The last space of a run belongs to the word after it.
       const bool word_follows = end < text.size() && text[end - 1] == ' ';
       if (word_follows && end - i > 1) {
         --end;
@@ -79,7 +79,7 @@ void BPETokenizer::set_merges(const std::vector<Pair>& merges, Where where) {
   *this = std::move(t);
 }
 
-// The earliest merge first, at every place it is, until none is left.
+// Applies the earliest merge first, at every place where it fits, until no merge fits.
 void BPETokenizer::encode_word(std::string_view word, Tokens* out) const {
   const size_t begin = out->size();
   for (char c : word) out->push_back(static_cast<unsigned char>(c));
@@ -105,7 +105,8 @@ void BPETokenizer::encode_word(std::string_view word, Tokens* out) const {
 
 Tokens BPETokenizer::encode(std::string_view text) const {
   Tokens tokens;
-  std::unordered_map<std::string_view, std::pair<size_t, size_t>> known;  // a word's first tokens
+  // Maps a word to the place of its tokens at its first occurrence.
+  std::unordered_map<std::string_view, std::pair<size_t, size_t>> known;
   for (std::string_view word : split_words(text)) {
     const size_t begin = tokens.size();
     auto at = known.find(word);

@@ -1,5 +1,5 @@
-// Training keeps, for each pair, its count and the words it is in; a merge rewrites those words
-// alone.
+// Training keeps, for each pair, its count and the words that contain it, so that a merge rewrites
+// only those words.
 #include <algorithm>
 #include <queue>
 #include <unordered_map>
@@ -17,14 +17,14 @@ struct Word {
 };
 struct Place {
   int64_t count = 0;
-  std::vector<uint32_t> words;  // ascending; a word may be listed that has the pair no more
+  std::vector<uint32_t> words;  // ascending; may list words that no longer have the pair
 };
 uint64_t key_of(int32_t a, int32_t b) {
   return static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | static_cast<uint32_t>(b);
 }
 
-// What may be merged next: the largest count first, then the smallest pair. A count that has
-// changed since is put in anew.
+// A candidate for the next merge: the largest count comes first, then the smallest pair. If a count
+// has changed since, the candidate is inserted again.
 struct Candidate {
   int64_t count;
   uint64_t key;
@@ -54,7 +54,7 @@ class Training {
     for (const auto& [key, place] : pairs_) queue_.push({place.count, key});
   }
 
-  // The next merge, or false: no pair occurs `least` times.
+  // Finds the next merge; returns false if no pair occurs `least` times.
   bool next(int64_t least, int32_t token, Pair* merge) {
     while (!queue_.empty()) {
       const Candidate top = queue_.top();
@@ -116,7 +116,7 @@ class Training {
   std::vector<Word> words_;
   std::unordered_map<uint64_t, Place> pairs_;
   std::priority_queue<Candidate> queue_;
-  std::vector<uint64_t> changed_;  // by the merge at hand: pairs with the new token
+  std::vector<uint64_t> changed_;  // pairs with the new token, changed by the current merge
 };
 
 }  // namespace

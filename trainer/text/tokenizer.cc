@@ -6,7 +6,7 @@
 namespace wick::text {
 namespace {
 
-// Bytes of the valid UTF-8 sequence that s begins with (RFC 3629), or 1.
+// Returns the bytes of the valid UTF-8 sequence that s begins with (RFC 3629), or 1.
 size_t sequence_length(std::string_view s) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
   const unsigned char lead = byte(0);
@@ -15,7 +15,7 @@ size_t sequence_length(std::string_view s) {
   for (size_t i = 1; i < n; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 1;
   }
-  // Forms too long, surrogates, beyond U+10FFFF.
+  // Overlong forms, surrogates, and code points beyond U+10FFFF are invalid.
   if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ||
       (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) {
     return 1;

@@ -1,4 +1,5 @@
-// Text as integers: by characters, or by byte pairs (Sennrich et al., 2016; on bytes as GPT-2).
+// Tokenizers: text as integers, by characters or by byte pairs (Sennrich et al., 2016; on bytes as
+// in GPT-2).
 #pragma once
 
 #include <cstdint>
@@ -19,27 +20,27 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
   virtual Tokens encode(std::string_view text) const = 0;
-  // Error: a token outside [0, vocab_size), with its place.
+  // Throws Error for a token outside of [0, vocab_size), and names its position.
   virtual std::string decode(std::span<const int64_t> tokens,
                              Where where = Where::current()) const = 0;
   virtual int64_t vocab_size() const = 0;
 
-  // int64 [n]
+  // Returns int64 [n].
   Tensor encode_tensor(std::string_view text) const;
   std::string decode(const Tensor& tokens, Where where = Where::current()) const;
 };
 
-// The characters of a UTF-8 text, each a piece of it; a byte that begins no valid sequence is one
-// of its own, so that the pieces joined are the text.
+// Splits a UTF-8 text into characters. A byte that begins no valid sequence is a character of its
+// own, so that the pieces joined give the text.
 std::vector<std::string_view> characters(std::string_view text);
 
-// A token a character. Token 0 is "<UNK>": what build_vocab() did not see.
+// One token per character. Token 0 is "<UNK>", any character that build_vocab() did not see.
 class CharTokenizer : public Tokenizer {
  public:
   CharTokenizer() : CharTokenizer(std::vector<std::string>{}) {}
-  // Tokens 1, 2 ... in this order; no character twice.
+  // Assigns tokens 1, 2 ... in this order; a character may not occur twice.
   explicit CharTokenizer(const std::vector<std::string>& vocab);
-  // Every character of the texts, in the order of their bytes.
+  // Builds the vocabulary of all characters of the texts, in the order of their bytes.
   void build_vocab(const std::vector<std::string>& corpus);
   Tokens encode(std::string_view text) const override;
   using Tokenizer::decode;
@@ -55,17 +56,17 @@ class CharTokenizer : public Tokenizer {
   std::map<std::string, int64_t, std::less<>> ids_;
 };
 
-// Tokens 0 to 255 are bytes, 256 + i is what merge i joins: decode(encode(x)) is x, whatever bytes
-// x has. Merges stay inside of words: letters, digits or other signs with one space before them,
-// and runs of white space; what is not ASCII counts as letters; words longer than 128 bytes are
-// cut.
+// Byte-pair encoding: tokens 0 to 255 are bytes, 256 + i is the result of merge i.
+// decode(encode(x)) is x for any bytes. Merges stay within words: letters, digits or other signs,
+// with one space before them, and runs of white space. Characters outside of ASCII count as
+// letters; words longer than 128 bytes are split.
 class BPETokenizer : public Tokenizer {
  public:
   using Pair = std::pair<int64_t, int64_t>;
 
-  // Learns merges until vocab_size tokens or no pair is left that occurs min_frequency times. Each
-  // merges the most frequent pair; of equally frequent ones that of the lowest tokens, first then
-  // second. The same text gives the same merges.
+  // Learns merges until there are vocab_size tokens, or no pair is left that occurs min_frequency
+  // times. Each step merges the most frequent pair; of equally frequent ones, the one with the
+  // lowest tokens (first, then second). The same text always gives the same merges.
   void train(const std::vector<std::string>& corpus, int64_t vocab_size, int64_t min_frequency = 2,
              Where where = Where::current());
   void train(std::string_view text, int64_t vocab_size, int64_t min_frequency = 2,
@@ -79,14 +80,14 @@ class BPETokenizer : public Tokenizer {
   int64_t vocab_size() const override { return static_cast<int64_t>(bytes_.size()); }
 
   const std::vector<Pair>& merges() const { return merges_; }
-  // The bytes of a token.
+  // Returns the bytes of a token.
   const std::string& token(int64_t id, Where where = Where::current()) const;
   void set_merges(const std::vector<Pair>& merges, Where where = Where::current());
 
-  // {"type": "bpe", "version": 1, "merges": [[97, 97], ...]}
+  // The format is {"type": "bpe", "version": 1, "merges": [[97, 97], ...]}.
   std::string to_json() const;
   static BPETokenizer from_json(std::string_view json, Where where = Where::current());
-  // The file is replaced as a whole.
+  // Replaces the file atomically.
   void save(const std::string& path, Where where = Where::current()) const;
   static BPETokenizer load(const std::string& path, Where where = Where::current());
 
@@ -96,27 +97,27 @@ class BPETokenizer : public Tokenizer {
   void encode_word(std::string_view word, Tokens* out) const;
 
   std::vector<Pair> merges_;
-  std::vector<std::string> bytes_;  // of each token
-  std::map<Pair, int64_t> ranks_;   // which merge a pair is
+  std::vector<std::string> bytes_;  // the bytes of each token
+  std::map<Pair, int64_t> ranks_;   // the merge number of a pair
 };
 
-// The words of a text as BPETokenizer cuts them; joined they are the text.
+// Splits a text into the words that BPETokenizer uses; joined they give the text.
 std::vector<std::string_view> split_words(std::string_view text);
 
-// "char" (its vocabulary is the corpus's), or "bpe" trained to vocab_size.
+// strategy: "char" (the vocabulary is that of the corpus) or "bpe" (trained to vocab_size).
 std::unique_ptr<Tokenizer> create_tokenizer(const std::string& strategy, int64_t vocab_size,
                                             const std::vector<std::string>& corpus,
                                             Where where = Where::current());
 
-// One list a text, cut to max_length tokens where that is not 0.
+// Returns one list per text, truncated to max_length tokens unless that is 0.
 std::vector<Tokens> tokenize_dataset(const std::vector<std::string>& texts, const Tokenizer& t,
                                      int64_t max_length = 0, Where where = Where::current());
 
-// How short a vocabulary makes texts.
+// Statistics of the token sequences that a vocabulary gives.
 struct TokenizationReport {
   int64_t vocab_size = 0, total_tokens = 0, unique_tokens = 0, max_sequence_length = 0;
   double average_sequence_length = 0;
-  double compression_ratio = 0;  // characters a token
+  double compression_ratio = 0;  // characters per token
   double bytes_per_token = 0;
 };
 TokenizationReport analyze_tokenization(const std::vector<std::string>& texts, const Tokenizer& t);

@@ -13,7 +13,7 @@
 //   ir::optimize, ir::run, ir::print   passes, interpreter, text (graph/)
 //   export_wick  graph -> .wick; compile_program the same in memory
 //
-// Graphs and modules of integers: wick/quantize.h.
+// wick/quantize.h quantizes graphs and modules.
 #pragma once
 
 #include "exporter/onnx/onnx.h"
@@ -31,11 +31,11 @@
 namespace wick {
 
 struct CompileOptions {
-  // Chains of small ops as one FusedElementwise. Off for a program linked with wick_selected_ops: a
-  // chain brings the kernels of every elementwise op, some 400 KB.
+  // Fuses chains of small ops into one FusedElementwise. Turn it off for a program linked with
+  // wick_selected_ops: a chain brings in the kernels of every elementwise op, some 400 KB.
   bool chains = true;
-  // Each the graph's inputs, in order: every pass is checked on them and undone where it breaks its
-  // promise (ir::OptimizeOptions). `report`, where given, then says so.
+  // Each sample has the graph's inputs, in order: every pass is checked on the samples and undone
+  // where it breaks its promise (ir::OptimizeOptions). `report`, if given, then says so.
   std::vector<std::vector<HostTensor>> samples = {};
   ir::PassReport* report = nullptr;
 };
@@ -47,8 +47,8 @@ struct CompileOptions {
 std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info = {},
                                      CompileOptions options = {});
 
-// The same into a file, which is replaced as a whole: on an error (kIo: a full disk, a missing
-// folder) an older file of that name is as it was.
+// Writes the same into a file, which is replaced as a whole: on an error (kIo: a full disk, a
+// missing folder) an older file of that name is left as it was.
 void export_wick(ir::Graph graph, const std::string& path, ProgramInfo info = {},
                  CompileOptions options = {});
 
@@ -58,7 +58,7 @@ inline nn::GraphModule import_module(const std::string& path) {
   return nn::GraphModule(import_for_training(path));
 }
 
-// The same: wick::import_onnx() gives the graph, nn's the module.
+// Do the same: wick::import_onnx() returns the graph, nn::import_onnx() the module.
 namespace nn {
 inline GraphModule import_onnx(const std::string& path) { return import_module(path); }
 }  // namespace nn

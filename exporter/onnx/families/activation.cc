@@ -1,5 +1,6 @@
-// SiLU and GELU: operators of ONNX from opset 24 and 20 on. Before, each is written as the several
-// operators that it is made of, and read as itself again, so that its bits stay.
+// SiLU and GELU are operators of ONNX from opset 24 and 20 on. For an older opset each is written
+// as the several operators that it is made of, which are read as one node again, so that the bits
+// stay.
 #include <cmath>
 #include <map>
 #include <set>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr const char* kSilu = "Silu";
 constexpr const char* kGelu = "Gelu";
-// x / 2 * (1 + erf(x / sqrt(2))), or tanh's series in erf's place.
+// The constants of x / 2 * (1 + erf(x / sqrt(2))), and of the tanh approximation in erf's place.
 constexpr double kRootHalf = 0.7071067811865476, kRootTwoByPi = 0.7978845608028654,
                  kCubic = 0.044715;
 
@@ -34,7 +35,7 @@ void read_swish(ReadCtx& c) {  // x * sigmoid(alpha * x)
 }
 
 void write_silu(WriteCtx& c) {
-  const bool swish = c.g.value(c.node.inputs[0]).dtype != DType::kF64;  // is not for float64
+  const bool swish = c.g.value(c.node.inputs[0]).dtype != DType::kF64;  // Swish takes no float64
   if (swish && c.opset() >= 24) {
     c.same("Swish");
     return;
@@ -75,7 +76,8 @@ void write_gelu(WriteCtx& c) {
   put("Mul", {half, part}, c.out(0));
 }
 
-// Who makes and who reads a name of one graph, subgraphs of its nodes included.
+// Wires maps each name of one graph to the node that makes it and to its number of readers, those
+// in subgraphs included.
 class Wires {
  public:
   explicit Wires(const GraphProto& g) : g_(g) {
@@ -85,7 +87,8 @@ class Wires {
     for (const TensorProto& t : g.initializer()) constant_[t.name()] = &t;
     count(g);
   }
-  // The part that makes a name which so many read: a made-up one, of nobody's interest.
+  // Returns the node that makes `name` if it is a part of `form`: the name is made up and has
+  // exactly `readers` readers. Appends the node's index to `parts`.
   const NodeProto* part(const std::string& name, const char* op, const char* form,
                         std::vector<int>* parts, int readers = 1) const {
     const auto made = maker_.find(name), read = readers_.find(name);
@@ -102,7 +105,7 @@ class Wires {
            n.attribute_size() == 0 && n.input_size() == (op[0] == 'M' || op[0] == 'A' ? 2 : 1) &&
            form_of(n) == form;
   }
-  // A scalar of about this value: of 16 bits it is rounded.
+  // Returns whether `name` is a scalar of about this value: a 16-bit constant is rounded.
   bool number(const std::string& name, double value) const {
     const auto found = constant_.find(name);
     if (found == constant_.end() || found->second->dims_size() != 0 ||
@@ -127,7 +130,8 @@ class Wires {
   std::map<std::string, const TensorProto*> constant_;
 };
 
-// What the last part of one is: its x and the other parts.
+// Gathered describes a matched form by its last node: its operator, its input x and the other
+// parts.
 struct Gathered {
   const char* op = nullptr;
   bool tanh = false;

@@ -1,5 +1,5 @@
-// Attention, as the formula its function body states: scaled scores, a soft cap, an additive bias,
-// softmax, and the values weighted by it.
+// Builds Attention as the formula that its function body states: scaled scores, a soft cap, an
+// additive bias, softmax, and the values weighted by it.
 #include <cmath>
 
 #include "exporter/onnx/read/compose.h"
@@ -8,7 +8,7 @@
 namespace wick::onnx {
 namespace {
 
-// [B, S, heads * n] as [B, heads, S, n].
+// Reshapes [B, S, heads * n] to [B, heads, S, n].
 ValueId split_heads(ReadCtx& c, ValueId x, int64_t heads) {
   if (heads < 1) c.fail("3-D inputs need q_num_heads and kv_num_heads, both positive");
   const SymDim& packed = shape(c, x)[2];
@@ -28,8 +28,8 @@ ValueId merge_heads(ReadCtx& c, ValueId x) {
   return reshape_to(c, y, concat(c, {dims(c, y, 0, 2), size}, 0));
 }
 
-// Several query heads share a key head: the queries of a group stand one after another, as more
-// queries of that head, so that no key is copied.
+// Groups handles query heads that share a key head: the queries of a group are stacked along the
+// sequence axis as more queries of that head, so that no key is copied.
 struct Groups {
   ValueId q, k;
   bool shared = false;
@@ -44,7 +44,7 @@ struct Groups {
     }
     shared = true;
   }
-  // left [B, heads, S, n] times right [B, kv_heads, n, m]
+  // Multiplies left [B, heads, S, n] by right [B, kv_heads, n, m].
   ValueId times(ReadCtx& c, ValueId left, ValueId right) const {
     if (!shared) return c.emit(OpId::kMatMul, {left, right});
     ValueId rows = c.emit(OpId::kMul, {dim(c, q, 1), dim(c, q, 2)});
@@ -56,7 +56,8 @@ struct Groups {
   }
 };
 
-// The bias added to the scores; kNoValue for none. A position that may not be attended has -inf.
+// Bias builds the bias that is added to the scores; kNoValue for none. A position that must not be
+// attended to has -inf.
 class Bias {
  public:
   Bias(ReadCtx& c, ValueId q, ValueId k, ValueId past)
@@ -89,7 +90,8 @@ class Bias {
   }
   void allow(OpId op, ValueId a, ValueId b) { allow(c_.emit(op, {a, b})); }
 
-  // Short masks go on with -inf from opset 24 on; before, one of length 1 is broadcast.
+  // Pads a short mask with -inf (false for bool). Before opset 24 a mask of length 1 is broadcast
+  // instead.
   void mask(ValueId m) {
     if (c_.rank(m) == 0) {
       m = unsqueeze(c_, m, {0});
@@ -109,7 +111,7 @@ class Bias {
     bias_ = cast(c_, m, c_.dtype(q_));
   }
 
-  // Query i stands at place offset + i among the keys.
+  // Query i is at position offset + i among the keys.
   void window() {
     const bool causal = c_.attr_int("is_causal", 0) != 0;
     const int64_t left = c_.attr_int("left_window_size", -1),
@@ -131,13 +133,13 @@ class Bias {
   ValueId offset_ = kNoValue, keys_ = kNoValue, bias_ = kNoValue, allowed_ = kNoValue;
 };
 
-// sqrt(scale), which queries and keys are each multiplied by.
+// Returns sqrt(scale), by which queries and keys are each multiplied.
 ValueId root_of_scale(ReadCtx& c, ValueId q) {
   if (c.attr("scale") != nullptr)
     return c.scalar(q, std::sqrt(std::fabs(c.attr_float("scale", 1))));
   const SymDim& size = shape(c, q)[3];
   const DType wide = c.dtype(q) == DType::kF64 ? DType::kF64 : DType::kF32;
-  if (size.known()) {  // what the ops below give
+  if (size.known()) {  // computes what the ops below would give
     const auto n = static_cast<double>(size.constant());
     if (wide == DType::kF64) return c.scalar(q, std::sqrt(1 / std::sqrt(n)));
     return c.scalar(q, std::sqrt(1 / std::sqrt(static_cast<float>(n))));
@@ -159,7 +161,7 @@ DType softmax_dtype(ReadCtx& c, DType of_queries) {
   c.fail("softmax_precision " + std::to_string(to) + " is no floating-point type");
 }
 
-// The cache so far and what is new.
+// Returns the cached keys or values followed by the new ones.
 ValueId present(ReadCtx& c, int past, ValueId now) {
   return c.has(past) ? concat(c, {c.in(past), now}, 2) : now;
 }
@@ -209,7 +211,7 @@ void attention(ReadCtx& c) {
   ValueId weights =
       c.emit(OpId::kSoftmax, AxisAttrs{-1}, {cast(c, scores, softmax_dtype(c, dtype))});
   weights = cast(c, weights, dtype);
-  if (bias != kNoValue) {  // a query that may attend nothing reads zeros
+  if (bias != kNoValue) {  // a query that may attend to nothing gets zeros
     ReduceAttrs row;
     row.axes = {-1};
     ValueId nothing =
@@ -223,8 +225,8 @@ void attention(ReadCtx& c) {
   if (c.wants(3)) c.set(3, shown);
 }
 
-// What a model lays over scores or weights: a subgraph of one tensor, which may look at the graph
-// around it.
+// Applies the model's own change to the scores or weights: a subgraph of one tensor, which may read
+// the graph around it.
 ValueId modified(ReadCtx& c, const char* attribute, ValueId v) {
   if (c.attr(attribute) == nullptr) return v;
   const GraphProto& graph = c.attr_graph(attribute);
@@ -239,8 +241,8 @@ ValueId modified(ReadCtx& c, const char* attribute, ValueId v) {
   return y;
 }
 
-// Attention whose scores and weights the model changes as it likes: masks, biases and caps are its
-// subgraphs'.
+// Builds attention whose scores and weights the model changes as it likes: masks, biases and caps
+// are in its subgraphs.
 void flex_attention(ReadCtx& c) {
   const ValueId q = c.in(0), k = c.in(1), v = c.in(2);
   for (ValueId in : {q, k, v}) {

@@ -22,7 +22,7 @@ void read_binary(ReadCtx& c) {
   c.set(0, c.emit(op, {a, b}));
 }
 
-// Max, Min, Sum of any number of inputs: left to right.
+// Reads Max, Min or Sum of any number of inputs as a chain from left to right.
 template <OpId op>
 ValueId fold(ReadCtx& c) {
   ValueId total = c.in(0);

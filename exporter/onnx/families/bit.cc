@@ -22,7 +22,7 @@ void read_bit_shift(ReadCtx& c) {
   c.set(0, c.emit(OpId::kBitShift, BitShiftAttrs{way == "RIGHT"}, {c.in(0), c.in(1)}));
 }
 void read_bitwise_not(ReadCtx& c) { c.set(0, c.emit(OpId::kBitwiseNot, {c.in(0)})); }
-// Float8 tensors are tested as float32, which holds them.
+// Float8 tensors are tested as float32, which represents all their values.
 ValueId as_number(ReadCtx& c, ValueId x) {
   return is_small_float(c.dtype(x)) ? cast(c, x, DType::kF32) : x;
 }
@@ -79,8 +79,8 @@ WICK_ONNX_ROW(IsInf, [](WriteCtx& c) {
   set_int(n, "detect_positive", c.as<IsInfAttrs>().detect_positive);
 });
 
-// log(u) x / (u - 1) with u = 1 + x: what the sum rounds away cancels (Kahan). u = 1 and u = inf
-// stand for themselves.
+// Computes log(1 + x) as log(u) x / (u - 1) with u = 1 + x, in which the rounding error of the sum
+// cancels (Kahan). Where u is 1 the result is x, and where u is inf it is log(u).
 WICK_ONNX_ROW(Log1p, [](WriteCtx& c) {
   DType t = dtype_of_input(c);
   std::string u = c.fresh(), log_u = c.fresh(), less = c.fresh(), ratio = c.fresh();

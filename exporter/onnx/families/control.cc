@@ -1,4 +1,4 @@
-// If, Loop, Scan, and operators whose sizes values decide.
+// If, Loop, Scan, and operators whose output sizes depend on values.
 #include <fmt/core.h>
 
 #include "exporter/onnx/read/compose.h"
@@ -13,7 +13,8 @@ ValueId bool_constant(Graph& g, bool value) {
   return g.add_constant(HostTensor(DType::kBool, Shape{}, &value, 1));
 }
 
-// A branch that is certain stands in the graph itself; the other is not even read.
+// A branch that is known to be taken is read into the graph itself; the other one is not read at
+// all.
 void read_if(ReadCtx& c) {
   ValueId condition = c.in(0);
   const char* names[] = {"then_branch", "else_branch"};
@@ -41,7 +42,7 @@ void read_if(ReadCtx& c) {
     drop_unread_containers(regions.back());
     captured.push_back(inner.captured());
   }
-  // Both take what either reads, in one order.
+  // Both branches take the captures of either, in the same order.
   std::vector<ValueId> all = captured[0];
   for (ValueId v : captured[1]) {
     if (std::find(all.begin(), all.end(), v) == all.end()) all.push_back(v);
@@ -91,7 +92,8 @@ void read_loop(ReadCtx& c) {
                        carried.size() + 2));
   if (proto.output_size() < static_cast<int>(carried.size()) + 1)
     c.fail("its body gives fewer values than it carries");
-  // a trip may give the element where it takes an optional: it holds it in the next one
+  // A trip may return the bare element where it takes an optional: the element is wrapped for the
+  // next trip.
   std::vector<bool> wrapped(carried.size());
   std::vector<ValueId> made = emit_loop(
       c, trips, condition, carried, input_names(proto), [&](ReadCtx& b, const LoopBody& in) {
@@ -115,7 +117,7 @@ void read_loop(ReadCtx& c) {
     c.set(i, made[static_cast<size_t>(i)]);
 }
 
-// One scan: what goes in, along which axes and which way.
+// ScanCall describes one scan: its states and sequences, and their axes and directions.
 struct ScanCall {
   const GraphProto* body;
   std::vector<ValueId> states, sequences;
@@ -127,7 +129,7 @@ ValueId size_along(ReadCtx& c, ValueId v, int64_t axis) {
   return c.emit(OpId::kGather, AxisAttrs{0}, {shape_of(c, v), int_scalar(c, axis)});
 }
 
-// One number for each of `count`, or none at all; a direction is 0 or 1.
+// Returns one number for each of `count`, or none at all; a direction must be 0 or 1.
 std::vector<int64_t> each_of(ReadCtx& c, const char* name, size_t count, bool direction) {
   std::vector<int64_t> list = c.attr_ints(name);
   if (!list.empty() && list.size() != count)
@@ -143,8 +145,8 @@ int64_t axis_at(ReadCtx& c, const std::vector<int64_t>& axes, size_t k, int rank
   return axis_of(c, k < axes.size() ? axes[k] : 0, rank);
 }
 
-// The size that these have in common along their axes. Where only a run can tell it is the largest:
-// one that is shorter has no slice then, which is an error.
+// Returns the size that `values` share along their axes. Where only a run can tell, it is the
+// largest size: a shorter value then has no slice at some trip, which is an error.
 ValueId common_size(ReadCtx& c, const std::vector<ValueId>& values,
                     const std::vector<int64_t>& axes) {
   auto dim_of = [&](size_t k) {
@@ -163,7 +165,7 @@ ValueId common_size(ReadCtx& c, const std::vector<ValueId>& values,
   return size;
 }
 
-// A loop that takes one slice of every sequence a trip, and stacks what comes out.
+// Emits a loop that takes one slice of every sequence per trip and stacks its outputs.
 std::vector<ValueId> emit_scan(ReadCtx& c, const ScanCall& s) {
   size_t states = s.states.size(), sequences = s.sequences.size();
   const GraphProto& proto = *s.body;
@@ -223,7 +225,8 @@ std::vector<ValueId> emit_scan(ReadCtx& c, const ScanCall& s) {
   return made;
 }
 
-// Opset 8: a batch first, every entry of it with its own length; behind that length zeros.
+// Reads the Scan of opset 8: a batch axis comes first, every entry of it has its own length, and
+// the outputs are zero beyond that length.
 void read_scan_8(ReadCtx& c) {
   ScanCall s;
   s.body = &c.attr_graph("body");
@@ -283,7 +286,8 @@ void read_scan(ReadCtx& c) {
     c.set(i, made[static_cast<size_t>(i)]);
 }
 
-// The elements, or the lines along the axis, where the condition holds.
+// Reads Compress: it keeps the elements, or the slices along the axis, for which the condition
+// holds.
 void read_compress(ReadCtx& c) {
   ValueId x = c.in(0), places = reshape(c, c.emit(OpId::kNonZero, {c.in(1)}), {-1});
   bool flat = c.attr("axis") == nullptr;

@@ -10,11 +10,12 @@
 namespace wick::onnx {
 namespace {
 
-// The window of a convolution or pool over `spatial` dims; empty lists: 1 everywhere.
+// Window is the window of a convolution or pool over `spatial` dims; an empty list means 1
+// everywhere.
 struct Window {
   size_t spatial;
   std::vector<int64_t> kernel, strides, dilations;
-  ValueId weight = kNoValue;  // has the kernel's sizes, where they are not known
+  ValueId weight = kNoValue;  // gives the kernel's sizes where they are not known
 
   int64_t stride(size_t i) const { return strides.empty() ? 1 : strides[i]; }
   int64_t dilation(size_t i) const { return dilations.empty() ? 1 : dilations[i]; }
@@ -23,8 +24,9 @@ struct ComputedPads {
   ValueId begins = kNoValue, ends = kNoValue;  // of the spatial dims
 };
 
-// auto_pad SAME: as many windows as strides fit into the input; the odd element goes to the end
-// (UPPER) or the begin. Here the graph computes it, from sizes that are known only when running.
+// Returns the pads of auto_pad SAME: as many windows as strides fit into the input; an odd element
+// goes to the end (UPPER) or the begin. The graph computes them, from sizes that are known only at
+// run time.
 ComputedPads same_pads(ReadCtx& c, ValueId x, const Window& w, bool upper) {
   auto op = [&](OpId o, ValueId a, ValueId b) { return c.emit(o, {a, b}); };
   auto list = [&](const std::vector<int64_t>& v) {
@@ -41,7 +43,7 @@ ComputedPads same_pads(ReadCtx& c, ValueId x, const Window& w, bool upper) {
   return upper ? ComputedPads{less, more} : ComputedPads{more, less};
 }
 
-// The same where it is known.
+// Computes the same pads when reading; false if the sizes are not known.
 bool known_same_pads(ReadCtx& c, ValueId x, const Window& w, bool upper,
                      std::vector<int64_t>* pads) {
   if (w.weight != kNoValue) return false;
@@ -62,7 +64,8 @@ bool known_same_pads(ReadCtx& c, ValueId x, const Window& w, bool upper,
   return true;
 }
 
-// From `pads` or `auto_pad`; nothing where the graph computes them.
+// Returns the pads from `pads` or `auto_pad`; they are empty where the graph computes them
+// (`computed`).
 std::vector<int64_t> window_pads(ReadCtx& c, ValueId x, const Window& w, ComputedPads* computed) {
   const std::string how = c.attr_string("auto_pad", "NOTSET");
   if (how == "NOTSET" || how.empty()) return c.attr_ints("pads");
@@ -74,7 +77,7 @@ std::vector<int64_t> window_pads(ReadCtx& c, ValueId x, const Window& w, Compute
   return {};
 }
 
-// x between its pads, filled with a scalar (kNoValue: 0).
+// Pads x and fills it with a scalar (kNoValue: 0).
 ValueId pad_with(ReadCtx& c, ValueId x, const ComputedPads& pads, ValueId fill) {
   const ValueId none = c.int_constant({0, 0});
   return c.emit(OpId::kPad, PadAttrs{},
@@ -89,7 +92,7 @@ void check_ints(ReadCtx& c, const std::vector<int64_t>& v, size_t spatial, const
 }  // namespace
 
 ConvAttrs conv_attrs(ReadCtx& c, ValueId* x, ValueId w, ValueId fill) {
-  // an input of unknown rank has its weight's
+  // An input of unknown rank has the rank of its weight.
   const bool ranked = c.g.value(*x).ranked;
   const int rank = c.rank(ranked ? *x : w);
   const Value& weight = c.g.value(w);
@@ -122,7 +125,7 @@ ConvAttrs conv_attrs(ReadCtx& c, ValueId* x, ValueId w, ValueId fill) {
   c.fill(a.pads, window_pads(c, *x, window, &computed), "pads");
   a.group = c.attr_int("group", 1);
   if (computed.begins == kNoValue) return a;
-  if (fill != kNoValue)  // a scalar, which may come as a vector of one
+  if (fill != kNoValue)  // a scalar, which may be given as a vector of one
     fill = c.emit(OpId::kReshape, ReshapeAttrs{}, {fill, c.int_constant({})});
   *x = pad_with(c, *x, computed, fill);
   return a;
@@ -137,8 +140,9 @@ void set_conv_attrs(NodeProto& n, const ConvAttrs& a) {
 
 namespace {
 
-// Over more dims than the kernels have: those in front are gone over by slices of x, one a position
-// of the kernel there, whose places join the batch; what the slices give is added up.
+// Reads a Conv over more dims than the kernels have. For each kernel position in the leading dims a
+// slice of x is convolved over the last three, with the positions of the leading dims joined to the
+// batch; the results are added up.
 void read_conv_of_many_dims(ReadCtx& c) {
   constexpr int kOwn = 3;           // spatial dims of a Conv
   constexpr int64_t kSlices = 256;  // one node each
@@ -246,7 +250,7 @@ PoolAttrs average_attrs(ReadCtx& c, ValueId x, ComputedPads* pads) {
   a.count_include_pad = c.attr_int("count_include_pad", 0);
   const auto steps = a.dilations.span();
   if (std::all_of(steps.begin(), steps.end(), [](int64_t d) { return d == 1; }))
-    a.dilations = {};  // which opsets below 19 do not write
+    a.dilations = {};  // opsets below 19 cannot write dilations
   return a;
 }
 
@@ -257,13 +261,13 @@ void read_average_pool(ReadCtx& c) {
   if (pads.begins == kNoValue) return c.set(0, c.emit(OpId::kAveragePool, a, {x}));
   ValueId mean = c.emit(OpId::kAveragePool, a, {pad_with(c, x, pads, kNoValue)});
   if (a.count_include_pad != 0) return c.set(0, mean);
-  // over the share of each window that is no padding
+  // Divides by the share of each window that is not padding.
   ValueId size = concat(c, {c.int_constant({1, 1}), dims(c, x, 2, INT64_MAX)}, 0);
   ValueId inside = pad_with(c, expand_to(c, c.scalar(x, 1), size), pads, kNoValue);
   c.set(0, c.emit(OpId::kDiv, {mean, c.emit(OpId::kAveragePool, a, {inside})}));
 }
 
-// What is never the largest.
+// Returns the lowest value of x's dtype, which never wins a maximum.
 ValueId lowest(ReadCtx& c, ValueId x) {
   switch (c.dtype(x)) {
     case DType::kI8: return c.scalar(x, INT8_MIN);
@@ -272,7 +276,8 @@ ValueId lowest(ReadCtx& c, ValueId x) {
   }
 }
 
-// Of each element of x, its place: row-major, or the spatial dims the other way round.
+// Returns the flat index of each element of x: row-major, or with the spatial dims in reverse
+// order.
 ValueId places(ReadCtx& c, ValueId x, size_t spatial, bool reversed) {
   std::vector<int64_t> perm = {0, 1};
   std::vector<ValueId> sizes = {dims(c, x, 0, 2)};
@@ -302,7 +307,7 @@ void read_max_pool(ReadCtx& c) {
   c.set(1, c.emit(OpId::kGather, AxisAttrs{0}, {map, made[1]}));
 }
 
-// p was a float before opset 2
+// p was a float before opset 2.
 int64_t norm_power(ReadCtx& c) {
   const AttributeProto* p = c.attr("p");
   if (p == nullptr || p->type() != AttributeProto::FLOAT) return c.attr_int("p", 2);
@@ -334,7 +339,7 @@ void read_global_pool(ReadCtx& c) {
 
 std::optional<PoolAttrs> known_average_attrs(ReadCtx& c, ValueId x) {
   const std::string pad = c.attr_string("auto_pad", "NOTSET");
-  if (pad != "NOTSET" && pad != "VALID") {  // by sizes that must be known
+  if (pad != "NOTSET" && pad != "VALID") {  // the pads depend on sizes that must be known
     if (!c.g.value(x).ranked) return std::nullopt;
     const SymShape& s = c.g.value(x).shape;
     for (int i = 2; i < s.rank(); ++i) {

@@ -7,10 +7,11 @@
 
 namespace wick::onnx {
 
-// strides, dilations, pads or auto_pad, group; kernel_shape is checked against w. Where auto_pad
-// needs sizes that are not known, x becomes x padded with `fill`, one number (kNoValue: 0).
+// Reads strides, dilations, pads or auto_pad, and group; checks kernel_shape against w. Where
+// auto_pad needs sizes that are not known, it pads x in the graph with `fill`, one number
+// (kNoValue: 0).
 ConvAttrs conv_attrs(ReadCtx& c, ValueId* x, ValueId w, ValueId fill = kNoValue);
-// Of an average over x, where they are known before running.
+// Returns the attributes of an average pool over x, if they are known before running.
 std::optional<PoolAttrs> known_average_attrs(ReadCtx& c, ValueId x);
 void set_conv_attrs(NodeProto& node, const ConvAttrs& attrs);
 

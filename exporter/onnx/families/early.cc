@@ -1,5 +1,5 @@
-// Operators that ONNX once tried out in its default domain and took out again with opset 10, which
-// converters of that time wrote: those of them that ONNX Runtime runs, with its meaning.
+// Operators that ONNX tried out in its default domain and removed again with opset 10, which
+// converters of that time wrote. Those that ONNX Runtime runs are read here, with its semantics.
 #include "exporter/onnx/read/compose.h"
 
 namespace wick::onnx {
@@ -43,7 +43,7 @@ void image_scaler(ReadCtx& c) {  // scale x + bias, one of each channel
   c.set(0, c.emit(OpId::kAdd, {scaled(c, x, "scale", 1), added}));
 }
 
-// border: left, top, right, bottom; with `scale` the height and width of what is left.
+// `border` is left, top, right, bottom; `scale`, if given, is the height and width of the result.
 void crop(ReadCtx& c) {
   until_9(c);
   ValueId x = c.in(0);
@@ -71,7 +71,7 @@ void crop(ReadCtx& c) {
   c.set(0, c.emit(OpId::kSlice, a, {x}));
 }
 
-void dynamic_slice(ReadCtx& c) {  // as Slice of opset 10, without steps
+void dynamic_slice(ReadCtx& c) {  // reads it as Slice of opset 10 without steps
   until_9(c);
   c.set(0, c.emit(OpId::kSlice, SliceAttrs{}, {c.in(0), c.in(1), c.in(2), c.optional(3)}));
 }

@@ -1,5 +1,5 @@
-// Einsum: diagonals of repeated letters, then operand after operand from the left, each pair by a
-// product or a MatMul over the letters that nobody needs afterwards.
+// Einsum takes the diagonals of repeated letters, then joins the operands from left to right, each
+// pair by a product or by a MatMul over the letters that nothing later needs.
 #include <algorithm>
 #include <map>
 
@@ -21,7 +21,7 @@ struct Operand {
 };
 
 struct Term {
-  std::string before, after;  // the ellipsis, or the end
+  std::string before, after;  // the letters before and after the ellipsis
   bool ellipsis = false;
 };
 
@@ -108,7 +108,7 @@ Operand ordered(ReadCtx& c, const Operand& x, const Labels& order) {
   return {transpose(c, x.v, perm), order};
 }
 
-// One letter at two dims: x[..., i, i], element by element.
+// Takes the diagonal where one letter names two dims: x[..., i, i], element by element.
 Operand diagonals(ReadCtx& c, Operand x) {
   for (size_t i = 0; i < x.labels.size(); ++i) {
     const auto again =
@@ -143,7 +143,7 @@ const SymDim& extent(ReadCtx& c, const Operand& x, int label) {
   return shape(c, x.v)[static_cast<int>(place(x.labels, label))];
 }
 
-// A dim of 1 meets any size of its letter: it is dropped where another operand has that size.
+// A dim of 1 broadcasts to its letter's size: it is dropped where another operand has that size.
 void drop_ones(ReadCtx& c, std::vector<Operand>& all) {
   for (Operand& x : all) {
     std::vector<int64_t> axes;
@@ -185,14 +185,14 @@ Operand sum_out(ReadCtx& c, const Operand& x, const Keep& keep) {
   return axes.empty() ? x : Operand{reduce(c, OpId::kReduceSum, x.v, axes, false), left};
 }
 
-// The number of elements of dims [from, to), as a vector of one.
+// Returns the number of elements of dims [from, to), as a vector of one.
 ValueId elements(ReadCtx& c, ValueId v, size_t from, size_t to) {
   if (from == to) return c.int_constant({1});
   ValueId sizes = dims(c, v, static_cast<int64_t>(from), static_cast<int64_t>(to));
   return to - from == 1 ? sizes : reduce(c, OpId::kReduceProd, sizes, {0}, true);
 }
 
-// x's dims from `batch` on as two: the next `first`, the others.
+// Reshapes x's dims from `batch` on to two: the next `first` dims, and the others.
 ValueId as_matrices(ReadCtx& c, ValueId v, size_t batch, size_t first) {
   const auto rank = static_cast<size_t>(c.rank(v));
   if (first == 1 && rank == batch + 2) return v;
@@ -225,7 +225,7 @@ Operand pair(ReadCtx& c, Operand a, Operand b, const Keep& keep) {
     if (!has(a.labels, l)) right.push_back(l);
   }
   const size_t shared = batch.size();
-  if (summed.empty()) {  // lined up: a's own letters, then b's
+  if (summed.empty()) {  // a broadcast product: a's own letters, then b's
     a = ordered(c, a, joined(batch, left));
     b = ordered(c, b, joined(batch, right));
     std::vector<int64_t> behind, between;
@@ -254,7 +254,8 @@ Operand pair(ReadCtx& c, Operand a, Operand b, const Keep& keep) {
 
 void einsum(ReadCtx& c) {
   Equation e = parse(c);
-  // ONNX multiplies and sums no shorter integers: as these, cut off at the end
+  // ONNX multiplies and sums no integers shorter than 32 bits: they are widened, and the result is
+  // cut off at the end.
   const DType dtype = c.dtype(c.in(0));
   const bool shorter = is_int(dtype) && dtype_bits(dtype) < 32;
   for (Operand& x : e.operands) {

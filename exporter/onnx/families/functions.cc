@@ -1,4 +1,4 @@
-// Operators whose meaning is a short formula over other ops.
+// Operators that are short formulas over other ops.
 #include "exporter/onnx/read/compose.h"
 
 namespace wick::onnx {
@@ -14,7 +14,7 @@ std::vector<int64_t> range(int from, int to) {
   return v;
 }
 
-// scale and bias, one a channel, stand at axis 1 of a tensor of this rank
+// Reshapes a scale or bias, with one value per channel, to axis 1 of a tensor of this rank.
 ValueId per_channel(ReadCtx& c, ValueId v, int rank) {
   return rank > 2 ? unsqueeze(c, v, range(1, rank - 1)) : v;
 }
@@ -25,12 +25,12 @@ void group_norm(ReadCtx& c) {
   int64_t groups = c.attr_int("num_groups", 0);
   int rank = c.rank(x);
   if (groups < 1 || rank < 2) c.fail("num_groups must be >= 1 and the rank >= 2");
-  ValueId count = c.int_constant({groups});  // sizes spelled out: no -1, a batch may be empty
+  ValueId count = c.int_constant({groups});  // explicit sizes, no -1: a batch may be empty
   ValueId rest = div(c, reduce(c, OpId::kReduceProd, dims(c, x, 1, rank), {0}, true), count);
   ValueId grouped = reshape_to(c, x, concat(c, {dim(c, x, 0), count, rest}, 0));
   ValueId normal = standardize(c, grouped, {2}, c.attr_float("epsilon", 1e-5f)).normal;
   ValueId scale = cast(c, c.in(1), c.dtype(x)), bias = cast(c, c.in(2), c.dtype(x));
-  if (c.opset < 21) {  // one scale a group
+  if (c.opset < 21) {  // one scale per group
     ValueId y = add(c, mul(c, normal, unsqueeze(c, scale, {1})), unsqueeze(c, bias, {1}));
     return c.set(0, cast(c, reshape_like(c, y, x), dtype));
   }
@@ -47,7 +47,7 @@ void lrn(ReadCtx& c) {
   double alpha = c.attr_float("alpha", 1e-4f), beta = c.attr_float("beta", 0.75),
          bias = c.attr_float("bias", 1);
   if (size < 1 || size > 1 << 16 || c.rank(x) < 3) c.fail("size must be >= 1 and the rank >= 3");
-  // A window along channels: they become a spatial axis of one-channel images.
+  // The window slides along the channels: they become a spatial axis of one-channel images.
   ValueId rest = reduce(c, OpId::kReduceProd, dims(c, x, 2, c.rank(x)), {0}, true);
   ValueId images = concat(c, {dim(c, x, 0), c.int_constant({1}), dim(c, x, 1), rest}, 0);
   ValueId square = reshape_to(c, mul(c, x, x), images);
@@ -89,7 +89,7 @@ void finish(ReadCtx& c, ValueId log_prob, ValueId target, ValueId weight) {
   ValueId picked =
       c.emit(OpId::kGatherElements, AxisAttrs{1}, {log_prob, unsqueeze(c, index, {1})});
   ValueId loss = c.emit(OpId::kNeg, {c.emit(OpId::kSqueeze, AxesAttrs{{1}}, {picked})});
-  ValueId each = kNoValue;  // the weight of each target; none: 1
+  ValueId each = kNoValue;  // the weight of each target; 1 if there is none
   if (weight != kNoValue) each = c.emit(OpId::kGather, AxisAttrs{0}, {weight, index});
   if (ignores) {
     ValueId nothing = c.scalar(loss, 0);

@@ -9,12 +9,12 @@ namespace {
 // A small file must not make a large constant.
 constexpr uint64_t kMaxGenerated = 1 << 22;
 
-// Element k of a vector, as a vector.
+// Returns element k of a vector, as a vector.
 ValueId element(ReadCtx& c, ValueId v, int64_t k) {
   return c.emit(OpId::kSlice, SliceAttrs{{k}, {k + 1}, {0}, {}}, {v});
 }
 
-// Axis after axis: elements 0 .. size - 1, then from 0 again.
+// Tiles axis after axis: each gathers elements 0 .. size - 1, then starts from 0 again.
 void tile_by_axis(ReadCtx& c, ValueId x, ValueId repeats, int rank) {
   for (int i = 0; i < rank; ++i) {
     ValueId size = dim(c, x, i), count = c.emit(OpId::kMul, {size, element(c, repeats, i)});
@@ -91,7 +91,7 @@ void eye_like(ReadCtx& c) {
 void range(ReadCtx& c) {
   auto from = c.known_ints(c.in(0)), to = c.known_ints(c.in(1)), by = c.known_ints(c.in(2));
   bool known = from && to && by && from->size() == 1 && to->size() == 1 && by->size() == 1;
-  if (known && is_int(c.dtype(c.in(0)))) {  // sizes of other values, as shapes give them
+  if (known && is_int(c.dtype(c.in(0)))) {  // from sizes of other values, as shapes give them
     int64_t step = (*by)[0];
     if (step == 0) c.fail("delta must not be 0");
     const auto first = static_cast<uint64_t>((*from)[0]), last = static_cast<uint64_t>((*to)[0]);
@@ -100,7 +100,7 @@ void range(ReadCtx& c) {
     if (step < 0 && (*to)[0] < (*from)[0])
       n = (first - last - 1) / (uint64_t{0} - static_cast<uint64_t>(step)) + 1;
     if (n > kMaxGenerated) c.fail("the range is endless or too long");
-    // what the file does not account for is made when running
+    // A constant that the file's budget does not allow is computed at run time.
     if (c.scope.model.ledger.take(n * sizeof(int64_t)).ok()) {
       std::vector<int64_t> values(static_cast<size_t>(n));
       for (uint64_t i = 0; i < n; ++i)
@@ -119,20 +119,21 @@ void range(ReadCtx& c) {
                                           cast(c, in[2], DType::kI64)});
     return c.set(0, cast(c, index, dtype));
   }
-  // how many steps fit, in double; an endless or a backward range is empty or refused when it runs
+  // The number of steps is computed in double; an endless or backward range is empty or refused at
+  // run time.
   ValueId wide[3];
   for (int i = 0; i < 3; ++i) wide[i] = cast(c, in[i], DType::kF64);
   ValueId steps = c.emit(OpId::kDiv, {c.emit(OpId::kSub, {wide[1], wide[0]}), wide[2]});
   ValueId count = cast(c, c.emit(OpId::kCeil, {steps}), DType::kI64);
   ValueId index = c.emit(OpId::kRange, {int_scalar(c, 0), count, int_scalar(c, 1)});
-  // 16-bit floats do not hold large indices: in float32, unless asked otherwise
+  // 16-bit floats do not hold large indices: compute in float32, unless stash_type says otherwise.
   const bool wider = is_float(dtype) && dtype_bits(dtype) == 16 && c.attr_int("stash_type", 1) == 1;
   const DType inner = wider ? DType::kF32 : dtype;
   ValueId way = c.emit(OpId::kMul, {cast(c, index, inner), cast(c, in[2], inner)});
   c.set(0, cast(c, c.emit(OpId::kAdd, {cast(c, in[0], inner), way}), dtype));
 }
 
-// values = [off, on]; an index outside of [-depth, depth) is off everywhere
+// values = [off, on]; an index outside of [-depth, depth) gives off everywhere.
 void one_hot(ReadCtx& c) {
   ValueId depth = reshape(c, cast(c, c.in(1), DType::kI64), {});
   ValueId indices = cast(c, c.in(0), DType::kI64);
@@ -155,14 +156,15 @@ void one_hot(ReadCtx& c) {
   c.set(0, c.emit(OpId::kWhere, {hit, on, off}));
 }
 
-// 1 at the first largest, 0 elsewhere. Before opset 13 the axes from `axis` on are one.
+// Reads Hardmax: 1 at the first largest element, 0 elsewhere. Before opset 13 the axes from `axis`
+// on are treated as one.
 void hardmax(ReadCtx& c) {
   ValueId input = c.in(0);
   int64_t axis = c.attr_int("axis", c.opset >= 13 ? -1 : 1);
   const bool flat = c.opset < 13;
   ValueId x = flat ? c.emit(OpId::kFlatten, AxisAttrs{axis}, {input}) : input;
   if (flat) axis = 1;
-  // an empty axis has no largest element, and nothing to say it of
+  // An empty axis has no largest element, and the result has no elements either.
   if (ranked(c, x) && dim_equal(shape(c, x)[axis_of(c, axis, c.rank(x))], SymDim(0)) == Tri::kYes)
     return c.set(0, c.emit(OpId::kIdentity, {input}));
   ValueId first = c.emit(OpId::kArgMax, ArgAttrs{axis, 1, 0}, {x});

@@ -8,7 +8,7 @@
 namespace wick::onnx {
 namespace {
 
-// The names of an attribute's values, by value.
+// Returns the index of an attribute's value in `names`.
 template <size_t N>
 int64_t named(ReadCtx& c, const char* attribute, const char* fallback,
               const char* const (&names)[N]) {
@@ -19,7 +19,7 @@ int64_t named(ReadCtx& c, const char* attribute, const char* fallback,
   c.fail("unknown " + std::string(attribute) + " '" + given + "'");
 }
 
-constexpr const char* kInterpolate = "interpolate";  // the trainer's: its arithmetic
+constexpr const char* kInterpolate = "interpolate";  // the form of the trainer's interpolate()
 constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
 constexpr const char* kOldModes[] = {"nearest", "bilinear", "bicubic"};
 constexpr const char* kCoordinates[] = {
@@ -29,7 +29,7 @@ constexpr const char* kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "
 constexpr const char* kPolicies[] = {"stretch", "not_larger", "not_smaller"};
 constexpr const char* kPaddings[] = {"zeros", "border", "reflection"};
 
-// Absent, or of no element, which opset 11 wrote for absent.
+// Returns input i; kNoValue if it is absent or has no elements, which is how opset 11 wrote absent.
 ValueId list_input(ReadCtx& c, int i) {
   if (!c.has(i)) return kNoValue;
   const Value& v = c.g.value(c.in(i));
@@ -43,8 +43,9 @@ bool length_known(ReadCtx& c, ValueId v) {
   return list.ranked && list.shape.rank() == 1 && list.shape[0].known();
 }
 
-// The modes of before opset 11, where pixels meet at their corners and nearest takes the one on the
-// left, shrinking the one on the right: one op for the axes that grow, then one for the others.
+// Reads the modes before opset 11, in which pixels meet at their corners and nearest takes the left
+// pixel when growing and the right one when shrinking: one op for the axes that grow, then one for
+// the others.
 void resize_10(ReadCtx& c, ValueId x, ValueId scales) {
   ResizeAttrs a;
   const std::string mode = c.attr_string("mode", "nearest");
@@ -99,8 +100,9 @@ void read_resize(ReadCtx& c) {
   a.mode = named(c, "mode", "nearest", kModes);
   a.coordinates = named(c, "coordinate_transformation_mode", "half_pixel", kCoordinates);
   a.nearest_mode = named(c, "nearest_mode", "round_prefer_floor", kNearest);
-  // half_pixel is the half less, which rounding up to an integer instead of half way there makes up
-  // for: what ended with opset 12 is written as what stayed
+  // half_pixel is tf_half_pixel_for_nn less 0.5, and rounding to nearest instead of down, or up
+  // instead of to nearest, makes up for it: the mode that ended with opset 12 is written as one
+  // that stayed.
   if (a.coordinates == static_cast<int64_t>(ResizeCoordinates::kHalfPixelForNearest) &&
       a.mode == 0) {
     const auto rounding = static_cast<ResizeNearest>(a.nearest_mode);
@@ -119,7 +121,7 @@ void read_resize(ReadCtx& c) {
                     ? list_input(c, 1)
                     : kNoValue;
   ValueId scales = list_input(c, 2), sizes = list_input(c, 3);
-  // Where both are named one is empty: the scales were required until opset 12.
+  // If both are named, one is empty: the scales were required until opset 12.
   if (sizes != kNoValue && scales != kNoValue) {
     if (!length_known(c, scales))
       scales = kNoValue;
@@ -127,7 +129,7 @@ void read_resize(ReadCtx& c) {
       sizes = kNoValue;
   }
   a.interpolate = form_of(c.node) == kInterpolate ? 1 : 0;
-  // the policy is about sizes
+  // The policy applies to sizes only.
   const auto policy = named(c, "keep_aspect_ratio_policy", "stretch", kPolicies);
   if (scales == kNoValue) a.keep_aspect_ratio_policy = policy;
   c.set(0, c.emit(OpId::kResize, a, {x, roi, scales, sizes}));
@@ -140,7 +142,7 @@ void read_grid_sample(ReadCtx& c) {
                                     : named(c, "mode", c.opset < 20 ? "nearest" : "linear", kModes);
   a.padding = named(c, "padding_mode", "zeros", kPaddings);
   a.align_corners = c.attr_int("align_corners", 0) != 0;
-  const DType dtype = c.dtype(c.in(0));  // numbers only, and a bool is one
+  const DType dtype = c.dtype(c.in(0));  // the op takes numbers only, and a bool counts as one
   ValueId x = dtype == DType::kBool ? cast(c, c.in(0), DType::kU8) : c.in(0);
   c.set(0, cast(c, c.emit(OpId::kGridSample, a, {x, c.in(1)}), dtype));
 }
@@ -186,7 +188,7 @@ WICK_ONNX_ROW(Resize, [](WriteCtx& c) {
   if (a.coordinates == static_cast<int64_t>(ResizeCoordinates::kHalfPixelSymmetric)) c.need(19);
   if (a.coordinates == static_cast<int64_t>(ResizeCoordinates::kHalfPixelForNearest))
     c.fail("tf_half_pixel_for_nn ended with opset 12; half_pixel is near it");
-  // Until opset 12 the region and the scales must be there, if without elements.
+  // Until opset 12 the region and the scales must be given, if only as empty tensors.
   const auto given = [&](size_t i) {
     if (c.has(i)) return c.in(i);
     return c.opset() < 13 && i < 3 ? c.tensor(HostTensor(DType::kF32, Shape{0})) : std::string();

@@ -55,7 +55,7 @@ WICK_READ(Trilu, read_trilu);
 
 namespace {
 
-// ONNX counts with int64 here.
+// ONNX takes int64 indices here.
 std::string wide_indices(WriteCtx& c) {
   const bool wide = c.g.value(c.node.inputs[1]).dtype == DType::kI64;
   return wide ? c.in(1) : c.cast(c.in(1), DType::kI64);
@@ -92,7 +92,8 @@ namespace {
 void write_cumulate(WriteCtx& c, const char* op) {
   const auto& a = c.as<CumulateAttrs>();
   std::string axis = c.has(1) ? c.in(1) : c.int_scalar(a.axis);
-  // ONNX has it of no narrower integers: what overflows in them is cut off by the cast
+  // ONNX does not define the operator for narrower integers: the final cast cuts off what overflows
+  // in them.
   const DType dtype = c.g.value(c.node.inputs[0]).dtype;
   const bool narrow = is_int(dtype) && dtype_bits(dtype) < 32;
   const std::string x = narrow ? c.cast(c.in(0), DType::kI32) : c.in(0);

@@ -1,12 +1,12 @@
-// Parts of language models beside Attention: rotations by position, caches, gates, recurrences.
+// Parts of language models besides Attention: rotary embeddings, caches, gates, recurrences.
 #include "exporter/onnx/read/compose.h"
 #include "exporter/onnx/write/write.h"
 
 namespace wick::onnx {
 namespace {
 
-// Each pair (first, second) turned by its token's angle. The pairs are the halves of a head, or its
-// neighbours.
+// Rotates each pair (first, second) by its token's angle. The pairs are the halves of a head, or
+// neighbouring elements.
 void rotary_embedding(ReadCtx& c) {
   ValueId x = c.in(0), cosine = c.in(1), sine = c.in(2);
   const int rank = c.rank(x);
@@ -61,8 +61,9 @@ void rotary_embedding(ReadCtx& c) {
   c.set(0, packed ? reshape_like(c, y, c.in(0)) : y);
 }
 
-// Windows of the padded input [B, C, L + k - 1] times the weight, where the number of channels,
-// a convolution's groups, is not known: [B, C, L, k] x [C, k, 1].
+// Multiplies the windows of the padded input [B, C, L + k - 1] by the weight, where the number of
+// channels, which a convolution needs as its number of groups, is not known: [B, C, L, k] x [C, k,
+// 1].
 ValueId convolve_windows(ReadCtx& c, ValueId padded, ValueId length, ValueId weight) {
   ValueId begins = unsqueeze(c, arange(c, length), {1}), taps = arange(c, dim(c, weight, 2));
   ValueId windows =
@@ -99,14 +100,15 @@ void causal_conv(ReadCtx& c) {
     ConvAttrs a;
     a.group = channels.constant();
     ValueId room = padded;
-    if (!length.known()) {  // perhaps none: one more, whose result is cut off again
+    if (!length.known()) {  // it may be 0: pad by one and cut that result off again
       ValueId one = c.int_constant({1});
       ValueId more = c.emit(OpId::kSub, {one, c.emit(OpId::kMin, {dim(c, x, 2), one})});
       room = pad_axis(c, padded, 2, PadSide::kAfter, more, 0);
     }
     y = c.emit(OpId::kConv, a, {room, weight, c.optional(2)});
     if (!length.known()) y = cut(c, y, 2, dim(c, x, 2)).first;
-  } else {  // nor where there are no tokens, which leave a convolution's window no room
+    // Also if there are no tokens, for which a convolution's window would not fit.
+  } else {
     y = convolve_windows(c, padded, dim(c, x, 2), weight);
     if (c.has(2)) y = c.emit(OpId::kAdd, {y, unsqueeze(c, c.in(2), {1})});
   }
@@ -114,7 +116,8 @@ void causal_conv(ReadCtx& c) {
   if (c.wants(1)) c.set(1, cut(c, padded, 2, dim(c, x, 2)).second);
 }
 
-// Elements of small types move as wider ones that hold each of them: there they have kernels.
+// Elements of small dtypes are moved as wider ones that represent each of them, for which there are
+// kernels.
 ValueId widened(ReadCtx& c, ValueId v) {
   const DType t = c.dtype(v);
   if (!is_small(t)) return v;
@@ -128,7 +131,7 @@ ValueId narrowed(ReadCtx& c, ValueId v, DType t) {
   return c.emit(OpId::kBitCast, BitCastAttrs{static_cast<int64_t>(t)}, {v});
 }
 
-// update[b, ..., s, ...] goes to place write_indices[b] + s of the cache.
+// Writes update[b, ..., s, ...] to position write_indices[b] + s of the cache.
 void tensor_scatter(ReadCtx& c) {
   const int known = ranked(c, c.in(1)) ? c.rank(c.in(1)) : -1;
   const int rank = rank_or(c, c.in(0), known);
@@ -148,7 +151,7 @@ void tensor_scatter(ReadCtx& c) {
     }
   }
   ValueId place = arange(c, dim(c, update, axis));
-  std::vector<int64_t> axes;  // that the places do not depend on
+  std::vector<int64_t> axes;  // that the positions do not depend on
   for (int i = c.has(2) ? 1 : 0; i < rank; ++i) {
     if (i != axis) axes.push_back(i);
   }
@@ -163,7 +166,7 @@ void tensor_scatter(ReadCtx& c) {
   c.set(0, narrowed(c, cache, c.dtype(c.in(0))));
 }
 
-// The gate is Swish's.
+// The gate is Swish.
 void swiglu(ReadCtx& c) {
   ValueId a = c.in(0), b = c.in(1);
   const double alpha = c.attr_float("alpha", 1);

@@ -8,7 +8,7 @@
 namespace wick::onnx {
 namespace {
 
-// An integer list by attribute (older opsets) or by input i.
+// Reads an integer list from the attribute (older opsets) or from input i.
 template <class List>
 ValueId list_or_input(ReadCtx& c, int i, const char* attr, List& list) {
   if (c.has(i)) return c.in(i);
@@ -134,7 +134,7 @@ void read_constant(ReadCtx& c) {
   if (given.empty()) c.fail("has no value");
   c.set(0, c.g.add_constant(t));
 }
-void read_constant_of_shape(ReadCtx& c) {  // the value, expanded
+void read_constant_of_shape(ReadCtx& c) {  // expands the value to the shape
   HostTensor value = c.attr_tensor("value");
   if (!value.present()) value = HostTensor::of<float>({}, {0.0f});
   if (value.numel() != 1) c.fail("value must have one element");
@@ -142,13 +142,13 @@ void read_constant_of_shape(ReadCtx& c) {  // the value, expanded
   c.set(0, c.emit(OpId::kExpand, ShapeAttrs{}, {one, c.in(0)}));
 }
 
-// x's size along each of four dims, times or by a number, as [1] tensors; numbers where they are
-// known.
+// Sizes computes x's size along each of four dims, multiplied or divided by a number, as [1]
+// tensors; known sizes stay numbers.
 struct Sizes {
   ReadCtx& c;
   ValueId x, all = kNoValue;
   std::vector<ValueId> parts = {};
-  std::vector<int64_t> known = {};  // -1: not
+  std::vector<int64_t> known = {};  // -1: not known
   void number(int64_t v) { parts.push_back(kNoValue), known.push_back(v); }
   void dim(int i, int64_t times = 1, int64_t by = 1) {
     const SymDim d = c.g.value(x).shape[i];
@@ -183,7 +183,8 @@ int64_t block_of(ReadCtx& c, ValueId x) {
   if (rank_or(c, x, 4) != 4 || b < 1 || b > 1 << 15) c.fail("needs [N, C, H, W] and a blocksize");
   return b;
 }
-// Whether the columns and rows of a block lie within the depth, rather than around it.
+// Returns whether the columns and rows of a block are inside the depth (CRD), rather than around
+// it.
 bool is_crd(ReadCtx& c) {
   const std::string mode = c.attr_string("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") c.fail("unknown mode '" + mode + "'");
@@ -237,7 +238,7 @@ WICK_READ(Constant, read_constant);
 WICK_READ(ConstantOfShape, read_constant_of_shape);
 namespace {
 
-// What read_depth_to_space() makes, and the trainer's pixel_shuffle().
+// Finds what read_depth_to_space() and the trainer's pixel_shuffle() make.
 void find_shuffle(FormFinder& f, NodeId id) {
   SpelledOp op(f, id);
   const Node& turned = f.g.node(id);
@@ -283,8 +284,8 @@ void find_shuffles(FormFinder& f) {
   }
 }
 
-// Whether some size within its bounds makes a 0 of the shape: else "allowzero" says nothing, which
-// opset 14 began.
+// Returns whether some size within its bounds makes a 0 in the shape: if none does, "allowzero",
+// which opset 14 introduced, makes no difference.
 static bool may_hold_zero(const WriteCtx& c, const ReshapeAttrs& a) {
   const auto is_zero = [](const SymDim& d) { return d.min() <= 0 && d.max() >= 0; };
   if (!c.has(1)) return std::any_of(a.shape.span().begin(), a.shape.span().end(), is_zero);
@@ -318,7 +319,7 @@ WICK_ONNX_ROW(Transpose, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(Expand, [](WriteCtx& c) {
   const Value& x = c.g.value(c.node.inputs[0]);
-  if (is_small(x.dtype)) {  // ONNX fills with these types, and does not expand them
+  if (is_small(x.dtype)) {  // ONNX fills with these dtypes but does not expand them
     if (x.origin != ValueOrigin::kConstant || x.constant.numel() != 1)
       c.fail(std::string("ONNX has no Expand of ") + dtype_name(x.dtype));
     AttributeProto& a =

@@ -12,13 +12,13 @@ ValueId transposed(ReadCtx& c, ValueId x) {
   return c.emit(OpId::kTranspose, TransposeAttrs{{1, 0}}, {x});
 }
 
-// True when `bias` is a vector of as many elements as the weight has rows.
+// Returns whether `bias` is a vector of as many elements as the weight has rows.
 bool is_bias(ReadCtx& c, ValueId bias, const SymDim& rows) {
   const Value& b = c.g.value(bias);
   return b.ranked && b.shape.rank() == 1 && dim_equal(b.shape[0], rows) == Tri::kYes;
 }
 
-// v times a number that integers may not be able to hold.
+// Multiplies v by a number that v's integer dtype may not be able to hold.
 ValueId scaled(ReadCtx& c, ValueId v, double by) {
   if (by == 1) return v;
   const DType dtype = c.dtype(v);
@@ -29,8 +29,8 @@ ValueId scaled(ReadCtx& c, ValueId v, double by) {
   return c.emit(OpId::kMul, {v, c.scalar(v, by)});
 }
 
-// Y = alpha op(A) op(B) + beta C. What PyTorch exports for a linear layer (transB, no scaling) is
-// Linear.
+// Reads Gemm: Y = alpha op(A) op(B) + beta C. What PyTorch exports for a linear layer (transB, no
+// scaling) becomes Linear.
 void read_gemm(ReadCtx& c) {
   ValueId a = c.in(0), b = c.in(1), bias = c.optional(2);
   double alpha = c.attr_float("alpha", 1), beta = c.attr_float("beta", 1);
@@ -61,7 +61,7 @@ WICK_ONNX_ROW(Linear, [](WriteCtx& c) {
     set_int(c.same("Gemm"), "transB", 1);
     return;
   }
-  // Gemm is for matrices only
+  // Gemm is for matrices only.
   std::string weight = c.fresh(), product = c.has(2) ? c.fresh() : c.out(0);
   const int64_t perm[] = {1, 0};
   set_ints(c.add("Transpose", {c.in(1)}, {weight}), "perm", perm);

@@ -10,24 +10,25 @@ namespace {
 // momentum a + (1 - momentum) b
 ValueId running(ReadCtx& c, ValueId a, ValueId b, double momentum) {
   a = c.emit(OpId::kMul, {a, c.scalar(a, momentum)});
-  // ONNX takes the difference in float
+  // ONNX computes the difference in float.
   const double rest = 1.0f - static_cast<float>(momentum);
   return c.emit(OpId::kAdd, {a, c.emit(OpId::kMul, {b, c.scalar(b, rest)})});
 }
-// Training: from opset 14 by attribute (and two outputs more), from 7 by the outputs asked for,
-// before by is_test. The statistics are those of x; outputs 1 and 2 the running ones, 3 and 4
-// (until opset 13) x's own.
+// Training mode is given by the attribute from opset 14 on (with two outputs more), by the outputs
+// asked for from 7 on, and before by is_test. It uses the statistics of x; outputs 1 and 2 are the
+// running ones, 3 and 4 (until opset 13) x's own.
 void read_batch_norm(ReadCtx& c) {
   ValueId x = c.in(0), scale = c.in(1), bias = c.in(2), mean = c.in(3), var = c.in(4);
   const bool more = c.wants(1) || c.wants(2) || c.wants(3) || c.wants(4);
-  const bool switched = TrainingScope::on();  // by train() and eval()
+  const bool switched = TrainingScope::on();  // train() and eval() switch it
   const bool training = switched        ? false
                         : c.opset >= 14 ? c.attr_int("training_mode", 0) != 0
                         : c.opset >= 7  ? more
                                         : c.attr_int("is_test", 0) == 0;
   const double momentum = c.attr_float("momentum", 0.9f);
   BatchNormAttrs a{c.attr_float("epsilon", 1e-5f)};
-  // All in one dtype: the parameters may be wider than x, and 16-bit statistics would overflow.
+  // Everything is computed in one dtype: the parameters may be wider than x, and 16-bit statistics
+  // would overflow.
   const DType dtype = c.dtype(x), stored = c.dtype(mean);
   DType inner = dtype;
   for (ValueId v : {scale, mean}) {
@@ -38,7 +39,8 @@ void read_batch_norm(ReadCtx& c) {
   ValueId y = cast(c, x, inner);
   scale = cast(c, scale, inner), bias = cast(c, bias, inner);
   mean = cast(c, mean, inner), var = cast(c, var, inner);
-  // Without `spatial` (until opset 8) every element of an image is a channel; a vector has one.
+  // Without `spatial` (until opset 8) every element of an image is a channel of its own. A vector
+  // is one channel.
   const bool flat = c.opset < 9 && c.attr_int("spatial", 1) == 0;
   const ValueId like = mean;
   if (flat) {
@@ -75,8 +77,8 @@ void read_batch_norm(ReadCtx& c) {
   set(4, own_var);
 }
 
-// Before opset 13 the axes from `axis` on are one: flatten, act on the last axis, restore the
-// shape.
+// Before opset 13 the axes from `axis` on are treated as one: flatten, act on the last axis,
+// restore the shape.
 template <OpId op>
 void read_softmax(ReadCtx& c) {
   ValueId x = c.in(0);
@@ -104,7 +106,7 @@ std::vector<int64_t> axes_from(ReadCtx& c, ValueId x, int64_t first) {
   return axes;
 }
 
-// What statistics are computed in: wide enough for x, and for what the node asks.
+// Returns the dtype for statistics: wide enough for x, and for what the node asks for.
 DType wide(ReadCtx& c, DType x, DType asked) {
   if (!is_float(x)) c.fail(std::string("needs a floating-point tensor, got ") + dtype_name(x));
   for (DType t : {DType::kF64, DType::kF32}) {
@@ -139,12 +141,12 @@ void read_rms_norm(ReadCtx& c) {
   ValueId mean = c.emit(OpId::kReduceMean, a, {c.emit(OpId::kMul, {x, x})});
   ValueId root = c.emit(OpId::kSqrt,
                         {c.emit(OpId::kAdd, {mean, c.scalar(x, c.attr_float("epsilon", 1e-5f))})});
-  // normalized in x's dtype, scaled in the scale's
+  // It is normalized in x's dtype and scaled in the scale's.
   ValueId y = cast(c, c.emit(OpId::kDiv, {x, root}), dtype);
   y = cast(c, y, scaled);
   c.set(0, is_filler(c, 1, 1) ? y : c.emit(OpId::kMul, {y, c.in(1)}));
 }
-// [C] as [C, 1, 1 ...], to meet [N, C, spatial...].
+// Reshapes [C] to [C, 1, 1 ...], which broadcasts against [N, C, spatial...].
 ValueId per_channel(ReadCtx& c, ValueId v, int rank) {
   AxesAttrs a;
   for (int i = 1; i < rank - 1; ++i) a.axes.values[a.axes.count++] = i;
@@ -164,12 +166,12 @@ void read_mean_variance_norm(ReadCtx& c) {
   ValueId x = floats_of(c, c.in(0));
   auto axes = c.attr_ints("axes");
   if (axes.empty()) axes = {0, 2, 3};
-  // ONNX Runtime's first version
+  // Follows ONNX Runtime's first version.
   if (c.opset < 9 && c.attr_int("across_channels", 0) != 0) axes = {0, 1, 2, 3};
   ValueId d = c.emit(OpId::kSub, {x, reduce(c, OpId::kReduceMean, x, axes, true)});
   if (c.opset < 9 && c.attr_int("normalize_variance", 1) == 0) return c.set(0, cast(c, d, dtype));
   ValueId var = reduce(c, OpId::kReduceMean, c.emit(OpId::kMul, {d, d}), axes, true);
-  // here the epsilon is added to the deviation
+  // The epsilon is added to the standard deviation here.
   ValueId deviation = c.emit(OpId::kAdd, {c.emit(OpId::kSqrt, {var}), c.scalar(x, 1e-9)});
   c.set(0, cast(c, c.emit(OpId::kDiv, {d, deviation}), dtype));
 }
@@ -188,18 +190,18 @@ void read_lp_norm(ReadCtx& c) {
   c.set(0, cast(c, c.emit(OpId::kDiv, {x, size}), dtype));
 }
 
-// -- writing: the ops that these readers and the trainer's functions spell
+// -- Writing: finds the ops that these readers and the trainer's functions emit.
 
 struct Spelled {
   ValueId x = kNoValue, y = kNoValue;
-  int first_axis = 0;  // of the axes, which are all from it on
+  int first_axis = 0;  // the axes are all from this one on
   float epsilon = 0;
   bool quotient = true;
-  ValueId scale = kNoValue, bias = kNoValue;  // as they are multiplied and added
+  ValueId scale = kNoValue, bias = kNoValue;  // the values multiplied and added
 };
 
-// The reduction of all axes from one on, which keep their dims; 0: it is another. (No norm is over
-// all axes.)
+// Returns the first axis if the reduction is over all axes from it on and keeps their dims, else 0.
+// (No norm is over all axes.)
 int axes_of(const Graph& g, const Node& mean) {
   const auto& a = mean.attrs.as<ReduceAttrs>();
   const Value& x = g.value(mean.inputs[0]);
@@ -213,7 +215,7 @@ int axes_of(const Graph& g, const Node& mean) {
   return first;
 }
 
-// sqrt(mean + epsilon): the mean's node.
+// Matches sqrt(mean + epsilon) and returns the mean's node.
 const Node* rooted_mean(const FormFinder& f, SpelledOp& p, const Node& root, Spelled* s) {
   const Node* sum = p.part(root.inputs[0], OpId::kAdd);
   if (sum == nullptr) return nullptr;
@@ -225,7 +227,7 @@ const Node* rooted_mean(const FormFinder& f, SpelledOp& p, const Node& root, Spe
   return p.part(sum->inputs[0], OpId::kReduceMean);
 }
 
-// (x - mean) / root, or times its reciprocal.
+// Matches (x - mean) / root, or the product with the root's reciprocal.
 bool standardized(const FormFinder& f, SpelledOp& p, NodeId id, Spelled* s) {
   const Node& last = f.g.node(id);
   s->y = last.outputs[0];
@@ -250,7 +252,7 @@ bool standardized(const FormFinder& f, SpelledOp& p, NodeId id, Spelled* s) {
   return s->first_axis > 0 && axes_of(f.g, *variance) == s->first_axis;
 }
 
-// x / sqrt(mean of squares + epsilon)
+// Matches x / sqrt(mean of squares + epsilon).
 bool root_mean_square(const FormFinder& f, SpelledOp& p, NodeId id, Spelled* s) {
   const Node& last = f.g.node(id);
   s->x = last.inputs[0], s->y = last.outputs[0];
@@ -263,7 +265,7 @@ bool root_mean_square(const FormFinder& f, SpelledOp& p, NodeId id, Spelled* s) 
   return s->first_axis > 0;
 }
 
-// y * scale + bias behind it, each where it is there and `fits`.
+// Adds a following `y * scale + bias` to the match, each part if it is there and `fits`.
 template <class Fits>
 void take_affine(SpelledOp* p, Spelled* s, bool with_bias, const Fits& fits) {
   for (const OpId op : {OpId::kMul, OpId::kAdd}) {
@@ -279,7 +281,8 @@ void take_affine(SpelledOp* p, Spelled* s, bool with_bias, const Fits& fits) {
   }
 }
 
-// [C] that stands along axis 1 of a tensor of that rank.
+// Returns whether `by` is a [C] vector reshaped to axis 1 of a tensor of that rank, and sets it to
+// the vector.
 bool is_channels(const FormFinder& f, SpelledOp* p, ValueId* by, int rank, const SymDim& channels) {
   const Value& v = f.g.value(*by);
   if (!v.ranked || !channels.known()) return false;
@@ -297,7 +300,7 @@ bool is_channels(const FormFinder& f, SpelledOp* p, ValueId* by, int rank, const
          list.shape[0].constant() == channels.constant();
 }
 
-// What ONNX wants where there is no scale (1) or no bias (0).
+// Returns the constant that ONNX requires where there is no scale (1) or no bias (0).
 std::string filler(WriteCtx& c, const Shape& shape, float value) {
   return c.tensor(
       HostTensor::of(shape, std::vector<float>(static_cast<size_t>(numel(shape)), value)));
@@ -321,7 +324,7 @@ void add_form(FormFinder& f, const SpelledOp& p, const Spelled& s, const char* o
   f.add(std::move(form));
 }
 
-// The dims from an axis on, where they are known.
+// Gets the dims from the first axis on; false if one of them is not known.
 bool row_of(const FormFinder& f, const Spelled& s, Shape* row) {
   const SymShape& shape = f.g.value(s.x).shape;
   for (int i = s.first_axis; i < shape.rank(); ++i) {
@@ -343,7 +346,7 @@ void find_row_norm(FormFinder& f, SpelledOp p, Spelled s, const char* op, bool b
   add_form(f, p, s, op, row, false, [axis](NodeProto& n) { set_int(n, "axis", axis); });
 }
 
-// Over groups: x as [N, groups, rest], and back.
+// Matches a norm over groups: x reshaped to [N, groups, rest], and back.
 bool find_group_norm(FormFinder& f, SpelledOp p, Spelled s) {
   const Node* split = p.part(s.x, OpId::kReshape, 2);
   const Node* back = split == nullptr ? nullptr : p.reader(s.y, OpId::kReshape);
@@ -368,7 +371,7 @@ bool find_group_norm(FormFinder& f, SpelledOp p, Spelled s) {
   return true;
 }
 
-// Over all dims but the first two, of channels that are known.
+// Matches a norm over all dims but the first two, with a known number of channels.
 bool find_instance_norm(FormFinder& f, SpelledOp p, Spelled s) {
   const SymShape& shape = f.g.value(s.x).shape;
   if (s.first_axis != 2 || !shape[1].known()) return false;
@@ -377,11 +380,11 @@ bool find_instance_norm(FormFinder& f, SpelledOp p, Spelled s) {
   });
   const bool plain = s.scale == kNoValue && s.bias == kNoValue;
   if (!s.quotient && (s.scale == kNoValue || s.bias == kNoValue)) return false;
-  // without scale and bias the last of three dims may be a row just as well
+  // Without scale and bias the last of three dims may just as well be a row.
   const bool grouped = f.g.value(s.x).origin == ValueOrigin::kNode &&
                        f.g.node(f.g.value(s.x).producer).op == OpId::kReshape;
   if (plain && shape.rank() == 3 && shape[2].known() && f.opset >= 17 && !grouped) return false;
-  for (const OpId op : {OpId::kMul, OpId::kAdd}) {  // a row's own scale or bias
+  for (const OpId op : {OpId::kMul, OpId::kAdd}) {  // the row has its own scale or bias
     Shape row;
     SpelledOp other = p;
     const Node* n = plain && row_of(f, s, &row) ? other.reader(s.y, op) : nullptr;

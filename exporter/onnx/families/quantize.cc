@@ -1,5 +1,6 @@
-// Quantization: Q/DQ and the integer matmul and convolution as they are; the QLinear operators as
-// these and a requantization.
+// Quantization: Q/DQ and the integer matmul and convolution are ops of their own. So are the
+// QLinear operators where their scales allow it (are_plain()); else they become these and a
+// requantization.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -95,16 +96,16 @@ void read_conv_integer(ReadCtx& c) {
   c.set(0, c.emit(OpId::kConvInteger, a, {x, w, c.optional(2), c.optional(3)}));
 }
 
-// A vector of scales or zero points, one a row of a matrix of rank >= 2, stands upright; one a
-// column lies.
+// A vector of scales or zero points with one value per row of a matrix of rank >= 2 becomes a
+// column; one value per column stays a row.
 ValueId per_row(ReadCtx& c, ValueId v, ValueId matrix) {
   v = scalar_of(c, v);
   return c.rank(v) == 1 && c.rank(matrix) > 1 ? unsqueeze(c, v, {1}) : v;
 }
 
 bool is_single(ReadCtx& c, ValueId v) { return c.rank(scalar_of(c, v)) == 0; }
-// Scales and zero points of two byte tensors and of the result (inputs 1 to 7) as the operators of
-// bytes take them: one number each, the second tensor's one or a vector.
+// Returns whether the scales and zero points of two byte tensors and of the result (inputs 1 to 7)
+// are as the byte operators take them: one number each; the second tensor's one number or a vector.
 bool are_plain(ReadCtx& c) {
   for (int i : {1, 2, 6, 7}) {
     if (!c.g.value(c.in(i)).ranked || !is_single(c, c.in(i))) return false;
@@ -159,7 +160,7 @@ void read_qlinear_conv(ReadCtx& c) {
     return c.set(0, c.emit(OpId::kQLinearConv, a, std::move(in)));
   }
   ValueId w_zero = scalar_of(c, c.in(5));
-  // One for all where they are equal: ONNX Runtime runs ConvInteger with one number only.
+  // Equal zero points become one: ONNX Runtime runs ConvInteger with a single number only.
   if (auto known = c.known(w_zero); known && known->numel() > 0) {
     const std::vector<int64_t> zeros = int_values(*known);
     if (std::count(zeros.begin(), zeros.end(), zeros[0]) == static_cast<int64_t>(zeros.size()))
@@ -168,7 +169,7 @@ void read_qlinear_conv(ReadCtx& c) {
   std::vector<ValueId> in = {x, w, c.in(2)};
   if (w_zero != kNoValue) in.push_back(w_zero);
   ValueId sum = c.emit(OpId::kConvInteger, a, std::move(in));
-  // [M] stands before the spatial dims.
+  // [M] is aligned with the axis before the spatial dims.
   std::vector<int64_t> spatial;
   for (int i = 1; i < c.rank(c.g.value(x).ranked ? x : w) - 1; ++i) spatial.push_back(i);
   auto per_channel = [&](ValueId v) {
@@ -190,12 +191,14 @@ bool is_read(const Graph& g, ValueId v) {
   return false;
 }
 DType dtype_of(WriteCtx& c, size_t i) { return c.g.value(c.node.inputs[i]).dtype; }
-// ONNX Runtime fails on a float16 scale with a float32 result; the scale as float32 is that number.
+// Returns whether the scale is widened: ONNX Runtime fails on a float16 scale with a float32
+// result, and the scale as float32 is the same number.
 bool widens_scale(WriteCtx& c, const DequantizeAttrs& a) {
   return a.output_dtype == static_cast<int64_t>(DType::kF32) && dtype_of(c, 1) == DType::kF16;
 }
 bool is_16_bit_int(DType t) { return t == DType::kI16 || t == DType::kU16; }
-// The scales of the first forms are float32; opset 24 added float8_e8m0fnu.
+// Returns whether the operators' first versions take this scale: they take float32; opset 24 added
+// float8_e8m0fnu.
 bool first_scales(WriteCtx& c, DType scale) {
   if (scale == DType::kF8E8M0) c.need(24);
   return scale == DType::kF32;
@@ -240,7 +243,8 @@ WICK_ONNX_ROW(QuantizeLinear, [](WriteCtx& c) {
   const DType x = dtype_of(c, 0), scale = dtype_of(c, 1), y = c.g.value(c.node.outputs[0]).dtype;
   if (!first_scales(c, scale) || (x != DType::kF32 && x != DType::kI32)) c.need(19);
   if (a.block_size != 0 || a.output_dtype != 0 || is_16_bit_int(y)) c.need(21);
-  // One dtype for x and scale but in the first form, where x may be int32 beside a float scale.
+  // x and the scale have one dtype, except in the first version, where x may be int32 with a float
+  // scale.
   if (x != scale && !(x == DType::kI32 && scale == DType::kF32 && c.opset() < 19)) c.need(23);
   if (a.precision != 0) c.need(23);
   NodeProto& n = c.same("QuantizeLinear");

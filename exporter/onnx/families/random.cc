@@ -1,7 +1,7 @@
-// Operators that draw random numbers: read as formulas over the place of each element and a key, so
-// that a model draws the same numbers on every machine, and at every run. The key is the seed's, or
-// without one that of the node: its first output's name behind those of the calls and subgraphs
-// around it. The trips of the loops around it change either.
+// Operators that draw random numbers are read as formulas over each element's index and a key, so
+// that a model draws the same numbers on every machine and in every run. The key comes from the
+// seed or, without one, from the node: its first output's name after those of the calls and
+// subgraphs around it. The trips of the loops around it change either key.
 #include <bit>
 #include <cmath>
 
@@ -18,7 +18,7 @@ uint64_t key_of(ReadCtx& c, uint64_t stream) {
   uint64_t key = 0xCBF29CE484222325;  // FNV-1a
   auto mix = [&](uint64_t byte) { key = (key ^ byte) * 0x100000001B3; };
   if (const AttributeProto* a = c.attr("seed"); a != nullptr) {
-    const auto seed = a->type() == AttributeProto::INT  // Dropout's
+    const auto seed = a->type() == AttributeProto::INT  // a Dropout's
                           ? static_cast<uint32_t>(a->i())
                           : std::bit_cast<uint32_t>(static_cast<float>(c.attr_float("seed", 0)));
     for (int i = 0; i < 32; i += 8) mix(seed >> i & 0xFF);
@@ -31,7 +31,7 @@ uint64_t key_of(ReadCtx& c, uint64_t stream) {
 
 constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio
 
-// What SplitMix64 makes of its state.
+// Returns the output of SplitMix64 for a state.
 ValueId scrambled(ReadCtx& c, ValueId z) {
   auto turn = [&](ValueId v, uint64_t by) {
     ValueId down = c.emit(OpId::kBitShift, BitShiftAttrs{1}, {v, word(c, by)});
@@ -48,8 +48,8 @@ ValueId state(ReadCtx& c, ValueId number, ValueId key) {
   return c.emit(OpId::kAdd, {steps, key});
 }
 
-// Uniform in [0, 1), of `dtype` float32 or float64, one for each element of `sizes` (SplitMix64 of
-// the element's number). Streams of a node are independent.
+// Returns uniform numbers in [0, 1), of `dtype` float32 or float64, one for each element of `sizes`
+// (SplitMix64 of the element's index). The streams of a node are independent.
 ValueId uniform(ReadCtx& c, ValueId sizes, DType dtype, uint64_t stream) {
   ValueId key = word(c, key_of(c, stream));
   for (ValueId trip : c.scope.trips()) {
@@ -65,7 +65,7 @@ ValueId uniform(ReadCtx& c, ValueId sizes, DType dtype, uint64_t stream) {
   return reshape_to(c, c.emit(OpId::kMul, {u, c.scalar(u, std::ldexp(1.0, -bits))}), sizes);
 }
 
-// What numbers of a dtype are drawn in.
+// Returns the dtype in which numbers of a dtype are drawn.
 DType drawn(DType t) { return t == DType::kF64 ? t : DType::kF32; }
 
 ValueId scale(ReadCtx& c, ValueId v, double by, double offset) {
@@ -77,7 +77,7 @@ ValueId random_uniform(ReadCtx& c, ValueId sizes, DType dtype) {
   return scale(c, uniform(c, sizes, drawn(dtype), 0), high - low, low);
 }
 
-// Box and Muller: sqrt(-2 ln(1 - u)) cos(2 pi v)
+// Box-Muller: sqrt(-2 ln(1 - u)) cos(2 pi v)
 ValueId random_normal(ReadCtx& c, ValueId sizes, DType dtype) {
   ValueId u = uniform(c, sizes, drawn(dtype), 0), v = uniform(c, sizes, drawn(dtype), 1);
   ValueId log = c.emit(OpId::kLog, {scale(c, u, -1, 1)});
@@ -135,7 +135,7 @@ void bernoulli(ReadCtx& c) {
   c.set(0, cast(c, c.emit(OpId::kLess, {u, p}), asked_dtype(c, c.dtype(c.in(0)))));
 }
 
-// The class at whose end of the running sum of probabilities the number drawn lies below.
+// Picks the class at whose end the running sum of probabilities exceeds the number drawn.
 void multinomial(ReadCtx& c) {
   need_float(c);
   const DType dtype = asked_dtype(c, DType::kI32);
@@ -149,7 +149,7 @@ void multinomial(ReadCtx& c) {
   ValueId u = uniform(c, concat(c, {dim(c, x, 0), c.int_constant({samples})}, 0), c.dtype(x), 0);
   ValueId behind = c.emit(OpId::kLessOrEqual, {unsqueeze(c, ends, {1}), unsqueeze(c, u, {2})});
   ValueId index = reduce(c, OpId::kReduceSum, cast(c, behind, DType::kI64), {2}, false);
-  // the running sum may round to less than 1
+  // The running sum may round to less than 1.
   ValueId last = c.emit(OpId::kSub, {dim(c, x, 1), c.int_constant({1})});
   c.set(0, cast(c, c.emit(OpId::kMin, {index, last}), dtype));
 }

@@ -4,7 +4,8 @@
 namespace wick::onnx {
 namespace {
 
-// Axes by attribute (older) or by input 1 (newer); known inputs become attributes.
+// Axes reads axes from the attribute (older opsets) or input 1 (newer); a known input becomes the
+// attribute.
 struct Axes {
   ReduceAttrs attrs;
   ValueId input = kNoValue;
@@ -22,7 +23,7 @@ Axes read_axes(ReadCtx& c) {
     }
   }
   c.fill(a.attrs.axes, axes, "axes");
-  if (!axes.empty()) a.attrs.noop_with_empty_axes = 0;  // says nothing here
+  if (!axes.empty()) a.attrs.noop_with_empty_axes = 0;  // it has no effect here
   return a;
 }
 ValueId reduce(ReadCtx& c, OpId op, const Axes& a, ValueId x) {
@@ -63,7 +64,7 @@ void read_log_sum_exp(ReadCtx& c) {  // shifted by the largest element: no overf
   ValueId x = as_float(c, c.in(0));
   Axes a = read_axes(c), keep = a;
   keep.attrs.keepdims = 1;
-  // by nothing where that is infinite: infinity less itself is no number
+  // An infinite maximum is not subtracted: infinity minus itself is NaN.
   auto largest = [&](const Axes& axes) {
     ValueId max = reduce(c, OpId::kReduceMax, axes, x);
     return c.emit(OpId::kWhere, {c.emit(OpId::kIsInf, IsInfAttrs{}, {max}), c.scalar(x, 0), max});

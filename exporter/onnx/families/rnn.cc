@@ -1,5 +1,5 @@
 // Recurrent operators. The graph has a function's parameters at the function; ONNX has them in two
-// lists that the functions which take one read in order.
+// lists, which those functions that take a parameter read in order.
 #include <algorithm>
 #include <cctype>
 #include <cstring>
@@ -33,7 +33,7 @@ constexpr const char* kDirections[] = {"forward", "reverse", "bidirectional"};
 
 size_t functions_of(OpId op) { return op == OpId::kLSTM ? 3 : op == OpId::kGRU ? 2 : 1; }
 
-// The functions in ONNX's order: those of the first direction, then of the second.
+// Returns the functions in ONNX's order: those of the first direction, then of the second.
 template <class Attrs>
 auto places(Attrs& a, OpId op) {
   decltype(&a.f) all[] = {&a.f, &a.g, &a.h, &a.back_f, &a.back_g, &a.back_h};

@@ -1,5 +1,5 @@
 // Sequences and optionals. What is known when the model is read (the tensors of a sequence, and
-// which of them is taken) leaves no sequence behind; the rest are packed values at run time.
+// which of them is taken) leaves no sequence in the graph; the rest are packed values at run time.
 #include <fmt/core.h>
 
 #include "exporter/onnx/file/types.h"
@@ -11,7 +11,7 @@
 namespace wick::onnx {
 namespace {
 
-constexpr int64_t kMaxParts = 256;  // that a tensor is split into when the model is read
+constexpr int64_t kMaxParts = 256;  // the most parts that a tensor is split into when reading
 
 const Value& need_sequence(ReadCtx& c, ValueId v) {
   const Value& value = c.g.value(v);
@@ -29,7 +29,7 @@ const Node* producer(ReadCtx& c, ValueId v, OpId op) {
   return n.op == op ? &n : nullptr;
 }
 
-// The tensors of a sequence, where its construction is in sight.
+// Returns the tensors of a sequence, if a SequenceConstruct makes it.
 std::optional<std::vector<ValueId>> items_of(ReadCtx& c, ValueId v) {
   need_sequence(c, v);
   const Node* n = producer(c, v, OpId::kSequenceConstruct);
@@ -46,7 +46,7 @@ ValueId construct(ReadCtx& c, std::vector<ValueId> items, DType dtype) {
                 std::move(items));
 }
 
-// The place among n elements that input i means; nothing where only a run tells.
+// Returns the index among n elements that input i means; nothing if only a run can tell.
 std::optional<size_t> known_place(ReadCtx& c, int i, int64_t n, bool behind, int64_t fallback) {
   int64_t position = fallback;
   if (c.has(i)) {
@@ -112,7 +112,7 @@ ValueId length_of(ReadCtx& c, ValueId s) {
 
 void read_length(ReadCtx& c) { c.set(0, length_of(c, c.in(0))); }
 
-// How long the parts are, where it is known and they are not too many.
+// Returns the sizes of the parts, if they are known and not too many.
 std::optional<std::vector<int64_t>> known_parts(ReadCtx& c, ValueId x, int axis) {
   const SymDim size = c.g.value(x).shape[axis];
   if (!c.has(1)) {
@@ -140,7 +140,7 @@ void read_split(ReadCtx& c) {
   a.axis = c.attr_int("axis", 0);
   a.keepdims = c.attr_int("keepdims", 1);
   ValueId x = c.in(0);
-  if (c.g.value(x).ranked && dtype_bits(c.dtype(x)) >= 8) {  // Split has whole bytes only
+  if (c.g.value(x).ranked && dtype_bits(c.dtype(x)) >= 8) {  // Split takes whole bytes only
     const int axis = axis_of(c, a.axis, c.rank(x));
     auto parts = known_parts(c, x, axis);
     if (parts && !parts->empty()) {
@@ -185,7 +185,8 @@ void read_concat(ReadCtx& c) {
 
 // -- SequenceMap
 
-// The dtype of the body's output k, as it is declared or, where it is not, as the body gives it.
+// Returns the dtypes of the body's outputs, as declared or, where they are not, as the body
+// computes them.
 std::vector<DType> map_dtypes(ReadCtx& c, const GraphProto& body) {
   std::vector<DType> dtypes;
   for (const auto& info : body.output()) {
@@ -208,7 +209,7 @@ std::vector<DType> map_dtypes(ReadCtx& c, const GraphProto& body) {
   return dtypes;
 }
 
-// The body written out for every element of sequences that are known.
+// Inlines the body for every element of sequences that are known.
 bool map_known(ReadCtx& c, const GraphProto& body) {
   std::vector<std::optional<std::vector<ValueId>>> inputs;
   for (int i = 0; i < c.inputs(); ++i) {
@@ -220,7 +221,7 @@ bool map_known(ReadCtx& c, const GraphProto& body) {
       c.fail(
           fmt::format("sequences of {} and {} elements", inputs[0]->size(), inputs.back()->size()));
   }
-  if (inputs[0]->empty()) return false;  // its outputs' dtypes are nobody's
+  if (inputs[0]->empty()) return false;  // nothing tells its outputs' dtypes
   std::vector<std::vector<ValueId>> made(static_cast<size_t>(body.output_size()));
   for (size_t at = 0; at < inputs[0]->size(); ++at) {
     Scope inner(c.g, c.scope, c.node, "");
@@ -237,7 +238,8 @@ bool map_known(ReadCtx& c, const GraphProto& body) {
   return true;
 }
 
-// A loop that takes one element of every sequence a trip, and appends what comes out.
+// Reads SequenceMap as a loop that takes one element of every sequence per trip and appends its
+// outputs.
 void read_map(ReadCtx& c) {
   const GraphProto& body = c.attr_graph("body");
   need_sequence(c, c.in(0));
@@ -289,8 +291,7 @@ void read_optional(ReadCtx& c) {
 
 bool is_optional(DType t) { return t == DType::kOptional || t == DType::kOptionalSequence; }
 
-// Since opset 18 whatever is no optional counts as one that is there, and no input as one that is
-// not.
+// Since opset 18 a value that is not an optional counts as present, and a missing input as absent.
 void read_has_element(ReadCtx& c) {
   bool has = c.has(0);
   if (has && is_optional(c.dtype(c.in(0)))) {
@@ -336,7 +337,7 @@ ValueId unwrap_optional(ReadCtx& c, ValueId v) {
   return c.emit(OpId::kOptionalGetElement, of_elements(c, v), {v});
 }
 
-// From the last on: one that reads another goes first.
+// Goes from the last node to the first, since one container may read another.
 void drop_unread_containers(Graph& g) {
   std::vector<int> readers(g.value_count(), 0);
   for (const GraphOutput& o : g.outputs()) ++readers[static_cast<size_t>(o.value)];

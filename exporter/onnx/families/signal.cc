@@ -12,7 +12,7 @@ ValueId op2(ReadCtx& c, OpId op, ValueId a, ValueId b) { return c.emit(op, {a, b
 ValueId f64(ReadCtx& c, double value) {
   return c.g.add_constant(HostTensor(DType::kF64, Shape{}, &value, sizeof(value)));
 }
-// A size given as a scalar or as one element: int64 of shape [1].
+// Returns a size, given as a scalar or as one element, as an int64 of shape [1].
 ValueId one_size(ReadCtx& c, ValueId v) { return reshape(c, cast(c, v, DType::kI64), {1}); }
 ValueId plus(ReadCtx& c, ValueId v, int64_t n) {
   return op2(c, OpId::kAdd, v, c.int_constant({n}));
@@ -29,7 +29,7 @@ DType output_dtype(ReadCtx& c) {
   return dtype;
 }
 
-// a0 - a1 cos(2 pi i / N) + a2 cos(4 pi i / N), N = size, or size - 1 where symmetric
+// Builds a0 - a1 cos(2 pi i / N) + a2 cos(4 pi i / N), where N is size, or size - 1 if symmetric.
 void window(ReadCtx& c, double a0, double a1, double a2) {
   DType dtype = output_dtype(c);
   ValueId size = one_size(c, c.in(0));
@@ -43,15 +43,15 @@ void window(ReadCtx& c, double a0, double a1, double a2) {
     ValueId twice = c.emit(OpId::kCos, {op2(c, OpId::kMul, turn, f64(c, 2))});
     y = op2(c, OpId::kAdd, y, op2(c, OpId::kMul, twice, f64(c, a2)));
   }
-  if (!is_float(dtype)) y = cast(c, y, DType::kF32);  // the top is 1, not a bit below it
+  if (!is_float(dtype)) y = cast(c, y, DType::kF32);  // so that the peak is 1, not just below
   c.set(0, cast(c, y, dtype));
 }
 void hann(ReadCtx& c) { window(c, 0.5, 0.5, 0); }
 void hamming(ReadCtx& c) { window(c, 25.0 / 46, 21.0 / 46, 0); }
 void blackman(ReadCtx& c) { window(c, 0.42, 0.5, 0.08); }
 
-// Triangles over the spectrum's bins, whose edges are evenly spaced on the mel scale and rounded
-// down to whole bins; each peaks at 1.
+// Builds triangles over the spectrum's bins, whose edges are evenly spaced on the mel scale and
+// rounded down to whole bins; each peaks at 1.
 void mel_weight_matrix(ReadCtx& c) {
   DType dtype = output_dtype(c);
   ValueId bands = one_size(c, c.in(0)), length = one_size(c, c.in(1));
@@ -104,8 +104,8 @@ void dft(ReadCtx& c) {
   c.set(0, c.emit(OpId::kDFT, a, {x, length, axis}));
 }
 
-// Frames gathered from the signal, times the window, transformed. Frames that would hang over the
-// end do not count.
+// Gathers frames from the signal, multiplies them by the window and transforms them. Frames that
+// would run past the end do not count.
 void stft(ReadCtx& c) {
   ValueId x = c.in(0), step = one_size(c, c.in(1)), taper = c.optional(2);
   if (c.g.value(x).ranked && c.rank(x) == 2) x = unsqueeze(c, x, {2});
@@ -123,20 +123,20 @@ void stft(ReadCtx& c) {
   bool complex = signal.ranked && signal.shape.rank() == 3 && signal.shape[2].known() &&
                  signal.shape[2].constant() == 2;
   ValueId y = c.emit(OpId::kDFT, DftAttrs{2, 0, 0, half && !complex}, {framed});
-  if (half && complex) {  // the first half of what is no mirrored spectrum
+  if (half && complex) {  // keeps the first half: the spectrum of a complex signal is not mirrored
     ValueId bins = plus(c, op2(c, OpId::kDiv, length, c.int_constant({2})), 1);
     y = c.emit(OpId::kSlice, SliceAttrs{}, {y, c.int_constant({0}), bins, c.int_constant({2})});
   }
   c.set(0, y);
 }
 
-// y[t, b] = x[length[b] - 1 - t, b] for t < length[b]: rows gathered by pairs of indices.
+// Gathers rows by pairs of indices: y[t, b] = x[length[b] - 1 - t, b] for t < length[b].
 void reverse_sequence(ReadCtx& c) {
   ValueId x = c.in(0), lengths = cast(c, c.in(1), DType::kI64);
   int64_t time = c.attr_int("time_axis", 0), batch = c.attr_int("batch_axis", 1);
   if (time + batch != 1 || time * batch != 0) c.fail("time_axis and batch_axis must be 0 and 1");
   ValueId sizes = shape_of(c, x);
-  auto along = [&](int64_t axis) {  // 0, 1, ... along the axis, the other one broadcast
+  auto along = [&](int64_t axis) {  // 0, 1, ... along the axis; the other one broadcasts
     ValueId at = arange(c, gather(c, sizes, c.int_constant({axis}), 0));
     return axis == 0 ? reshape(c, at, {-1, 1}) : reshape(c, at, {1, -1});
   };
@@ -144,7 +144,7 @@ void reverse_sequence(ReadCtx& c) {
   ValueId length = batch == 0 ? reshape(c, lengths, {-1, 1}) : reshape(c, lengths, {1, -1});
   ValueId last = op2(c, OpId::kSub, length, int_scalar(c, 1));
   ValueId from = c.emit(OpId::kWhere, {op2(c, OpId::kLess, t, length), op2(c, OpId::kSub, last, t),
-                                       t});  // [time, batch] or turned
+                                       t});  // [time, batch] or transposed
   ValueId zero = op2(c, OpId::kMul, from, int_scalar(c, 0));
   ValueId other = op2(c, OpId::kAdd, zero, b);
   ValueId first = unsqueeze(c, time == 0 ? from : other, {2});
@@ -171,7 +171,7 @@ WICK_ONNX_ROW(DFT, [](WriteCtx& c) {
                        : a.dft_length != 0 ? c.int_scalar(a.dft_length)
                                            : std::string();
   std::vector<std::string> in = {c.in(0), length};
-  const bool axis = has_attribute(c.form("DFT"), "axis");  // later an input
+  const bool axis = has_attribute(c.form("DFT"), "axis");  // later it is an input
   if (!axis) in.push_back(c.has(2) ? c.in(2) : c.int_scalar(a.axis));
   NodeProto& n = c.add("DFT", in, {c.out(0)});
   if (axis) set_int(n, "axis", a.axis);

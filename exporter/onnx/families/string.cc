@@ -1,5 +1,5 @@
-// Operators on strings. Delimiters, stop words and patterns are constants of the graph, attributes
-// of the ONNX nodes.
+// Operators on strings. Delimiters, stop words and patterns are constants of the graph and
+// attributes of the ONNX nodes.
 #include <algorithm>
 
 #include "exporter/onnx/read/compose.h"
@@ -18,7 +18,7 @@ void read_concat(ReadCtx& c) { c.set(0, c.emit(OpId::kStringConcat, {c.in(0), c.
 
 void read_split(ReadCtx& c) {
   StringSplitAttrs a;
-  // Negative numbers split as often as none: one form for both.
+  // All negative numbers mean no limit, so they become one form.
   if (c.attr("maxsplit") != nullptr) a.maxsplit = std::max<int64_t>(-1, c.attr_int("maxsplit", -1));
   std::vector<ValueId> in = {c.in(0)};
   const std::string delimiter = c.attr_string("delimiter", "");
@@ -49,7 +49,7 @@ void read_regex(ReadCtx& c) {
   c.set(0, c.emit(OpId::kRegexFullMatch, {c.in(0), one_string(c, c.attr_string("pattern", ""))}));
 }
 
-// The strings of constant input i.
+// Returns the strings of constant input i.
 std::vector<std::string> strings_of(WriteCtx& c, size_t i, const char* what) {
   if (!c.g.is_constant(c.node.inputs[i])) c.fail(std::string(what) + " must be constant");
   const HostTensor& t = c.g.value(c.node.inputs[i]).constant;

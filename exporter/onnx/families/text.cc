@@ -1,4 +1,4 @@
-// TfIdfVectorizer: its tables are constants of the graph, attributes of the ONNX node.
+// TfIdfVectorizer: its tables are constants of the graph and attributes of the ONNX node.
 #include <algorithm>
 
 #include "exporter/onnx/read/compose.h"

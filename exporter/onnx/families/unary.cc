@@ -15,7 +15,7 @@ void read_plain(ReadCtx& c) {
   c.set(0, c.emit(op, {c.in(0)}));
 }
 
-// Of integers: of the number, cut off as a cast does.
+// Integers are computed as reals, and the result is cut off as a cast does.
 void read_erf(ReadCtx& c) {
   ValueId x = c.in(0);
   const DType dtype = c.dtype(x);
@@ -49,7 +49,7 @@ void read_cast_to(ReadCtx& c, int64_t to) {
   const auto found = kModes.find(mode);
   if (found == kModes.end()) c.fail("unknown round_mode '" + mode + "'");
   CastAttrs a{to};
-  // What does not depend on them does not keep them: equal casts are equal.
+  // A cast that does not depend on these attributes drops them, so that equal casts compare equal.
   const bool eight = to >= 0 && to < kDTypeCount && is_small_float(static_cast<DType>(to)) &&
                      dtype_bits(static_cast<DType>(to)) == 8;
   if (eight) a.saturate = c.attr_int("saturate", 1) != 0;
@@ -103,7 +103,8 @@ void read_thresholded_relu(ReadCtx& c) {
 }
 void read_shrink(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0));
-  // of integers in reals: the bounds need not be whole, nor the lower one be representable
+  // Integers are computed as reals: the bounds need not be whole, nor need the lower one be
+  // representable.
   ValueId x = is_int(dtype) ? cast(c, c.in(0), DType::kF64) : c.in(0);
   double lambd = c.attr_float("lambd", 0.5);
   ValueId bias = c.scalar(x, c.attr_float("bias", 0));
@@ -115,7 +116,7 @@ void read_shrink(ReadCtx& c) {
 }
 void read_prelu(ReadCtx& c) {
   ValueId x = c.in(0), slope = c.in(1);
-  // Before opset 7 a slope was one a channel, not broadcast from the last dim.
+  // Before opset 7 a slope had one value per channel and was not broadcast from the last dim.
   if (c.opset < 7 && c.rank(slope) == 1 && c.rank(x) > 2) {
     std::vector<int64_t> behind;
     for (int i = 1; i + 1 < c.rank(x); ++i) behind.push_back(i);
@@ -127,8 +128,8 @@ void read_prelu(ReadCtx& c) {
 ValueId f32_scalar(ReadCtx& c, double v) {
   return c.g.add_constant(HostTensor::of<float>({}, {static_cast<float>(v)}));
 }
-// Opset 12 on: training is an input. Before, the op of an inference model (opset 6: is_test) leaves
-// everything in.
+// From opset 12 on training is an input. Before, the op of an inference model (opset 6: is_test)
+// drops nothing.
 void read_dropout(ReadCtx& c) {
   ValueId x = c.in(0);
   auto constant = [&](int k) -> std::optional<double> {
@@ -159,8 +160,8 @@ void read_dropout(ReadCtx& c) {
   }
   c.set(0, c.emit(OpId::kIdentity, {x}));
   if (!c.wants(1)) return;
-  // From opset 12 on the mask says that all stays; before nobody says what it is in an inference,
-  // and it is ONNX Runtime's: 0.
+  // From opset 12 on the mask says that everything is kept; before, ONNX does not define it in
+  // inference, and it is ONNX Runtime's: 0.
   HostTensor all(DType::kBool, Shape{});
   *all.as<uint8_t>() = c.opset < 12 ? 0 : 1;
   ValueId shape = c.emit(OpId::kShape, ShapeOpAttrs{}, {x});
@@ -168,7 +169,7 @@ void read_dropout(ReadCtx& c) {
   c.set(1, c.emit(OpId::kExpand, ShapeAttrs{}, {one, shape}));
 }
 
-// A sequence is looked through: what is known of it stays known.
+// Identity passes a sequence through: what is known of it stays known.
 void read_identity(ReadCtx& c) {
   ValueId x = c.in(0);
   c.set(0, is_container(c.dtype(x)) ? x : c.emit(OpId::kIdentity, {x}));

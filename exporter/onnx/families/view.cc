@@ -1,5 +1,5 @@
-// ONNX has no scatter by slices and no strides: both are a Gather by constant numbers, or, where a
-// size is not known, a Concat.
+// ONNX has no scatter by slices and no strides: both are written as a Gather by constant indices
+// or, where a size is not known, as a Concat.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -17,14 +17,14 @@ struct Cut {
   int64_t start, end, step;
 };
 
-// Whether the slice ends where it begins or behind it, whatever the size is.
+// Returns whether the slice ends at or after its begin, whatever the size is.
 bool in_order(const Cut& cut, const SymDim& extent) {
   if (cut.end == INT64_MAX) return true;
   if ((cut.start < 0) == (cut.end < 0)) return cut.start <= cut.end;
   return cut.start >= 0 && extent.min() >= cut.start - cut.end;
 }
 
-// y = x with src in place of its slices along cuts[at..].
+// Writes y = x with src in place of its slices along cuts[at..].
 void put(WriteCtx& c, const std::vector<Cut>& cuts, size_t at, const std::string& x,
          const std::string& src, const std::string& y, const SymShape& shape) {
   if (at == cuts.size()) {
@@ -41,7 +41,7 @@ void put(WriteCtx& c, const std::vector<Cut>& cuts, size_t at, const std::string
     put(c, cuts, at + 1, inner, src, part, shape);
   }
   const SymDim& extent = shape[cut.axis];
-  if (!extent.known()) {  // what is before the slice, the source, what is behind
+  if (!extent.known()) {  // what is before the slice, the source, what is after it
     if (cut.step != 1) c.fail("a slice in steps of a size that is only known when running");
     if (!in_order(cut, extent)) c.fail("a slice that is empty at some sizes");
     std::vector<std::string> parts;
@@ -71,7 +71,7 @@ void put(WriteCtx& c, const std::vector<Cut>& cuts, size_t at, const std::string
   set_int(c.add("Gather", {both, c.ints(numbers)}, {y}), "axis", cut.axis);
 }
 
-// Calls f(k, number of element k in the flattened input) in row-major order.
+// Calls f(k, index of element k in the flattened input) in row-major order.
 template <class F>
 void each_element(const StridedAttrs& a, const F& f) {
   int64_t index[kMaxRank] = {}, at = a.offset, total = 1;

@@ -63,7 +63,8 @@ void read_deform_conv(ReadCtx& c) {
   c.set(0, c.emit(OpId::kDeformConv, a, {c.in(0), c.in(1), c.in(2), c.optional(3), c.optional(4)}));
 }
 
-// The largest scattered over zeros of the size that was pooled, then padded to the size asked for.
+// Scatters the largest elements over zeros of the size that was pooled, then pads to the size asked
+// for.
 void read_max_unpool(ReadCtx& c) {
   ValueId x = c.in(0), size = shape_of(c, x);
   std::vector<int64_t> kernel = c.attr_ints("kernel_shape"), strides = c.attr_ints("strides"),

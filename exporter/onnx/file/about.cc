@@ -12,7 +12,7 @@ constexpr const char* kLine = "wick.line";
 constexpr const char* kForm = "wick.form";
 constexpr const char* kLabels = "wick.labels";
 constexpr const char* kVersion = "wick.version";
-constexpr size_t kLongest = 4096;  // of what is copied to every node: a name's limit
+constexpr size_t kLongest = 4096;  // the most that is copied to every node: a name's limit
 
 template <class Message>
 void say(const char* key, const std::string& value, Message& to) {
@@ -21,7 +21,7 @@ void say(const char* key, const std::string& value, Message& to) {
   entry.set_value(value);
 }
 
-// "net.cc:12"; a text without a number is no line.
+// Parses "net.cc:12"; a text without a number is no line.
 SourceLine parse_line(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) return {};
@@ -31,7 +31,7 @@ SourceLine parse_line(const std::string& text) {
   return error == std::errc() && stop == end && line.line > 0 ? line : SourceLine{};
 }
 
-// A field of the file that describes it, and the key that it is in a graph.
+// Described is a field of the file that describes it, and its key in a graph's metadata.
 struct Described {
   const char* key;
   std::string (*get)(const ModelProto&);
@@ -46,7 +46,7 @@ constexpr Described kDescribed[] = {
     {"onnx.producer_name", foreign_producer,
      [](ModelProto& m, const std::string& s) {
        m.set_producer_name(s);
-       m.clear_producer_version();  // Wick's
+       m.clear_producer_version();  // it was Wick's
      }},
     {"onnx.producer_version",
      [](const ModelProto& m) {

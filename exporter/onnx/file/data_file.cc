@@ -14,7 +14,7 @@ enum ElementType { kTensorType = 1, kSequenceType = 3 };  // of onnx-data.proto
   throw Error(what + " is not " + kind, Code::kUnsupported);
 }
 
-// numpy, which wrote the older test data, has no bfloat16: such a tensor stands as its bits.
+// numpy, which wrote the older test data, has no bfloat16: such a tensor is stored as its bits.
 HostTensor as_declared(HostTensor t, DType declared) {
   if (t.dtype() != DType::kU16 || declared != DType::kBF16) return t;
   return HostTensor(DType::kBF16, t.shape(), t.data(), t.nbytes());

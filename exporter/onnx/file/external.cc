@@ -35,9 +35,9 @@ struct Folder {
   }
 };
 
-// The file, which a hostile model must not be able to choose outside of its own folder. Each part
-// of the path is opened in the folder before it, so that what was looked at is what is read,
-// whatever changes its place meanwhile.
+// Opens the file, which a hostile model must not be able to choose outside of its own folder. Each
+// part of the path is opened relative to the folder before it, so that what was checked is what is
+// read, whatever replaces it meanwhile.
 void open_inside(const std::string& name, const std::string& folder, const std::string& location,
                  RegularFile* file) {
   if (folder.empty()) refuse(name, "its data is in another file, and the model has no folder");

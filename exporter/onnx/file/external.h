@@ -1,5 +1,5 @@
-// Constants in a file beside the model: of models over 2 GB, which one protobuf message cannot
-// hold, and of those that ask for it.
+// External data: constants in a file next to the model, for models over 2 GB, which one protobuf
+// message cannot hold, and for those that ask for it.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace wick::onnx {
 
-// Throws Error: the tensor of this name, and why.
+// Throws Error with the tensor's name and `why`.
 [[noreturn]] void refuse(const std::string& name, const std::string& why);
 
 class ExternalData {
  public:
-  // `location`: the file's name in the model's folder.
+  // `location` is the file's name in the model's folder.
   explicit ExternalData(std::string location) : location_(std::move(location)) {}
 
   // Strings have no raw form: they stay in the model.
@@ -39,8 +39,8 @@ class ExternalData {
   uint64_t size_ = 0;
 };
 
-// Bytes of a tensor whose data lies in a file of `folder`: a plain file inside it, by a relative
-// path without `..` and without symbolic links. Throws Error.
+// Reads a tensor whose data is in a file of `folder`: a plain file inside it, by a relative path
+// without `..` and without symbolic links. Throws Error.
 HostTensor read_external(const TensorProto& proto, const std::string& folder, DType dtype,
                          const Shape& shape, size_t bytes);
 

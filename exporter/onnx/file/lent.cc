@@ -7,13 +7,12 @@
 namespace wick::onnx {
 namespace {
 
-constexpr size_t kLeast = 512;  // bytes that are worth lending
-constexpr uint64_t kLeastStay = uint64_t{1}
-                                << 17;  // bytes that are worth a place in memory to come
+constexpr size_t kLeast = 512;                      // smaller tensors are not worth taking out
+constexpr uint64_t kLeastStay = uint64_t{1} << 17;  // smaller tensors are copied at once
 constexpr int kMaxNesting = 90;
 constexpr uint32_t kRawData = 9, kExternal = 13, kLocation = 14;  // of TensorProto
-// Where a tensor says that its data is when it was taken out: no name of a file, as it begins with
-// a zero. A file that says so itself gets at its own bytes, if at any.
+// The external location of a tensor whose data was taken out. No file has such a name, as it begins
+// with a zero byte. A file that says this itself gets only at its own bytes, if at any.
 const char kPlace[] = "\0lent";
 const std::string kLent(kPlace, sizeof(kPlace) - 1);
 
@@ -21,7 +20,7 @@ thread_local const LentWeights* weights = nullptr;
 
 enum class Kind : uint8_t { kModel, kGraph, kNode, kAttribute, kFunction, kTensor, kOther };
 
-// The message that a field holds, where tensors may be inside.
+// Returns the kind of message that a field holds, if tensors may be inside it.
 Kind inside(Kind kind, uint32_t field) {
   switch (kind) {
     case Kind::kModel:
@@ -43,7 +42,7 @@ void put_varint(std::string* out, uint64_t n) {
   out->push_back(static_cast<char>(n));
 }
 
-// A field of the wire format, found where it lies.
+// A field of the wire format and its position.
 struct Field {
   uint64_t begin = 0, end = 0;  // tag included
   uint32_t number = 0;
@@ -56,7 +55,7 @@ class Wire {
   Wire(ModelBytes& model, const Piece& message)
       : model_(model), at_(message.offset), end_(message.offset + message.size) {}
 
-  // False at the end, or where the message is damaged: sound() tells.
+  // Returns false at the end, or where the message is damaged: sound() tells which.
   bool next(Field* f) {
     if (at_ == end_ || !sound_) return false;
     f->begin = at_;
@@ -100,17 +99,18 @@ class Stripper {
  public:
   Stripper(ModelBytes& model, std::vector<Piece>* lent) : model_(model), lent_(lent) {}
 
-  // True: `out` is the message without its weights. False: there is nothing to lend in it.
+  // Returns true with the message without its weights in `out`, or false if there are none to take
+  // out.
   bool strip(const Piece& message, Kind kind, int depth, std::string* out) {
     if (depth > kMaxNesting) return false;
     if (kind == Kind::kTensor) return strip_tensor(message, out);
     const size_t had = lent_->size();
-    uint64_t copied = message.offset;  // what lies before it is in `out`
+    uint64_t copied = message.offset;  // everything before this is in `out`
     Wire wire(model_, message);
     std::string child;
     for (Field f; wire.next(&f);) {
       const Kind child_kind = f.bytes ? inside(kind, f.number) : Kind::kOther;
-      // A field too small to hold anything that is lent is not looked into.
+      // A field too small to hold a tensor that is taken out is not searched.
       if (child_kind == Kind::kOther || f.end - f.content < kLeast) continue;
       child.clear();
       if (!strip({f.content, f.end - f.content}, child_kind, depth + 1, &child)) continue;
@@ -137,8 +137,7 @@ class Stripper {
     const Piece bytes{raw.content, raw.end - raw.content};
     if (bytes.size < kLeast) return false;
     for (Wire look(model_, message); look.next(&raw);) {
-      if (raw.number == kLocation)
-        return false;  // its data is elsewhere: raw_data is no part of it
+      if (raw.number == kLocation) return false;  // its data is external: raw_data is no part of it
     }
     Wire again(model_, message);
     for (Field f; again.next(&f);) {
@@ -174,7 +173,8 @@ LentWeights::LentWeights(ModelBytes& m, const std::vector<Piece>& p, bool s)
 LentWeights::~LentWeights() { weights = before_; }
 
 const Piece* lent_piece(const TensorProto& tensor) {
-  // A tensor given in pieces is the last of each field: so is its last marker.
+  // Of a tensor that is given in pieces protobuf keeps the last of each field, so the last marker
+  // counts.
   int last = tensor.external_data_size() - 1;
   while (last >= 0 && !tensor.external_data(last).value().starts_with(kLent)) --last;
   if (last < 0) return nullptr;
@@ -198,7 +198,8 @@ HostTensor lent_tensor(const Piece& piece, DType dtype, const Shape& shape) {
     return t;
   }
   HostTensor t = HostTensor::in_file(dtype, shape, model.file(), piece.offset);
-  // Weights of float32 are what waits to be packed; all else is read as it is.
+  // Only float32 weights stay in the file, since they wait to be packed; everything else is read
+  // now.
   if (!weights->stay || dtype != DType::kF32) (void)t.data();
   return t;
 }

@@ -1,5 +1,5 @@
-// The weights of a model file, read where they lie. protobuf would copy every one of them; so it is
-// given the file without them, and a list of where they are.
+// Reads the weights of a model file straight from the file. protobuf would copy every one of them,
+// so it gets the file without them, and a list says where they are.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace wick::onnx {
 
-// Bytes of a model: [offset, offset + size).
+// A range of a model's bytes: [offset, offset + size).
 struct Piece {
   uint64_t offset = 0, size = 0;
 };
 
-// `model` (a serialized ModelProto) without raw_data of more than a few hundred bytes, which `lent`
-// gets in its place; empty when there is none, and `model` is to be parsed as it is. What is
-// damaged is left for protobuf to find.
+// Returns `model` (a serialized ModelProto) without raw_data of more than a few hundred bytes,
+// whose ranges go to `lent`; empty if there is none, and then `model` is to be parsed as it is.
+// Damaged input is left for protobuf to find.
 std::string without_weights(ModelBytes& model, std::vector<Piece>* lent);
 
-// While it lives, decode() of this thread finds the weights that without_weights() took out.
+// While it lives, decode() on this thread finds the weights that without_weights() took out.
 class LentWeights {
  public:
-  // `stay`: large weights of a file are left there until somebody asks for their bytes.
+  // If `stay`, large weights of a file are left there until somebody asks for their bytes.
   LentWeights(ModelBytes& model, const std::vector<Piece>& lent, bool stay);
   ~LentWeights();
   LentWeights(const LentWeights&) = delete;
@@ -39,10 +39,10 @@ class LentWeights {
   const LentWeights* before_;
 };
 
-// Where the tensor's bytes lie when they were taken out, else null. Throws Error when nobody lends
-// them.
+// Returns the range of the tensor's bytes if they were taken out, else null. Throws Error if no
+// LentWeights of this thread has them.
 const Piece* lent_piece(const TensorProto& tensor);
-// A tensor of those bytes, as many as it has.
+// Returns a tensor of these bytes; the range has as many as the tensor needs.
 HostTensor lent_tensor(const Piece& piece, DType dtype, const Shape& shape);
 
 }  // namespace wick::onnx

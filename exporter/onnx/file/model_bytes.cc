@@ -9,7 +9,7 @@ namespace wick::onnx {
 namespace {
 
 constexpr uint64_t kSmallFile = uint64_t{1} << 22;
-// What stands between two weights is short; reading more than that would be reading them twice.
+// There are few bytes between two weights; a larger window would read parts of the weights twice.
 constexpr size_t kWindow = size_t{1} << 14;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A serialized model, in memory or in its file, where it is read through a small window.
+// A serialized model, in memory or in its file, which is read through a small window.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace wick::onnx {
 class ModelBytes {
  public:
   explicit ModelBytes(Span<const uint8_t> bytes) : window_(bytes), size_(bytes.size()) {}
-  // A small file is read whole. Throws Error, as the calls below do when the file is cut.
+  // Reads a small file whole. Throws Error, as the calls below do, if the file is truncated.
   explicit ModelBytes(std::shared_ptr<const FileBytes> file);
   ModelBytes(const ModelBytes&) = delete;
   ModelBytes& operator=(const ModelBytes&) = delete;
@@ -25,9 +25,9 @@ class ModelBytes {
   }
   void copy(uint64_t offset, void* to, size_t bytes);
   void append(uint64_t begin, uint64_t end, std::string* out);
-  // Where it lies, or null: in memory.
+  // Returns the file, or null for a model in memory.
   const std::shared_ptr<const FileBytes>& file() const { return file_; }
-  // All of it, where file() is null.
+  // Returns all bytes; only if file() is null.
   Span<const uint8_t> in_memory() const { return window_; }
 
  private:

@@ -12,7 +12,7 @@ constexpr const char* kMadeUp = "wick_";
 
 void settle(Graph& g, Names* names);
 
-// A region's own inputs have names of their own, what it captures has the names outside.
+// A region's own inputs have names of their own; its captures have the names outside.
 void settle_region(const Graph& g, const Node& node, Graph& region, Names* names) {
   std::set<std::string> own;
   const size_t first = own_inputs(node), inside = own_region_inputs(node);
@@ -36,7 +36,7 @@ void settle(Graph& g, Names* names) {
     if (v.origin == ValueOrigin::kInput || v.name.empty() || names->is_constant(v)) continue;
     if (names->take(v.name)) continue;
     v.name.clear();
-    v.parameter = false;  // no key of a state_dict without it
+    v.parameter = false;  // without a name it is no key of a state_dict
   }
   for (size_t i = 0; i < g.value_count(); ++i)
     names->add_constant(g.value(static_cast<ValueId>(i)));

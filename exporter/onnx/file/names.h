@@ -1,5 +1,5 @@
-// Names in a file and in the graph. A value without a name in the graph has a made-up one in the
-// file, and none again when that is read: reading what was written gives the same text.
+// Names in a file and in the graph. A value without a name gets a made-up one in the file and loses
+// it again when that is read: reading what was written gives the same text.
 #pragma once
 
 #include <map>
@@ -13,18 +13,18 @@ namespace wick::onnx {
 
 std::string made_up_name(int number);
 bool is_made_up(const std::string& name);
-// A further node of a name, and the name without its number.
+// Number a name that several nodes share, and remove that number again.
 std::string numbered_name(const std::string& name, int number);
 std::string without_number(const std::string& name);
 
-// The names of a graph, of those around it, and of the constants among them, which a region that
-// reads them has copies of. Regions side by side may have the same names.
+// The names of a graph and of those around it, and the constants among them, of which a region that
+// reads them has copies. Sibling regions may have the same names.
 class Names {
  public:
   void enter() { levels_.emplace_back(); }
   void leave() { levels_.pop_back(); }
   bool has(const std::string& name) const;
-  bool take(const std::string& name);  // false: somebody has it
+  bool take(const std::string& name);  // false if it is taken
   void add_constant(const ir::Value& v);
   bool is_constant(const ir::Value& v) const;  // the very one that add_constant() got
 
@@ -36,9 +36,9 @@ class Names {
   std::vector<Level> levels_ = std::vector<Level>(1);
 };
 
-// Once a model is read: every name stands for one value of the graph and of those around it (a
-// function's values have the names of its body at every call), and constants stand in the order in
-// which they are first read, however the file listed them.
+// Settles the names of a model that was read: every name then stands for one value of the graph and
+// of those around it (a function's values have the names of its body at every call), and constants
+// are in the order in which they are first read, however the file listed them.
 void settle_names(ir::Graph& graph);
 
 }  // namespace wick::onnx

@@ -37,7 +37,8 @@ DType dtype_of_onnx(int32_t data_type, const std::string& what) {
 
 namespace {
 
-// What pads the last byte of packed elements is 0, so that equal tensors have equal bytes.
+// Clears the bits that pad the last byte of packed elements, so that equal tensors have equal
+// bytes.
 HostTensor clear_padding(HostTensor t) {
   const int64_t used = t.numel() * dtype_bits(t.dtype()) % 8;
   if (used != 0) t.as<uint8_t>()[t.nbytes() - 1] &= static_cast<uint8_t>((1 << used) - 1);

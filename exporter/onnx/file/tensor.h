@@ -1,4 +1,4 @@
-// ONNX TensorProto <-> HostTensor.
+// Converts between ONNX TensorProto and HostTensor.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace wick::onnx {
 
-// Every encoding of the specification: raw_data, the typed lists, external data. External files
-// must lie inside `folder` (no absolute path, no "..", no symlink out); an empty folder refuses
-// them. Throws Error.
+// Decodes every encoding of the specification: raw_data, the typed lists, external data. External
+// files must be inside `folder` (no absolute path, no "..", no symlink out); an empty folder
+// refuses them. Throws Error.
 HostTensor decode(const TensorProto& proto, const std::string& folder);
 
-// A sparse tensor as the dense one that it stands for, whose bytes are taken from the ledger of
-// the whole model.
+// Returns a sparse tensor as the dense one that it stands for, whose bytes are charged to the
+// ledger of the whole model.
 HostTensor decode(const SparseTensorProto& proto, const std::string& folder, Ledger* ledger);
 
-// raw_data, little-endian.
+// Encodes as raw_data, little-endian.
 TensorProto encode(const HostTensor& tensor, const std::string& name);
 
 // Maps a data_type; throws Error when Wick has no such dtype.

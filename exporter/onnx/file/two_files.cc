@@ -17,13 +17,14 @@
 namespace wick::onnx {
 namespace {
 
-// A file under another name while a new one takes its place; back in it unless told that it may go.
+// Moves a file aside under another name while a new one takes its place, and back unless it is told
+// to go.
 class Aside {
  public:
   explicit Aside(std::string path) : path_(std::move(path)) {}
   ~Aside() {
     if (name_.empty() || rename(name_.c_str(), path_.c_str()) == 0) return;
-    // What broke the first rename may break this one; a second name is another way back.
+    // What made the first rename fail may make this one fail, too; a hard link is another way back.
     if (link(name_.c_str(), path_.c_str()) == 0) unlink(name_.c_str());
   }
   Aside(const Aside&) = delete;
@@ -51,7 +52,7 @@ class Aside {
   std::string path_, name_;
 };
 
-// The old files of `path` that an ended process left beside it.
+// Returns the old files of `path` that a process which ended left next to it.
 std::vector<std::string> old_of(const std::string& path) {
   namespace fs = std::filesystem;
   std::vector<std::string> all;
@@ -84,7 +85,7 @@ Status commit_both(AtomicFile& data, const std::string& data_path, AtomicFile& m
                    const std::string& path) {
   WICK_TRY(data.flush());
   WICK_TRY(model.flush());
-  Aside old_model(path), old_data(data_path);  // the data is back before the model that reads it
+  Aside old_model(path), old_data(data_path);  // data goes back before the model that reads it
   const bool had_data = old_data.there();
   if (had_data) {
     if (old_model.there()) WICK_TRY(old_model.step());

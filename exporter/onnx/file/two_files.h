@@ -1,4 +1,4 @@
-// A model and the data beside it, put in their places together.
+// Puts a model and its external data file in their places together.
 #pragma once
 
 #include <string>
@@ -7,14 +7,15 @@
 
 namespace wick::onnx {
 
-// A process that was killed while two files changed places left the old pair beside: put back where
-// the new one is not whole, else removed. Before either is opened for writing.
+// A process that was killed while two files changed places left the old pair next to them: it is
+// put back if the new pair is not whole, else removed. Call this before either is opened for
+// writing.
 void restore_both(const std::string& data_path, const std::string& path);
 
-// Both are written. Afterwards both are in their places; or an error, and what was there before is
-// again, byte for byte. While they change places there is no model at `path`: who stops the process
-// there leaves the old files beside (PATH.old.PID.N), which restore_both() finds, and never an old
-// model with new data.
+// Puts both files, which are written, in their places; on an error what was there before is there
+// again, byte for byte. While they change places there is no model at `path`: if the process is
+// stopped then, the old files are left next to it (PATH.old.PID.N), where restore_both() finds
+// them, and there is never an old model with new data.
 Status commit_both(AtomicFile& data, const std::string& data_path, AtomicFile& model,
                    const std::string& path);
 

@@ -11,7 +11,7 @@ namespace {
 using ir::Graph;
 using ir::Value;
 
-// `element`: sizes that are not numbers may differ from one element to the next.
+// If `element`, sizes that are not numbers may differ from one element to the next.
 void read_tensor(const TypeProto::Tensor& type, Graph& g, const std::string& what, bool element,
                  Value* v) {
   (element ? v->element : v->dtype) = dtype_of_onnx(type.elem_type(), what);
@@ -29,7 +29,7 @@ void read_tensor(const TypeProto::Tensor& type, Graph& g, const std::string& wha
       v->shape.push_back(g.fresh_symbol(0));
     }
   }
-  // The programs' loader judges by the same: what is not known yet may be 1.
+  // The programs' loader checks the same: a size that is not known yet may be 1.
   Shape least;
   for (const SymDim& d : v->shape) least.push_back(d.known() ? d.constant() : 1);
   const Result<size_t> bytes = checked_bytes(least, dtype_bits(element ? v->element : v->dtype));

@@ -6,7 +6,7 @@
 namespace wick::onnx {
 namespace {
 
-// 1 / sqrt(size of a head), or what the node says.
+// Returns 1 / sqrt(size of a head), or the node's scale.
 ValueId scale_of(ReadCtx& c, ValueId q) {
   double scale = c.attr_float("scale", 0);
   const SymDim& size = shape(c, q)[3];
@@ -17,7 +17,8 @@ ValueId scale_of(ReadCtx& c, ValueId q) {
   return cast(c, c.emit(OpId::kReciprocal, {root}), c.dtype(q));
 }
 
-// The queries of a group stand one after another, as more queries of the head they share.
+// Stacks the queries of a group along the sequence axis as more queries of the head that they
+// share.
 ValueId grouped(ReadCtx& c, ValueId left, ValueId right) {
   const SymDim heads = shape(c, left)[1], shared = shape(c, right)[1];
   if (dim_equal(heads, shared) == Tri::kYes) return matmul(c, left, right);
@@ -38,11 +39,11 @@ ValueId Attend::run(ReadCtx& c, DType dtype) {
     ValueId limit = c.scalar(scores, softcap);
     scores = times(c, c.emit(OpId::kTanh, {over(c, scores, limit)}), limit);
   }
-  // one after the other: a mask may round everything away
+  // They are added one after the other: a mask may round everything else away.
   for (ValueId more : {mask, bias})
     scores = plus_if(c, scores, more == kNoValue ? more : floats_of(c, more));
   if (allowed != kNoValue) {
-    // not -inf: a row of nothing else must not be NaN
+    // This is not -inf, so that a row of nothing else is not NaN.
     ValueId none = c.scalar(scores, static_cast<double>(std::numeric_limits<float>::lowest()));
     scores = c.emit(OpId::kWhere, {allowed, scores, none});
   }
@@ -75,11 +76,11 @@ ValueId heads_merged(ReadCtx& c, ValueId v) {
 
 namespace {
 
-// Whether key j is below a length, and from a start on where there is one: [B, 1, 1, T].
+// Returns whether key j is below a length and, if there are starts, not before one: [B, 1, 1, T].
 ValueId within(ReadCtx& c, ValueId mask, const MaskShape& s) {
   ValueId keys = arange(c, s.total), ends = mask, starts = kNoValue;
   if (dim_equal(shape(c, mask)[0], shape(c, s.q)[0]) != Tri::kYes) {
-    // the first B are ends; of exactly 2 B the others are starts
+    // The first B are ends; if there are exactly 2 B, the others are starts.
     ValueId batch = dim(c, s.q, 0), begin = c.int_constant({0});
     ValueId both = c.emit(OpId::kEqual, {dim(c, mask, 0), times(c, batch, c.int_constant({2}))});
     ValueId order = arange(c, batch);

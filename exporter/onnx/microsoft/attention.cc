@@ -1,4 +1,4 @@
-// Attention whose heads all have keys of their own: Attention and QAttention project the input
+// Attention whose heads all have their own keys: Attention and QAttention project the input
 // themselves, MultiHeadAttention gets queries, keys and values.
 #include "exporter/onnx/families/quantize.h"
 #include "exporter/onnx/microsoft/attend.h"
@@ -6,14 +6,14 @@
 namespace wick::onnx {
 namespace {
 
-// The part of [sizes of q, k, v] of a bias that is q's (0), k's or v's, as [heads, n].
+// Reshapes the part of a bias that is for q, k or v to [heads, n].
 ValueId in_rows(ReadCtx& c, ValueId part, int64_t heads) { return reshape(c, part, {heads, -1}); }
 
 struct Inputs {
   int mask, past, bias;  // -1: the operator has none
 };
 
-// q, k and v [B, S, heads, n], of the new tokens.
+// Takes q, k and v [B, S, heads, n] of the new tokens.
 void self_attention(ReadCtx& c, const std::vector<ValueId>& qkv, DType dtype, const Inputs& in) {
   Attend a;
   a.q = heads_first(c, qkv[0]);
@@ -41,7 +41,7 @@ void refuse_rare(ReadCtx& c) {
   refuse_unless(c, "past_present_share_buffer", 0, "past and present must be tensors of their own");
 }
 
-// The projection of the input, in heads.
+// Splits the projection of the input into q, k and v, in heads.
 std::vector<ValueId> projected(ReadCtx& c, ValueId all, int64_t heads) {
   if (c.rank(all) != 3) c.fail("input must have rank 3, weights rank 2");
   std::vector<int64_t> sizes = c.attr_ints("qkv_hidden_sizes");
@@ -74,7 +74,7 @@ void attention(ReadCtx& c) {
   self_attention(c, projected(c, all, heads), c.dtype(x), {3, 4, 5});
 }
 
-// The same of an input and weights in integers.
+// Does the same with an integer input and integer weights.
 void quantized_attention(ReadCtx& c) {
   refuse_rare(c);
   const int64_t heads = needed_int(c, "num_heads", 1);
@@ -86,7 +86,7 @@ void quantized_attention(ReadCtx& c) {
   self_attention(c, projected(c, all, heads), c.dtype(scale), {5, 8, -1});
 }
 
-// [B, L, heads, count, n] as `count` tensors [B, L, heads, n].
+// Splits [B, L, heads, count, n] into `count` tensors [B, L, heads, n].
 std::vector<ValueId> unpacked(ReadCtx& c, ValueId v, int64_t count, const char* what) {
   if (c.rank(v) != 5 || dim_equal(shape(c, v)[3], SymDim(count)) == Tri::kNo) {
     c.fail(std::string(what) + " must be packed as [batch, length, heads, " +
@@ -139,7 +139,7 @@ void multi_head_attention(ReadCtx& c) {
   a.v = ready ? qkv[2] : heads_first(c, qkv[2]);
   ValueId past = c.int_constant({0});
   if (c.has(6) != c.has(7)) c.fail("past_key and past_value go together");
-  // ONNX Runtime reads the cache only where the node gives it back whole
+  // ONNX Runtime reads the cache only if the node returns all of it.
   const bool cached = c.has(6) && c.wants(1) && c.wants(2), dropped = c.has(6) && !cached;
   if (cached) {
     ValueId k = ranked_input(c, 6, 4, "past_key"), v = ranked_input(c, 7, 4, "past_value");

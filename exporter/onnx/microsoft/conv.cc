@@ -1,5 +1,5 @@
-// Convolution and pooling in the forms of com.microsoft: an activation behind, channels last, a
-// state that is carried along.
+// Convolution and pooling in the forms of com.microsoft: with a fused activation, channels last, or
+// a state that is carried along.
 #include "exporter/onnx/microsoft/microsoft.h"
 
 namespace wick::onnx {
@@ -26,7 +26,7 @@ void nhwc_max_pool(ReadCtx& c) {
   c.set(0, channels_last(c, y));
 }
 
-// The taps of a dilated kernel [C, 1, k] with zeros between them, [C, 1, (k - 1) dilation + 1].
+// Puts zeros between the taps of a dilated kernel [C, 1, k]: [C, 1, (k - 1) dilation + 1].
 ValueId spread(ReadCtx& c, ValueId weight, int64_t dilation) {
   ValueId rest = c.int_constant({dilation - 1}), one = c.int_constant({1});
   ValueId wide = pad_axis(c, unsqueeze(c, weight, {3}), 3, PadSide::kAfter, rest, 0);
@@ -36,7 +36,8 @@ ValueId spread(ReadCtx& c, ValueId weight, int64_t dilation) {
   return first_of(c, wide, 2, plus(c, last, one));
 }
 
-// A state_window of 1 is one slot in front: the state after the last token, as without it.
+// A state_window of 1 adds one slot as the first axis: the state after the last token, as without
+// it.
 ValueId past_slot(ReadCtx& c, int i, int64_t window) {
   ValueId past = c.optional(i);
   if (past == kNoValue || window == 0) return past;
@@ -81,7 +82,7 @@ void causal_conv(ReadCtx& c) {
   set_state(c, y[1], window);
 }
 
-// Several key heads to a query head: each query head once for each of them.
+// With several key heads per query head, repeats each query head once for each of them.
 ValueId repeated_queries(ReadCtx& c, ValueId q, int64_t heads, int64_t times_each) {
   if (c.rank(q) != 3) c.fail("query must have rank 3, got " + shape_text(shape(c, q)));
   ValueId count = c.int_constant({heads}), each = c.int_constant({times_each});
@@ -92,7 +93,7 @@ ValueId repeated_queries(ReadCtx& c, ValueId q, int64_t heads, int64_t times_eac
   return reshape_to(c, apart, concat(c, {dims(c, q, 0, 2), all}, 0));
 }
 
-// chunk_size is advice to kernels that work in chunks.
+// chunk_size is only a hint to kernels that work in chunks.
 void linear_attention(ReadCtx& c) {
   const int64_t window = one_slot(c);
   const int64_t heads = needed_int(c, "q_num_heads", 1), kv = needed_int(c, "kv_num_heads", 1);
@@ -107,7 +108,7 @@ void linear_attention(ReadCtx& c) {
   set_state(c, y[1], window);
 }
 
-// The gates that feed it, computed in f32.
+// Computes in f32 the gates that LinearAttention takes.
 void linear_attention_gate(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0));
   ValueId a = plus(c, floats_of(c, c.in(0)), c.in(1));

@@ -9,7 +9,7 @@ ValueId gelu(ReadCtx& c, ValueId x, bool tanh = false) {
   return c.emit(OpId::kGelu, GeluAttrs{tanh ? 1 : 0}, {x});
 }
 
-// Of input 0 and, where there is one, a bias behind it.
+// Reads the GELU of input 0 plus the bias, if there is one.
 template <bool tanh>
 void biased_gelu(ReadCtx& c) {
   ValueId x = floats_of(c, c.in(0));
@@ -24,7 +24,7 @@ void quick_gelu(ReadCtx& c) {
   c.set(0, cast(c, y, c.dtype(c.in(0))));
 }
 void bias_add(ReadCtx& c) { c.set(0, plus(c, plus(c, c.in(0), c.in(1)), c.in(2))); }
-// The left half times the GELU of the right one.
+// Multiplies the left half by the GELU of the right one.
 void bias_split_gelu(ReadCtx& c) {
   ValueId x = plus(c, c.in(0), c.in(1));
   if (c.rank(x) < 1) c.fail("X must have rank 1 or more");
@@ -51,10 +51,10 @@ void trilu(ReadCtx& c) {
 void gather_nd(ReadCtx& c) {
   c.set(0, Standard(c, "GatherND", 13).one({c.in(0), cast(c, c.in(1), DType::kI64)}));
 }
-void torch_embedding(ReadCtx& c) {  // what else it says is for training
+void torch_embedding(ReadCtx& c) {  // the rest of it is for training
   c.set(0, c.emit(OpId::kGather, AxisAttrs{0}, {c.in(0), c.in(1)}));
 }
-// In the order of appearance.
+// Reads Unique in the order of appearance.
 void unique(ReadCtx& c) {
   const std::vector<ValueId> y =
       Standard(c, "Unique", 11).set("sorted", int64_t{0}).all({c.in(0)}, 4);
@@ -73,13 +73,13 @@ void expand_dims(ReadCtx& c) {
   c.set(0, unsqueeze(c, c.in(0), {(*axis)[0]}));
 }
 
-// Softmax of data + bias over the axes from `axis` on, as one.
+// Reads the softmax of data + bias over the axes from `axis` on, treated as one.
 void bias_softmax(ReadCtx& c) {
   ValueId x = plus(c, c.in(0), c.in(1));
   c.set(0, Standard(c, "Softmax", 11).set("axis", c.attr_int("axis", 1)).one({x}));
 }
 
-// Pairs of real and imaginary part on the last axis; b's conjugate where asked.
+// Multiplies pairs of real and imaginary parts on the last axis, by b's conjugate if asked.
 template <bool conjugate>
 void complex_mul(ReadCtx& c) {
   const auto parts = [&](int i) {

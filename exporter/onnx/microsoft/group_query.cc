@@ -1,5 +1,5 @@
-// GroupQueryAttention: heads that share keys, a cache whose sequences have lengths of their own,
-// rotations, windows, sinks.
+// GroupQueryAttention: heads that share keys, a cache whose sequences have different lengths,
+// rotary embeddings, windows, sinks.
 #include "exporter/onnx/microsoft/attend.h"
 
 namespace wick::onnx {
@@ -17,13 +17,14 @@ Lengths lengths(ReadCtx& c, ValueId tokens) {
   ValueId one = int_scalar(c, 1);
   n.all = plus(c, reshape(c, cast(c, c.in(5), DType::kI64), {-1}), one);
   n.most = reshape(c, cast(c, c.in(6), DType::kI64), {1});
-  // a first prompt starts at 0 however long each of its sequences is
+  // A first prompt starts at 0, however long each of its sequences is.
   n.first = c.emit(OpId::kEqual, {n.most, tokens});
   n.past = c.emit(OpId::kWhere, {n.first, int_scalar(c, 0), minus(c, n.all, tokens)});
   return n;
 }
 
-// The cache [B, heads, L, n] with the new tokens at each sequence's end, as long as the longest.
+// Returns the cache [B, heads, L, n] with the new tokens written at each sequence's end, as long as
+// the longest.
 ValueId appended(ReadCtx& c, ValueId cache, ValueId now, const Lengths& n) {
   ValueId length = dim(c, cache, 2);
   ValueId room = c.emit(OpId::kMax, {length, n.most});
@@ -45,7 +46,7 @@ ValueId rotated(ReadCtx& c, ValueId x, ValueId at) {
   return rotate.one({x, cosine, sine, at});
 }
 
-// Which keys a query may read.
+// Returns which keys a query may read.
 ValueId readable(ReadCtx& c, const Lengths& n, ValueId tokens) {
   ValueId keys = arange(c, n.most);
   ValueId yes = c.emit(OpId::kLess, {keys, unsqueeze(c, n.all, {1, 2, 3})});
@@ -71,7 +72,7 @@ ValueId head_norm(ReadCtx& c, ValueId x, int i) {
   return cast(c, times(c, y, floats_of(c, ranked_input(c, i, 1, "a norm's weight"))), dtype);
 }
 
-// q, k and v [B, heads, S, n]: of three inputs, or of one that has them side by side.
+// Returns q, k and v as [B, heads, S, n]: from three inputs, or from one that packs them.
 std::vector<ValueId> heads_of(ReadCtx& c, int64_t heads, int64_t kv_heads) {
   std::vector<ValueId> qkv;
   if (c.has(1) != c.has(2)) c.fail("key and value go together");
@@ -86,8 +87,8 @@ std::vector<ValueId> heads_of(ReadCtx& c, int64_t heads, int64_t kv_heads) {
   return qkv;
 }
 
-// A cache of other numbers than the inputs: int8 or float8, or 4 bits more than 8, two a byte. They
-// count times a scale, one for all or one a head and channel.
+// CacheForm is a cache of another dtype than the inputs: int8 or float8, or 4-bit numbers plus 8,
+// two to a byte. They are multiplied by a scale, one for all or one per head and channel.
 class CacheForm {
  public:
   CacheForm(ReadCtx& c, const char* kind, int past, int scale) : c_(c) {
@@ -127,7 +128,7 @@ class CacheForm {
     v = cast(c_, v, DType::kF32);
     return times(c_, packed_ ? minus(c_, v, c_.scalar(v, 8)) : v, scale_);
   }
-  // float8 moves as bytes.
+  // float8 is moved as bytes.
   ValueId bits_of(ValueId v) const {
     if (c_.dtype(v) != DType::kF8E4M3FN) return v;
     return c_.emit(OpId::kBitCast, BitCastAttrs{static_cast<int64_t>(DType::kU8)}, {v});
@@ -164,7 +165,7 @@ void group_query_attention(ReadCtx& c) {
     ValueId in_order = plus(c, unsqueeze(c, n.past, {1}), arange(c, tokens));
     if (at == kNoValue) {
       at = in_order;
-    } else {  // of a first prompt only the first one counts
+    } else {  // in a first prompt only the first position counts
       ValueId begin = first_of(c, reshape(c, at, {-1}), 0, c.int_constant({1}));
       at = c.emit(OpId::kWhere, {n.first, plus(c, in_order, begin), at});
     }
@@ -183,7 +184,7 @@ void group_query_attention(ReadCtx& c) {
   };
   give(1, keys.given(a.k));
   give(2, values.given(a.v));
-  // what a cache has room for behind the longest sequence
+  // Cuts off what a cache has room for after the longest sequence.
   a.k = keys.real(first_of(c, a.k, 2, n.most));
   a.v = values.real(first_of(c, a.v, 2, n.most));
   a.allowed = readable(c, n, tokens);

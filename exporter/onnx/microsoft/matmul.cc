@@ -1,4 +1,4 @@
-// Matrix products of com.microsoft: transposed and scaled operands, an activation behind.
+// Matrix products of com.microsoft: transposed and scaled operands, and a fused activation.
 #include <numeric>
 
 #include "exporter/onnx/microsoft/microsoft.h"
@@ -6,8 +6,8 @@
 namespace wick::onnx {
 namespace {
 
-// An operand: `batch` brings its first axis behind the batch axes ([M, b..., K] to [b..., M, K]),
-// `last` swaps the last two. A vector stays as it is.
+// Prepares an operand: `batch` moves its first axis behind the batch axes ([M, b..., K] to [b...,
+// M, K]), `last` swaps the last two axes. A vector stays as it is.
 ValueId operand(ReadCtx& c, ValueId v, bool batch, bool last) {
   const int rank = c.rank(v);
   if (rank < 2) return v;
@@ -52,7 +52,7 @@ void fused_gemm(ReadCtx& c) {
   c.set(0, activate(c, y, c.attr_string("activation", ""), activation_numbers(c)));
 }
 
-// Distances between the rows of A and those of B, by |a|^2 + |b|^2 - 2 a b.
+// Computes the distances between the rows of A and those of B as |a|^2 + |b|^2 - 2 a b.
 void distances(ReadCtx& c) {
   ValueId a = ranked_input(c, 0, 2, "A"), b = ranked_input(c, 1, 2, "B");
   const std::string metric = c.attr_string("metric", "sqeuclidean");

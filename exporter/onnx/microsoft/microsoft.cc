@@ -37,7 +37,7 @@ Standard& Standard::keep(std::initializer_list<const char*> names) {
   return *this;
 }
 
-// Made-up names stand for the values, which keep those they have.
+// Inside the node the values have made-up names; in the graph they keep those that they have.
 std::vector<ValueId> Standard::all(const std::vector<ValueId>& inputs, int outputs) {
   Scope inner(c_.g, c_.scope.model);
   NodeProto node = node_;

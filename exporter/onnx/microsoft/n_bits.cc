@@ -1,5 +1,6 @@
-// Weights of 2, 4 or 8 bits in bytes, a scale and a zero point for each block of them. Constant
-// ones stay as small as the file has them, as integers of these widths that DequantizeLinear reads.
+// Weights of 2, 4 or 8 bits packed in bytes, with a scale and a zero point for each block of them.
+// Constant ones stay as small as the file has them, as integers of these widths that
+// DequantizeLinear reads.
 #include <algorithm>
 
 #include "exporter/onnx/microsoft/microsoft.h"
@@ -41,7 +42,8 @@ DType unsigned_of(int64_t bits) {
   return bits == 2 ? DType::kU2 : bits == 4 ? DType::kU4 : DType::kU8;
 }
 
-// Of each of `rows` rows of bytes the first `count` numbers, as a tensor of so wide integers.
+// Returns the first `count` numbers of each of `rows` rows of bytes, as a tensor of integers of
+// `bits` bits.
 HostTensor repacked(const HostTensor& bytes, int64_t rows, int64_t count, int64_t bits) {
   const DType dtype = unsigned_of(bits);
   const int64_t per_row = bytes.numel() / rows, per_byte = 8 / bits;
@@ -57,7 +59,8 @@ HostTensor repacked(const HostTensor& bytes, int64_t rows, int64_t count, int64_
   return out;
 }
 
-// Input i, bytes of `rows` rows, each of `count` numbers and what fills its last byte or block.
+// Reads input i, bytes of `rows` rows, each of `count` numbers and padding of its last byte or
+// block.
 ValueId packed_rows(ReadCtx& c, int i, int64_t rows, int64_t bytes, int64_t count, int64_t bits) {
   ValueId v = c.in(i);
   const Value& value = c.g.value(v);
@@ -78,7 +81,7 @@ struct NBits {
   int64_t n, k, block, bits, blocks;
 };
 
-// One number a row and block, in the dtype of the weights.
+// Returns one zero point per row and block, in the dtype of the weights.
 ValueId zero_points(ReadCtx& c, const NBits& s, DType dtype) {
   if (c.has(3)) {
     const int64_t bytes = (s.blocks * s.bits + 7) / 8;
@@ -92,19 +95,19 @@ ValueId zero_points(ReadCtx& c, const NBits& s, DType dtype) {
   HostTensor middle(unsigned_of(s.bits), Shape{s.n, s.blocks});
   const int fill = s.bits == 2 ? 0xAA : s.bits == 4 ? 0x88 : 0x80;
   std::fill_n(middle.as<uint8_t>(), middle.nbytes(), static_cast<uint8_t>(fill));
-  // the last byte has nothing behind the last number
+  // The bits behind the last number of the last byte are 0.
   if (const int64_t rest = s.n * s.blocks * s.bits % 8; rest != 0)
     middle.as<uint8_t>()[middle.nbytes() - 1] &= static_cast<uint8_t>((1 << rest) - 1);
   return cast(c, c.g.add_constant(middle), dtype);
 }
 
-// 0 .. count - 1 by the block they are in.
+// Returns for each of 0 .. count - 1 the block that it is in.
 ValueId block_numbers(ReadCtx& c, ValueId count, int64_t block) {
   return over(c, arange(c, count), c.int_constant({block}));
 }
 
-// (q - zero) scale, [N, K]; 16-bit scales count as f32, and so do the products behind.
-// DequantizeLinear reads those of float16 as they are.
+// Returns (q - zero) scale, [N, K]; 16-bit scales are computed as f32, and so are the products with
+// the weights. DequantizeLinear reads float16 scales as they are.
 ValueId weights(ReadCtx& c, const NBits& s) {
   ValueId q = packed_rows(c, 1, s.n, s.blocks * (s.block * s.bits / 8), s.k, s.bits);
   if (!is_float(c.dtype(c.in(2)))) c.fail("scales must be floating-point");
@@ -120,7 +123,7 @@ ValueId weights(ReadCtx& c, const NBits& s) {
     if (half) a.output_dtype = static_cast<int64_t>(DType::kF32);
     return c.emit(OpId::kDequantizeLinear, a, {q, scale, zero_points(c, s, c.dtype(q))});
   }
-  // Zero points that are no integers, or a block for each of K by number.
+  // The zero points are not integers, or input 4 gives the block of each of the K columns.
   ValueId zero = packed ? cast(c, zero_points(c, s, DType::kU8), real)
                         : cast(c, reshape(c, c.in(3), {s.n, s.blocks}), real);
   ValueId count = c.int_constant({s.k});
@@ -130,7 +133,7 @@ ValueId weights(ReadCtx& c, const NBits& s) {
   return times(c, minus(c, cast(c, q, real), each(zero)), each(scale));
 }
 
-// accuracy_level lets a kernel round A to fewer bits; ours does not.
+// accuracy_level allows a kernel to round A to fewer bits; ours does not.
 void matmul_n_bits(ReadCtx& c) {
   refuse_unless(c, "weight_prepacked", 0, "the weight must be in the documented layout");
   NBits s{needed_int(c, "N", 1), needed_int(c, "K", 1),
@@ -153,7 +156,7 @@ void matmul_n_bits(ReadCtx& c) {
   c.set(0, cast(c, y, c.dtype(a)));
 }
 
-// The bytes of a constant of 4-bit integers whose last axis has whole bytes.
+// Returns the bytes of a constant of 4-bit integers whose last axis fills whole bytes.
 ValueId bytes_of(ReadCtx& c, ValueId v) {
   const HostTensor& t = c.g.value(v).constant;
   Shape shape = t.shape();
@@ -161,7 +164,7 @@ ValueId bytes_of(ReadCtx& c, ValueId v) {
   return c.g.add_constant(HostTensor(DType::kU8, shape, t.data(), t.nbytes()), c.g.value(v).name);
 }
 
-// What Gather makes of numbers of `bits`, as int8 or uint8.
+// Gathers numbers of `bits` bits as int8 or uint8.
 ValueId gather_numbers(ReadCtx& c, ValueId data, ValueId indices, int axis, int64_t bits) {
   const DType dtype = c.dtype(data);
   const auto gather = [&](ValueId v) {
@@ -221,7 +224,7 @@ void gather_block_quantized(ReadCtx& c) {
   c.set(0, times(c, zero == kNoValue ? q : minus(c, q, zero), s));
 }
 
-// bitsandbytes' 16 values, as fractions of a block's largest.
+// The 16 values of each of bitsandbytes' tables, as fractions of a block's largest.
 constexpr float kFp4[16] = {
     0, 5.208333333e-03f,  0.66666667f,  1,  0.33333333f,  0.5f,  0.16666667f,  0.25f,
     0, -5.208333333e-03f, -0.66666667f, -1, -0.33333333f, -0.5f, -0.16666667f, -0.25f};
@@ -242,7 +245,8 @@ constexpr float kNf4[16] = {-1,
                             0.7229568362236023f,
                             1};
 
-// Weights [N, K] by these tables, flat, two a byte (the first one high), a block behind another.
+// Reads weights [N, K] by these tables: flat, two to a byte (the first in the high bits), block
+// after block.
 void matmul_bnb4(ReadCtx& c) {
   const int64_t n = needed_int(c, "N", 1), k = needed_int(c, "K", 1);
   const int64_t block = block_of(c, needed_int(c, "block_size", 16));

@@ -1,5 +1,5 @@
-// Normalizations that stand between the parts of language and diffusion models: sums with a skip
-// connection, layer and RMS norm, group norm. 16-bit floats are computed in f32 and rounded once.
+// Normalizations between the parts of language and diffusion models: sums with a skip connection,
+// layer and RMS norm, group norm. 16-bit floats are computed in f32 and rounded once.
 #include "exporter/onnx/microsoft/microsoft.h"
 
 namespace wick::onnx {
@@ -24,7 +24,7 @@ void need_float(ReadCtx& c, ValueId v) {
     c.fail(std::string("needs a floating-point tensor, got ") + dtype_name(c.dtype(v)));
 }
 
-// input + skip + bias, its norm, and the sum itself as the last output.
+// Computes input + skip + bias and its norm; the sum itself is the last output.
 template <bool simplified>
 void skip_norm(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0));
@@ -59,7 +59,8 @@ void simplified_norm(ReadCtx& c) {
   if (c.wants(1)) c.set(1, c.emit(OpId::kReciprocal, {n.root}));
 }
 
-// Over groups of as many elements as the scale has, times a gate's SiLU; all in f32.
+// Normalizes over groups of as many elements as the scale has and multiplies by a gate's SiLU; all
+// in f32.
 void gated_rms_norm(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0));
   need_float(c, c.in(0));
@@ -73,7 +74,7 @@ void gated_rms_norm(ReadCtx& c) {
   c.set(0, cast(c, times(c, y, c.emit(OpId::kSilu, {floats_of(c, c.in(2))})), dtype));
 }
 
-// The words', positions' and segments' embeddings of a BERT model, summed and normalized.
+// Sums and normalizes the word, position and segment embeddings of a BERT model.
 void embed_layer_norm(ReadCtx& c) {
   ValueId ids = ranked_input(c, 0, 2, "input_ids");
   const auto rows = [&](int table, ValueId which) {
@@ -89,7 +90,7 @@ void embed_layer_norm(ReadCtx& c) {
   ValueId y = layer_norm(c, sum, c.attr_float("epsilon", 1e-12f)).normal;
   y = plus(c, times(c, y, floats_of(c, c.in(5))), floats_of(c, c.in(6)));
   c.set(0, cast(c, y, dtype));
-  if (c.wants(1)) {  // how many words the mask leaves
+  if (c.wants(1)) {  // the number of words that the mask leaves
     ValueId count;
     if (c.has(7)) {
       ValueId mask = ranked_input(c, 7, 2, "mask"), one = c.scalar(mask, 1);
@@ -103,7 +104,7 @@ void embed_layer_norm(ReadCtx& c) {
   if (c.wants(2)) c.set(2, cast(c, sum, dtype));
 }
 
-// With a skip of x's shape, or one value a channel ([N, 1, 1, C] or [N, C]).
+// A skip has x's shape, or one value per channel ([N, 1, 1, C] or [N, C]).
 template <bool skip>
 void group_norm(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0));

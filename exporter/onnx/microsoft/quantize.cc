@@ -1,5 +1,6 @@
-// The quantized operators of com.microsoft. Element-wise ones, pools and softmax are the operator
-// between DequantizeLinear and QuantizeLinear; products are of integers.
+// The quantized operators of com.microsoft. Where their scales allow it (is_plain()), some are byte
+// ops of their own; else element-wise ones, pools and softmax become float arithmetic on
+// dequantized values, and products are of integers.
 #include "exporter/onnx/families/quantize.h"
 
 #include "exporter/onnx/families/conv.h"
@@ -8,20 +9,21 @@
 namespace wick::onnx {
 namespace {
 
-// Input i with its scale and its zero point (none: 0) behind it, as reals.
+// Dequantizes input i by the scale and zero point (none: 0) that follow it.
 ValueId real(ReadCtx& c, int i) {
   ValueId zero = c.has(i + 2) ? scalar_of(c, c.in(i + 2)) : kNoValue;
   return c.emit(OpId::kDequantizeLinear, DequantizeAttrs{},
                 {c.in(i), scalar_of(c, c.in(i + 1)), zero});
 }
-// Back, by the scale and zero point (none: 0 of the first input's dtype) at input i and i + 1.
+// Quantizes y by the scale and zero point (none: 0 of the first input's dtype) at inputs i and i +
+// 1.
 ValueId quantized(ReadCtx& c, ValueId y, int i, DType dtype) {
   ValueId zero =
       c.has(i + 1) ? scalar_of(c, c.in(i + 1)) : c.g.add_constant(HostTensor(dtype, Shape{}));
   return c.emit(OpId::kQuantizeLinear, QuantizeAttrs{}, {y, scalar_of(c, c.in(i)), zero});
 }
 
-// Bytes with one scale and one zero point, as the operators of bytes take them.
+// Returns whether input i, a scale or zero point, is one number, as the byte operators take it.
 bool is_one(ReadCtx& c, int i, bool there = true) {
   if (!c.has(i)) return !there;
   return ranked(c, c.in(i)) && c.rank(scalar_of(c, c.in(i))) == 0;
@@ -32,7 +34,7 @@ bool is_plain(ReadCtx& c, int i) {
   return (t == DType::kI8 || t == DType::kU8) && is_one(c, i + 1) && is_one(c, i + 2, false) &&
          c.dtype(c.in(i + 1)) == DType::kF32 && (!c.has(i + 2) || c.dtype(c.in(i + 2)) == t);
 }
-// The output's, at i and i + 1.
+// Returns the same of the output's scale and zero point, at i and i + 1.
 bool is_plain_output(ReadCtx& c, int i) {
   check_scale(c, i);
   const DType t = c.has(i + 1) ? c.dtype(c.in(i + 1)) : c.dtype(c.in(0));
@@ -48,7 +50,7 @@ void put_bytes(ReadCtx& c, int i, std::vector<ValueId>* in) {
   in->push_back(c.in(i));
   put_type(c, i + 1, c.dtype(c.in(i)), in);
 }
-// x, its scale, its zero point; the output's.
+// Returns x with its scale and zero point, then those of the output.
 std::vector<ValueId> unary_inputs(ReadCtx& c, ValueId x) {
   std::vector<ValueId> in;
   put_bytes(c, 0, &in);
@@ -64,7 +66,8 @@ bool read_binary(ReadCtx& c, OpId op) {
   return true;
 }
 
-// The same where the zero point is added before rounding, which decides ties. y has it already.
+// Quantizes likewise where the zero point is added before rounding, which decides ties: y includes
+// it.
 ValueId saturated(ReadCtx& c, ValueId y, DType to) {
   if (to != DType::kI8 && to != DType::kU8) c.fail("needs int8 or uint8 tensors");
   const double low = to == DType::kI8 ? -128 : 0, high = to == DType::kI8 ? 127 : 255;
@@ -73,7 +76,7 @@ ValueId saturated(ReadCtx& c, ValueId y, DType to) {
   return cast(c, y, to);
 }
 ValueId number(ReadCtx& c, int i) { return cast(c, scalar_of(c, c.in(i)), DType::kF32); }
-// Input i less its zero point, which stands behind its scale (none: 0).
+// Returns input i minus its zero point, which follows its scale (none: 0).
 ValueId centered(ReadCtx& c, int i) {
   ValueId v = cast(c, c.in(i), DType::kF32);
   return c.has(i + 2) ? minus(c, v, number(c, i + 2)) : v;
@@ -93,7 +96,8 @@ void multiply(ReadCtx& c) {
   ValueId y = times(c, times(c, centered(c, 0), centered(c, 3)), scale);
   c.set(0, saturated(c, plus_zero(c, y, 7), c.dtype(c.in(0))));
 }
-// Of one input, whose scales are followed by those of the output.
+// Quantizes the output of an operator of one input, after whose scale and zero point come the
+// output's.
 void set_unary(ReadCtx& c, ValueId y) { c.set(0, quantized(c, y, 3, c.dtype(c.in(0)))); }
 
 void sigmoid(ReadCtx& c) { set_unary(c, c.emit(OpId::kSigmoid, {real(c, 0)})); }
@@ -147,7 +151,7 @@ void global_average_pool(ReadCtx& c) {
   }
   std::vector<int64_t> axes;
   for (int i = first; i < first + rank - 2; ++i) axes.push_back(i);
-  // whole numbers are summed: one rounding of the scale, one of the product
+  // Whole numbers are summed, so that only the scale and the product are rounded.
   ValueId sum = reduce(c, OpId::kReduceSum, centered(c, 0), axes, true);
   ValueId count = reduce(c, OpId::kReduceProd, dims(c, x, first, first + rank - 2), {0}, false);
   ValueId scale = over(c, number(c, 1), times(c, number(c, 3), cast(c, count, DType::kF32)));
@@ -179,10 +183,10 @@ void conv(ReadCtx& c) {
   c.set(0, last ? channels_last(c, y) : y);
 }
 
-// Scales and zero points of B: one, or one a column.
+// Returns scales or zero points of B: one, or one per column.
 ValueId columns(ReadCtx& c, int i) { return c.has(i) ? scalar_of(c, c.in(i)) : kNoValue; }
 
-// (sum of a b) scale + bias, in reals.
+// Returns (sum of a b) scale + bias as reals.
 ValueId product(ReadCtx& c, ValueId sum, ValueId a_scale, ValueId b_scale, ValueId bias) {
   ValueId scale = times(c, floats_of(c, a_scale), floats_of(c, b_scale));
   ValueId y = times(c, cast(c, sum, DType::kF32), scale);
@@ -199,7 +203,7 @@ void dynamic_matmul(ReadCtx& c) {
   c.set(0, product(c, sum, a.scale, scalar_of(c, c.in(2)), c.optional(4)));
 }
 
-// B's scales and zero points: one, or one a column.
+// Returns whether QGemm can take the inputs: B's scales and zero points are one, or one per column.
 bool is_gemm(ReadCtx& c) {
   for (int i : {1, 4, 7}) check_scale(c, i);
   const auto vector = [&](int i) {
@@ -253,7 +257,7 @@ void dequantize(ReadCtx& c) {
         Standard(c, "DequantizeLinear", 21).keep({"axis"}).one({c.in(0), c.in(1), c.optional(2)}));
 }
 
-// Sums and products in 32 bits.
+// Sums and products are in 32 bits.
 void matmul_16(ReadCtx& c) {
   const bool both = c.dtype(c.in(0)) == DType::kU16 && c.dtype(c.in(1)) == DType::kU16;
   const DType to = both ? DType::kU32 : DType::kI32;

@@ -1,17 +1,17 @@
-// Rotations by position: by one position a token, or by three (time, height and width of an image).
+// Rotary embeddings: by one position per token, or by three (time, height and width of an image).
 #include "exporter/onnx/microsoft/microsoft.h"
 
 namespace wick::onnx {
 namespace {
 
-// The caches' rows for the tokens: of positions offset, offset + 1, ... (one number), or those of
-// position_ids [batch, sequence].
+// Returns the caches' rows for the tokens: for positions offset, offset + 1, ... (one number), or
+// for position_ids [batch, sequence].
 ValueId token_rows(ReadCtx& c, ValueId cache, ValueId at, ValueId tokens) {
   if (c.rank(at) < 2) at = plus(c, reshape(c, at, {1, 1}), arange(c, tokens));
   return c.emit(OpId::kGather, AxisAttrs{0}, {cache, at});
 }
 
-// `scale` is not applied: no kernel of ONNX Runtime's applies it either.
+// `scale` is not applied: no kernel of ONNX Runtime applies it either.
 void rotary_embedding(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0));
   ValueId x = floats_of(c, c.in(0)), at = c.in(1);
@@ -45,7 +45,7 @@ void rotary_embedding(ReadCtx& c) {
   c.set(0, cast(c, y, dtype));
 }
 
-// Which of the three positions of a token turns each pair.
+// Returns which of the three positions of a token rotates each pair.
 std::vector<int> streams(ReadCtx& c) {
   const std::vector<int64_t> section = c.attr_ints("mrope_section");
   const int64_t layout = c.attr_int("mrope_layout", 0);

@@ -1,5 +1,5 @@
-// The rows of default.def and its siblings as the compiler reads them: a word that means nothing, a
-// row out of order or a "same" that has no row above it does not compile.
+// Parses the rows of default.def and its siblings at compile time: an unknown word, a row out of
+// order or a "same" without a row above it does not compile.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct TypeName {
 
 constexpr uint32_t type_bit(DType t) { return uint32_t{1} << static_cast<int>(t); }
 
-// Single dtypes, and the classes that ONNX's versions speak of: bfloat16 came with opset 13, the
+// The single dtypes, and the classes that ONNX's versions use: bfloat16 came with opset 13, the
 // small dtypes bit by bit.
 consteval auto type_names() {
   constexpr auto f32 = type_bit(DType::kF32), f64 = type_bit(DType::kF64),
@@ -97,7 +97,7 @@ consteval uint32_t parse_types(std::string_view text) {
   return set;
 }
 
-// "rr:float13 o:i64"
+// Parses "rr:float13 o:i64".
 consteval Inputs parse_inputs(std::string_view text) {
   Inputs inputs;
   size_t count = 0;
@@ -141,7 +141,7 @@ consteval const char* checked_attributes(const char* text) {
   return text;
 }
 
-// A column: as it is written, or that of the row above.
+// A column as it is written, or that of the row above.
 struct InputColumn {
   Inputs inputs;
   bool above = false;

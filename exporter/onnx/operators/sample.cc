@@ -19,8 +19,8 @@ namespace wick {
 namespace onnx {
 namespace {
 
-// The words of an example. Inputs: T[2,3] is of the dtype that is tried, f32[2] of its own; {1,2}
-// behind one makes it an initializer of these values; _ is absent. Attributes: axis=1 axes=[0,1]
+// Splits an example into words. Inputs: T[2,3] has the dtype that is tried, f32[2] its own; {1,2}
+// after one makes it an initializer of these values; _ is absent. Attributes: axis=1 axes=[0,1]
 // alpha=1.0 mode=linear value=T[1] body=@loop (a graph that body() makes) words=(a,b).
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
@@ -29,7 +29,7 @@ std::vector<std::string> words(const std::string& text) {
   return found;
 }
 
-// The numbers between two brackets: "[1,2]".
+// Returns the numbers between two brackets: "[1,2]".
 std::vector<std::string> items(const std::string& text, char open, char close) {
   size_t from = text.find(open), to = text.find(close, from);
   std::vector<std::string> found;
@@ -39,7 +39,7 @@ std::vector<std::string> items(const std::string& text, char open, char close) {
   return found;
 }
 
-// "T[2,3]", "f32[2]": a dtype and a shape.
+// TypeWord is a dtype and a shape: "T[2,3]", "f32[2]".
 struct TypeWord {
   DType dtype = DType::kNone;
   Shape shape;
@@ -78,7 +78,7 @@ HostTensor filled(const TypeWord& type, const std::vector<std::string>& values) 
   return ir::run_node(OpId::kCast, &to, {&wide, 1}, 1)[0];
 }
 
-// The smallest graphs that control nodes own: what goes in comes out.
+// Makes the smallest subgraphs for control nodes: they return their inputs.
 GraphProto body(const std::string& which, const TypeWord& carried) {
   GraphProto g;
   g.set_name(which);
@@ -160,7 +160,7 @@ AttributeProto attribute(const std::string& word, DType tried) {
 
 namespace {
 
-// Those that are listed, by name.
+// Returns the operators that are listed, by name.
 std::vector<OnnxOperator> listed(const std::string& domain, const std::string& prefix) {
   std::vector<OnnxOperator> list;
   for (const onnx::OperatorVersion& v : onnx::operator_versions(domain)) {
@@ -207,7 +207,7 @@ std::vector<uint8_t> onnx_sample(const std::string& full_name, int opset, DType 
   auto& import = *model.add_opset_import();
   import.set_domain(domain);
   import.set_version(opset);
-  if (domain == kPreview) model.add_opset_import()->set_version(kNewestOpset);  // of its subgraphs
+  if (domain == kPreview) model.add_opset_import()->set_version(kNewestOpset);  // for its subgraphs
   GraphProto& g = *model.mutable_graph();
   NodeProto& node = *g.add_node();
   node.set_op_type(name);

@@ -8,7 +8,7 @@
 
 namespace wick::onnx {
 
-// The readers, which families define by WICK_READ and its siblings (read.h).
+// Declares the readers, which families define by WICK_READ and its siblings (read.h).
 #define WICK_ONNX(Name, ...) void read_onnx_##Name(ReadCtx&);
 #define WICK_ONNX_UNLISTED WICK_ONNX
 #define WICK_ONNX_OUT(Name, since, why)

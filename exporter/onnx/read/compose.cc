@@ -69,7 +69,7 @@ ValueId concat(ReadCtx& c, std::vector<ValueId> values, int64_t axis) {
   return c.emit(OpId::kConcat, AxisAttrs{axis}, std::move(values));
 }
 ValueId arange(ReadCtx& c, ValueId count) {
-  // a small file must not make a large constant: long ranges are made when running
+  // A small file must not make a large constant: long ranges are made at run time.
   constexpr int64_t kMaxWritten = 1 << 12;
   if (auto known = c.known_ints(count); known && known->size() == 1 && (*known)[0] <= kMaxWritten) {
     if ((*known)[0] < 0) c.fail("a size is negative");

@@ -4,9 +4,9 @@
 
 namespace wick::onnx {
 
-// What Wick wrote as several nodes, because the opset had no such operator (SiLU, GELU), is the one
-// node again before it is read: each part says what it is of (wick.form), and all that it consists
-// of must be there. Graphs in nodes too.
+// Fuses what Wick wrote as several nodes, because the opset had no such operator (SiLU, GELU), into
+// the one node again before it is read: each part says which form it belongs to (wick.form), and
+// all parts must be there. Subgraphs are included.
 void gather_parts(GraphProto* graph);
 
 }  // namespace wick::onnx

@@ -1,6 +1,6 @@
-// Lists that ops take by input or by attribute. What is known when a node is read is its attribute,
-// whichever operator the node comes from: one form of an op, which it also has when it was written
-// and is read again.
+// Lists that ops take by input or by attribute. A list that is known when a node is read becomes
+// the attribute, whichever operator the node comes from: so an op has one form, which it also has
+// when it was written and is read again.
 #include "exporter/onnx/read/read.h"
 
 namespace wick::onnx {
@@ -10,7 +10,7 @@ bool ReadCtx::take_list(std::vector<ValueId>& in, size_t i, List& list, bool emp
   if (i >= in.size() || in[i] == kNoValue) return true;
   auto known = known_ints(in[i]);
   if (!known || known->size() > static_cast<size_t>(List::kCapacity)) return false;
-  // An empty list says something that an empty attribute cannot always say.
+  // An empty list means something that an empty attribute cannot always express.
   if (known->empty() && !empty_too) return false;
   list = List(Span<const int64_t>(*known));
   in[i] = kNoValue;
@@ -26,7 +26,7 @@ void ReadCtx::settle(SliceAttrs& a, std::vector<ValueId>& in) {
   take_list(in, 3, a.axes, false), take_list(in, 4, a.steps, false);
 }
 
-// Pads of some axes are those of all: ONNX had no axes before opset 18.
+// Pads of some axes become pads of all axes: ONNX had no axes before opset 18.
 void ReadCtx::settle(PadAttrs& a, std::vector<ValueId>& in) {
   if (in.size() < 3) in.resize(3, kNoValue);
   if (a.value != 0 && in[2] == kNoValue) in[2] = scalar(in[0], a.value, "value");
@@ -40,7 +40,7 @@ void ReadCtx::settle(PadAttrs& a, std::vector<ValueId>& in) {
   bool given[kMaxRank] = {};
   for (int64_t i = 0; i < n; ++i) {
     const int64_t axis = a.axes[i] < 0 ? a.axes[i] + rank : a.axes[i];
-    if (axis < 0 || axis >= rank || given[axis]) return;  // the op's rule says so
+    if (axis < 0 || axis >= rank || given[axis]) return;  // the op's shape rule reports it
     given[axis] = true;
     all.values[axis] = a.pads[i];
     all.values[axis + rank] = a.pads[i + n];

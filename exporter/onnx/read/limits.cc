@@ -1,5 +1,5 @@
-// What no model of good faith has: names of megabytes, names that are not text, calls that double.
-// Messages quote names, functions join them, programs hold them as C strings.
+// Refuses what no honest model has: names of megabytes, names that are not text, and functions
+// whose calls multiply. Messages quote names, functions join them, programs hold them as C strings.
 #include "exporter/onnx/read/limits.h"
 
 #include <fmt/core.h>
@@ -15,9 +15,9 @@ namespace wick::onnx {
 namespace {
 
 constexpr size_t kMaxName = 4096, kMaxDimName = 1024;
-// What a model with its functions written out may come to: so much, and so many times its file.
+// The limits of a model with its functions inlined: these, plus kTimes the file.
 constexpr uint64_t kNodes = uint64_t{1} << 14, kBytes = uint64_t{1} << 25, kTimes = 32;
-// What reading may make of any file, and of each of its bytes.
+// The resources that reading may use for any file, and those added for each of its bytes.
 constexpr LedgerLimits kAnyFile = {.visits = uint64_t{1} << 16, .bytes = uint64_t{1} << 22};
 constexpr LedgerLimits kEachByte = {.visits = 8, .bytes = 64};
 
@@ -27,7 +27,7 @@ std::string shown(const std::string& name) {
   return start;
 }
 
-// `what` it names, and `of` whom ("node 'conv1'").
+// `what` is the thing that the name is for, and `of` the one that has it ("node 'conv1'").
 void check(const std::string& name, const char* what, const std::string& of,
            size_t longest = kMaxName) {
   if (name.size() <= longest && name.find('\0') == std::string::npos) return;
@@ -81,7 +81,7 @@ void check(const google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
   }
 }
 
-// `of`: the node that owns it; "" for the model's own.
+// `of` is the node that owns the graph; "" for the model's own.
 void check(const GraphProto& graph, const std::string& of) {
   check(graph.name(), "a graph", of);
   for (const auto& v : graph.input()) check(v, "an input", of);
@@ -91,7 +91,7 @@ void check(const GraphProto& graph, const std::string& of) {
   check(graph.node());
 }
 
-// What nodes come to with the functions that they call written out. Sums stay below 2^62.
+// Cost is the size of nodes with the functions that they call inlined. Sums stay below 2^62.
 struct Cost {
   uint64_t nodes = 0, bytes = 0;
   void add(const Cost& c) {
@@ -111,7 +111,7 @@ class Costs {
       if (const FunctionProto* f = functions_.find(n); f != nullptr) {
         const Cost& inside = of(*f);
         all.add(inside);
-        // every node in it is named after the call
+        // Every node in it is named after the call.
         all.add({0, inside.nodes > kNodes * kTimes ? 0 : inside.nodes * n.name().size()});
       }
       for (const AttributeProto& a : n.attribute()) {
@@ -124,7 +124,7 @@ class Costs {
 
  private:
   const Cost& of(const FunctionProto& f) {
-    auto [at, fresh] = known_.try_emplace(&f);  // one that calls itself is refused by its depth
+    auto [at, fresh] = known_.try_emplace(&f);  // recursion is refused by its depth
     if (!fresh || depth_ >= kMaxDepth) return at->second;
     ++depth_;
     const Cost cost = of(f.node());

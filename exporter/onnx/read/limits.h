@@ -8,17 +8,17 @@
 
 namespace wick::onnx {
 
-// Nodes that one model has, those of subgraphs included.
+// The most nodes of one model, those of subgraphs included.
 constexpr uint64_t kMaxNodes = uint64_t{1} << 20;
-// A node takes as long to read as so many sizes to copy.
+// A node takes as long to read as this many sizes take to copy.
 constexpr uint64_t kVisitsOfNode = 8;
 
-// What a file of so many bytes may take, unless the options say otherwise.
+// Returns what a file of so many bytes may use, unless the options say otherwise.
 LedgerLimits limits_of(uint64_t file, const OnnxReadOptions& options);
 
-// Throws Error where a name is too long to be one or holds a zero byte, and where the model's
-// functions, written out at every call, would come to far more than the file or than kMaxNodes. The
-// nesting of subgraphs was bounded by the parser.
+// Throws Error if a name is too long to be one or holds a zero byte, if there are more than
+// kMaxNodes nodes, or if the model's functions, inlined at every call, would come to far more than
+// the file. The parser has bounded the nesting of subgraphs.
 void check_limits(const ModelProto& model);
 
 }  // namespace wick::onnx

@@ -16,7 +16,7 @@ using NameSet = std::unordered_set<std::string>;
 
 void add_read(const NodeProto& node, NameSet* read);
 
-// What a subgraph reads from around it.
+// Adds what a subgraph reads from the graph around it.
 void add_read(const GraphProto& graph, NameSet* read) {
   NameSet inside;
   for (const NodeProto& node : graph.node()) add_read(node, &inside);
@@ -40,10 +40,12 @@ void add_read(const NodeProto& node, NameSet* read) {
   }
 }
 
-// Who makes what others read, by their numbers.
+// For each node, the indices of the nodes that make what it reads, or of those that read what it
+// makes.
 using Makers = std::vector<std::vector<size_t>>;
 
-// Each of what is left waits for another of them: going from one to the next must come back.
+// Each node that is left waits for another one, so following them must come back to one already
+// seen.
 [[noreturn]] void fail_cycle(Span<const NodeProto* const> nodes, const Makers& makers,
                              const std::vector<bool>& done) {
   size_t at = static_cast<size_t>(std::find(done.begin(), done.end(), false) - done.begin());
@@ -61,7 +63,7 @@ using Makers = std::vector<std::vector<size_t>>;
   way.push_back(at);
   constexpr size_t kMostNamed = 8;
   std::string text;
-  for (size_t i = way.size(); i-- > 0;) {  // as values flow
+  for (size_t i = way.size(); i-- > 0;) {  // in the order in which values flow
     const NodeProto& node = *nodes[way[i]];
     if (way.size() - i <= kMostNamed || i == 0)
       text += fmt::format("{}{} '{}'", text.empty() ? "" : " -> ", node.op_type(), node_name(node));
@@ -77,7 +79,7 @@ using Makers = std::vector<std::vector<size_t>>;
 
 std::vector<size_t> in_order(Span<const NodeProto* const> nodes,
                              const std::map<std::string, ValueId>& known) {
-  std::unordered_map<std::string, size_t> maker_of;  // the first of two; reading names the second
+  std::unordered_map<std::string, size_t> maker_of;  // the first of two; reading reports the second
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (const std::string& name : nodes[i]->output()) {
       if (!name.empty() && known.count(name) == 0) maker_of.emplace(name, i);
@@ -102,7 +104,7 @@ std::vector<size_t> in_order(Span<const NodeProto* const> nodes,
     for (size_t i = 0; i < nodes.size(); ++i) order.push_back(i);
     return order;
   }
-  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;  // the first listed
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;  // the first listed first
   std::vector<size_t> waits(nodes.size());
   std::vector<bool> done(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {

@@ -1,4 +1,4 @@
-// The order in which nodes can be read.
+// Sorts nodes into an order in which they can be read.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace wick::onnx {
 
-// The numbers of the nodes of one graph, whose inputs and initializers are `known`: each behind
-// those whose outputs it reads, itself or in its subgraphs; otherwise as they are listed. ONNX asks
-// files to be in order, ONNX Runtime sorts them. Throws Error, which names them, where nodes wait
-// for each other.
+// Returns the indices of the nodes of one graph, whose inputs and initializers are `known`: each
+// node comes after those whose outputs it reads, itself or in its subgraphs, and otherwise as
+// listed. ONNX requires files to be in order, ONNX Runtime sorts them. Throws Error, which names
+// the nodes, if some wait for each other.
 std::vector<size_t> in_order(Span<const NodeProto* const> nodes,
                              const std::map<std::string, ValueId>& known);
 

@@ -17,7 +17,7 @@
 namespace wick::onnx {
 namespace {
 
-// The attribute `name`, which must be of `type`, or null.
+// Returns the attribute `name`, which must be of `type`, or null.
 const AttributeProto* typed(const ReadCtx& c, const std::string& name,
                             AttributeProto::AttributeType type) {
   const AttributeProto* a = c.attr(name);
@@ -124,7 +124,7 @@ namespace {
 
 template <class T>
 bool holds(double value) {
-  // 2^digits is the first number that is too large, and a double
+  // 2^digits is the first number that is too large, and it is a double.
   const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);
   return value >= static_cast<double>(std::numeric_limits<T>::min()) && value < above &&
          value == std::trunc(value);
@@ -188,7 +188,7 @@ namespace {
 
 constexpr int kMaxKnownDepth = 24;
 constexpr uint64_t kMaxKnownBytes = 1 << 16;
-constexpr double kMaxKnownWork = 1e7;  // of one question: they are sizes
+constexpr double kMaxKnownWork = 1e7;  // for one call: known values are sizes
 
 std::optional<HostTensor> known_value(const Graph& g, ValueId id, int depth, int* budget,
                                       double* work_left) {

@@ -32,7 +32,7 @@ namespace {
 
 int64_t opset_of(const ModelProto& model) {
   if (model.opset_import_size() == 0) {
-    // it stands at a file's end: without it the file was cut, and opset 1 would be a guess
+    // The opsets are at a file's end: without them the file was cut, and opset 1 would be a guess.
     if (model.ir_version() >= 3)
       invalid("it imports no opset (opset_import), which IR 3 and newer must; is the file cut?");
     return 1;
@@ -50,8 +50,8 @@ int64_t opset_of(const ModelProto& model) {
 
 constexpr int kMostListed = 50;
 
-// "its opset 29 is newer than 28, the newest that is known"; "": nothing is. Functions have opsets
-// of their own.
+// Returns "its opset 29 is newer than 28, the newest that is known", or "" if nothing is newer.
+// Functions have opsets of their own.
 std::string newer_than_known(const ModelProto& model, int64_t opset) {
   for (const FunctionProto& f : model.functions()) {
     for (const auto& entry : f.opset_import()) {
@@ -69,8 +69,9 @@ std::string newer_than_known(const ModelProto& model, int64_t opset) {
   return text;
 }
 
-// Every node that cannot be read, those of subgraphs and functions included, so that a user sees
-// the whole list at once: operators that nobody reads, and nodes with what their operator has not.
+// Collects every node that cannot be read, those of subgraphs and functions included, so that a
+// user sees the whole list at once: operators without a reader, and nodes with inputs or attributes
+// that their operator does not have.
 struct Faults {
   const Functions& functions;
   std::set<const FunctionProto*> seen = {};
@@ -117,7 +118,7 @@ struct Faults {
     if (count == 0) first = line;
     if (++count <= kMostListed) list += "\n  " + line;
   }
-  // One that is out of range is an error where it is called.
+  // An opset that is out of range is an error where the function is called.
   static int64_t opset_of(const FunctionProto& f, int64_t opset) {
     for (const auto& entry : f.opset_import()) {
       if (default_domain(entry.domain())) opset = entry.version();
@@ -143,7 +144,7 @@ void check_nodes(const ModelProto& model, const Functions& functions, int64_t op
       Code::kUnsupported);
 }
 
-// Before any input is added: a size without a name must not take one that comes later.
+// Runs before any input is added: a size without a name must not take one that comes later.
 void declare_symbols(Graph& g, const ValueInfoProto& info) {
   for (const auto& dim : info.type().tensor_type().shape().dim()) {
     if (is_named(dim)) g.symbol(dim.dim_param(), 0);
@@ -158,8 +159,8 @@ void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, Value
     invalid(fmt::format("'{}' is defined twice", info.name()));
 }
 
-// What the file declares of an output against what its nodes give; either may leave things open.
-// A declared shape is not believed: files keep that of another batch after an edit.
+// Checks what the file declares of an output against what its nodes give; either may leave things
+// open. A declared shape is not trusted: files keep that of another batch size after an edit.
 void check_output(const ValueInfoProto& info, const Value& value) {
   if (!info.type().has_tensor_type() || is_container(value.dtype)) {
     Graph scratch;
@@ -203,7 +204,8 @@ Graph read(const ModelProto& model, const std::string& folder, Ledger* ledger,
   Scope scope(g, ctx);
   std::map<std::string, ValueId>& values = scope.values;
   read_initializers(scope, proto);
-  // Before IR 4 initializers stand among the inputs too: as defaults, which we take as constants.
+  // Before IR 4 initializers are listed among the inputs too, as defaults, which we take as
+  // constants.
   std::set<std::string> inputs;
   for (const auto& info : proto.input()) {
     if (values.find(info.name()) == values.end()) declare_symbols(g, info);
@@ -226,7 +228,7 @@ Graph read(const ModelProto& model, const std::string& folder, Ledger* ledger,
       invalid(fmt::format("output '{}' is listed twice", info.name()));
     check_output(info, g.value(found->second));
     ValueId value = found->second;
-    // An operator that does nothing here gave its input: the output is a value of its own.
+    // An operator that does nothing here returned its input: the output is a value of its own.
     if (const std::string& own = g.value(value).name; own != info.name() && !own.empty())
       value = g.emit(OpId::kIdentity, {value});
     if (g.value(value).name.empty() && !is_made_up(info.name())) g.value(value).name = info.name();
@@ -234,13 +236,13 @@ Graph read(const ModelProto& model, const std::string& folder, Ledger* ledger,
   }
   take_half_scales(g);
   drop_unread_containers(g);
-  trim_regions(g);  // what became an attribute is read by nobody any more
+  trim_regions(g);  // what became an attribute is not read any more
   g.compact();
   settle_names(g);
   return g;
 }
 
-// What a file is that protobuf cannot read, by how it begins.
+// Guesses from its first bytes what a file is that protobuf cannot read.
 std::string looks_like(ModelBytes& bytes) {
   std::string head;
   bytes.append(0, std::min<uint64_t>(bytes.size(), 64), &head);
@@ -256,7 +258,7 @@ std::string looks_like(ModelBytes& bytes) {
   return "protobuf cannot read it";
 }
 
-// The further uses of a name among the inputs' sizes get names of their own.
+// Gives the further uses of a size's name among the inputs names of their own.
 void name_sizes_apart(GraphProto* graph) {
   std::set<std::string> taken, used;
   for (const auto& info : graph->input()) {

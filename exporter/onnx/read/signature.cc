@@ -18,7 +18,7 @@ struct Attribute {
   bool required;
 };
 
-// The words of OperatorVersion::attributes, one after the other.
+// Visits the words of OperatorVersion::attributes, one after the other.
 template <class Visit>
 void each_attribute(const OperatorVersion& s, const Visit& visit) {
   std::string_view rest = s.attributes;
@@ -44,7 +44,7 @@ const char* type_name(char letter) {
   }
 }
 
-// "Softmax of opset 17", "Gelu of com.microsoft".
+// Returns "Softmax of opset 17", "Gelu of com.microsoft".
 std::string versioned(const NodeProto& node, int64_t opset) {
   if (!default_domain(node.domain())) return fmt::format("{} of {}", node.op_type(), node.domain());
   return fmt::format("{} of opset {}", node.op_type(), opset);
@@ -52,9 +52,9 @@ std::string versioned(const NodeProto& node, int64_t opset) {
 
 bool has(const NodeProto& node, int i) { return i < node.input_size() && !node.input(i).empty(); }
 
-// What exporters leave behind that says nothing an inference could heed: a hint of opset 1, what
-// says that the model is not being trained, and names that begin with "__", which ONNX leaves to
-// everyone.
+// Returns whether an attribute is a leftover of exporters that has no meaning in inference: a hint
+// of opset 1, a flag that the model is not being trained, or a name that begins with "__", which
+// ONNX leaves to everyone.
 bool says_nothing(const NodeProto& node, const AttributeProto& a) {
   const std::string& op = node.op_type();
   const bool norm = op == "BatchNormalization", dropout = op == "Dropout";
@@ -64,8 +64,8 @@ bool says_nothing(const NodeProto& node, const AttributeProto& a) {
   return a.name() == "ratio" && dropout && !has(node, 2);
 }
 
-// Inputs that ONNX asks for where leaving them out can mean one thing only, and models do: what a
-// Resize of opset 11 does not heed, and the carried values of a Loop that has none.
+// Returns whether a required input may be missing because that can mean one thing only, and models
+// do it: inputs that a Resize of opset 11 ignores, and the carried values of a Loop that has none.
 bool may_lack(const NodeProto& node, size_t i) {
   const std::string& op = node.op_type();
   return (op == "Resize" && (i == 1 || i == 2)) || (op == "Loop" && i == 2);

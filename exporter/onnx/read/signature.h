@@ -1,6 +1,6 @@
-// What an operator takes: its inputs with their dtypes, and its attributes with their types. A node
-// that has anything else is refused: a typing error, or an attribute of a later opset, would be
-// passed over in silence and the model give other numbers.
+// Checks what an operator takes: its inputs with their dtypes, and its attributes with their types.
+// A node that has anything else is refused: otherwise a typing error, or an attribute of a later
+// opset, would be ignored silently and the model would give other numbers.
 #pragma once
 
 #include <string>
@@ -10,26 +10,27 @@
 
 namespace wick::onnx {
 
-// What a node has that its operator has not, and what it lacks: "" or a sentence. In a function
-// attributes may stand for those of the call.
+// Returns what a node has that its operator does not have, or what it lacks: "" or a sentence. In a
+// function attributes may refer to those of the call.
 std::string signature_fault(const NodeProto& node, int64_t opset, bool in_function);
-// Throws Error, with the node's name, where there is a fault.
+// Throws Error, with the node's name, if there is a fault.
 void check_signature(const ReadCtx& c);
-// The same of a call of a model's own function.
+// Does the same for a call of a model's own function.
 void check_call(const ReadCtx& c, const FunctionProto& f);
 
-// Whether some version of the operator takes the dtype there.
+// Returns whether some version of the operator takes the dtype there.
 bool takes(const OperatorVersion& v, size_t input, DType dtype);
-// Whether some version takes sequences or optionals somewhere.
+// Returns whether some version takes sequences or optionals somewhere.
 bool takes_containers(const std::string& op_type);
-// Throws Error where an input of a node has a dtype that no version of its operator takes: what is
-// written of it would be refused elsewhere.
+// Throws Error if an input of a node has a dtype that no version of its operator takes: the model
+// written from it would be refused elsewhere.
 void check_types(const ReadCtx& c);
 
-// Why nobody reads a node of this name: what is nearest to it, or which domain has it.
+// Returns why no operator has this name: the nearest name, or the domain that has it.
 std::string unknown_operator(const std::string& op_type, const std::string& domain);
 
-// "INT", or what its fields say where it has no type (models from before attributes had one).
+// Returns "INT", or what its fields imply if it has no type (models from before attributes had
+// one).
 std::string type_of_attribute(const AttributeProto& a);
 
 }  // namespace wick::onnx

@@ -15,9 +15,9 @@
 namespace wick::onnx {
 namespace {
 
-constexpr int kMaxAttempts = 6;  // at the types of a loop's body
+constexpr int kMaxAttempts = 6;  // to find the types of a loop's body
 
-// One level deeper, until it goes.
+// Deeper raises the nesting depth while it lives.
 class Deeper {
  public:
   explicit Deeper(ModelCtx& model) : model_(model) {
@@ -40,8 +40,8 @@ void bind_attributes(GraphProto& graph, const NodeProto& call, const FunctionPro
   for (NodeProto& node : *graph.mutable_node()) bind_attributes(node, call, f);
 }
 
-// A function's node refers to the call's attributes by name; absent: the function's default, or
-// none.
+// Binds the attributes of a function's node that refer to the call's attributes by name; if the
+// call has none, to the function's default, or drops them.
 void bind_attributes(NodeProto& node, const NodeProto& call, const FunctionProto& f) {
   auto find = [](const auto& attributes, const std::string& name) -> const AttributeProto* {
     for (const AttributeProto& a : attributes) {
@@ -67,8 +67,8 @@ void bind_attributes(NodeProto& node, const NodeProto& call, const FunctionProto
   node.mutable_attribute()->Swap(&bound);
 }
 
-// An input that the call leaves out is absent wherever the function reads it, in subgraphs too; one
-// that defines the name means its own.
+// An input that the call leaves out is absent wherever the function reads it, in subgraphs too; a
+// subgraph that defines the name means its own.
 void leave_out(NodeProto& node, const std::set<std::string>& absent);
 
 void leave_out(GraphProto& graph, std::set<std::string> absent) {
@@ -92,7 +92,7 @@ void leave_out(NodeProto& node, const std::set<std::string>& absent) {
   }
 }
 
-// On the list of what is being read, until it goes.
+// Call keeps a function on the list of those being read while it lives.
 class Call {
  public:
   Call(const ReadCtx& c, const FunctionProto& f) : calls_(c.scope.model.calls) {
@@ -161,7 +161,7 @@ Functions::Functions(const ModelProto& model) {
   for (const FunctionProto& f : model.functions()) {
     if (is_operator(f)) continue;
     const std::string domain = default_domain(f.domain()) ? "" : f.domain();
-    by_name_.emplace(std::tuple(domain, f.name(), f.overload()), &f);  // the first of two
+    by_name_.emplace(std::tuple(domain, f.name(), f.overload()), &f);  // the first of two counts
   }
 }
 
@@ -257,7 +257,7 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> listed, int64_t opset
         check_types(c);
         find_version(node.op_type(), opset)->read(c);
       } else if (const CustomOp* op = find_custom_op(node.domain(), node.op_type())) {
-        read_custom(c, *op);  // a registered one wins over com.microsoft's
+        read_custom(c, *op);  // a registered op wins over com.microsoft's
       } else {
         check_signature(c);
         check_types(c);
@@ -265,14 +265,14 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> listed, int64_t opset
       }
     } catch (const Error& e) {
       const std::string what = e.what(), name = node_name(node);
-      if (name == "?")  // its number tells it
+      if (name == "?")  // its number identifies it
         throw Error(fmt::format("node {} of its graph: {}", number, what), e.code());
       if (what.find("'" + name + "'") != std::string::npos) throw;
       throw Error(fmt::format("{} '{}': {}", node.op_type(), name, what), e.code());
     } catch (const std::bad_alloc&) {
       throw Error(fmt::format("{} '{}': out of memory", node.op_type(), node_name(node)),
                   Code::kOutOfMemory);
-    } catch (const std::exception& e) {  // of a custom op's functions, or of a library
+    } catch (const std::exception& e) {  // thrown by a custom op's functions, or by a library
       throw Error(fmt::format("{} '{}': {}", node.op_type(), node_name(node), e.what()),
                   Code::kInternal);
     }
@@ -286,8 +286,8 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> listed, int64_t opset
 
 namespace {
 
-// ONNX wants an Identity where a region hands on what comes in, a constant, or a value twice; the
-// graph does not.
+// Removes the Identity nodes that ONNX requires where a region returns one of its inputs, a
+// constant, or a value twice; the graph does not need them.
 void see_through(Graph& g, std::vector<ValueId>* outputs) {
   std::set<ValueId> passed;
   for (ValueId& v : *outputs) {
@@ -299,8 +299,10 @@ void see_through(Graph& g, std::vector<ValueId>* outputs) {
   }
   if (passed.empty()) return;
   const auto users = g.users();
-  std::map<ValueId, size_t> gone;                               // of a value's readers
-  for (auto at = passed.rbegin(); at != passed.rend(); ++at) {  // a later one may read an earlier
+  // Counts the removed readers of a value. The loop goes backwards: a later node may read an
+  // earlier one.
+  std::map<ValueId, size_t> gone;
+  for (auto at = passed.rbegin(); at != passed.rend(); ++at) {
     if (users[static_cast<size_t>(*at)].size() != gone[*at]) continue;
     const NodeId id = g.value(*at).producer;
     ++gone[g.node(id).inputs[0]];
@@ -364,7 +366,8 @@ ValueId add_initializer(Graph& g, HostTensor tensor, const std::string& name) {
 
 namespace {
 
-// The types of the carried values inside: what the graph around cannot say is open.
+// Returns whether the types of the carried values inside are those of `used`, and gets them
+// (`found`); sizes that the graph around does not know are open.
 bool same_types(const Graph& g, const Graph& region, const std::vector<Value>& used,
                 std::vector<Value>* found) {
   bool same = true;
@@ -443,7 +446,7 @@ std::vector<ValueId> emit_loop(
       types = found;
     } catch (const Error&) {
       if (attempt > 0) throw;
-      // rows may have taken a first size for good: all of them are open then
+      // Rows may have taken a first trip's size as fixed, so all sizes are open then.
       for (Value& type : types) {
         for (int d = 0; d < type.shape.rank(); ++d) type.shape[d] = dim_open(type.shape[d]);
       }

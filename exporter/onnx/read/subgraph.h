@@ -1,4 +1,4 @@
-// Scopes of names, subgraphs, and functions that a model brings along.
+// Scopes of names, subgraphs, and a model's own functions.
 #pragma once
 
 #include "exporter/onnx/read/read.h"
@@ -11,15 +11,16 @@ inline bool default_domain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
 }
 
-// The version, where it is one of the default domain's that there are; `what` names who imports it.
+// Returns the version, which must be at least 1; a newer one than the newest known is read as far
+// as it is known. `what` names who imports it.
 int64_t checked_opset(int64_t version, const std::string& what);
 
-// A weight of a state_dict by its name; without one of its own, a constant.
+// Adds a weight of a state_dict by its name; if that is a made-up one, a plain constant.
 ValueId add_initializer(Graph& g, HostTensor tensor, const std::string& name);
 
-// A loop whose body `make` builds: it gets the region's context, the trip number and the carried
-// values there, and gives the condition, the carried and the stacked values. It is called again
-// where a trip changes a carried shape. The node's outputs: carried, then stacked.
+// Emits a loop whose body `make` builds: it gets the region's context, the trip number and the
+// carried values there, and returns the condition, the carried and the stacked values. It is called
+// again if a trip changes a carried shape. Returns the node's outputs: carried, then stacked.
 struct LoopBody {
   ValueId trip, condition;
   std::vector<ValueId> carried;

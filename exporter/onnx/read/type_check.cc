@@ -1,4 +1,4 @@
-// The dtypes of inputs against the operators' table, and names that no operator has.
+// Checks the dtypes of inputs against the operators' table, and reports names that no operator has.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string names_of(uint32_t set) {
   return all;
 }
 
-// Letters to change, leave out or put in, in any case.
+// Returns the edit distance: letters to change, leave out or put in, in any case.
 size_t distance(const std::string& a, const std::string& b) {
   const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
   std::vector<size_t> row(b.size() + 1);
@@ -37,7 +37,8 @@ size_t distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-// The name of a table that is the fewest letters away, at most a third of them; "" where none is.
+// Returns the name of a table at the least edit distance, at most a third of its letters; "" if
+// there is none.
 std::string nearest(Span<const OperatorVersion> all, const std::string& name) {
   std::string found;
   if (name.size() > 64) return found;

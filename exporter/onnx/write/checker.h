@@ -1,5 +1,5 @@
-// libonnx's checker on serialized bytes. Its own translation unit: libonnx's headers and ours never
-// meet.
+// Runs libonnx's checker on serialized bytes. It has its own translation unit, so that libonnx's
+// headers and ours never meet.
 #pragma once
 
 #include <string>

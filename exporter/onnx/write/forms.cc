@@ -61,7 +61,7 @@ std::vector<Form> find_forms(const Graph& g, int64_t opset, std::vector<bool>* d
     const auto had = [&](ValueId v) { return !f.readers(v).empty(); };
     if (std::none_of(n.outputs.begin(), n.outputs.end(), by) &&
         std::any_of(n.outputs.begin(), n.outputs.end(), had)) {
-      (*dropped)[i] = true;  // sizes that only a form read
+      (*dropped)[i] = true;  // sizes that only a form reads
       continue;
     }
     for (ValueId v : n.inputs) {

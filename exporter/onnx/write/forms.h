@@ -1,6 +1,6 @@
-// Operators of ONNX that the graph spells out in ops (a norm: mean, difference, square, mean, root,
-// quotient): written as the one they are. A family's file finds those whose reader it has, and that
-// reader makes the same ops again, in the same arithmetic.
+// ONNX operators that the graph spells out in several ops (a norm: mean, difference, square, mean,
+// root, quotient) are written as the one operator that they are. A family's file finds those that
+// it also reads, and its reader makes the same ops again, in the same arithmetic.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 namespace wick::onnx {
 
 struct Form {
-  std::vector<NodeId> nodes;             // all that it stands for
-  NodeId last = -1;                      // which of them makes its value
-  std::vector<ValueId> inputs;           // what is written of it reads these
+  std::vector<NodeId> nodes;             // all nodes that it stands for
+  NodeId last = -1;                      // the one of them that makes its value
+  std::vector<ValueId> inputs;           // the inputs of the written operator
   std::function<void(WriteCtx&)> write;  // the context's node is `last`
 };
 
@@ -23,7 +23,7 @@ class FormFinder {
   const Graph& g;
   const int64_t opset;
   const std::vector<NodeId>& readers(ValueId v) const { return readers_[at(v)]; }
-  // Nobody sees the value but the nodes that read it: it has no name and is no output.
+  // Returns whether only the nodes that read the value see it: it has no name and is no output.
   bool hidden(ValueId v) const { return g.value(v).name.empty() && !output_[at(v)]; }
   bool taken(NodeId id) const { return taken_[at(id)]; }
   void add(Form form);
@@ -35,14 +35,15 @@ class FormFinder {
   std::vector<bool> output_, taken_;
 };
 
-// Nodes that may become one operator: of one name, module and line, as what one call or one
-// operator of a file became, with values between them that nobody else sees.
+// SpelledOp collects nodes that may become one operator: they have one name, module and line, as
+// nodes made from one call or one operator of a file have, and nothing else sees the values between
+// them.
 class SpelledOp {
  public:
   SpelledOp(const FormFinder& finder, NodeId root) : f_(&finder), root_(root), nodes_{root} {}
-  // The node of that op which makes v, whose readers are so many; null: there is none.
+  // Returns the node of that op which makes v, if v has so many readers; else null.
   const Node* part(ValueId v, OpId op, size_t readers = 1);
-  // The node of that op which alone reads v, as its first input.
+  // Returns the node of that op which is the only reader of v and has it as its first input.
   const Node* reader(ValueId v, OpId op);
   Form form() const { return {nodes_, nodes_.back(), {}, {}}; }
 
@@ -53,8 +54,8 @@ class SpelledOp {
   std::vector<NodeId> nodes_;
 };
 
-// All forms of a graph at an opset, the regions' left out; `dropped`: nodes that are not written,
-// those included that only such nodes read.
+// Finds all forms of a graph at an opset, except those of its regions; `dropped` marks nodes that
+// are not written, including those that only such nodes read.
 std::vector<Form> find_forms(const Graph& g, int64_t opset, std::vector<bool>* dropped);
 
 // The families' finders.

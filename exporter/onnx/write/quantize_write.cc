@@ -1,5 +1,5 @@
-// The operators of bytes in a file: each as the operator it is (com.microsoft's where ONNX has
-// none), or as the float operator between DequantizeLinear and QuantizeLinear.
+// Writes the byte operators: each as the operator it is (com.microsoft's where ONNX has none), or
+// as the float operator between DequantizeLinear and QuantizeLinear.
 #include "exporter/onnx/write/quantize_write.h"
 
 #include <algorithm>
@@ -24,19 +24,19 @@ bool single(const Value& v) {
 }
 bool single(WriteCtx& c, size_t i) { return single(value(c, i)); }
 
-// ONNX Runtime has the operators for uint8 by either byte and for int8 by int8, with a result like
-// input 0. The dtype that input i must have for it.
+// Returns the dtype that input i must have for ONNX Runtime, which has the operators for uint8 with
+// either byte dtype and for int8 with int8, with a result like input 0.
 DType wanted_dtype(const Graph& g, const Node& node, size_t i) {
   const DType own = g.value(node.inputs[i]).dtype, first = g.value(node.inputs[0]).dtype;
   const OpKind kind = kind_of(node.op);
   const char role = input_role(node.op, i);
-  const bool other = role == 'w' || role == 'x' || role == 'z';  // than a scale or a bias
+  const bool other = role == 'w' || role == 'x' || role == 'z';  // not a scale or a bias
   if (i < 3 || !other || !ir::is_byte_op(node.op) || node.op == OpId::kDynamicLinear) return own;
   const bool of_result = role == 'z' && i > 5;
   if (kind == OpKind::kByteMath || of_result) return first;
-  return first == DType::kI8 ? first : own;  // of a weight
+  return first == DType::kI8 ? first : own;  // of the weight
 }
-// com.microsoft's operators take scalars where a file may have [1].
+// Returns whether com.microsoft's operator takes a scalar where a file may have [1].
 bool wants_scalar(const Graph& g, const Node& node, size_t i) {
   const Value& v = g.value(node.inputs[i]);
   if (!single(v) || v.shape.rank() == 0) return false;
@@ -48,7 +48,7 @@ bool in_qdq(WriteCtx& c) { return c.quantized() == QuantizedForm::kQdq; }
 
 uint8_t turned(uint8_t byte) { return byte ^ 0x80; }  // the same number in the other dtype
 
-// The same number as a byte of the other dtype, whose zero point is 128 away.
+// Returns the same number as a byte of the other dtype, whose zero point is 128 away.
 std::string other_byte(WriteCtx& c, const std::string& from, DType dtype,
                        const std::string& to = "") {
   const std::string wide = c.cast(from, DType::kI32), moved = c.fresh();
@@ -59,7 +59,7 @@ std::string other_byte(WriteCtx& c, const std::string& from, DType dtype,
   return y;
 }
 
-// Input i of an operator of bytes, as that one takes it.
+// Returns input i of a byte operator as the ONNX operator takes it.
 std::string given(WriteCtx& c, size_t i) {
   const DType own = dtype(c, i), to = wanted_dtype(c.g, c.node, i);
   const bool scalar = wants_scalar(c.g, c.node, i);
@@ -79,7 +79,8 @@ std::string given(WriteCtx& c, size_t i) {
   return own == to ? y : other_byte(c, y, own);
 }
 
-// The zero point behind the scale at input i, of that one's shape. given: as given() has it.
+// Returns the zero point that follows the scale at input i, in the scale's shape. If `as_given`, it
+// is as given() returns it.
 std::string zero_of_scale(WriteCtx& c, size_t i, bool as_given = false) {
   const std::string one = as_given ? "" : c.in(i + 1);
   if (single(c, i) || !single(c, i + 1)) return as_given ? given(c, i + 1) : one;
@@ -98,7 +99,8 @@ std::string zero_of_scale(WriteCtx& c, size_t i, bool as_given = false) {
   return all;
 }
 
-// The scale at input i, of the shape of the zero point behind it: many zero points, many scales.
+// Returns the scale at input i in the shape of the zero point that follows it: many zero points
+// need many scales.
 std::string scale_of_zero(WriteCtx& c, size_t i) {
   if (!single(c, i) || single(c, i + 1)) return c.in(i);
   if (constant(c, i) && constant(c, i + 1)) {
@@ -113,7 +115,7 @@ std::string scale_of_zero(WriteCtx& c, size_t i) {
   return all;
 }
 
-// Input i (bytes named otherwise: `bytes`), whose scale and zero point follow, as reals.
+// Dequantizes input i (or `bytes` in its place) by the scale and zero point that follow it.
 std::string reals(WriteCtx& c, size_t i, int64_t axis = 0, const std::string& bytes = "") {
   std::string y = c.fresh();
   NodeProto& n = c.add(
@@ -123,11 +125,11 @@ std::string reals(WriteCtx& c, size_t i, int64_t axis = 0, const std::string& by
   if (many && axis != 1) set_int(n, "axis", axis);
   return y;
 }
-// The node's output, by the scale at input i.
+// Quantizes into the node's output by the scale at input i.
 void quantize(WriteCtx& c, const std::string& from, size_t i) {
   c.add("QuantizeLinear", {from, c.in(i), c.in(i + 1)}, {c.out(0)});
 }
-// An int32 bias in units of the product of two scales.
+// Dequantizes an int32 bias, whose unit is the product of two scales.
 std::string real_bias(WriteCtx& c, size_t bias, size_t x_scale, size_t w_scale) {
   std::string unit;
   if (constant(c, x_scale) && constant(c, w_scale)) {
@@ -146,8 +148,8 @@ std::string real_bias(WriteCtx& c, size_t bias, size_t x_scale, size_t w_scale) 
   return y;
 }
 
-// An operator whose inputs are all as given(), that of `zero` the output's zero point: an output of
-// another dtype is turned behind it.
+// Adds an operator whose inputs are all as given() returns them; input `zero` is the output's zero
+// point. An output of another dtype is converted behind it.
 NodeProto& with_output(WriteCtx& c, bool microsoft, const char* op, const Names& in, size_t zero,
                        const std::string& to) {
   const DType made = wanted_dtype(c.g, c.node, zero);
@@ -155,7 +157,7 @@ NodeProto& with_output(WriteCtx& c, bool microsoft, const char* op, const Names&
   const std::string out = same ? to : c.fresh();
   NodeProto& n = microsoft ? c.add_microsoft(op, in, {out}) : c.add(op, in, {out});
   if (!same) other_byte(c, out, made, to);
-  return n;  // which stays where it is
+  return n;  // the reference stays valid
 }
 Names all_given(WriteCtx& c) {
   Names in;
@@ -184,7 +186,7 @@ void write_matmul(WriteCtx& c) {
   quantize(c, y, 6);
 }
 
-// [N, K] as MatMul has it.
+// Returns [N, K] transposed, as MatMul takes it.
 std::string columns(WriteCtx& c, size_t i) {
   if (constant(c, i)) {
     const HostTensor& w = value(c, i).constant;
@@ -297,7 +299,7 @@ void write_softmax(WriteCtx& c) {
   quantize(c, y, 3);
 }
 
-// ONNX has no tables: an element of one by its index. An int8 below 0 counts from the end.
+// ONNX has no tables: this is a Gather by the element's value. An int8 below 0 counts from the end.
 void write_table(WriteCtx& c) {
   std::string table = c.in(1), index = c.cast(c.in(0), DType::kI32);
   if (dtype(c, 0) == DType::kI8 && constant(c, 1)) {
@@ -316,7 +318,8 @@ void write_table(WriteCtx& c) {
   c.add("Gather", {table, index}, {c.out(0)});
 }
 
-// Of weights [N, K], each output's: a constant, since the weights as they are stand nowhere else.
+// Returns the sum of each row of weights [N, K]: a constant if they are, since the file has the
+// weights in this layout nowhere else.
 std::string row_sums(WriteCtx& c, size_t i) {
   if (!constant(c, i)) {
     const int64_t each[] = {1};
@@ -334,11 +337,11 @@ std::string row_sums(WriteCtx& c, size_t i) {
   return c.tensor(sums);
 }
 
-// What DynamicQuantizeLinear does with a whole tensor, row by row; the zero point of a row leaves
-// the sum by the sums of the weight's rows, since MatMulInteger takes one zero point.
+// Does row by row what DynamicQuantizeLinear does with a whole tensor; the zero point of a row is
+// taken out of the sum by the sums of the weight's rows, since MatMulInteger takes one zero point.
 void write_dynamic(WriteCtx& c) {
-  // Of all these only the product and the result have the layer's name: it is in every file of
-  // them.
+  // Of all these nodes only the product and the result have the layer's name, since the file
+  // repeats the name for each of them.
   const auto op = [&](const char* name, const Names& in) {
     std::string y = c.fresh();
     c.add(name, in, {y}).clear_name();

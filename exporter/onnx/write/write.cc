@@ -88,8 +88,8 @@ DType WriteCtx::dtype_of(const std::string& name) const {
   return made == made_.end() ? DType::kNone : made->second;
 }
 
-// What ONNX has no such operator of is no file that another runtime loads; what it has from a later
-// opset on only is written at that one.
+// Refuses an operator that ONNX does not have for these dtypes, since no other runtime would load
+// the file; one that ONNX has only from a later opset on is written at that opset.
 void WriteCtx::check_types(const std::string& op_type, const std::vector<std::string>& in) {
   const OperatorVersion* version = find_version(op_type, opset());
   if (version == nullptr) return;
@@ -98,7 +98,7 @@ void WriteCtx::check_types(const std::string& op_type, const std::vector<std::st
     if (!takes(*version, i, dtype))
       fail(fmt::format("ONNX has no {} whose input {} is {}", op_type, i, dtype_name(dtype)));
   }
-  // What a node computes on its way to its output is of the dtype that it was given.
+  // A value that a node computes on the way to its output has the dtype of the node's input.
   DType first = in.empty() ? DType::kNone : dtype_of(in[0]);
   if (first == DType::kNone && has(0)) first = g.value(node.inputs[0]).dtype;
   need(first_opset_taking(op_type, first, opset()));
@@ -111,8 +111,8 @@ std::string WriteCtx::cast(const std::string& from, DType to) {
   return name;
 }
 
-// An operator that was read into several nodes gave each of them its name; in a file every node has
-// one of its own (ONNX Runtime refuses others). Reading it takes away what is added here.
+// Returns a name that no other node of the file has (ONNX Runtime refuses duplicates): an operator
+// that was read into several nodes gave each of them its name. Reading removes what is added here.
 std::string WriteCtx::node_name() {
   std::string name = node.name;
   while (!model_.node_names.insert(name).second)

@@ -1,5 +1,5 @@
-// Writing one graph node as ONNX, at opset 17 where that can say it. One row an op of role kInfer
-// or kControl: kOnnx_<Name>; a missing one does not link.
+// Writes one graph node as ONNX, at opset 17 if that can express it. There is one row per op of
+// role kInfer or kControl: kOnnx_<Name>; a missing one does not link.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace wick::onnx {
 
 using namespace ir;  // NOLINT: the graph is what this room speaks about
 
-// A model is written at the lowest opset from the one that was asked for (kLeastOpset where none
-// was) on that has every form its nodes need. Rows write the forms of kLeastOpset and later; where
-// the operator's row at an earlier opset takes them, they are that opset's, too.
+// A model is written at the lowest opset, from the one that was asked for (kLeastOpset if none was)
+// on, that has every form its nodes need. Rows write the forms of kLeastOpset and later; if the
+// operator's row at an earlier opset takes them, they are that opset's, too.
 constexpr int64_t kOldestOpset = 11, kLeastOpset = 17;
 struct WriteOpset {
   int64_t now = kLeastOpset;     // of the model being written
-  int64_t needed = kLeastOpset;  // by its nodes so far; above `now` it is written again
-  std::string by;                // who needs more than what was asked for
+  int64_t needed = kLeastOpset;  // by its nodes so far; if above `now`, it is written again
+  std::string by;                // the node that needs more than what was asked for
   void need(int64_t opset, const std::string& who) {
     if (opset <= needed) return;
     needed = opset;
@@ -34,16 +34,16 @@ struct WriteOpset {
   }
 };
 
-// Of a whole model: its opset, and its tensors' names.
+// ModelNames has the state of a whole model: its opset, and its tensors' names.
 struct ModelNames {
   WriteOpset* opset;
   Names names;
   ExternalData* external = nullptr;  // where large constants go; null: into the model
-  int fresh = 0;                     // of made-up names, nowhere twice
+  int fresh = 0;                     // the number of the next made-up name
   QuantizedForm quantized = QuantizedForm::kOperators;
   bool microsoft = false;  // a node of that domain was written
   std::set<std::string> node_names = {};
-  std::map<std::string, int> last_number = {};  // behind a node's name
+  std::map<std::string, int> last_number = {};  // the last number behind a node's name
 };
 
 class WriteCtx {
@@ -65,39 +65,39 @@ class WriteCtx {
   int rank(size_t i) const;  // of input i; throws when unknown
 
   int64_t opset() const { return model_.opset->now; }
-  // The form that the row writes is of opset n.
+  // Says that the form which the row writes is of opset n.
   void need(int64_t n);
 
-  // The operator's row at the opset that is written, whose inputs and attributes are the form to
-  // write; what only a later one has is asked for by need().
+  // Returns the operator's row at the opset that is written, whose inputs and attributes are the
+  // form to write; need() asks for what only a later opset has.
   const OperatorVersion& form(const std::string& op_type) const;
 
-  // One ONNX node; names of tensors in and out. The opset is raised to the first that has the
-  // operator for these dtypes (operators/default.def).
+  // Adds one ONNX node with these tensor names in and out. The opset is raised to the first that
+  // has the operator for these dtypes (operators/default.def).
   NodeProto& add(const std::string& op_type, const std::vector<std::string>& in,
                  const std::vector<std::string>& out);
-  // The node with the graph node's own inputs and outputs.
+  // Adds the node with the graph node's own inputs and outputs.
   NodeProto& same(const std::string& op_type);
-  // Of the domain com.microsoft.
+  // Adds a node of the domain com.microsoft.
   NodeProto& add_microsoft(const std::string& op_type, const std::vector<std::string>& in,
                            const std::vector<std::string>& out);
   QuantizedForm quantized() const { return model_.quantized; }
-  std::string fresh();                           // a tensor name nobody has
+  std::string fresh();                           // an unused tensor name
   std::string tensor(const HostTensor& t);       // an initializer
   std::string ints(Span<const int64_t> values);  // an int64 initializer
   std::string scalar(DType dtype, double value);
   std::string int_scalar(int64_t value);                // int64
-  std::string cast(const std::string& from, DType to);  // what a Cast makes of it
-  // The name of optional input i, else of an initializer with `fallback`, else "" when that is
-  // empty.
+  std::string cast(const std::string& from, DType to);  // the output of a new Cast
+  // Returns the name of optional input i, else of an initializer with `fallback`, else "" if that
+  // is empty.
   std::string ints_input(size_t i, Span<const int64_t> fallback);
-  // A region as an attribute; what it captures it reads by the name outside.
+  // Writes a region as an attribute; it reads its captures by their names outside.
   void subgraph(NodeProto& of, const std::string& attribute, const Graph& region);
   [[noreturn]] void fail(const std::string& why) const;
 
  private:
   std::string node_name();
-  DType dtype_of(const std::string& name) const;  // kNone: of what was made on the way
+  DType dtype_of(const std::string& name) const;  // kNone for intermediate values
   void check_types(const std::string& op_type, const std::vector<std::string>& in);
   std::string small(const HostTensor& t);  // a constant that stays in the model
   GraphProto& out_;
@@ -106,7 +106,8 @@ class WriteCtx {
   std::map<std::string, DType> made_;  // of initializers and casts
 };
 
-// Nodes, constants and outputs of a graph or region. `names`: by value, those the caller knows set.
+// Writes the nodes, constants and outputs of a graph or region. `names` are by value; the caller
+// has set those that it knows.
 void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out,
                  ModelNames& model);
 void set_type(ValueInfoProto& info, const Value& value);
@@ -115,7 +116,7 @@ void set_int(NodeProto& node, const std::string& name, int64_t value);
 void set_float(NodeProto& node, const std::string& name, double value);
 void set_string(NodeProto& node, const std::string& name, const std::string& value);
 void set_ints(NodeProto& node, const std::string& name, Span<const int64_t> values);
-// A list that is not empty.
+// Sets a list attribute unless the list is empty.
 template <class List>
 void set_list(NodeProto& node, const char* name, const List& list) {
   if (!list.empty()) set_ints(node, name, list.span());
@@ -138,18 +139,18 @@ struct WriteRow {
 #undef WICK_WRITE_kTrain
 #undef WICK_WRITE_kControl
 
-// In a family file.
+// Defines a row in a family file.
 #define WICK_ONNX_ROW(Name, ...) \
   constinit const WriteRow kOnnx_##Name = {OpId::k##Name, __VA_ARGS__}
-// Same op_type, no attributes.
+// Defines a row that writes the same op_type without attributes.
 #define WICK_ONNX_PLAIN(Name) WICK_ONNX_ROW(Name, [](WriteCtx& c) { c.same(#Name); })
 
 void write_cast(WriteCtx& c);  // Cast and CastString
 
-// A user's op: a node of its own domain, attributes by their names.
+// Writes a user's op: a node of its own domain, with its attributes by name.
 void write_custom(WriteCtx& c);
 
-// Null for ops of role kTrain and for custom ones.
+// Returns null for ops of role kTrain and for custom ones.
 const WriteRow* find_write_row(OpId op);
 
 }  // namespace wick::onnx

@@ -25,7 +25,7 @@ namespace wick {
 namespace onnx {
 namespace {
 
-// A unique tensor name for every value that is written: an output's value gets the output's.
+// Gives every value that is written a unique tensor name: an output's value gets the output's.
 void name_values(const Graph& g, const std::vector<bool>& used, std::vector<std::string>& names,
                  ModelNames& model) {
   auto take = [&](ValueId id, const std::string& name) {
@@ -50,8 +50,8 @@ void name_values(const Graph& g, const std::vector<bool>& used, std::vector<std:
   }
 }
 
-// A parameter, or what has no name, is an initializer; any other constant a node, as the reader
-// tells them apart.
+// Writes a parameter, or a constant without a name, as an initializer, and any other constant as a
+// node: so the reader tells them apart.
 void write_constant(const Value& v, const std::string& name, GraphProto& out, ModelNames& model) {
   auto tensor = [&](const std::string& own_name) {
     const bool beside = model.external != nullptr && ExternalData::takes(v.constant);
@@ -91,7 +91,7 @@ void check_writable(const Graph& g) {
   }
 }
 
-// The format's version that came with an opset.
+// Returns the IR version that came with an opset.
 int64_t ir_version(int64_t opset) {
   if (opset <= 18) return 8;
   if (opset <= 20) return 9;
@@ -100,7 +100,7 @@ int64_t ir_version(int64_t opset) {
   return opset <= 24 ? 12 : 13;
 }
 
-// The opset from which on tensors may hold a dtype.
+// Returns the opset from which on tensors may have a dtype.
 int64_t opset_of(DType dtype) {
   switch (dtype) {
     case DType::kF8E4M3FN:
@@ -166,17 +166,18 @@ ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external,
   return model;
 }
 
-// Constants that ONNX has as attributes: they are no initializers.
+// Returns whether ONNX has the constant as an attribute, so that it is no initializer.
 bool becomes_attribute(const Node& node, size_t input) {
   return input >= 1 && kind_of(node.op) == OpKind::kText && node.op != OpId::kStringConcat;
 }
 
-// The first node that an opset before kLeastOpset has not as it is written, with the same meaning;
-// null: it has all.
+// Returns the first node that an opset before kLeastOpset does not have, as it is written, with the
+// same meaning; null if it has all.
 const NodeProto* not_of(const GraphProto& graph, int64_t opset) {
   for (const NodeProto& node : graph.node()) {
     const std::string& op = node.op_type();
-    // Of one axis since 13, of all from it on before; another default of the coordinates before 16.
+    // These are over one axis since 13, and over all axes from it on before; before 16 the
+    // coordinates have another default.
     if (opset < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax")) return &node;
     if (opset < 16 && op == "RoiAlign") return &node;
     if (!signature_fault(node, opset, false).empty()) return &node;
@@ -203,7 +204,7 @@ ModelProto write(const Graph& g, QuantizedForm quantized, int64_t asked = 0,
     const DType dtype = type_dtype(g.value(id));
     version.need(opset_of(dtype), std::string(dtype_name(dtype)) + " of an input");
   }
-  for (;;) {  // ends: the opset grows, and forms are of a bounded one
+  for (;;) {  // this ends: the opset grows, and it is bounded
     version.now = version.needed;
     if (external != nullptr) external->clear();
     ModelProto model = write_at(g, &version, external, quantized);
@@ -237,7 +238,7 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
       if (becomes_attribute(node, i)) continue;
       if (id != kNoValue && g.is_constant(id) && written_anew(g, node, i, model.quantized))
         continue;
-      // what ConstantOfShape fills with is its attribute
+      // The value that ConstantOfShape fills with is its attribute.
       if (node.op == OpId::kExpand && id == node.inputs[0] && is_small(g.value(id).dtype)) continue;
       if (id != kNoValue && !node.removed()) used[static_cast<size_t>(id)] = true;
     }
@@ -300,8 +301,8 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
 
 namespace {
 
-// What libonnx wants and the file need not have: a shape of every input and output (one of unknown
-// rank is shown as a scalar), and the data of constants that lie beside the model.
+// Adds what libonnx requires and the file need not have: a shape of every input and output (one of
+// unknown rank is shown as a scalar), and the data of external constants.
 void complete(onnx::GraphProto& graph) {
   auto add = [&](onnx::ValueInfoProto& info) {
     if (info.type().has_tensor_type()) info.mutable_type()->mutable_tensor_type()->mutable_shape();
@@ -323,7 +324,7 @@ void complete(onnx::GraphProto& graph) {
   }
 }
 
-// Every node against its operator's row at the opset.
+// Checks every node against its operator's row at the opset.
 void check_forms(const onnx::GraphProto& graph, int64_t opset) {
   for (const auto& node : graph.node()) {
     for (const auto& a : node.attribute()) {
@@ -337,7 +338,7 @@ void check_forms(const onnx::GraphProto& graph, int64_t opset) {
   }
 }
 
-// And libonnx's checker; Debian's knows no later opset.
+// Also runs libonnx's checker; Debian's knows no opset after 17.
 void check(onnx::ModelProto model) {
   check_forms(model.graph(), model.opset_import(0).version());
   if (model.opset_import(0).version() > onnx::kLeastOpset) return;
@@ -345,7 +346,7 @@ void check(onnx::ModelProto model) {
   onnx::check(model.SerializeAsString());
 }
 
-constexpr size_t kMostInside = (size_t{1} << 31) - (size_t{1} << 26);  // a protobuf message: 2 GB
+constexpr size_t kMostInside = (size_t{1} << 31) - (size_t{1} << 26);  // protobuf's limit is 2 GB
 
 size_t constant_bytes(const ir::Graph& g) {
   size_t bytes = 0;
@@ -393,7 +394,7 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
       onnx::write(graph, options.quantized, options.opset, beside ? &external : nullptr, &by);
   check(model);
   const std::string bytes = model.SerializeAsString();
-  FileLock lock;  // the two of one writer
+  FileLock lock;  // both files come from one writer
   AtomicFile file, data;
   if (!external.empty()) {
     check_status(lock.take((path + ".lock").c_str(), path.c_str()));

@@ -1,4 +1,4 @@
-// Models of integers: a graph quantized after training, and a module trained with the rounding that
+// Quantized models: a graph quantized after training, and a module trained with the rounding that
 // it will have. Link Wick::quantize; it brings no ONNX and no protobuf. Example
 // (tests/qat/alone.cc):
 //
@@ -11,7 +11,7 @@
 //   }
 //   small.freeze();
 //
-// Everything here throws wick::Error; wick/compile.h writes the graphs to files. Of graphs:
+// Everything here throws wick::Error; wick/compile.h writes the graphs to files. For graphs:
 //   quantize::quantize   weights and layers of a graph as integers (quantize/passes/quantize.h)
 //   quantize::compare    what that costs, layer by layer (quantize/report/compare.h)
 //   ir::lower_qdq        a QDQ graph as integer ops (graph/passes/lower_qdq.h)

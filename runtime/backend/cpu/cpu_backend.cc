@@ -8,26 +8,26 @@
 namespace wick {
 namespace {
 
-// For little memory the steps share one set of views, where one thread runs them.
+// On machines with little memory and one thread, the steps share one set of views.
 constexpr bool kSharesViews = WICK_SMALL != 0;
 
 struct CpuStep {
-  PreparedKernel kernel;     // not prepared: an alias, nothing to do
-  TensorView* in = nullptr;  // refreshed from RunCtx::values at every run
+  PreparedKernel kernel;     // not prepared for an alias, which does nothing
+  TensorView* in = nullptr;  // refreshed from RunCtx::values in every run
   TensorView* out = nullptr;
 };
 
-// A constant to pack, and where to.
+// A constant to pack, and the destination.
 struct PackJob {
   uint32_t step = 0;
   int slot = 0;
-  uint32_t entry = kNoIndex;  // of the cache, when it is to keep the form
+  uint32_t entry = kNoIndex;  // of the cache, if it keeps the form
   void* to = nullptr;
   Code failed = Code::kOk;
-  bool whole = false;  // nothing of it was skipped
+  bool whole = false;  // none of it was skipped
 };
 
-// Who reads an entry of the cache that is yet to be packed.
+// A step that reads a cache entry which is not packed yet.
 struct PackUse {
   uint32_t step = 0;
   int slot = 0;
@@ -71,7 +71,7 @@ class CpuPartition final : public Partition {
   PartitionSpec spec_;
   Arena arena_;  // steps, views and packed weights
   Span<CpuStep> steps_;
-  bool shares_ = false;  // all steps have these:
+  bool shares_ = false;  // all steps share the views that follow
   Span<TensorView> ins_, outs_;
   Array<PackJob> jobs_;
   Array<PackUse> uses_;
@@ -100,7 +100,7 @@ Status CpuPartition::make_views(size_t i) {
   return {};
 }
 
-// As they were planned.
+// Sets the views of step i as they were planned.
 void CpuPartition::fill_views(size_t i) const {
   const PlanStep& from = spec_.steps[i];
   for (size_t k = 0; k < from.in.size(); ++k) {
@@ -124,7 +124,7 @@ KernelQuery CpuPartition::query_of(size_t i) const {
           from.node->custom};
 }
 
-// Finds the packed forms that there are, notes the others.
+// Finds the packed forms that exist and notes the others as jobs.
 Status CpuPartition::plan_packs(size_t i) {
   CpuStep& step = steps_[i];
   const PlanStep& from = spec_.steps[i];
@@ -163,7 +163,7 @@ Status CpuPartition::plan_packs(size_t i) {
   return fill_inputs(i);
 }
 
-// A constant that this step reads as it is must be there: all but those it has packed.
+// Fills the lent constants that this step reads in plain form: all except those that it has packed.
 Status CpuPartition::fill_inputs(size_t i) {
   const CpuStep& step = steps_[i];
   const PlanStep& from = spec_.steps[i];
@@ -174,7 +174,7 @@ Status CpuPartition::fill_inputs(size_t i) {
   return {};
 }
 
-// The forms that the cache is to keep take one block of memory.
+// Allocates the forms that the cache keeps in one block of memory.
 Status CpuPartition::place_packs() {
   auto padded = [&](const PackJob& job) {
     const bool placed = job.entry == kNoIndex || spec_.cache->room(job.entry) != nullptr;
@@ -199,8 +199,8 @@ Status CpuPartition::place_packs() {
   return {};
 }
 
-// `raw`: room for the weight's own bytes where they are lent and not there; null: they go where
-// they are to lie.
+// `raw`: a buffer for the weight's own bytes if they are lent and not filled; null: the source is
+// filled at its final address.
 Status CpuPartition::pack(const PackJob& job, void* raw) const {
   const CpuStep& step = steps_[job.step];
   const auto k = static_cast<size_t>(step.kernel.pack_of(job.slot)->input);
@@ -219,8 +219,8 @@ Status CpuPartition::pack(const PackJob& job, void* raw) const {
   return step.kernel.pack(query, job.slot, job.to);
 }
 
-// A weight a task: what a form holds depends on its own step alone. Weights that are lent go
-// through one piece of memory a worker, which a file's bytes need not be cleared for each time.
+// Packs one weight per task: a form depends only on its own step. Lent weights are read into one
+// buffer per worker, so that memory for a file's bytes is not cleared each time.
 Status CpuPartition::pack_all() {
   size_t room = 0;
   for (const PackJob& job : jobs_) {
@@ -233,7 +233,7 @@ Status CpuPartition::pack_all() {
   const auto workers = static_cast<size_t>(spec_.pool == nullptr ? 1 : spec_.pool->threads());
   const bool by_job = jobs_.size() < workers;
   const size_t rooms = by_job ? jobs_.size() : workers;
-  // Of the session's allocator: a stage's keeps all it gives for as long as the stage lives.
+  // Uses the session's allocator, because a stage's frees nothing before the stage is destroyed.
   Allocator& allocator = spec_.cache != nullptr ? spec_.cache->allocator() : allocator_;
   char* raw = nullptr;
   if (room != 0 && rooms <= SIZE_MAX / room)
@@ -244,14 +244,15 @@ Status CpuPartition::pack_all() {
     job.failed = pack(job, raw == nullptr ? nullptr : raw + at * room).code();
     job.whole = !stopped();
   });
-  // A run that plans as it goes was ended: what is whole is kept, so that the next one has less to
-  // do.
+  // A run that was stopped while it planned keeps the complete forms, so that the next one has less
+  // to do.
   Status all = stopped() ? current_stop()->status() : Status();
   for (const PackJob& job : jobs_) {
     if (!job.whole) continue;
     Status done(job.failed, "");
     if (!done.ok() && all.ok()) {
-      // The text of an error stays with the thread that made it: the first one is made again here.
+      // An error's text is local to the thread that made it: the first error is produced again
+      // here.
       const NodeDef& node = *spec_.steps[job.step].node;
       done = all = annotate(pack(job, raw), "node %.60s (%s): its weight cannot be %s: ", node.name,
                             text_of(node), job.failed == Code::kIo ? "read" : "packed");
@@ -270,7 +271,7 @@ Status CpuPartition::compile_step(Span<const KernelSet* const> sets, size_t i) {
   const KernelQuery query = query_of(i);
   WICK_TRY(from.row != nullptr ? step.kernel.prepare(*from.row, query)
                                : step.kernel.prepare(sets, query));
-  // Its scratch lies where nothing lives, up to the end of the buffers and beyond.
+  // Its scratch starts at the end of the memory in use and may extend beyond the buffers.
   const size_t room = from.used < spec_.planned_bytes ? spec_.planned_bytes - from.used : 0;
   const size_t bytes = step.kernel.scratch_bytes();
   if (bytes > room && bytes - room > scratch_) scratch_ = bytes - room;
@@ -285,7 +286,7 @@ Status CpuPartition::compile(Span<const KernelSet* const> sets) {
     const NodeDef& node = *spec_.steps[i].node;
     planned = annotate(compile_step(sets, i), "node %.60s (%s): ", node.name, text_of(node));
   }
-  // Also when a step failed: the cache keeps the forms for the next binding.
+  // Packs even when a step failed: the cache keeps the forms for the next binding.
   Status packed = place_packs();
   if (packed.ok()) packed = pack_all();
   for (const PackJob& job : jobs_) {

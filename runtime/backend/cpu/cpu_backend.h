@@ -1,4 +1,4 @@
-// The CPU as a backend: kernels on the session's own arena.
+// The CPU as a backend: it runs kernels in the session's arena.
 #pragma once
 
 #include "runtime/backend/backend.h"
@@ -7,7 +7,7 @@ namespace wick {
 
 class CpuBackend final : public Backend {
  public:
-  // `sets`, asked in order, must outlive the backend.
+  // `sets` are searched in order and must outlive the backend.
   explicit CpuBackend(Span<const KernelSet* const> sets) : sets_(sets) {}
   const char* name() const override { return "cpu"; }
   bool supports(const KernelQuery& query) override { return find_kernel(sets_, query) != nullptr; }

@@ -1,6 +1,6 @@
-// What a step may touch of the block of memory that all steps share. AddressSanitizer sees one
-// block; while a step runs it is told that all of it but the step's own tensors and scratch is out
-// of bounds. In other builds nothing of this is left.
+// Checks which memory a step accesses in the block that all steps share. AddressSanitizer sees a
+// single block; while a step runs, everything in it except the step's own tensors and scratch is
+// poisoned. In other builds this compiles to nothing.
 #pragma once
 
 #include "runtime/core/span.h"
@@ -34,7 +34,7 @@ class StepMemory {
   ~StepMemory() { ASAN_UNPOISON_MEMORY_REGION(arena_.data(), arena_.size()); }
 
  private:
-  // What lies elsewhere stays as it is.
+  // Memory outside of the arena is not changed.
   void open(const void* p, size_t bytes) const {
     const auto* at = static_cast<const char*>(p);
     if (at >= arena_.data() && at < arena_.data() + arena_.size())

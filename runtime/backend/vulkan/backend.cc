@@ -17,11 +17,11 @@ using vulkan::Trust;
 
 namespace {
 
-// Looks whether each part of a call has a shader, and makes nothing.
+// Checks whether each part of a call has a shader, without creating anything.
 class Probe final : public vulkan::Builder, private vulkan::Parts {
  public:
-  // `each`: not null to have every part checked by itself.
-  // `most`: bytes of a tensor.
+  // `each`: not null to have every part checked by itself. `most`: greatest size of a tensor in
+  // bytes.
   Probe(Allocator& allocator, const vulkan::Capabilities& can, uint64_t range, uint64_t most,
         Fingerprint* fingerprint, Trust* each)
       : views_(allocator),
@@ -31,7 +31,8 @@ class Probe final : public vulkan::Builder, private vulkan::Parts {
         each_(each) {
     lowered_.range = range;
   }
-  // A part was too large to run as one: the whole is too large to be checked as one.
+  // Returns whether a part was too large to run as one: then the whole is too large to be checked
+  // at once.
   bool was_split() const { return was_split_; }
 
   Result<vulkan::TensorId> temporary(DType dtype, const Shape& shape) override {
@@ -223,7 +224,7 @@ const char* VulkanBackend::device_type() const {
 Status VulkanBackend::why_not(const KernelQuery& query) {
   if (context_->lost()) return Status(Code::kDevice, "the device was lost");
   const uint64_t range = context_->max_range();
-  bool beyond = false;  // more than a shader sees
+  bool beyond = false;  // larger than a shader can access
   for (const Span<const TensorView> views : {query.in, query.out}) {
     for (const TensorView& view : views) {
       if (!view.present()) continue;
@@ -244,7 +245,7 @@ Status VulkanBackend::why_not(const KernelQuery& query) {
     Probe each(allocator_, can, range, context_->max_allocation(), nullptr, trust_);
     return context_->noted(probe(query, allocator_, each, form == Form::kExpandedInParts));
   }
-  // What only copies is not compared in sizes that a host would have to hold several times.
+  // Mere copies are not compared when their size would take several times as much host memory.
   if (beyond && vulkan::is_copied(query.op)) return {};
   return context_->noted(trust_->why_not(query, fingerprint.value()));
 }

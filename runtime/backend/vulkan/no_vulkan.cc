@@ -1,4 +1,4 @@
-// A build without Vulkan: the same door, and the reason why it is shut.
+// The interface in a build without Vulkan: every function fails with the reason.
 #include "runtime/backend/vulkan/backend.h"
 #include "runtime/backend/vulkan/eager/eager.h"
 

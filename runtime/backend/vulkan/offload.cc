@@ -18,7 +18,7 @@ Work work_of(const PartitionSpec& spec, const PlanStep& step) {
     if (v == kNoIndex) return TensorView();
     return TensorView(nullptr, spec.values[v].dtype, spec.values[v].shape);
   };
-  if (ins + outs > kMost) {  // a Concat, a Split: bytes alone
+  if (ins + outs > kMost) {  // a Concat or Split: only bytes count
     Work w;
     for (uint32_t v : step.in) w.bytes += view(v).nbytes();
     for (uint32_t v : step.out) w.bytes += view(v).nbytes();

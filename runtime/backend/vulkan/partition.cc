@@ -73,10 +73,10 @@ class VulkanPartition final : public Partition, private Builder {
   VulkanGraph graph_;
   Array<uint32_t> inputs_, outputs_;  // value ids in the graph's order
   Arena constants_;                   // of chains; read when they are uploaded
-  PartitionSpec spec_;                // for the names of what fails
-  Array<size_t> first_dispatch_;      // by step
+  PartitionSpec spec_;                // for names in error texts
+  Array<size_t> first_dispatch_;      // first dispatch of each step
   Arena texts_;
-  Span<const char*> names_;  // of a traced partition: "matmul_f32 [4,8,1]", by dispatch
+  Span<const char*> names_;  // of a traced partition, by dispatch: "matmul_f32 [4,8,1]"
   Array<const void*> from_;
   Array<void*> to_;
   uint64_t begin_ns_ = 0;
@@ -89,8 +89,8 @@ bool contains(Span<const uint32_t> ids, uint32_t id) {
   return false;
 }
 
-// Made when a step first names the value: what the device never reads (a Reshape's shape) is never
-// uploaded.
+// A tensor is made when a step first uses the value: what the device never reads (a Reshape's
+// shape) is never uploaded.
 Result<TensorId> VulkanPartition::tensor_of(const PartitionSpec& spec, uint32_t value,
                                             Array<TensorId>& tensors) {
   if (value == kNoIndex) return kNoTensor;
@@ -218,13 +218,14 @@ Status VulkanPartition::finish(const RunCtx& ctx) {
     const NodeDef& node = *spec_.steps[step].node;
     return annotate(s, "node %.60s (%s): ", node.name, find_op(node.op)->name);
   }
-  // Both ends know that the device was done in between.
+  // Reached only when the device has finished.
   if (ctx.trace != nullptr) trace(*ctx.trace, begin_ns_);
   return {};
 }
 
-// An event a dispatch where the device has a clock, else one for the whole command buffer. The two
-// clocks are laid on one another where the device was done. What is left over is the host's share.
+// Reports one event per dispatch if the device has a clock, else one for the whole command buffer.
+// The two clocks are aligned at the moment when the device finished. The rest of the time is the
+// host's.
 void VulkanPartition::trace(TraceHook& hook, uint64_t begin) const {
   TraceEvent event = {};
   event.node = "";
@@ -300,7 +301,7 @@ void VulkanPartition::explain(ExplainHook& hook) const {
 
 Result<Owned<Partition>> make_partition(Context& context, const PartitionSpec& spec,
                                         Allocator& allocator) {
-  const StopScope whole(nullptr);  // weights and pipelines are for other sessions, too
+  const StopScope whole(nullptr);  // weights and pipelines serve other sessions as well
   void* memory = allocator.allocate(sizeof(VulkanPartition), alignof(VulkanPartition));
   if (memory == nullptr) return Status(Code::kOutOfMemory, "no memory for a Vulkan partition");
   auto* partition = new (memory) VulkanPartition(context, allocator);

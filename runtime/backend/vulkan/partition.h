@@ -1,4 +1,4 @@
-// A partition on the device: its steps recorded into one command buffer.
+// A partition on the device: its steps are recorded into command buffers.
 #pragma once
 
 #include "runtime/backend/backend.h"

@@ -1,5 +1,5 @@
-// A user's own op: kernel, gradient, ONNX name, in a library that links nothing (the recipe:
-// docs/recipes/custom-op.md). Example (examples/custom_op/swish.cc):
+// Defines a user's own op (kernel, gradient, ONNX name) in a library that links nothing; the recipe
+// is docs/recipes/custom-op.md. Example (examples/custom_op/swish.cc):
 //
 //   constexpr wick::CustomOp kSwish = {.domain = "example",
 //                                      .name = "Swish",
@@ -8,9 +8,9 @@
 //                                      .gradient = gradient};
 //   WICK_EXPORT_OPS(&kSwish)
 //
-// The library is given to wick::load_ops("libswish.so") (trainer, exporter), to a program by
-// LoadOptions::custom_ops or wick_load_options.ops (a device), or to
-// `wick run model.wick --ops libswish.so`.
+// Pass the library to wick::load_ops("libswish.so") in the trainer and exporter, to
+// LoadOptions::custom_ops or wick_load_options.ops of a program on a device, or to `wick run
+// model.wick --ops libswish.so`.
 #pragma once
 
 #include "runtime/kernels/kernel.h"
@@ -20,7 +20,7 @@
 
 namespace wick {
 
-// A kernel for inputs of T's dtype, all of them contiguous.
+// Returns a kernel row for inputs of T's dtype, all of them contiguous.
 template <class T>
 constexpr KernelRow kernel_row(const char* name,
                                Status (*run)(const KernelCtx&, Span<const TensorView>,
@@ -40,7 +40,7 @@ constexpr KernelRow kernel_row(const char* name,
 
 }  // namespace wick
 
-// At namespace scope, once a library, with pointers to all of its ops.
+// Use it at namespace scope, once in a library, with pointers to all of its ops.
 #define WICK_EXPORT_OPS(...)                                                                       \
   extern "C" __attribute__((visibility("default"))) const wick::OpLibraryInfo* wick_op_library() { \
     static constexpr const wick::CustomOp* kOps[] = {__VA_ARGS__};                                 \

@@ -1,5 +1,5 @@
-// wick::Error: how everything above the runtime (trainer, graph, exporter, quantize, tools) reports
-// failure. Header only; the runtime itself never includes it.
+// wick::Error: the exception by which everything above the runtime (trainer, graph, exporter,
+// quantize, tools) reports failure. Header only; the runtime itself never includes it.
 #pragma once
 
 #include <source_location>
@@ -21,8 +21,8 @@ class Error : public std::runtime_error {
   Code code_;
 };
 
-// "train.cpp:41": the file's last path element, so that messages do not depend on where a tree was
-// built.
+// Returns "train.cpp:41": only the file's last path element, so that messages do not depend on
+// where a source tree was built.
 inline std::string to_text(const std::source_location& where) {
   std::string file = where.file_name();
   size_t slash = file.find_last_of("/\\");
@@ -30,7 +30,7 @@ inline std::string to_text(const std::source_location& where) {
   return file + ":" + std::to_string(where.line());
 }
 
-// `op` first, the cause, the caller's line.
+// Throws an Error that names the op, the cause and the caller's line.
 [[noreturn]] inline void throw_error(
     const std::string& op, const std::string& message,
     const std::source_location& where = std::source_location::current(),
@@ -49,7 +49,7 @@ inline void check_status(const std::string& op, Status status,
   if (!status.ok()) throw_status(op, status, where);
 }
 
-// For failures that no line of the user's code explains: a full disk, a folder that is not there.
+// Use it for failures that no line of the user's code explains: a full disk, a missing folder.
 inline void check_status(Status status) {
   if (!status.ok()) throw Error(status.message(), status.code());
 }

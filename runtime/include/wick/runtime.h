@@ -11,16 +11,16 @@
 //   wick::Status s = (*session)->run({&in, 1}, {&out, 1});
 //   if (!s.ok()) return std::puts(s.message()), 1;
 //
-// No exceptions: what can fail returns a Status or a Result (runtime/core/status.h), whose text is
-// valid until the next failing call of the thread. Shapes and strides are in elements, sizes in
-// bytes. run() never allocates for the shapes it is bound to (runtime/exec/session.h).
+// Nothing throws: what can fail returns a Status or a Result (runtime/core/status.h), whose text is
+// valid until the next failing call on the same thread. Shapes and strides are in elements, sizes
+// in bytes. run() never allocates for the shapes it is bound to (runtime/exec/session.h).
 //
 // Threads: a Program may be shared by any number of threads and sessions; a Session serves one
 // caller at a time. A Program must outlive its sessions, an Allocator both.
 #pragma once
 
-#include "runtime/backend/explain.h"       // what Session::explain calls
-#include "runtime/core/packed_sequence.h"  // sequences and optionals, in and out
+#include "runtime/backend/explain.h"       // for Session::explain
+#include "runtime/core/packed_sequence.h"  // sequences and optionals as inputs and outputs
 #include "runtime/core/string_ref.h"
 #include "runtime/exec/session.h"
 #include "runtime/ops/op_library.h"

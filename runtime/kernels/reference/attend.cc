@@ -1,5 +1,6 @@
-// Fused attention as the nodes it stands for: products with k ascending, the steps, softmax in the
-// contract's order, and the values weighted by it. Each result is rounded as those nodes store it.
+// Computes fused attention like the nodes that it replaces: products with k ascending, the steps,
+// softmax in the contract's order, and the weighted values. Each result is rounded as those nodes
+// would store it.
 #include <limits>
 
 #include "runtime/core/byte_count.h"
@@ -11,9 +12,9 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
-// Element (head, row, col) of batch item b.
+// Returns element (head, row, col) of batch item b.
 struct Place {
   int64_t b, head, row, col;
 };
@@ -62,7 +63,7 @@ void softmax(T* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = x[i] / total;
 }
 
-// A query and its scores.
+// Scratch holds a query and its scores.
 template <class T>
 Status plan_attention(const KernelQuery& q, KernelPlan* p) {
   const AttentionShape n(q.as<FusedAttentionAttrs>(), q.in, q.out[0]);

@@ -1,5 +1,5 @@
-// Linear attention: a state [k, v] for each head, changed by every token in turn and then read.
-// f16 and bf16 run in f32, the state included, and round where they are stored.
+// Linear attention: a state [k, v] per head, which each token first updates and then reads. f16 and
+// bf16 are computed in f32, the state included, and rounded when they are stored.
 #include <cmath>
 
 #include "runtime/core/byte_count.h"
@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 template <class C>
 C state_at(const TensorView& v, int64_t i) {
@@ -41,22 +41,22 @@ struct Sizes {
         v(state.shape[3]) {}
 };
 
-// What one token brings to one head.
+// One token's inputs for one head.
 template <class T>
 struct Step {
   const T *query, *key, *value, *decay, *beta;
-  bool decay_each;  // a decay for each row of the state, not one for all
+  bool decay_each;  // a decay per row of the state instead of one for all
   T* out;
 };
 
-// A state may be large: each walk over it asks row by row.
+// A state may be large: each loop over it polls for a stop row by row.
 template <class T, class C>
 void take(const Step<T>& s, const Sizes& n, C scale, C* state, C* line, Poll& poll) {
   for (int64_t i = 0; s.decay != nullptr && i < n.k && !poll(n.v); ++i) {
     const C keep = exp_of(static_cast<C>(s.decay[s.decay_each ? i : 0]));
     for (int64_t j = 0; j < n.v; ++j) state[i * n.v + j] *= keep;
   }
-  const auto read = [&](const T* by) {  // line = the state's rows weighted by `by`, from the first
+  const auto read = [&](const T* by) {  // line = sum of the state's rows weighted by `by`
     for (int64_t j = 0; j < n.v; ++j) line[j] = 0;
     for (int64_t i = 0; i < n.k && !poll(n.v); ++i) {
       const C weight = static_cast<C>(by[i]);
@@ -81,7 +81,7 @@ void take(const Step<T>& s, const Sizes& n, C scale, C* state, C* line, Poll& po
   }
 }
 
-// Scratch: a line [v] for each head, then the states, unless the output can hold them.
+// Scratch: a line [v] per head, then the states, unless the output can hold them.
 template <class T>
 Status plan_linear(const KernelQuery& q, KernelPlan* p) {
   const TensorView& state = q.out[1];

@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 template <DType T>
 bool match_choice(const KernelQuery& q) {
@@ -31,7 +31,7 @@ WICK_ARITHMETIC(Add, +)
 WICK_ARITHMETIC(Sub, -)
 WICK_ARITHMETIC(Mul, *)
 
-// Integers: towards zero; x / 0 = 0 and lowest / -1 wraps (neither may trap).
+// Integers are divided towards zero; x / 0 = 0 and lowest / -1 wraps (neither may trap).
 struct DivOp {
   template <class T>
   static T f(T x, T y) {
@@ -46,7 +46,7 @@ struct DivOp {
     }
   }
 };
-// NaN wins, +0 > -0.
+// NaN takes precedence, +0 > -0.
 struct MaxOp {
   template <class T>
   static T f(T x, T y) {
@@ -90,7 +90,8 @@ struct OrOp {
   static bool f(bool x, bool y) { return x || y; }
 };
 
-// By squaring, wrapping; a negative exponent gives the integer part of the true result (0 for 0).
+// Computes by squaring, with wrap-around; a negative exponent gives the integer part of the true
+// result (0 for 0).
 template <class T>
 T integer_power(T x, int64_t y) {
   if (y < 0) {
@@ -100,14 +101,14 @@ T integer_power(T x, int64_t y) {
     }
     return 0;
   }
-  Wide<T> base = static_cast<Wide<T>>(x), result = 1;  // NOLINT: the sign is to be extended
+  Wide<T> base = static_cast<Wide<T>>(x), result = 1;  // NOLINT: sign extension is intended
   for (; y != 0; y >>= 1, base *= base) {
     if ((y & 1) != 0) result *= base;
   }
   return static_cast<T>(result);
 }
 
-// x^y with the exponent's own dtype; the result has the base's.
+// Computes x^y with the exponent in its own dtype; the result has the base's.
 template <class T, class E>
 T mixed_power(T x, E y) {
   if constexpr (std::is_floating_point_v<Compute<T>>) {
@@ -115,8 +116,8 @@ T mixed_power(T x, E y) {
         power(static_cast<Compute<T>>(x), static_cast<Compute<T>>(static_cast<Compute<E>>(y))));
   } else if constexpr (std::is_integral_v<E>) {
     if constexpr (std::is_same_v<E, uint64_t>) {
-      // Squares modulo 2^n repeat: an exponent beyond 2^63 acts like one with the same low bits and
-      // still >= 64.
+      // Squares modulo 2^n repeat, so an exponent beyond 2^63 acts like a smaller one >= 64 with
+      // the same low bits.
       return integer_power(x, static_cast<int64_t>((y & INT64_MAX) | (y >> 63 << 62)));
     } else {
       return integer_power(x, static_cast<int64_t>(y));
@@ -181,7 +182,7 @@ Status run_where(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
     const T* px = x + offset[1];
     const T* py = y + offset[2];
     T* pz = z + at;
-    // Both sides are read before the choice: a load under a condition would keep the loop scalar.
+    // Both sides are read before the choice: a conditional load would keep the loop scalar.
     if (dc == 1 && dx == 1 && dy == 1) {
       for (int64_t i = 0; i < n; ++i) {
         const T a = read(px + i), b = read(py + i);
@@ -236,7 +237,7 @@ WICK_REF_ROWS(Where,
               WICK_REF_ROW(StringRef, "string", "where", kStridedInputs, match_choice<dtype_of<T>>,
                            run_where<T>));
 
-// Plain loops that the compiler vectorizes.
+// The compiler vectorizes the plain loops of these ops.
 WICK_NO_CPU_ROWS(Equal);
 WICK_NO_CPU_ROWS(Less);
 WICK_NO_CPU_ROWS(LessOrEqual);

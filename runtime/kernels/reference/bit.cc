@@ -1,4 +1,4 @@
-// Bits of integers, remainders, classification of floats, the angle of a point.
+// Bit operations on integers, remainders, tests of floats, and Atan2.
 #include <cmath>
 
 #include "runtime/kernels/math_scalar.h"
@@ -7,12 +7,13 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 template <class T>
 inline constexpr bool kIsFloat = std::is_floating_point_v<T>;
 
-// The sign of x; exact for floats. Integers: x % 0 = 0 and lowest % -1 = 0 (neither may trap).
+// The result has the sign of x; exact for floats. Integers: x % 0 = 0 and lowest % -1 = 0 (neither
+// may trap).
 struct FmodOp {
   template <class T>
   static T f(T x, T y) {
@@ -27,7 +28,7 @@ struct FmodOp {
     }
   }
 };
-// The sign of y.
+// The result has the sign of y.
 struct FloorModOp {
   template <class T>
   static T f(T x, T y) {
@@ -51,7 +52,7 @@ WICK_BITWISE(BitwiseOr, |)
 WICK_BITWISE(BitwiseXor, ^)
 
 template <class T>
-bool beyond(T count) {  // no bit of T is left
+bool beyond(T count) {  // all bits of T are shifted out
   constexpr auto kBits = static_cast<T>(8 * sizeof(T));
   if constexpr (std::is_signed_v<T>) {
     if (count < 0) return true;
@@ -73,7 +74,7 @@ struct ShiftRightOp {
   }
 };
 
-// The angle of (x, y) in (-pi, pi], C's rules for zeros and infinities.
+// Returns the angle of (x, y) in (-pi, pi], with C's rules for zeros and infinities.
 struct Atan2Op {
   static float f(float y, float x) {
     if (std::isnan(x) || std::isnan(y)) return scalar_math::kNaN;
@@ -102,7 +103,7 @@ Status run_shift(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
                : run<ShiftLeftOp, T>(ctx, in, out, attrs);
 }
 
-// y = f(x) for an op of one tensor.
+// Computes y = f(x) for an op with one input.
 template <class T, class Y, class Fn>
 Status map(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, Fn f) {
   const T* x = in[0].as<T>();

@@ -1,5 +1,5 @@
-// What the resampling kernels share: the type that elements are weighted in, cubic weights, and the
-// way back.
+// Shared by the resampling kernels: the type in which elements are weighted, cubic weights, and the
+// conversion back.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace wick::reference {
 
-// float for float and the 16-bit floats, else double: it holds every integer of 32 bits.
+// float for float and the 16-bit floats, else double, which holds every 32-bit integer.
 template <class T>
 using Blend = std::conditional_t<std::is_same_v<T, float> || kIs16<T>, float, double>;
 
@@ -19,8 +19,9 @@ Blend<T> blend_of(const T& v) {
   return static_cast<Blend<T>>(v);
 }
 
-// Integers: towards 0, and to the nearest end where out of range; NaN gives 0. What the weights'
-// rounding moved off a whole number is that number: a plain image stays plain.
+// Converts back. Integers are truncated towards 0 and clamped to their range; NaN gives 0. Values
+// within the weights' rounding error of an integer become that integer, so that a uniform image
+// stays uniform.
 template <class T>
 T from_blend(Blend<T> v) {
   if constexpr (std::is_integral_v<T>) {
@@ -44,7 +45,7 @@ inline void cubic_weights(double r, double a, double* w) {
   w[3] = ((a * (u + 1) - 5 * a) * (u + 1) + 8 * a) * (u + 1) - 4 * a;
 }
 
-// An element of a float tensor of any dtype, contiguous.
+// Returns an element of a contiguous float tensor of any dtype.
 inline double real_at(const TensorView& v, int64_t i) {
   switch (v.dtype) {
     case DType::kF64: return v.as<double>()[i];

@@ -18,7 +18,7 @@ using reference::Widen;
 using reference::Widest;
 using reference::WidestBlock;
 
-// Floats to integers: towards zero, saturating, NaN -> 0. Integers to narrower ones: wrap. To bool:
+// Floats to integers: towards zero, saturating, NaN -> 0. Integers to narrower ones wrap. To bool:
 // != 0.
 template <class To, class From>
 To convert(From v) {
@@ -38,8 +38,8 @@ To convert(From v) {
   }
 }
 
-// Every pair of types by a loop of its own would be half a megabyte of code. The pairs models use
-// have one; the others go through the type that holds both without loss, a block at a time.
+// A loop for every pair of types would be half a megabyte of code. The pairs that models use have
+// one; the others go through the type that holds both without loss, a block at a time.
 #define WICK_DIRECT_CASTS(X) \
   X(uint8_t, float)          \
   X(int8_t, float)           \

@@ -1,4 +1,4 @@
-// FusedElementwise, one reference kernel after another: the unfused graph.
+// Runs FusedElementwise as one reference kernel after another, like the unfused graph.
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/prepared.h"
 #include "runtime/kernels/reference/rows.h"

@@ -1,4 +1,4 @@
-// Range and NonMaxSuppression: what values decide the size of.
+// Range and NonMaxSuppression, whose sizes depend on values.
 #include <algorithm>
 
 #include "runtime/core/byte_count.h"
@@ -8,7 +8,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 bool match_any(const KernelQuery&) { return true; }
 
@@ -43,7 +43,8 @@ Box<T> box_of(const T* p, bool center) {
   return {std::min(p[0], p[2]), std::min(p[1], p[3]), std::max(p[0], p[2]), std::max(p[1], p[3])};
 }
 
-// Intersection over union above the threshold; boxes without an area hide nothing.
+// Returns whether the intersection over union exceeds the threshold; boxes without an area suppress
+// nothing.
 template <class T>
 bool hides(const Box<T>& a, const Box<T>& b, T threshold) {
   T height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
@@ -61,14 +62,14 @@ T scalar_or(Span<const TensorView> in, size_t i, T fallback) {
   return i < in.size() && in[i].present() ? *in[i].as<T>() : fallback;
 }
 
-Status plan_nms(const KernelQuery& q, KernelPlan* plan) {  // an order of the boxes
+Status plan_nms(const KernelQuery& q, KernelPlan* plan) {  // scratch holds an order of the boxes
   plan->keep(q.args->number);
   plan->scratch_bytes = byte_count(static_cast<uint64_t>(q.in[0].shape[1]) * 2 * sizeof(int64_t));
   return {};
 }
 
-// A class's boxes by descending score, the earlier one first among equals and NaN last; each is
-// taken unless one taken before hides it.
+// The boxes of a class are visited by descending score, with equal scores in input order and NaN
+// last; each is selected unless a box selected before suppresses it.
 template <class T>
 Status run_nms(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                const void* attrs) {

@@ -1,12 +1,12 @@
-// Convolution over one to three spatial dims, plain loops in contract order.
+// Convolution over one to three spatial dims: plain loops in the contract's order.
 #include "runtime/kernels/reference/real.h"
 
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
-// The last `spatial` of three dims are the call's; the ones before are 1.
+// The last `spatial` of the three dims are the call's; leading ones are 1.
 struct Window {
   int64_t in[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, out[3] = {1, 1, 1};
   int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {0, 0, 0};

@@ -1,5 +1,5 @@
-// DeformConv: for each output position the samples it reads become a column in scratch, then every
-// output channel is that column times its weights, in Conv's order.
+// DeformConv: for each output position the samples that it reads become a column in scratch; every
+// output channel is then that column times its weights, in Conv's order.
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reference/real.h"
@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 struct Geometry {
   int64_t in[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, out[3] = {1, 1, 1};
@@ -44,7 +44,7 @@ Status plan_deform(const KernelQuery& q, KernelPlan* plan) {
   return {};
 }
 
-// Between the pixels around `at`; 0 outside. The corners in row-major order.
+// Interpolates between the pixels around `at`; 0 outside. The corners are in row-major order.
 template <class T>
 Real<T> sample(const T* x, const Geometry& g, const Real<T>* at) {
   using R = Real<T>;
@@ -86,7 +86,7 @@ Status run_deform(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   const int64_t channels = x[1], pixels = g.out[0] * g.out[1] * g.out[2];
   const int64_t window = g.kernel[0] * g.kernel[1] * g.kernel[2];
   const int64_t plane = in[0].numel() == 0 ? 0 : g.in[0] * g.in[1] * g.in[2];
-  const int64_t shared = channels / a.offset_group;  // channels that read at the same places
+  const int64_t shared = channels / a.offset_group;  // channels that share offsets
   const int64_t column = channels * window, group_column = w[1] * window;
   const int64_t outputs = y[1] / a.conv.group;
   parallel_for(ctx.pool, y[0] * pixels, [&](int64_t e, int worker) {

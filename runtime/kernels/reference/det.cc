@@ -1,5 +1,5 @@
-// Determinants: LU with the largest pivot of each column (the first of equal ones), in double, then
-// the product of the pivots from the first on.
+// Determinants: LU decomposition in double with the largest pivot of each column (the first of
+// equal ones), then the product of the pivots in order.
 #include <cmath>
 #include <utility>
 

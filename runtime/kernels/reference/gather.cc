@@ -5,7 +5,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                   const void* attrs) {
@@ -33,7 +33,7 @@ Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   return {};
 }
 
-// Calls f(offset in indices, offset in x) for every index position, in row-major order; all
+// Calls f(offset in indices, offset in x) for every index position, in row-major order; both are
 // contiguous.
 template <class F>
 void each_element(const TensorView& x, const TensorView& indices, int axis, F&& f) {
@@ -75,7 +75,7 @@ Status run_gather_elements(const KernelCtx&, Span<const TensorView> in, Span<Ten
   }
 }
 
-// Updates apply in row-major order of the indices (the contract's "input order").
+// Updates are applied in row-major order of the indices (the contract's "input order").
 template <class T>
 Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                    const void* attrs) {

@@ -5,13 +5,13 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
-// Tuples of k indices address lines of x behind `batch` leading dims; x contiguous.
+// Tuples of k indices, which address lines of x after `batch` leading dims; x is contiguous.
 struct Tuples {
   const TensorView &x, &indices;
   int batch, k;
-  int64_t count = 1, line = 1;  // tuples, elements a line
+  int64_t count = 1, line = 1;  // number of tuples; elements per line
 
   Tuples(const TensorView& values, const TensorView& index, int64_t batch_dims)
       : x(values),
@@ -22,7 +22,7 @@ struct Tuples {
     for (int i = batch + k; i < values.rank(); ++i) line *= values.shape[i];
   }
   Status check() const {
-    if (k == 0) return {};  // any number of tuples of nothing
+    if (k == 0) return {};  // any number of empty tuples
     Poll poll;
     for (int64_t t = 0; t < count && !poll(4); ++t) {
       for (int j = 0; j < k; ++j)
@@ -30,7 +30,7 @@ struct Tuples {
     }
     return {};
   }
-  // The element of x where tuple t's line begins.
+  // Returns the offset in x of tuple t's line.
   int64_t offset(int64_t t) const {
     int64_t at = 0, batches = 1;
     for (int i = 0; i < batch; ++i) batches *= x.shape[i];
@@ -58,7 +58,7 @@ Status run_gather_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorVie
   return {};
 }
 
-// Updates apply in the order of the tuples (the contract's "input order").
+// Updates are applied in the order of the tuples (the contract's "input order").
 template <class T>
 Status run_scatter_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                       const void* attrs) {
@@ -95,7 +95,8 @@ Status run_scatter_nd_move(const KernelCtx&, Span<const TensorView> in, Span<Ten
   return {};
 }
 
-// x's elements of Bits; `magnitude` masks the sign of a float away, so that -0 is zero.
+// Finds x's non-zero elements of type Bits; `magnitude` masks off a float's sign, so that -0 is
+// zero.
 template <class Bits>
 int64_t find_nonzero(const TensorView& x, Bits magnitude, int64_t* to, int64_t count) {
   int64_t found = 0, at[kMaxRank] = {};
@@ -129,7 +130,7 @@ bool match_number(const KernelQuery& q) { return match_move(q) && q.in[0].dtype 
 
 Status run_nonzero(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
   int64_t count = find_nonzero(in[0], nullptr, 0);
-  if (stopped()) return {};  // not all were counted
+  if (stopped()) return {};  // the count is incomplete
   find_nonzero(in[0], out[0].as<int64_t>(), count);
   out[0].shape[1] = count;
   return {};
@@ -139,7 +140,7 @@ template <class T>
 void keep_triangle(const TensorView& x, TensorView& y, bool upper, int64_t k) {
   int64_t rows = x.shape[x.rank() - 2], columns = x.shape[x.rank() - 1];
   int64_t count = rows * columns == 0 ? 0 : x.numel() / columns;
-  k = k > columns ? columns : k < -rows ? -rows : k;  // beyond these nothing changes
+  k = k > columns ? columns : k < -rows ? -rows : k;  // larger ones change nothing
   Poll poll;
   for (int64_t r = 0; r < count; ++r) {
     if (poll(columns)) return;

@@ -1,5 +1,5 @@
-// What the reference kernels by index share. Indices may be negative (from the end); out of range
-// is an error, and the check runs before anything is written.
+// Shared by the reference kernels with indices. Indices may be negative (counted from the end); an
+// index out of range is an error, which is detected before anything is written.
 #pragma once
 
 #include "runtime/core/int_at.h"
@@ -16,7 +16,7 @@ bool match_dtype(const KernelQuery& q) {
   return q.in[0].dtype == T;
 }
 
-// Ops that move elements of whole bytes.
+// Matches ops that move elements of whole bytes.
 inline bool match_move(const KernelQuery& q) {
   size_t size = dtype_size(q.in[0].dtype);
   return (size & (size - 1)) == 0 && size != 0 && size <= 16;
@@ -30,7 +30,7 @@ inline Status check_index(int64_t at, int axis, int64_t extent) {
                static_cast<long long>(at), axis, static_cast<long long>(extent));
 }
 
-// Ok also where the run was ended meanwhile: whoever goes on asks stopped().
+// Also returns ok where the run was ended meanwhile: callers check stopped().
 inline Status check_indices(const TensorView& indices, int axis, int64_t extent) {
   Poll poll;
   for (int64_t i = 0, n = indices.numel(); i < n && !poll(2); ++i)
@@ -49,7 +49,7 @@ T wrapping_add(T a, T b) {
 }
 template <class T>
 T wrapping_mul(T a, T b) {
-  // one unsigned operand of 32 bits or more: 16-bit ones would multiply as int
+  // computes in one unsigned type of at least 32 bits: 16-bit operands would multiply as int
   using W = Wrapping<T>;
   if constexpr (std::is_integral_v<W> && sizeof(W) < 4)
     return static_cast<T>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
@@ -57,7 +57,7 @@ T wrapping_mul(T a, T b) {
     return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
 }
 
-// NaN propagates and +0 > -0, as everywhere in max and min. Bools: or, and.
+// NaN propagates and +0 > -0, as everywhere in max and min. For bools: or, and.
 template <class T>
 T combine(T old_value, T new_value, ScatterReduction how) {
   auto old = static_cast<Compute<T>>(old_value), update = static_cast<Compute<T>>(new_value);
@@ -78,7 +78,7 @@ T combine(T old_value, T new_value, ScatterReduction how) {
   return new_value;
 }
 
-// Scatters of the dtypes that nothing is computed in: without a reduction, updates are moved.
+// Matches scatters of dtypes without arithmetic: updates are moved, without a reduction.
 template <class A>
 bool match_scatter_move(const KernelQuery& q) {
   const DType t = q.in[0].dtype;
@@ -86,7 +86,7 @@ bool match_scatter_move(const KernelQuery& q) {
          (t == DType::kString || is_complex(t) || is_small_float(t));
 }
 
-// A total order of every dtype: -0 < +0, and NaN above all.
+// A total order for every dtype: -0 < +0, and NaN above all.
 template <class T>
 bool sorts_before(T a_value, T b_value) {
   auto a = static_cast<Compute<T>>(a_value), b = static_cast<Compute<T>>(b_value);
@@ -96,7 +96,7 @@ bool sorts_before(T a_value, T b_value) {
 }
 inline bool sorts_before(const StringRef& a, const StringRef& b) { return a < b; }
 
-// By the real part, then by the imaginary one.
+// Ordered by the real part, then by the imaginary part.
 template <class F>
 struct Complex {
   F re, im;

@@ -1,5 +1,5 @@
-// Matmul and convolution of bytes with zero points into int32 that wraps (so the order does not
-// matter), bits read as another dtype, and the dropout that drops nothing.
+// Matmul and convolution of bytes with zero points into wrapping int32 (so the order does not
+// matter), BitCast, and the inference form of Dropout, which drops nothing.
 #include <cstring>
 
 #include "runtime/core/quantized_dtype.h"
@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 Status run_matmul(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void*) {
@@ -31,7 +31,7 @@ Status run_conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
 Status run_bit_cast(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                     const void*) {
   copy_strided(in[0], TensorView(out[0].data, in[0].dtype, in[0].shape));
-  // A bool has no other bits than 0 and 1: whatever reads one counts on it.
+  // A bool must be 0 or 1: every reader relies on that.
   for (int64_t i = 0, n = out[0].dtype == DType::kBool ? out[0].numel() : 0; i < n; ++i)
     out[0].as<uint8_t>()[i] = out[0].as<uint8_t>()[i] != 0 ? 1 : 0;
   return {};

@@ -1,5 +1,5 @@
-// Sums of products of bytes by plain loops, whatever becomes of them. int32 that wraps: the order
-// does not matter.
+// Sums of byte products by plain loops, for any use of the sums. They are wrapping int32, so the
+// order does not matter.
 #pragma once
 
 #include "runtime/kernels/elementwise.h"
@@ -8,8 +8,9 @@
 
 namespace wick::reference {
 
-// Of bytes without their zero points: it does not overflow, what wraps is the sum. Of unsigned
-// numbers GCC 12 for POWER would make products of unsigned 16 bits, whatever the signs.
+// Multiplies bytes with their zero points subtracted: the product does not overflow, only the sum
+// wraps. With unsigned operands GCC 12 for POWER would use unsigned 16-bit products, whatever the
+// signs.
 inline uint32_t wrapping_product(int32_t a, int32_t b) { return static_cast<uint32_t>(a * b); }
 
 // a, b, a's zero point?, b's? -> f(row of all batches, column, columns, sum)
@@ -39,8 +40,8 @@ void matmul_sums(const KernelCtx& ctx, Span<const TensorView> in, const Shape& o
   });
 }
 
-// x, weight, x's zero point?, the weight's? -> f(element of the output, its channel, sum). What
-// lies in the padding is the zero point: it adds nothing.
+// x, weight, x's zero point?, the weight's? -> f(element of the output, its channel, sum). Padding
+// has the value of the zero point, so it contributes nothing.
 template <class F>
 void conv_sums(const KernelCtx& ctx, Span<const TensorView> in, const Shape& y, const ConvAttrs& a,
                F&& f) {
@@ -55,7 +56,7 @@ void conv_sums(const KernelCtx& ctx, Span<const TensorView> in, const Shape& y, 
     pad[d] = a.pads.at_or(i, 0);
   }
   if (numel(y) == 0) return;
-  // a tap of no channels is none
+  // without channels there are no taps
   const int64_t channels = numel(x) == 0 ? 0 : w[1];
   const int64_t pixels = to[0] * to[1] * to[2];
   const int64_t taps = channels == 0 ? 0 : kernel[0] * kernel[1] * kernel[2];

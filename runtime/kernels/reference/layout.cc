@@ -1,5 +1,5 @@
 // Ops that move elements and compute nothing: one row serves every dtype of whole bytes, and packed
-// ones where ONNX has them.
+// ones where ONNX allows them.
 #include <algorithm>
 #include <bit>
 
@@ -89,7 +89,7 @@ Status run_slice(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   return {};
 }
 
-// Source index of output position i on an axis padded by `before`; -1: the constant.
+// Returns the source index of output position i on an axis padded by `before`; -1: the constant.
 int64_t pad_source(int64_t i, int64_t before, int64_t extent, PadMode mode) {
   int64_t at = i - before;
   if (at >= 0 && at < extent) return at;
@@ -104,7 +104,7 @@ int64_t pad_source(int64_t i, int64_t before, int64_t extent, PadMode mode) {
   return -1;
 }
 
-// Elements of whole bytes, and packed ones.
+// Accesses elements of whole bytes; a second class accesses packed ones.
 template <class T>
 struct WholeElements {
   const T* x;
@@ -112,7 +112,8 @@ struct WholeElements {
   T value;
   void put(int64_t to) const { y[to] = value; }
   void copy(int64_t from, int64_t to) const { y[to] = x[from]; }
-  // A last axis of `n`, of which elements [lo, hi) are those from `from` on, the others the value.
+  // Fills a last axis of `n`: elements [lo, hi) come from the source at `from`, the others are the
+  // value.
   static constexpr bool kRuns = true;
   void run(int64_t n, int64_t lo, int64_t hi, int64_t from, int64_t step, int64_t to,
            Poll& poll) const {
@@ -140,7 +141,7 @@ struct PackedElements {
   void copy(int64_t from, int64_t to) const { set_packed(y, bits, to, get_packed(x, bits, from)); }
 };
 
-// `outside`: in the padding of an axis before this one. Strides may be negative, and so may `from`.
+// `outside`: in the padding of an earlier axis. Strides may be negative, and so may `from`.
 template <class Elements>
 void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, PadMode mode,
               const Elements& e, int axis, bool outside, int64_t from, int64_t to, Poll& poll) {
@@ -172,7 +173,7 @@ void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, P
 template <class T>
 T float_value(double v, DType dtype) {
   if constexpr (sizeof(T) == 16) {
-    return T{};  // complex or a string (the empty one), whose value can only be an input
+    return T{};  // complex or string (empty): another value must be an input
   } else if constexpr (sizeof(T) == 4) {
     if (dtype == DType::kF32) return std::bit_cast<T>(static_cast<float>(v));
   } else if constexpr (sizeof(T) == 8) {

@@ -3,7 +3,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 template <class T>
 T dot(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t k, Poll& poll) {
@@ -57,7 +57,7 @@ Status matmul(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
   return {};
 }
 
-// The weight's rows are outputs, or its columns, as MatMul has them.
+// The weight's rows are the outputs, or its columns, as in MatMul.
 template <class T>
 Status linear(Span<const TensorView> in, Span<TensorView> out, const EpilogueAttrs* attrs,
               bool columns = false) {

@@ -1,5 +1,5 @@
-// The stable sort of positions behind the ops that sort. It asks whether the run is to end, which
-// no order that the standard library's sorts call may answer.
+// The stable sort of positions for the ops that sort. Unlike the standard library's sorts it can
+// end early when the run is stopped.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace wick::reference {
 
-// Sorts `at`, n positions, with as many of room; before(a, b): position a must come before b. Where
-// `poll` ends it, the positions are in no order, and some are there twice.
+// Sorts n positions in `at`, using `room` of the same size; before(a, b): position a must come
+// before b. If `poll` ends it, the positions are in no order, and some are there twice.
 template <class Before>
 void merge_sort(int64_t* at, int64_t* room, int64_t n, Poll& poll, Before&& before) {
   constexpr int64_t kRun = 16;

@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 // y = fma(x, scale, shift); scale = gamma / sqrt(var + eps), shift = fma(-mean, scale, beta)
 template <class T>
@@ -41,8 +41,8 @@ Status batch_norm(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
 float log_of(float x) { return scalar_math::log(scalar_math::F(x)).v; }
 double log_of(double x) { return std::log(x); }
 
-// With m the largest of the row: e^(x - m) / sum, or (x - m) - log(sum). The sum is over the
-// rounded exponentials, in the contract's order.
+// With m the largest of the row: e^(x - m) / sum, or (x - m) - log(sum). The sum adds the rounded
+// exponentials in the contract's order.
 template <class T, bool log_form>
 Status softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                const void* attrs) {

@@ -10,9 +10,9 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
-// NaN wins, +0 > -0.
+// NaN takes precedence, +0 > -0.
 template <class C>
 C larger(C a, C b) {
   if constexpr (std::is_floating_point_v<C>) {
@@ -44,7 +44,7 @@ Status max_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   return {};
 }
 
-// The window's sum from +0 in row-major order, then divided by the count.
+// Sums the window from +0 in row-major order, then divides by the count.
 template <class T>
 Status average_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                     const void* attrs) {

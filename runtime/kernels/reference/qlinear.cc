@@ -1,4 +1,4 @@
-// Operators of bytes by plain loops.
+// The byte operators by plain loops.
 #include "runtime/kernels/qlinear.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 int32_t plus_bias(int32_t sum, const TensorView* bias, int64_t i) {
   if (bias == nullptr) return sum;
@@ -102,7 +102,7 @@ Status run_binary(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
-// Pads count, where they do, as the zero point.
+// Pads that count have the value of the zero point.
 Status run_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs) {
   PoolScales scales;
@@ -158,7 +158,8 @@ Status run_table(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   return {};
 }
 
-// e^(x - largest) of the row, from a table of the 256 differences; the sum in the contract's order.
+// e^(x - largest) of the row comes from a table of the 256 differences; the sum has the contract's
+// order.
 Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                    const void*) {
   PoolScales scales;
@@ -174,7 +175,7 @@ Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
       for (int64_t i = 0; i < n && !poll(4); ++i)
         largest = std::max(largest, byte_at(in[0], r * n + i));
       LaneSum<float> sum;
-      if (stopped()) return;  // a difference may be beyond the table
+      if (stopped()) return;  // a difference may exceed the table
       for (int64_t i = 0; i < n && !poll(4); ++i)
         sum.add(exps[largest - byte_at(in[0], r * n + i)]);
       const float total = sum.finish();
@@ -232,7 +233,7 @@ Status run_dynamic_quantize(const KernelCtx& ctx, Span<const TensorView> in, Spa
   return {};
 }
 
-bool any(const KernelQuery&) { return true; }  // the rule has said all
+bool any(const KernelQuery&) { return true; }  // the rule has checked everything
 
 }  // namespace
 

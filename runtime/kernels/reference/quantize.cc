@@ -1,4 +1,5 @@
-// Quantization by plain loops: between reals and the integers and small floats that stand for them.
+// Quantization by plain loops: converts between reals and the integers and small floats that
+// represent them.
 #include <algorithm>
 #include <cmath>
 
@@ -11,9 +12,9 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
-// One number of a scale or zero point as a double, which holds all of them.
+// Returns one number of a scale or zero point as a double, which holds all of them.
 double number(const TensorView& t, int64_t i) {
   switch (t.dtype) {
     case DType::kF32: return t.as<float>()[i];
@@ -28,7 +29,7 @@ double number(const TensorView& t, int64_t i) {
   }
 }
 
-// The scale or zero point that serves element i of x; absent: 0.
+// The scale or zero point of element i of x; 0 if absent.
 class PerElement {
  public:
   PerElement(const Shape& x, const TensorView* t, int64_t axis, int64_t block)
@@ -44,7 +45,7 @@ class PerElement {
     blocks_ = blocked_ ? t->shape[at] : extent_;
   }
   double at(int64_t i) const { return single_ ? value_ : number(*t_, index(i)); }
-  // How many elements from i on surely have the same.
+  // Returns a number of elements from i on that have the same one.
   int64_t run(int64_t i) const {
     if (single_) return INT64_MAX;
     if (!blocked_) return inner_ - i % inner_;
@@ -65,7 +66,7 @@ class PerElement {
   int64_t block_ = 1, extent_ = 1, inner_ = 1, blocks_ = 1;
 };
 
-// Rounded to the dtype a computation is in; float64 stands for exact.
+// Rounds to the dtype of a computation; float64 means exact.
 double rounded(DType t, double v) {
   switch (t) {
     case DType::kF32: return static_cast<float>(v);
@@ -119,7 +120,7 @@ void store(const WidestBlock& from, DType to, int64_t n, void* y, int64_t first,
   }
 }
 
-// x is widened to doubles (int32 and narrower fit), f makes the results of elements [first, first +
+// Widens x to doubles (int32 and narrower fit); f computes the results of elements [first, first +
 // n) in place.
 template <class F>
 void each_block(const KernelCtx& ctx, const TensorView& x, const TensorView& y, const CastAttrs& a,
@@ -163,7 +164,7 @@ Status quantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
         q = (q == q ? std::nearbyint(q) : 0.0) + z;
         v[i] = q < range.lo ? range.lo : q > range.hi ? range.hi : q;
       } else {
-        // An 8-bit zero leaves -0 as it is; 4 bits are added whatever they are.
+        // An 8-bit zero point of 0 is not added, which keeps -0; a 4-bit one always is.
         const bool adds = zero != nullptr && (z != 0 || y.dtype == DType::kF4E2M1);
         v[i] = adds ? rounded(in_dtype, q + z) : q;
       }
@@ -172,7 +173,7 @@ Status quantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   return {};
 }
 
-// In float32, rounded once more to a 16-bit output.
+// Computes in float32, with another rounding to a 16-bit output.
 Status dequantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void* attrs) {
   const auto& a = *static_cast<const DequantizeAttrs*>(attrs);
@@ -190,7 +191,7 @@ Status dequantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
-// A row of the weight as reals, as DequantizeLinear makes them; then Linear's chains.
+// Dequantizes a row of the weight like DequantizeLinear, then sums like Linear.
 template <class T>
 Status block_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                     const void* attrs) {

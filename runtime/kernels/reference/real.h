@@ -1,5 +1,5 @@
-// What the reference loops of matmul and conv compute in: f16 and bf16 load to f32 and round once
-// at the end.
+// The type in which the reference loops of matmul and conv compute: f16 and bf16 are loaded as f32
+// and rounded once at the end.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@ Real<T> load(const T& v) {
   return static_cast<Real<T>>(v);
 }
 
-// f64 may use libm, f32 is the contract's own functions.
+// f64 may use libm, f32 uses the contract's own functions.
 inline float exp_of(float x) { return scalar_math::exp(scalar_math::F(x)).v; }
 inline double exp_of(double x) { return std::exp(x); }
 inline float tanh_of(float x) { return scalar_math::tanh(scalar_math::F(x)).v; }
@@ -29,7 +29,7 @@ inline float power(float x, float y) {
 }
 inline double power(double x, double y) { return std::pow(x, y); }
 
-// The unfused ops' arithmetic: f64 may use libm, f32 is the contract's own functions.
+// The arithmetic of the unfused ops: f64 may use libm, f32 uses the contract's own functions.
 inline double activate(const EpilogueAttrs& e, double y) {
   constexpr double kHalfRoot = 0.70710678118654752440, kTanhScale = 0.79788456080286535588;
   const auto clip = [](double x, double lo, double hi) {
@@ -70,7 +70,8 @@ inline float activate(const EpilogueAttrs& e, float x) {
   return x;
 }
 
-// The optional inputs 2 to 5 of Linear, Conv and their fused forms, in the contract's order.
+// Applies the optional inputs 2 to 5 of Linear, Conv and their fused forms, in the contract's
+// order.
 template <class T>
 struct Tail {
   const T *bias = nullptr, *scale = nullptr, *shift = nullptr, *residual = nullptr;

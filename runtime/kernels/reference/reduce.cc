@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 // Integers accumulate unsigned, so that overflow wraps.
 template <class T, bool integer = std::is_integral_v<T>>
@@ -24,7 +24,7 @@ struct AccumulatorOf<T, true> {
 template <class T>
 using Accumulator = typename AccumulatorOf<T>::Type;
 
-// NaN wins, +0 > -0.
+// NaN takes precedence, +0 > -0.
 template <class T>
 bool greater(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -74,7 +74,7 @@ struct MeanOp {
     }
   }
 };
-// In sum's order of lanes and blocks.
+// Uses the order of lanes and blocks of a sum.
 struct ProdOp {
   template <class T>
   static T f(const T* x, const ReduceShape& s) {

@@ -1,5 +1,5 @@
-// RegexFullMatch on RE2, where the build has it (WICK_RE2): the one kernel that calls a library,
-// and one that allocates memory of its own.
+// RegexFullMatch on RE2, in builds with WICK_RE2: the only kernel that calls a library and that
+// allocates memory itself.
 #ifdef WICK_HAS_RE2
 #include "runtime/kernels/reference/regex_match.h"
 #endif
@@ -8,7 +8,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 #ifdef WICK_HAS_RE2
 Status run_regex(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {

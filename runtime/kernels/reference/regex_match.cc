@@ -1,5 +1,5 @@
-// The one file of the runtime that is compiled with exceptions: RE2 allocates by operator new, and
-// what that throws would end a process whose code has no tables to unwind by.
+// The only file of the runtime that is compiled with exceptions: RE2 allocates with operator new,
+// and an exception from it would end a process whose code has no unwind tables.
 #include "runtime/kernels/reference/regex_match.h"
 
 #include <re2/re2.h>
@@ -9,8 +9,9 @@
 namespace wick::reference {
 namespace {
 
-// RE2's own default, said here because docs/runtime.md promises it: of a compiled pattern and of
-// the states that matching keeps. A larger pattern is refused, more states are thrown away.
+// The memory for a compiled pattern and for the states that matching keeps. It is RE2's own
+// default, repeated because docs/runtime.md promises it. A larger pattern is refused, more states
+// are discarded.
 constexpr int64_t kMaxMemory = int64_t{8} << 20;
 
 re2::StringPiece piece(const StringRef& s) { return {s.data, static_cast<size_t>(s.size)}; }

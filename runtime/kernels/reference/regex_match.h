@@ -1,4 +1,4 @@
-// RE2 behind a border that no exception passes.
+// Encloses RE2, so that no exception leaves this function.
 #pragma once
 
 #include "runtime/core/span.h"
@@ -7,8 +7,8 @@
 
 namespace wick::reference {
 
-// matched[i]: whether all of texts[i] matches. kInvalidArgument where RE2 does not take the
-// pattern, kOutOfMemory where the memory that RE2 asks operator new for is not there.
+// Sets matched[i] to whether all of texts[i] matches. kInvalidArgument where RE2 rejects the
+// pattern, kOutOfMemory where operator new fails in RE2.
 Status match_whole(const StringRef& pattern, Span<const StringRef> texts, uint8_t* matched);
 
 }  // namespace wick::reference

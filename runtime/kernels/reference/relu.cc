@@ -3,7 +3,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 // NaN stays NaN; -0 becomes +0 (max(x, +0) with +0 > -0).
 template <class T>

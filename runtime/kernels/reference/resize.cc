@@ -6,9 +6,9 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
-// f(output index, place, element of x that the axes that stay lead to) for every output.
+// Calls f(output index, position, element of x at the unchanged axes) for every output.
 template <class F>
 void for_each_output(ThreadPool* pool, const ResizeJob& job, const Shape& y, int64_t cost, F&& f) {
   const int last = y.rank() - 1;
@@ -35,7 +35,7 @@ void for_each_output(ThreadPool* pool, const ResizeJob& job, const Shape& y, int
 void spread_nearest(const ResizeJob& job, Span<const TensorView> in, Span<TensorView> out,
                     const ResizeAttrs& a, ThreadPool* pool) {
   const size_t size = dtype_size(in[0].dtype);
-  char value[8] = {};  // extrapolated
+  char value[8] = {};  // the extrapolation value
   switch (in[0].dtype) {
 #define WICK_EXTRAPOLATE(Type, name)                                                  \
   case dtype_of<Type>: {                                                              \
@@ -70,13 +70,14 @@ Blend<T> blend(const ResizeJob& job, int level, const int64_t* o, const T* x) {
   Blend<T> sum = 0;
   for (int64_t i = 0; i < s.taps; ++i) {
     const auto weight = static_cast<Blend<T>>(row[i].weight);
-    if (weight == 0) continue;  // an infinity there is not part of the sum
+    if (weight == 0) continue;  // an infinity there must not affect the sum
     sum = std::fma(weight, blend(job, level + 1, o, x + row[i].at * job.steps[s.dim]), sum);
   }
   return sum;
 }
 
-// From the last axis outward, which is what a dim after another comes to; every step is rounded.
+// Sums from the last axis outward, which equals resizing one dim after another; every step is
+// rounded.
 template <class T>
 T interpolated(const ResizeJob& job, int left, const int64_t* o, const T* x) {
   if (left == 0) return *x;
@@ -113,7 +114,7 @@ void blend_all(const ResizeJob& job, Span<const TensorView> in, Span<TensorView>
     bool inside = true;
     for (int i = 0; i < job.count; ++i)
       inside = inside && job.axes[i].table[o[job.axes[i].dim] * job.axes[i].taps].at != kOutside;
-    // nothing changes: no way through the wider type
+    // nothing changes: the element is not converted to the wider type
     y[to] = !inside ? outside : job.count == 0 ? x[at] : from_blend<T>(blend(job, 0, o, x + at));
   });
 }
@@ -126,7 +127,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const auto& a = *static_cast<const ResizeAttrs*>(attrs);
   ResizeJob job;
   resize_tables(in, out[0], a, ctx.plan->kept<ResizeScales>(), ctx.scratch, &job);
-  if (stopped()) return {};  // the tables are not whole
+  if (stopped()) return {};  // the tables are incomplete
   spread(job, in, out, a, ctx.pool);
   return {};
 }

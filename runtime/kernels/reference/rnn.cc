@@ -1,6 +1,6 @@
 // RNN, GRU and LSTM over whole sequences. A gate's sum is (x-part + Wb) + (h-part + Rb): each part
-// one fma chain from +0, k ascending, as Linear's. The state is rounded to the tensor's type after
-// every step. A sequence and a direction are a task of their own.
+// is one fma chain from +0, k ascending, as in Linear. The state is rounded to the tensor's type
+// after every step. Each sequence and direction is a task.
 #include <cmath>
 
 #include "runtime/kernels/elementwise.h"
@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 using scalar_math::F;
 
@@ -67,8 +67,8 @@ struct Function {
 
 using Sizes = RnnSizes;
 
-// Vectors of `hidden` that a task works in: the gates, the state and (LSTM) the cell's, or (GRU)
-// the reset state.
+// The vectors of `hidden` elements that a task uses: the gates, the state and (LSTM) the cell
+// state, or (GRU) the reset state.
 constexpr int64_t kSlots = 6;
 
 template <class T>
@@ -120,7 +120,7 @@ struct Cell {
     for (int64_t j = 0; j < s.hidden; ++j) next[j] = f(clip(sum(x, state, j)));
     for (int64_t j = 0; j < s.hidden; ++j) state[j] = rounded(next[j]);
   }
-  // gates z r h, in `slots`: z, r (then r h), the candidate
+  // The gates z r h; `slots`: z, r (then r h), the candidate.
   void gru_step(const T* x, R* state, R* slots) const {
     const int64_t n = s.hidden;
     R *z = slots, *reset = slots + n, *candidate = slots + 2 * n;
@@ -140,7 +140,7 @@ struct Cell {
   }
 };
 
-// gates i o f c in four slots; the cell's state is kept in Real<T>
+// The gates i o f c are in four slots; the cell state is kept in Real<T>.
 template <class T>
 void lstm_step(const Cell<T>& c, const T* x, Real<T>* state, Real<T>* cell, Real<T>* slots) {
   using R = Real<T>;
@@ -190,8 +190,8 @@ void load_state(Span<const TensorView> in, size_t i, int64_t offset, int64_t n, 
   for (int64_t j = 0; j < n; ++j) to[j] = given ? load(in[i].as<T>()[offset + j]) : Real<T>(0);
 }
 
-// One sequence in one direction. A length below the sequence's: the steps after it give 0; length
-// 0 gives 0 everywhere, as ONNX Runtime does.
+// Runs one sequence in one direction. After a shorter sequence's length the outputs are 0; length 0
+// gives 0 everywhere, as in ONNX Runtime.
 template <OpId op, class T>
 void run_sequence(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in,
                   Span<TensorView> out, int64_t d, int64_t b, Real<T>* scratch) {

@@ -1,4 +1,4 @@
-// Pooling over regions of interest: RoiAlign, MaxRoiPool.
+// Pooling of regions of interest: RoiAlign, MaxRoiPool.
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reference/indices.h"
 #include "runtime/kernels/reference/real.h"
@@ -6,12 +6,13 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
-// A bin's samples where the region's size decides; more than a whole image would have.
+// The limit of samples per bin when they depend on the region's size; it exceeds those of a whole
+// image.
 constexpr int64_t kMaxBin = 1 << 14;
 
-// Four neighbours of a point and their weights.
+// The four neighbours of a point and their weights.
 template <class R>
 struct Corner {
   int64_t at[4] = {};
@@ -34,7 +35,7 @@ Corner<R> corner(R y, R x, int64_t height, int64_t width) {
   return c;
 }
 
-// One region: its first sample's bin, the size of a bin and how many samples it has.
+// One region: the start of its first bin, the size of a bin and its number of samples.
 template <class R>
 struct Region {
   R top, left, bin_height, bin_width;
@@ -62,7 +63,8 @@ Status region(const RoiAlignAttrs& a, const T* roi, int64_t number, Region<R>* r
   return {};
 }
 
-// Where the samples of a bin lie along one dim. They go one way: those on the image are one range.
+// The positions of a bin's samples along one dim. They are monotonic, so those inside the image
+// form one range.
 template <class R>
 struct Samples {
   R begin, size;  // of the bin
@@ -71,13 +73,14 @@ struct Samples {
   R at(int64_t i) const {
     return begin + (static_cast<R>(i) + R(0.5)) * size / static_cast<R>(count);
   }
-  // Samples [*first, *last) are where corner() finds pixels; any other is beside the image.
+  // Samples [*first, *last) are those for which corner() finds pixels; any other is outside the
+  // image.
   void inside(int64_t extent, int64_t* first, int64_t* last) const {
     *first = *last = 0;
     if (count == 0 || at(0) != at(0) || at(count - 1) != at(count - 1)) return;
     const R end = static_cast<R>(extent);
     const bool up = at(count - 1) >= at(0);
-    const auto leading = [&](auto&& holds) {  // how many, until one for which it does not hold
+    const auto leading = [&](auto&& holds) {  // number of leading samples for which it holds
       int64_t low = 0, high = count;
       while (low < high) {
         const int64_t middle = low + (high - low) / 2;
@@ -94,7 +97,7 @@ struct Samples {
   }
 };
 
-// What becomes of a bin's samples, one after the other.
+// Accumulates a bin's samples, one after the other.
 template <class R, class T>
 struct Pooled {
   const T* source;
@@ -112,8 +115,8 @@ struct Pooled {
     if (largest) result = first || best > result ? best : result;
     first = false;
   }
-  // Samples beside the image, any number of them from one on: each is nothing times the first pixel
-  // (NaN where that is endless), and the second changes no bit that the first has left.
+  // Adds one or more samples outside the image: each is 0 times the first pixel (NaN where that is
+  // infinite), and a second one changes no bit of the result.
   void add_outside() { add(Corner<R>{}); }
 };
 
@@ -171,7 +174,7 @@ Status run_roi_align(const KernelCtx& ctx, Span<const TensorView> in, Span<Tenso
   return {};
 }
 
-// Whole pixels of a region's edge; what no image reaches is cut.
+// Rounds a region's edge to whole pixels, limited to values that an image can reach.
 template <class R>
 int64_t pixel(R v) {
   constexpr R kFar = static_cast<R>(int64_t{1} << 40);
@@ -179,7 +182,7 @@ int64_t pixel(R v) {
   return !(v > -kFar) ? -static_cast<int64_t>(kFar) : static_cast<int64_t>(v < kFar ? v : kFar);
 }
 
-// The pixels of bin i of `bins` in an edge of `length` from `start`, cut to the image.
+// Computes the pixels of bin i of `bins` in an edge of `length` from `start`, clipped to the image.
 template <class R>
 void bin_range(int64_t i, int64_t bins, int64_t start, int64_t length, int64_t extent,
                int64_t* from, int64_t* to) {
@@ -222,7 +225,7 @@ Status run_max_roi_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
         int64_t r0, r1, c0, c1;
         bin_range<R>(b / y[3], y[2], top, height, x[2], &r0, &r1);
         bin_range<R>(b % y[3], y[3], left, width, x[3], &c0, &c1);
-        T best = T(0.0f);  // of no pixel
+        T best = T(0.0f);  // for a bin without pixels
         bool first = true;
         for (int64_t r = r0; r < r1 && c0 < c1; ++r) {
           if (poll(c1 - c0)) return;

@@ -1,4 +1,5 @@
-// What the reference families share: the type a value is computed in, and one row a dtype.
+// Shared by the reference families: the type in which a value is computed, and macros for one row
+// per dtype.
 #pragma once
 
 #include <type_traits>
@@ -10,7 +11,7 @@ namespace wick::reference {
 
 template <class T>
 inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-// f16 and bf16 load to f32 and round once at the end.
+// f16 and bf16 are loaded as f32 and rounded once at the end.
 template <class T>
 using Compute = std::conditional_t<kIs16<T>, float, T>;
 
@@ -50,10 +51,10 @@ constexpr KernelRow row(const char* name, uint32_t flags, MatchFunction match, P
   X(uint64_t, "u64")
 #define WICK_NUMBER_TYPES(X) WICK_FLOAT_TYPES(X) WICK_INT_TYPES(X)
 
-// Rows of an op, for WICK_REF_ROWS: one named text.<dtype>.ref a dtype. What follows the flags is
-// written in terms of T, the dtype's type; a plan function may stand before the last one:
+// Rows of an op, for WICK_REF_ROWS: one named text.<dtype>.ref per dtype. The arguments after the
+// flags may use T, the dtype's type; a plan function may come before the last one:
 //   WICK_REF_ROWS(Add, WICK_NUMBER_ROWS("add", kInPlace, match<T>, run<AddOp, T>));
-// A match with a comma in it goes in parentheses.
+// A match function with a comma in it goes in parentheses.
 #define WICK_REF_ROW(Type, dtype, text, flags, match_function, ...)                           \
   [] {                                                                                        \
     using T = Type;                                                                           \

@@ -1,12 +1,12 @@
-// GridSample and AffineGrid: where to read is a tensor. Coordinates are double for every dtype, so
-// that all of them pick the same neighbours.
+// GridSample and AffineGrid: the positions to read are a tensor. Coordinates are double for every
+// dtype, so that all dtypes select the same neighbours.
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reference/blend.h"
 
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 constexpr int kMostTaps = 4;
 
@@ -33,7 +33,7 @@ struct Sampler {
   double low() const { return align ? 0.0 : -0.5; }
   double high(int64_t extent) const { return static_cast<double>(extent) - (align ? 1.0 : 0.5); }
 
-  // Of the pixel at `p`, an integer perhaps outside.
+  // Sets neighbour i to the pixel at `p`, an integer that may be outside.
   void place(Reach* r, int i, double weight, double p, int64_t extent) const {
     const auto last = static_cast<double>(extent - 1);
     if (padding == GridPadding::kZeros && !(p >= 0 && p <= last)) weight = 0;
@@ -44,18 +44,18 @@ struct Sampler {
     r->at[i] = static_cast<int64_t>(p);
   }
 
-  // extent >= 1
+  // Needs extent >= 1.
   Reach reach(double n, int64_t extent) const {
     const auto length = static_cast<double>(extent);
     double x = align ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
     if (mode == ResizeMode::kNearest) x = std::nearbyint(x);
     if (!(x >= low() && x <= high(extent))) {
-      // each of the cubic's neighbours finds its own border
+      // each of the cubic's neighbours is clamped by itself
       if (padding == GridPadding::kBorder && mode != ResizeMode::kCubic)
         x = !(x >= 0) ? 0 : x > length - 1 ? length - 1 : x;
       if (padding == GridPadding::kReflection) x = reflect(x, low(), high(extent));
     }
-    // infinities and NaN: outside, as far as neighbours can tell
+    // infinities and NaN become far outside, which gives the same neighbours
     x = !(x > -length - 4) ? -length - 4 : x < 2 * length + 4 ? x : 2 * length + 4;
     Reach r;
     if (mode == ResizeMode::kNearest) {
@@ -76,7 +76,7 @@ Blend<T> weigh(const Reach* r, int left, const T* x, const int64_t* steps) {
   if (left == 0) return blend_of(*x);
   Blend<T> sum = 0;
   for (int i = 0; i < r->count; ++i) {
-    if (r->weight[i] == 0) continue;  // an infinity there is not part of the sum
+    if (r->weight[i] == 0) continue;  // an infinity there must not affect the sum
     sum = std::fma(static_cast<Blend<T>>(r->weight[i]),
                    weigh(r + 1, left - 1, x + r->at[i] * steps[0], steps + 1), sum);
   }
@@ -109,7 +109,7 @@ Status run_grid_sample(const KernelCtx& ctx, Span<const TensorView> in, Span<Ten
     for (int64_t p = from; p < to; ++p) {
       const int64_t image = p / points;
       Reach r[3];
-      for (int d = 0; d < spatial; ++d)  // the grid's last coordinate is the first dim's
+      for (int d = 0; d < spatial; ++d)  // the grid's last coordinate belongs to the first dim
         r[d] = sampler.reach(real_at(in[1], p * spatial + spatial - 1 - d), x[2 + d]);
       for (int64_t c = 0; c < channels; ++c) {
         if (poll(64)) return;
@@ -132,7 +132,8 @@ Status run_grid_sample(const KernelCtx& ctx, Span<const TensorView> in, Span<Ten
   return {};
 }
 
-// -1 to 1 over `extent` points: at their centers, or (align) from the first to the last.
+// Maps point i of `extent` to -1 .. 1: at the points' centers, or (align) from the first to the
+// last.
 double grid_point(int64_t i, int64_t extent, bool align) {
   const auto n = static_cast<double>(extent), at = static_cast<double>(i);
   if (align) return extent == 1 ? 0.0 : 2 * at / (n - 1) - 1;

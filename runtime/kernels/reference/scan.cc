@@ -1,12 +1,12 @@
 // CumSum and CumProd: one running value along the axis, element after element (from the end when
-// reversed). f16 and bf16 run in f32 and round where they are stored; integers wrap.
+// reversed). f16 and bf16 are computed in f32 and rounded when they are stored; integers wrap.
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reference/indices.h"
 
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 struct SumStep {
   static constexpr int kStart = 0;

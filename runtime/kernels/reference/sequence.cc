@@ -1,6 +1,5 @@
-// Sequences and optionals: they move bytes between packed values and tensors. The rules have
-// checked positions and sizes against the same values; a packed input is opened, and so checked,
-// again.
+// Sequences and optionals: copies bytes between packed values and tensors. The rules have checked
+// positions and sizes against the same values; a packed input is opened, and so checked, again.
 #include <cstring>
 
 #include "runtime/core/copy_bits.h"
@@ -65,8 +64,8 @@ Status run_length(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   return {};
 }
 
-// Lines of a part in lines of the whole: `outer` of them, each `inner` elements times its size
-// along the axis.
+// A part's lines within those of the whole: `outer` of them, each `inner` elements times the part's
+// size along the axis.
 struct Lines {
   int64_t outer = 1, inner = 1;
   Lines(const Shape& s, int axis) {
@@ -88,7 +87,8 @@ Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
   for (int64_t i = 0; i < parts.count; ++i) {
     TensorView to = w.add_space(parts.shape(x.shape, i));
     const auto length = static_cast<size_t>(parts.length(i));
-    if (to.nbytes() != 0) static_cast<char*>(to.data)[to.nbytes() - 1] = 0;  // what pads its bits
+    // Zeros the padding bits of the last byte.
+    if (to.nbytes() != 0) static_cast<char*>(to.data)[to.nbytes() - 1] = 0;
     for (size_t o = 0; to.nbytes() != 0 && o < static_cast<size_t>(lines.outer); ++o) {
       if (poll(static_cast<int64_t>(length * bits / 8))) return {};
       copy_bits(x.data, (o * static_cast<size_t>(parts.size) + begin) * bits, to.data,

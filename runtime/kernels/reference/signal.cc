@@ -1,7 +1,8 @@
 // The discrete Fourier transform, in double for every dtype and rounded once at the end. Lengths
 // that are powers of two: radix 2, decimation in time, stages ascending. Others up to 64: the sum,
 // n ascending. Longer ones: Bluestein's convolution over the next power of two >= 2 n - 1. The
-// roots of unity are a polynomial over the first octant, so the same bits everywhere.
+// roots of unity are computed by a polynomial over the first octant, hence the same bits
+// everywhere.
 #include <bit>
 #include <cmath>
 
@@ -12,7 +13,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 struct Complex {
   double re, im;
@@ -24,8 +25,8 @@ Complex operator*(Complex a, Complex b) {
 }
 Complex conj(Complex a) { return {a.re, -a.im}; }
 
-// sin and cos of 2 pi k / n for 8 k <= n: Taylor's series at an angle <= pi / 4, to the last term
-// that a double sees.
+// Returns sin and cos of 2 pi k / n for 8 k <= n: Taylor's series at an angle <= pi / 4, up to the
+// last term that affects a double.
 Complex octant_root(int64_t k, int64_t n) {
   constexpr double kTwoPi = 6.283185307179586476925;
   const double x = kTwoPi * (static_cast<double>(k) / static_cast<double>(n)), z = x * x;
@@ -37,7 +38,7 @@ Complex octant_root(int64_t k, int64_t n) {
   return {1 + c, std::fma(x, s, x)};
 }
 
-// e^(2 pi i k / n), 0 <= k < n: by symmetry from the first octant.
+// Returns e^(2 pi i k / n), 0 <= k < n: by symmetry from the first octant.
 Complex root(int64_t k, int64_t n) {
   if (2 * k > n) return conj(root(n - k, n));
   if (4 * k > n) {  // second quadrant: mirrored at the imaginary axis
@@ -51,13 +52,13 @@ Complex root(int64_t k, int64_t n) {
   return octant_root(k, n);
 }
 
-constexpr int64_t kPlainLength = 64;  // the plain sum, where n is no power of two
+constexpr int64_t kPlainLength = 64;  // plain sum, where n is not a power of two
 
-// What a length needs, in scratch: roots of its (or Bluestein's) power of two, the chirp and the
-// transform of its filter; then one buffer a thread.
+// The layout of scratch for a length: roots of its (or Bluestein's) power of two, the chirp and the
+// transform of its filter; then one buffer per thread.
 struct Plan {
-  int64_t n;  // of the transform
-  int64_t m;  // of the radix-2 transforms; 0: the plain sum
+  int64_t n;  // length of the transform
+  int64_t m;  // length of the radix-2 transforms; 0: the plain sum
   bool bluestein;
   explicit Plan(int64_t length) : n(length), m(0), bluestein(false) {
     const auto size = static_cast<uint64_t>(length);
@@ -73,7 +74,8 @@ struct Plan {
   int64_t buffer() const { return m == 0 ? 2 * n : m; }
 };
 
-// y = sum over t of x[t] e^(-2 pi i k t / m), in place; `roots`: e^(2 pi i k / m), k < m / 2.
+// Computes y = sum over t of x[t] e^(-2 pi i k t / m) in place; `roots`: e^(2 pi i k / m), k < m /
+// 2.
 void radix2(Complex* x, int64_t m, const Complex* roots, Poll& poll) {
   for (int64_t i = 1, j = 0; i < m; ++i) {  // bit reversal
     if (poll(8)) return;
@@ -103,7 +105,7 @@ void make_tables(const Plan& p, Complex* table, Poll& poll) {
   const int64_t of = p.m == 0 ? p.n : p.m;
   for (int64_t k = 0; k < p.roots() && !poll(32); ++k) table[k] = root(k, of);
   if (!p.bluestein) return;
-  // chirp[k] = e^(pi i k^2 / n), and the transform of the filter it makes on the circle of m
+  // chirp[k] = e^(pi i k^2 / n), and the transform of its circular filter of length m
   Complex *chirp = table + p.roots(), *filter = chirp + p.n;
   int64_t square = 0;  // k^2 mod 2 n
   for (int64_t k = 0; k < p.n && !poll(32); ++k) {
@@ -116,7 +118,7 @@ void make_tables(const Plan& p, Complex* table, Poll& poll) {
   radix2(filter, p.m, table, poll);
 }
 
-// The forward transform of the first n of `x`, in place (x has p.buffer()).
+// The forward transform of the first n of `x`, in place (x has p.buffer() elements).
 void transform(const Plan& p, const Complex* table, Complex* x, Poll& poll) {
   if (p.bluestein) {
     const Complex *chirp = table + p.roots(), *filter = chirp + p.n;
@@ -125,7 +127,7 @@ void transform(const Plan& p, const Complex* table, Complex* x, Poll& poll) {
     for (int64_t k = p.n; k < p.m && !poll(2); ++k) x[k] = {0, 0};
     radix2(x, p.m, table, poll);
     for (int64_t k = 0; k < p.m && !poll(4); ++k) x[k] = conj(x[k] * filter[k]);
-    radix2(x, p.m, table, poll);  // of the conjugate: the inverse's conjugate
+    radix2(x, p.m, table, poll);  // of the conjugate: gives the conjugate of the inverse
     for (int64_t k = 0; k < p.n && !poll(4); ++k)
       x[k] = Complex{x[k].re * scale, -x[k].im * scale} * conj(chirp[k]);
   } else if (p.m != 0) {
@@ -135,7 +137,7 @@ void transform(const Plan& p, const Complex* table, Complex* x, Poll& poll) {
     for (int64_t k = 0; k < p.n; ++k) {
       Complex sum = {0, 0};
       for (int64_t t = 0, at = 0; t < p.n; ++t, at = (at + k) % p.n) {
-        const Complex w = table[at];  // its conjugate turns forwards
+        const Complex w = table[at];  // its conjugate is the forward root
         sum.re = std::fma(x[t].im, w.im, std::fma(x[t].re, w.re, sum.re));
         sum.im = std::fma(-x[t].re, w.im, std::fma(x[t].im, w.re, sum.im));
       }
@@ -158,8 +160,8 @@ Status plan_dft(const KernelQuery& q, KernelPlan* plan) {
   return {};
 }
 
-// One line of the input into `x`, as n numbers: cut or filled up with zeros; the half of a
-// spectrum of reals is completed by its mirror.
+// Loads one line of the input into `x` as n numbers: cropped or zero-padded; for output of reals
+// the half spectrum is completed by its mirror image.
 template <class T>
 void load_line(const T* from, int64_t stride, int64_t size, int64_t parts, int64_t n, bool to_real,
                bool inverse, Complex* x, Poll& poll) {
@@ -177,7 +179,7 @@ void load_line(const T* from, int64_t stride, int64_t size, int64_t parts, int64
     if (n % 2 == 0) x[n / 2].im = 0;
     for (int64_t k = 1; k < n - k && !poll(2); ++k) x[n - k] = conj(x[k]);
   }
-  // the inverse is the conjugate of the conjugate's transform
+  // The inverse is the conjugate of the conjugate's transform.
   for (int64_t t = 0; inverse && t < n && !poll(2); ++t) x[t] = conj(x[t]);
 }
 

@@ -1,5 +1,5 @@
-// The small types (8- and 4-bit floats, 4- and 2-bit integers) to and from the type that holds
-// their values.
+// Converts the small types (8- and 4-bit floats, 4- and 2-bit integers) to and from the type that
+// holds their values.
 #include <cmath>
 
 #include "runtime/core/narrow.h"
@@ -47,7 +47,7 @@ void narrow(const WidestBlock& from, Widen::Kind kind, int64_t n, void* to, int6
     } else if constexpr (T == DType::kF8E8M0) {
       v = double_to_e8m0(real(kind, from, i), a.saturate != 0, a.round_mode);
     } else {
-      // A float64 beyond float32 is finite: to a float that saturates as it should.
+      // A float64 beyond the range of float32 becomes a finite float, so it saturates correctly.
       v = float_to_narrow(T, to_float_odd(real(kind, from, i)), a.saturate != 0);
     }
     if constexpr (kBits == 8) {

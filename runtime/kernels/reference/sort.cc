@@ -1,5 +1,5 @@
-// TopK and Unique, on one stable merge sort of positions. The order is total: -0 < +0, NaN above
-// all; among equal elements the first comes first, whichever way TopK looks.
+// TopK and Unique, based on one stable merge sort of positions. The order is total: -0 < +0, NaN
+// above all; equal elements keep their order, whichever way TopK sorts.
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/reference/indices.h"
 #include "runtime/kernels/reference/merge_sort.h"
@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 Status plan_topk(const KernelQuery& q, KernelPlan* plan) {
   int axis = axis_of(q.as<TopKAttrs>().axis, q.in[0].rank());
@@ -56,7 +56,7 @@ Status run_topk(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   return {};
 }
 
-// The things Unique compares: the slices of an axis, element by element; or single elements.
+// The items that Unique compares: slices of an axis, element by element, or single elements.
 template <class T>
 struct Slices {
   const T* x;
@@ -74,7 +74,7 @@ struct Slices {
     }
     return false;
   }
-  // -0 == +0; NaN is equal to nothing.
+  // -0 == +0; NaN equals nothing.
   bool same(int64_t a, int64_t b) const {
     for (int64_t i = 0; i < outer * inner && !(*poll)(); ++i) {
       if (!(static_cast<Compute<T>>(element(a, i)) == static_cast<Compute<T>>(element(b, i))))
@@ -95,8 +95,8 @@ Status plan_unique(const KernelQuery& q, KernelPlan* plan) {
   return {};
 }
 
-// Equal neighbours of the slices in order are one group; -0 and +0 are, so its first index is
-// looked for. How many groups there are; the run may have been ended.
+// Groups equal neighbours of the sorted slices. -0 and +0 are in one group, so its first index is
+// searched for. Returns the number of groups; the run may have been ended.
 template <class T>
 int64_t group_slices(const Slices<T>& s, const int64_t* at, int64_t* first, int64_t* group,
                      Poll& poll) {
@@ -135,7 +135,7 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   if (stopped()) return {};
   const int64_t groups = group_slices(s, at, first, group, poll);
   if (stopped()) return {};
-  // order[g]: which place group g has in the output
+  // order[g]: the position of group g in the output
   int64_t* order = at;
   for (int64_t g = 0; g < groups && !poll(); ++g) at[g] = g;
   if (stopped()) return {};
@@ -160,7 +160,7 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   }
   for (size_t i : {0, 1, 3}) out[i].shape[i == 0 ? axis : 0] = groups;
   T* to = out[0].as<T>();
-  const int64_t outer = x.numel() == 0 ? 0 : s.outer;  // nothing is copied, however often
+  const int64_t outer = x.numel() == 0 ? 0 : s.outer;  // nothing to copy
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t g = 0; g < groups; ++g) {
       if (poll(s.inner)) return {};
@@ -173,7 +173,7 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 
 }  // namespace
 
-// Rows with a plan, which WICK_REF_ROW has no place for.
+// These rows have a plan, which WICK_REF_ROW cannot express.
 #define TOPK(T, dtype) \
   {"topk." dtype ".ref", kContiguous, match<T>, plan_topk, nullptr, run_topk<T>},
 #define UNIQUE(T, dtype) \

@@ -5,7 +5,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 Result<StringRef> joined(const KernelCtx& ctx, const StringRef& a, const StringRef& b) {
   if (a.size == 0) return b;
@@ -14,7 +14,7 @@ Result<StringRef> joined(const KernelCtx& ctx, const StringRef& a, const StringR
     return Status(Code::kBudgetExceeded, "a string of that size");
   WICK_ASSIGN(void* room, string_room(ctx, a.size + b.size));
   auto* to = static_cast<char*>(room);
-  // what is ended here is read by nobody
+  // if this copy is interrupted nobody reads it
   if (copy_bytes(to, a.data, a.size)) copy_bytes(to + a.size, b.data, b.size);
   return StringRef{to, a.size + b.size};
 }
@@ -38,14 +38,14 @@ Status run_concat(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   return status;
 }
 
-// Unicode's white space, as Python's str.split takes it.
+// Unicode's white space, as in Python's str.split.
 bool is_space(uint32_t c) {
   return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
          c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
          c == 0x205F || c == 0x3000;
 }
 
-// The pieces of one string, from left to right.
+// Iterates over the pieces of one string, from left to right.
 class Pieces {
  public:
   Pieces(const StringRef& text, const StringRef& delimiter, int64_t maxsplit, Poll& poll)
@@ -66,7 +66,7 @@ class Pieces {
   }
 
  private:
-  // Where the next piece ends, and how long what separates it is: 0 at the end of the string.
+  // Finds the end of the next piece and the length of the separator: 0 at the end of the string.
   void find(uint64_t* end, uint64_t* skip) const {
     if (delimiter_.size == 0) {
       uint64_t at = 0;
@@ -94,7 +94,7 @@ class Pieces {
   bool space_at(uint64_t at) const {
     return is_space(code_point(rest_.data + at, rest_.size - at).value);
   }
-  // White space at both ends goes, and with it a string of nothing else.
+  // Removes white space at both ends; a string of nothing else becomes empty.
   void trim() {
     uint64_t first = rest_.size, last = 0;
     for (uint64_t at = 0; at < rest_.size && !poll_(4);) {
@@ -115,7 +115,7 @@ class Pieces {
   bool done_ = false;
 };
 
-// Two passes: how many pieces there are, then what they are. They lie in the strings themselves.
+// Two passes: the number of pieces, then the pieces, which are parts of the input strings.
 Status run_split(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                  const void* attrs) {
   const int64_t maxsplit = static_cast<const StringSplitAttrs*>(attrs)->maxsplit;

@@ -1,6 +1,6 @@
-// StringNormalizer: stop words go, the others change case. Letters map one to one, as Unicode says
-// for every language but Turkish and Azeri, whose i is dotted in both cases; what maps to several
-// letters ("ß") and what is no UTF-8 stays.
+// StringNormalizer: removes stop words and changes the case of the others. Letters are mapped one
+// to one by Unicode's rules for every language but Turkish and Azeri, whose i is dotted in both
+// cases; letters that map to several ("ß") and bytes that are not UTF-8 stay.
 #include <algorithm>
 
 #include "runtime/core/byte_count.h"
@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 struct CaseRange {
   uint32_t first, last, step;
@@ -49,7 +49,8 @@ bool is_dotted(const StringNormalizerAttrs& a) {
   return starts('t', 'r') || starts('a', 'z');
 }
 
-// -1, 0, 1: by code points after the mapping; bytes that are no UTF-8 by themselves, above all
+// Returns -1, 0 or 1: compares code points after the mapping; bytes that are not UTF-8 count as
+// single ones, above all others.
 int compare(const StringRef& a, const StringRef& b, const Casing& casing, Poll& poll) {
   uint64_t i = 0, j = 0;
   while (i < a.size && j < b.size && !poll(16)) {
@@ -74,7 +75,7 @@ unsigned put(uint32_t c, char* to) {
   return bytes;
 }
 
-// Into `to`, or only counted where that is null.
+// Writes to `to`, or only counts bytes where that is null.
 uint64_t change_case(const StringRef& s, const Casing& casing, char* to, Poll& poll) {
   uint64_t size = 0;
   char letter[4];
@@ -90,7 +91,7 @@ uint64_t change_case(const StringRef& s, const Casing& casing, char* to, Poll& p
 }
 
 Status plan_normalizer(const KernelQuery& q,
-                       KernelPlan* plan) {  // an order of the stop words, and room
+                       KernelPlan* plan) {  // room for sorting the stop words
   if (q.in.size() > 1 && q.in[1].present())
     plan->scratch_bytes = byte_count(static_cast<uint64_t>(q.in[1].numel()) * 2 * sizeof(int64_t));
   return {};

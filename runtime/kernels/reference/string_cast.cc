@@ -1,5 +1,6 @@
-// CastString: numbers to text and back. Text of floats is the shortest that reads back as the same
-// number of its dtype: plain from 1e-4 to below 1e16, else with an exponent; NaN, INF, -INF.
+// CastString: numbers to text and back. Floats are written as the shortest text that reads back as
+// the same number of their dtype: plain from 1e-4 to below 1e16, else with an exponent; NaN, INF,
+// -INF.
 #include <charconv>
 #include <cmath>
 
@@ -9,7 +10,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 struct Text {
   char bytes[48];
@@ -24,7 +25,7 @@ struct Text {
 
 bool stores(DType t) { return t == DType::kBool || is_float(t) || is_int(t) || is_small(t); }
 
-// n <= kWidestBlock values of `block` into elements of `to` from `first` on.
+// Stores n <= kWidestBlock values of `block` to elements of `to` from `first` on.
 void store(const WidestBlock& block, Widen::Kind kind, int64_t n, const TensorView& to,
            int64_t first, const CastAttrs& attrs) {
   if (is_small(to.dtype)) return find_narrow_small(to.dtype)(block, kind, n, to.data, first, attrs);
@@ -32,7 +33,7 @@ void store(const WidestBlock& block, Widen::Kind kind, int64_t n, const TensorVi
   find_narrow(kind, to.dtype)(block.bytes, 1, n, at);
 }
 
-// Whether a number of `dtype` is what the double `v` becomes there.
+// Returns whether the double `v` is converted to `number` in `dtype`.
 bool reads_back(DType dtype, double v, double number) {
   WidestBlock block;
   block.as<double>()[0] = v;
@@ -42,7 +43,7 @@ bool reads_back(DType dtype, double v, double number) {
   return block.as<double>()[0] == number;
 }
 
-// "-1.25e-07", with as many digits as it takes.
+// Formats "-1.25e-07", with as many digits as needed.
 Text shortest(double v, DType dtype) {
   Text t;
   auto keep = [&](std::to_chars_result r) { t.size = static_cast<size_t>(r.ptr - t.bytes); };
@@ -142,7 +143,7 @@ struct Letters {
   explicit Letters(const StringRef& s) : begin(s.data), end(s.data + s.size) {
     while (begin != end && is_blank(*begin)) ++begin;
     while (begin != end && is_blank(end[-1])) --end;
-    // from_chars knows no plus
+    // from_chars does not accept a plus sign
     if (end - begin > 1 && *begin == '+' && begin[1] != '-') ++begin;
   }
   bool is(const char* lower) const {
@@ -154,7 +155,7 @@ struct Letters {
   }
 };
 
-// Of a number too large or too small to be held: whether its first digit that is not 0 stands at a
+// For a number that is too large or too small: returns whether its first non-zero digit has a
 // positive power of ten.
 bool is_large(const Letters& s) {
   int64_t power = 0;
@@ -214,7 +215,7 @@ bool read_number(const StringRef& text, DType to, WidestBlock* block, int64_t i)
   if (to == DType::kI64) return read_whole(s, block->as<int64_t>() + i);
   if (to == DType::kU64) return read_whole(s, block->as<uint64_t>() + i);
   if (to != DType::kF32) return read_real(s, real);
-  float one = 0;  // rounded once
+  float one = 0;  // rounded only once
   const bool is = read_real(s, &one);
   *real = static_cast<double>(one);
   return is;

@@ -1,4 +1,4 @@
-// What the kernels that make strings share.
+// Shared by the kernels that make strings.
 #pragma once
 
 #include "runtime/core/string_ref.h"
@@ -7,7 +7,7 @@
 
 namespace wick::reference {
 
-// Bytes that live as long as the outputs are read.
+// Allocates bytes that live as long as the outputs are read.
 inline Result<void*> string_room(const KernelCtx& ctx, uint64_t bytes, size_t align = 1) {
   if (ctx.strings == nullptr)
     return Status(Code::kUnsupported, "strings are made in sessions and by the interpreter only");

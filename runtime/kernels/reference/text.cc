@@ -1,5 +1,6 @@
-// TfIdfVectorizer: how often each n-gram of a pool comes, with up to max_skip_count tokens skipped
-// between its parts. The pool is sorted once a run; a window of tokens is looked up in log(pool).
+// TfIdfVectorizer: counts how often each n-gram of a pool occurs, with up to max_skip_count tokens
+// skipped between its parts. The pool is sorted once per run; a window of tokens is looked up in
+// log(pool) steps.
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reference/indices.h"
 #include "runtime/kernels/reference/merge_sort.h"
@@ -7,10 +8,10 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
-// The n-grams of one length: `size` tokens each, the first at pool[begin]; `first` counts those of
-// the lengths before.
+// The n-grams of one length: `size` tokens each, starting at pool[begin]; `first` is the number of
+// n-grams of smaller lengths.
 template <class P>
 struct Grams {
   const P* pool;
@@ -18,7 +19,7 @@ struct Grams {
 
   const P* tokens(int64_t i) const { return pool + begin + i * size; }
 };
-// The pool's type: tokens that are numbers are int64 there.
+// The element type of the pool: numeric tokens are int64 there.
 template <class T>
 using Token = std::conditional_t<std::is_same_v<T, StringRef>, StringRef, int64_t>;
 
@@ -59,7 +60,7 @@ Status check(Span<const TensorView> in, const TfIdfAttrs& a) {
 }
 
 Status plan_tf_idf(const KernelQuery& q, KernelPlan* plan) {
-  // the sorted order, and room to sort: an int64 an n-gram
+  // The sorted order, and as much for sorting: an int64 per n-gram.
   plan->scratch_bytes = byte_count(uint64_t{2} * q.in[3].nbytes());
   return {};
 }
@@ -71,7 +72,7 @@ Grams<P> grams_of(Span<const TensorView> in, int64_t size, int64_t first) {
   return {in[1].as<P>(), size, (end - starts[size - 1]) / size, starts[size - 1], first};
 }
 
-// -1, 0, 1: the n-gram against the tokens at `x`, `step` apart
+// Returns -1, 0 or 1: compares the n-gram with the tokens at `x`, which have stride `step`.
 template <class P, class T>
 int compare(const P* gram, const T* x, int64_t size, int64_t step) {
   for (int64_t k = 0; k < size; ++k) {
@@ -86,15 +87,14 @@ int compare(const P* gram, const T* x, int64_t size, int64_t step) {
 template <class P, class T>
 void count_row(const Grams<P>& grams, const int64_t* order, const int64_t* places, const T* x,
                int64_t tokens, int64_t skips, float* y, Poll& poll) {
-  // Single tokens have no gaps: they count once.
+  // Single tokens have no gaps, so they are counted once.
   for (int64_t step = 1; step <= (grams.size == 1 ? 1 : skips + 1); ++step) {
-    // the last start whose window ends within the row; nothing there overflows: size > 1, step <=
-    // tokens
+    // the last start whose window ends within the row; nothing overflows: size > 1, step <= tokens
     if (grams.size > 1 && step > (tokens - 1) / (grams.size - 1)) break;
     const int64_t starts = tokens - step * (grams.size - 1);
     for (int64_t i = 0; i < starts; ++i) {
       if (poll(16 * grams.size)) return;
-      // the last of equal n-grams is the one that counts
+      // of equal n-grams only the last one is counted
       int64_t lo = 0, hi = grams.count;
       while (lo < hi) {
         const int64_t mid = lo + (hi - lo) / 2;

@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
 using scalar_math::F;
 
@@ -21,7 +21,7 @@ struct Params {
   double a = 0, b = 0;
 };
 
-// f(x, params) in T; 16-bit floats compute in f32 and round once.
+// Computes f(x, params) in T; 16-bit floats are computed in f32 and rounded once.
 template <class Op, class T>
 T apply(T x, const Params& p) {
   if constexpr (kIs16<T>) {
@@ -183,7 +183,8 @@ struct NotOp : NoParams {
   static bool f(bool v, const Params&) { return !v; }
 };
 
-// The bounds in T, so that int64 keeps all its digits; infinite attributes mean none, and NaN does.
+// Computes the bounds in T, so that int64 keeps all digits; an infinite or NaN attribute means no
+// bound.
 template <class T>
 Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs) {

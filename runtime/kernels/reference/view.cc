@@ -1,4 +1,4 @@
-// Views as copies, and src put where a view reads: one row serves every dtype of whole bytes.
+// Views as copies, and writes of src where a view reads: one row serves every dtype of whole bytes.
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/view_of.h"

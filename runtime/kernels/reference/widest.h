@@ -1,6 +1,6 @@
 // The type that holds every value of a dtype without loss: double, int64 or uint64. Where a loop
-// for every pair of dtypes would be hundreds of kilobytes, one side goes through it, a block at a
-// time.
+// for every pair of dtypes would be hundreds of kilobytes, one side is converted to it, a block at
+// a time.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ using Widest =
     std::conditional_t<std::is_floating_point_v<T> || kIs16<T>, double,
                        std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>;
 
-// Rounds to odd: a following rounding to a shorter format is then the correct single rounding.
+// Rounds to odd: another rounding to a shorter format then gives the correct single rounding.
 inline float to_float_odd(double d) {
   float f = static_cast<float>(d);
   double back = static_cast<double>(f);
@@ -40,25 +40,26 @@ struct WidestBlock {
 };
 
 struct Widen {
-  // Reads n <= kWidestBlock elements `step` apart, from element `first` on. Null for a dtype that
-  // is no number and no bool.
+  // Reads n <= kWidestBlock elements with stride `step` from element `first` on. Null for a dtype
+  // that is neither a number nor a bool.
   void (*loop)(const void* from, int64_t first, int64_t step, int64_t n, WidestBlock* to) = nullptr;
   enum class Kind { kReal, kSigned, kUnsigned } kind = Kind::kReal;
 };
-Widen find_widen(DType from);        // cast.cc; the small types too
+Widen find_widen(DType from);        // cast.cc; the small types as well
 Widen find_widen_small(DType from);  // small.cc
 
-// Reads n elements `step` apart, writes them one after the other.
+// Reads n elements with stride `step` and writes them contiguously.
 using CastLoop = void (*)(const void* from, int64_t step, int64_t n, void* to);
-// From the type that holds everything; null for a dtype that is no number and no bool, or small.
+// Converts from the widest type; null for a dtype that is small, or neither a number nor a bool.
 CastLoop find_narrow(Widen::Kind kind, DType to);  // cast.cc
 
 // Writes n <= kWidestBlock elements from element `first` on, in ascending order: packed types clear
-// what is left of their last byte. Null for a dtype that is not small.
+// the rest of their last byte. Null for a dtype that is not small.
 using NarrowSmall = void (*)(const WidestBlock& from, Widen::Kind kind, int64_t n, void* to,
                              int64_t first, const CastAttrs& attrs);
 NarrowSmall find_narrow_small(DType to);  // small.cc
-// The same for 8-bit floats from float32, `step` apart, without the way through double; else null.
+// Converts float32 with stride `step` to 8-bit floats without going through double; null for
+// others.
 using NarrowFloats = void (*)(const float* from, int64_t step, int64_t n, uint8_t* to,
                               const CastAttrs& attrs);
 NarrowFloats find_narrow_floats(DType from, DType to);  // small.cc

@@ -1,5 +1,5 @@
-// Pooling with indices, Lp pooling, and what goes from windows back to an image: ConvTranspose,
-// Col2Im. Each output gathers what reaches it, in the order of the kernel's positions.
+// Pooling with indices, Lp pooling, ConvTranspose and Col2Im. Each output gathers its inputs in the
+// order of the kernel's positions.
 #include "runtime/ops/conv_transpose.h"
 
 #include <limits>
@@ -12,9 +12,9 @@
 namespace wick {
 namespace {
 
-using namespace reference;  // NOLINT: what this folder shares
+using namespace reference;  // NOLINT: shared by this folder
 
-// The first of the largest; NaN is larger than all.
+// Returns the first of the largest elements; NaN is larger than all.
 template <class T>
 Status max_pool_indices(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                         const void* attrs) {
@@ -32,7 +32,7 @@ Status max_pool_indices(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
           const auto v = static_cast<C>(x[i]);
           if (best < 0 || v > largest || (v != v && largest == largest)) best = i, largest = v;
         });
-        const int64_t first = best < 0 ? 0 : best;  // of a window on padding alone
+        const int64_t first = best < 0 ? 0 : best;  // for a window of padding only
         const int64_t y = p * s.out_size() + at;
         out[0].as<T>()[y] = static_cast<T>(largest);
         if (s.in_size() == 0) {  // there is only padding
@@ -49,7 +49,7 @@ Status max_pool_indices(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
   return {};
 }
 
-// The sum of |x|^p in the window's order, and its root; the square by fma.
+// Sums |x|^p in the window's order and takes the root; the square uses fma.
 template <class T>
 Status lp_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                const void* attrs) {
@@ -78,9 +78,8 @@ Status lp_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
   return {};
 }
 
-// Along one dim, the positions k of the kernel that bring an input q to an output:
-// at = q * stride + k * dilation. They are `k`, `k` + k_step, ..., the inputs `q`, `q` - q_step,
-// ...
+// Along one dim, the positions k of the kernel that connect an input q to an output: at = q *
+// stride + k * dilation. They are `k`, `k` + k_step, ..., with the inputs `q`, `q` - q_step, ...
 struct Sources {
   int64_t k = 0, q = 0, count = 0, k_step = 1, q_step = 1;
 };
@@ -126,7 +125,7 @@ Status conv_transpose(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
   const int64_t plane = empty ? 0 : size[0] * size[1] * size[2],
                 window = empty ? 0 : kernel[0] * kernel[1] * kernel[2];
   const int64_t pixels = to[0] * to[1] * to[2];
-  const int64_t taps = window / stride[0] / stride[1] / stride[2];  // their product may not fit
+  const int64_t taps = window / stride[0] / stride[1] / stride[2];  // their product may overflow
   const int64_t cost = empty ? 1 : group_in * (taps + 1);
   const int64_t search = kernel[0] + kernel[1] + kernel[2];
   parallel_items(ctx.pool, y[0] * y[1] * pixels, cost, [&](int64_t begin, int64_t end) {
@@ -135,7 +134,7 @@ Status conv_transpose(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
       if (poll(8 * search)) return;
       const int64_t p = e % pixels, o = e / pixels % y[1], image = e / pixels / y[1];
       const int64_t at[3] = {p / (to[1] * to[2]), p / to[2] % to[1], p % to[2]};
-      const int64_t first = o / group_out * group_in;  // channel of the group
+      const int64_t first = o / group_out * group_in;  // first channel of the group
       R sum = 0;
       if (!empty) {
         Sources s[3];

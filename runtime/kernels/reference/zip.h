@@ -1,4 +1,4 @@
-// The loop of an op on two tensors, element by element, with broadcasting.
+// The loop of an elementwise op on two tensors, with broadcasting.
 #pragma once
 
 #include "runtime/kernels/elementwise.h"
@@ -7,7 +7,7 @@
 
 namespace wick::reference {
 
-// f(z, x, y) for each element; steps of 0 and 1 get loops of their own.
+// Calls f(z, x, y) for each element; steps of 0 and 1 have their own loops.
 template <class X, class Y, class Z, class Fn>
 Status zip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, Fn f) {
   const X* x = in[0].as<X>();
@@ -46,7 +46,7 @@ Status run_compare(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   });
 }
 
-// Integers wrap: the arithmetic is done unsigned, at least 32 bits wide.
+// Integers wrap: the arithmetic is unsigned, at least 32 bits wide.
 template <class T>
 using Wide = std::make_unsigned_t<std::conditional_t<(sizeof(T) < 4), int32_t, T>>;
 

@@ -1,6 +1,6 @@
-// What an attribute struct is made of. Each lists its fields once (WICK_ATTR_FIELDS below the
-// struct); reading, writing, printing and comparing come from that list, so a new op never edits
-// the file format.
+// The description of attribute structs. Each struct lists its fields once (WICK_ATTR_FIELDS below
+// it); reading, writing, printing and comparing use that list, so a new op never changes the file
+// format.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace wick {
 
-// Up to N integers, inline. Layout (count, then values) is what AttrField::capacity readers rely
-// on.
+// Up to N integers, stored inline. Code that uses AttrField::capacity relies on this layout (count,
+// then values).
 template <int N>
 struct IntList {
   int64_t count = 0;
@@ -35,7 +35,7 @@ struct IntList {
   }
   static constexpr int kCapacity = N;
   constexpr int64_t operator[](int64_t i) const { return values[i]; }
-  // values[i], or `fallback` when the list is empty (an omitted ONNX attribute)
+  // Returns values[i], or `fallback` when the list is empty (an omitted ONNX attribute).
   constexpr int64_t at_or(int64_t i, int64_t fallback) const {
     return count == 0 ? fallback : values[i];
   }
@@ -48,18 +48,18 @@ using DimList = IntList<kMaxRank>;
 enum class AttrKind : uint8_t { kInt = 1, kFloat = 2, kInts = 3 };  // int64, double, IntList
 
 struct AttrField {
-  const char* name;  // ONNX's where ONNX has it
-  uint16_t id;       // in files: never reused within a struct
+  const char* name;  // ONNX's name where ONNX has the attribute
+  uint16_t id;       // stored in files: never reused within a struct
   AttrKind kind;
   uint16_t offset;
-  uint16_t capacity;  // kInts
+  uint16_t capacity;  // for kInts
 };
 
 struct AttrType {
   const char* name;
   uint16_t size;
   Span<const AttrField> fields;
-  void (*init)(void*);  // placement of the defaults
+  void (*init)(void*);  // constructs the struct with its defaults
 };
 
 template <class A>
@@ -92,7 +92,7 @@ constexpr uint16_t attr_capacity() {
                                        [](void* p) { new (p) Struct(); }}; \
   };                                                                       \
   static_assert(std::is_trivially_copyable_v<Struct> && alignof(Struct) <= 8)
-// A field of a member struct.
+// Describes a field of a member struct.
 #define WICK_NESTED(Struct, id, outer, Inner, member)                             \
   ::wick::AttrField {                                                             \
     #member, id, ::wick::kAttrKindOf<decltype(Inner::member)>,                    \
@@ -106,9 +106,9 @@ struct AttrFields<NoAttrs> {
   static constexpr AttrType kType = {"NoAttrs", 0, {}, [](void*) {}};
 };
 
-// Equal field by field (a list by its used part). Both of type `type`.
+// Compares field by field (a list by its used part). Both structs must be of type `type`.
 bool attrs_equal(const AttrType& type, const void* a, const void* b);
-// True when the field holds its default: files and texts omit it.
+// Returns whether the field has its default value: files and texts omit it then.
 bool attr_is_default(const AttrType& type, const AttrField& field, const void* attrs);
 
 inline int64_t& attr_int(const AttrField& f, void* attrs) {
@@ -121,7 +121,7 @@ inline Span<const int64_t> attr_ints(const AttrField& f, const void* attrs) {
   auto* p = reinterpret_cast<const int64_t*>(static_cast<const char*>(attrs) + f.offset);
   return {p + 1, static_cast<size_t>(p[0])};
 }
-// False when the list is longer than the field holds.
+// Returns false when the list is longer than the field's capacity.
 bool set_attr_ints(const AttrField& f, void* attrs, Span<const int64_t> values);
 
 }  // namespace wick

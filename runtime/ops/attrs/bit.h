@@ -1,4 +1,4 @@
-// Attributes of remainders, shifts and the classification of floats.
+// Attributes of remainders, bit shifts and tests of floats.
 #pragma once
 
 #include "runtime/ops/attrs/attr.h"

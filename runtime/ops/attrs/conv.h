@@ -1,11 +1,11 @@
-// Attributes of convolutions, and of what is fused behind them.
+// Attributes of convolutions and of their fused epilogues.
 #pragma once
 
 #include "runtime/ops/attrs/attr.h"
 
 namespace wick {
 
-// What a fused epilogue applies last. Values are in files: append only.
+// The last function of a fused epilogue. Files contain these values: append only.
 enum class Activation : int64_t {
   kNone = 0,
   kRelu = 1,
@@ -26,10 +26,10 @@ struct EpilogueAttrs {
 WICK_ATTR_FIELDS(EpilogueAttrs, WICK_FIELD(EpilogueAttrs, 1, activation),
                  WICK_FIELD(EpilogueAttrs, 2, alpha), WICK_FIELD(EpilogueAttrs, 3, beta));
 
-// Spatial lists have one entry a spatial dim (1 to 3); empty means all ones (pads: zeros).
+// Spatial lists have one entry per spatial dim (1 to 3); empty means all ones (pads: zeros).
 struct ConvAttrs {
   IntList<3> strides, dilations;
-  IntList<6> pads;  // ONNX order: begins, then ends
+  IntList<6> pads;  // in ONNX's order: all begins, then all ends
   int64_t group = 1;
 };
 WICK_ATTR_FIELDS(ConvAttrs, WICK_FIELD(ConvAttrs, 1, strides), WICK_FIELD(ConvAttrs, 2, dilations),

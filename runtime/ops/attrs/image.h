@@ -1,4 +1,4 @@
-// Attributes of resampling at real coordinates.
+// Attributes of resampling at fractional coordinates.
 #pragma once
 
 #include "runtime/ops/attrs/attr.h"
@@ -12,8 +12,8 @@ enum class ResizeCoordinates : int64_t {
   kPytorchHalfPixel = 2,
   kAlignCorners = 3,
   kAsymmetric = 4,
-  kCropAndResize = 5,  // of the region in input 1; what falls outside x is extrapolation_value
-  kHalfPixelForNearest = 6,  // half_pixel, without the half on the input's side
+  kCropAndResize = 5,        // relative to input 1's region; outside x: extrapolation_value
+  kHalfPixelForNearest = 6,  // half_pixel without the shift on the input's side
 };
 enum class ResizeNearest : int64_t { kPreferFloor = 0, kPreferCeil = 1, kFloor = 2, kCeil = 3 };
 enum class ResizePolicy : int64_t { kStretch = 0, kNotLarger = 1, kNotSmaller = 2 };
@@ -22,8 +22,9 @@ struct ResizeAttrs {
   int64_t antialias = 0, exclude_outside = 0, keep_aspect_ratio_policy = 0;
   double cubic_coeff_a = -0.75, extrapolation_value = 0;
   DimList axes;  // empty: all
-  // 1: the trainer's interpolate(), of dims 2 and on: its places, one dim after another, products
-  // and sums rounded apart, also where a dim keeps its size. 0: as docs/numerics.md says of Resize.
+  // 1: the trainer's interpolate() of the dims from 2 on: its coordinates, one dim after another,
+  // products and sums rounded separately, also where a dim keeps its size. 0: as docs/numerics.md
+  // describes Resize.
   int64_t interpolate = 0;
 };
 WICK_ATTR_FIELDS(ResizeAttrs, WICK_FIELD(ResizeAttrs, 1, mode),
@@ -49,9 +50,9 @@ WICK_ATTR_FIELDS(AffineGridAttrs, WICK_FIELD(AffineGridAttrs, 1, align_corners))
 
 struct RoiAlignAttrs {
   int64_t max = 0;         // 0: average
-  int64_t half_pixel = 1;  // 0: no shift by half a pixel, and regions of 1 x 1 at least
+  int64_t half_pixel = 1;  // 0: no shift by half a pixel, and regions are at least 1 x 1
   int64_t output_height = 1, output_width = 1;
-  int64_t sampling_ratio = 0;  // 0: by the region's size
+  int64_t sampling_ratio = 0;  // 0: derived from the region's size
   double spatial_scale = 1;
 };
 WICK_ATTR_FIELDS(RoiAlignAttrs, WICK_FIELD(RoiAlignAttrs, 1, max),

@@ -1,4 +1,4 @@
-// Attributes of ops by indices, order and running sums.
+// Attributes of indexing, sorting and cumulative ops.
 #pragma once
 
 #include "runtime/ops/attrs/attr.h"
@@ -29,7 +29,7 @@ WICK_ATTR_FIELDS(TopKAttrs, WICK_FIELD(TopKAttrs, 1, k), WICK_FIELD(TopKAttrs, 2
                  WICK_FIELD(TopKAttrs, 3, largest), WICK_FIELD(TopKAttrs, 4, sorted));
 
 struct UniqueAttrs {
-  IntList<1> axis;  // empty: of the elements, flattened
+  IntList<1> axis;  // empty: the flattened elements
   int64_t sorted = 1;
 };
 WICK_ATTR_FIELDS(UniqueAttrs, WICK_FIELD(UniqueAttrs, 1, axis), WICK_FIELD(UniqueAttrs, 2, sorted));

@@ -7,16 +7,16 @@ namespace wick {
 
 struct AxisAttrs {
   int64_t axis = -1;
-};  // negative counts from the end
+};  // a negative axis counts from the end
 WICK_ATTR_FIELDS(AxisAttrs, WICK_FIELD(AxisAttrs, 1, axis));
 
 struct AxesAttrs {
   DimList axes;
-};  // empty: Squeeze drops every 1
+};  // empty: Squeeze drops every dim of extent 1
 WICK_ATTR_FIELDS(AxesAttrs, WICK_FIELD(AxesAttrs, 1, axes));
 
 struct ReshapeAttrs {
-  DimList shape;  // -1: the rest; 0: copied from x at this place unless allowzero
+  DimList shape;  // -1: inferred; 0: copied from x's dim unless allowzero
   int64_t allowzero = 0;
 };
 WICK_ATTR_FIELDS(ReshapeAttrs, WICK_FIELD(ReshapeAttrs, 1, shape),
@@ -34,7 +34,7 @@ WICK_ATTR_FIELDS(ShapeAttrs, WICK_FIELD(ShapeAttrs, 1, shape));
 
 struct SplitAttrs {
   int64_t axis = 0;
-  IntList<64> sizes;        // empty: equal parts, the last smaller
+  IntList<64> sizes;        // empty: equal parts, the last one smaller
   int64_t num_outputs = 0;  // 0: as many as the call has
 };
 WICK_ATTR_FIELDS(SplitAttrs, WICK_FIELD(SplitAttrs, 1, axis), WICK_FIELD(SplitAttrs, 2, sizes),
@@ -48,7 +48,7 @@ WICK_ATTR_FIELDS(SliceAttrs, WICK_FIELD(SliceAttrs, 1, starts), WICK_FIELD(Slice
 
 enum class PadMode : int64_t { kConstant = 0, kReflect = 1, kEdge = 2, kWrap = 3 };
 struct PadAttrs {
-  IntList<16> pads;  // begins, then ends; may be negative
+  IntList<16> pads;  // all begins, then all ends; may be negative
   int64_t mode = 0;  // a PadMode
   double value = 0;
   DimList axes;  // empty: all

@@ -1,4 +1,4 @@
-// Attributes of solvers and decompositions.
+// Attributes of linear solvers and matrix decompositions.
 #pragma once
 
 #include "runtime/ops/attrs/attr.h"

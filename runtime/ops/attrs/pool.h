@@ -6,11 +6,11 @@
 namespace wick {
 
 struct PoolAttrs {
-  IntList<3> kernel_shape;  // required; its length is the spatial rank
+  IntList<3> kernel_shape;  // required; its length is the number of spatial dims
   IntList<3> strides, dilations;
   IntList<6> pads;
   int64_t ceil_mode = 0;
-  int64_t count_include_pad = 0;  // AveragePool
+  int64_t count_include_pad = 0;  // for AveragePool
 };
 WICK_ATTR_FIELDS(PoolAttrs, WICK_FIELD(PoolAttrs, 1, kernel_shape),
                  WICK_FIELD(PoolAttrs, 2, strides), WICK_FIELD(PoolAttrs, 3, dilations),

@@ -1,11 +1,12 @@
-// Attributes of recurrent cells.
+// Attributes of recurrent layers.
 #pragma once
 
 #include "runtime/ops/attrs/attr.h"
 
 namespace wick {
 
-// What a recurrent cell applies. kDefault: Sigmoid at f, Tanh at g and h (a plain RNN's f: Tanh).
+// The activation functions of a recurrent cell. kDefault: Sigmoid for f, Tanh for g and h (f of a
+// plain RNN: Tanh).
 enum class RnnFunction : int64_t {
   kDefault = 0,
   kTanh = 1,
@@ -25,14 +26,14 @@ struct RnnFunctionAttrs {
   double alpha = 0, beta = 0;
 };
 struct RnnAttrs {
-  int64_t hidden_size = 0;                  // 0: as the recurrence weights have it
+  int64_t hidden_size = 0;                  // 0: taken from the recurrence weights' shape
   int64_t direction = 0;                    // 0 forward, 1 reverse, 2 both
   int64_t layout = 0;                       // 0: [seq, batch, ...], 1: [batch, seq, ...]
-  int64_t linear_before_reset = 0;          // GRU
+  int64_t linear_before_reset = 0;          // GRU only
   int64_t input_forget = 0;                 // LSTM: the forget gate is 1 - the input gate
-  double clip = 0;                          // of the gates' sums; 0: none
-  RnnFunctionAttrs f, g, h;                 // as ONNX's equations name them
-  RnnFunctionAttrs back_f, back_g, back_h;  // of the second direction
+  double clip = 0;                          // limit of the gates' sums; 0: none
+  RnnFunctionAttrs f, g, h;                 // named as in ONNX's equations
+  RnnFunctionAttrs back_f, back_g, back_h;  // for the second direction
 };
 WICK_ATTR_FIELDS(RnnAttrs, WICK_FIELD(RnnAttrs, 1, hidden_size), WICK_FIELD(RnnAttrs, 2, direction),
                  WICK_FIELD(RnnAttrs, 3, layout), WICK_FIELD(RnnAttrs, 4, linear_before_reset),

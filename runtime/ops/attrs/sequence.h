@@ -12,7 +12,7 @@ WICK_ATTR_FIELDS(SequenceAttrs, WICK_FIELD(SequenceAttrs, 1, dtype));
 
 struct SplitToSequenceAttrs {
   int64_t axis = 0;
-  int64_t keepdims = 1;  // read where no sizes are given: parts of size 1
+  int64_t keepdims = 1;  // used where no sizes are given: parts have size 1
 };
 WICK_ATTR_FIELDS(SplitToSequenceAttrs, WICK_FIELD(SplitToSequenceAttrs, 1, axis),
                  WICK_FIELD(SplitToSequenceAttrs, 2, keepdims));

@@ -1,4 +1,4 @@
-// Attributes of elementwise ops on one tensor.
+// Attributes of elementwise ops with one input.
 #pragma once
 
 #include "runtime/ops/attrs/attr.h"
@@ -35,8 +35,8 @@ WICK_ATTR_FIELDS(ClipAttrs, WICK_FIELD(ClipAttrs, 1, min), WICK_FIELD(ClipAttrs,
 enum class RoundMode : int64_t { kUp = 0, kDown = 1, kNearest = 2 };
 struct CastAttrs {
   int64_t to = static_cast<int64_t>(DType::kF32);  // a DType
-  int64_t saturate = 1;                            // to 8-bit floats
-  int64_t round_mode = 0;                          // to float8_e8m0fnu: a RoundMode
+  int64_t saturate = 1;                            // for 8-bit floats
+  int64_t round_mode = 0;                          // a RoundMode, for float8_e8m0fnu
 };
 WICK_ATTR_FIELDS(CastAttrs, WICK_FIELD(CastAttrs, 1, to), WICK_FIELD(CastAttrs, 2, saturate),
                  WICK_FIELD(CastAttrs, 3, round_mode));

@@ -1,4 +1,4 @@
-// Attributes of convolution's and pooling's kin.
+// Attributes of variants of convolution and pooling.
 #pragma once
 
 #include "runtime/ops/attrs/conv.h"
@@ -8,7 +8,7 @@ namespace wick {
 
 struct MaxPoolIndicesAttrs {
   PoolAttrs pool;
-  int64_t storage_order = 0;  // 1: indices count columns first within a plane
+  int64_t storage_order = 0;  // 1: indices are column-major within a plane
 };
 WICK_ATTR_FIELDS(MaxPoolIndicesAttrs,
                  WICK_NESTED(MaxPoolIndicesAttrs, 1, pool, PoolAttrs, kernel_shape),
@@ -33,8 +33,9 @@ enum class AutoPad : int64_t { kExplicit = 0, kSameUpper = 1, kSameLower = 2 };
 struct ConvTransposeAttrs {
   ConvAttrs conv;
   IntList<3> output_padding;
-  IntList<3> output_shape;  // spatial; where given, the pads follow from it
-  int64_t auto_pad = 0;     // an AutoPad: which side has the odd one, and output_shape x * stride
+  IntList<3> output_shape;  // spatial; where it is given the pads follow from it
+  // An AutoPad: on which side an odd pad is larger, and whether output_shape is x * stride.
+  int64_t auto_pad = 0;
 };
 WICK_ATTR_FIELDS(ConvTransposeAttrs, WICK_NESTED(ConvTransposeAttrs, 1, conv, ConvAttrs, strides),
                  WICK_NESTED(ConvTransposeAttrs, 2, conv, ConvAttrs, dilations),

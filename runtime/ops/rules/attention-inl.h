@@ -4,7 +4,7 @@
 
 namespace wick::rules {
 
-// `name` must have the dims `want`, as far as they are known.
+// Checks that `name` has the dims `want`, as far as they are known.
 template <class D>
 Status need_shape(const ValueInfo<D>& v, const BasicShape<D>& want, const char* name) {
   bool fits = v.rank() == want.rank();
@@ -14,7 +14,7 @@ Status need_shape(const ValueInfo<D>& v, const BasicShape<D>& want, const char* 
                to_text(v.shape).text);
 }
 
-// The size of one head, where `heads` of them are packed in the last dim.
+// Computes the size of one head, where `heads` of them are packed in the last dim.
 template <class D>
 Status head_size(const ValueInfo<D>& v, int64_t heads, const char* name, D* size) {
   WICK_TRY(need_rank(v, 3, 3, name));
@@ -28,7 +28,7 @@ Status head_size(const ValueInfo<D>& v, int64_t heads, const char* name, D* size
   return {};
 }
 
-// A last dim that may be one of two sizes.
+// Checks a shape whose last dim may have one of two sizes.
 template <class D>
 Status need_either(const ValueInfo<D>& v, const BasicShape<D>& like, const D& one, const D& other,
                    const char* name) {
@@ -78,7 +78,7 @@ Status linear_attention(RuleCtx<D>& c) {
   return {};
 }
 
-// x's dims, read through a permutation.
+// Computes x's dims after a permutation.
 template <class D>
 Status permuted(const BasicShape<D>& x, const DimList& perm, const char* name, BasicShape<D>* out) {
   *out = x;
@@ -95,7 +95,8 @@ Status permuted(const BasicShape<D>& x, const DimList& perm, const char* name, B
   return error(Code::kInvalidArgument, "%s must be a permutation of %d dims", name, x.rank());
 }
 
-// Keys or values under the queries: batch dims equal or 1, heads that divide the queries'.
+// Checks keys or values against the queries: batch dims are equal or 1, and their heads divide the
+// queries'.
 template <class D>
 Status check_heads(const BasicShape<D>& q, const BasicShape<D>& x, const char* name) {
   for (int i = 0; i + 2 < q.rank(); ++i) {
@@ -108,7 +109,7 @@ Status check_heads(const BasicShape<D>& q, const BasicShape<D>& x, const char* n
   return {};
 }
 
-// Step `at` and its operands, which begin at input `*next`.
+// Checks a step and its operands, which begin at input `*next`.
 template <class D>
 Status check_attention_step(RuleCtx<D>& c, int64_t step, const BasicShape<D>& scores,
                             size_t* next) {

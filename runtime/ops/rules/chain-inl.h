@@ -5,7 +5,7 @@
 
 namespace wick::rules {
 
-// The dtype and the shape of each step's result, as if each were a node of its own.
+// The dtype and the shape of each step's result, as if each step were a node.
 template <class D>
 struct ChainTypes {
   BasicShape<D> shape[kChainSteps];
@@ -15,7 +15,7 @@ struct ChainTypes {
 template <class D>
 Status chain_types(const ChainAttrs& a, Span<const ValueInfo<D>> in, ChainTypes<D>* out) {
   WICK_TRY(check_chain(a, in.size()));
-  DType real = DType::kNone;  // all that is not a bool
+  DType real = DType::kNone;  // the dtype of everything that is not a bool
   for (const ValueInfo<D>& v : in) {
     if (v.dtype == DType::kBool) continue;
     WICK_TRY(need_float(v));
@@ -61,7 +61,7 @@ Status chain_types(const ChainAttrs& a, Span<const ValueInfo<D>> in, ChainTypes<
     out->is_bool[i] = s.what.kind == ChainKind::kCompare || s.what.kind == ChainKind::kNot ||
                       s.what.kind == ChainKind::kLogic;
   }
-  // What is reduced is a whole row of the output.
+  // A reduction must read a whole row of the output.
   const BasicShape<D>& whole = out->shape[a.steps.count - 1];
   for (int64_t i = 0; i < a.steps.count; ++i) {
     const ChainStep s = chain_step(a.steps[i]);

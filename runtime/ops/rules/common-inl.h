@@ -1,11 +1,11 @@
-// Shared by the rule families. Included by one .cc per Dim.
+// Shared by the families of rules. Included by one .cc per Dim.
 #pragma once
 
 #include "runtime/ops/rule.h"
 
 namespace wick::rules {
 
-// Sums and products of numbers that a file may hold. Saturated: what does not fit is too large for
+// Saturating sums and products of numbers from a file: a result that does not fit is too large for
 // any shape (checked_bytes), and stays so.
 inline int64_t dim_add(int64_t a, int64_t b) {
   int64_t sum;
@@ -30,7 +30,8 @@ Status shapes_differ(const char* what, const BasicShape<D>& a, const BasicShape<
   return error(Code::kShapeMismatch, "%s: %s and %s", what, to_text(a).text, to_text(b).text);
 }
 
-// A gradient's first input has the shape of what the forward op made: kernels count on it.
+// Checks that a gradient's first input has the shape of the forward op's output: kernels rely on
+// it.
 template <class D>
 Status need_grad_shape(const BasicShape<D>& forward, const BasicShape<D>& g) {
   bool same = g.rank() == forward.rank();
@@ -38,7 +39,7 @@ Status need_grad_shape(const BasicShape<D>& forward, const BasicShape<D>& g) {
   return same ? Status() : shapes_differ("the gradient is not of the output's shape", g, forward);
 }
 
-// Numpy broadcasting of a and b. Where symbols leave it open, the known or larger side is taken:
+// Broadcasts a and b like NumPy. Where symbols leave it open, the known or larger side is taken:
 // the int64 rule checks again when sizes are known.
 template <class D>
 Status broadcast(const BasicShape<D>& a, const BasicShape<D>& b, BasicShape<D>* out) {
@@ -110,7 +111,7 @@ Status need_bool(const ValueInfo<D>& v) {
   return error(Code::kTypeMismatch, "needs a bool tensor, got %s", dtype_name(v.dtype));
 }
 
-// One number, of rank 0 or 1.
+// Checks that the input is one number, of rank 0 or 1.
 template <class D>
 Status need_one(const ValueInfo<D>& v, const char* name) {
   if (v.rank() == 0 || (v.rank() == 1 && dim_equal(v.shape[0], D(1)) != Tri::kNo)) return {};
@@ -132,7 +133,7 @@ inline Result<int> normalize_axis(int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-// Product of the dims [from, to).
+// Returns the product of the dims [from, to).
 template <class D>
 D product(const BasicShape<D>& s, int from, int to) {
   D p(1);
@@ -140,13 +141,13 @@ D product(const BasicShape<D>& s, int from, int to) {
   return p;
 }
 
-// The integers an op reads as `name`: optional input `i` where present (its values must be known),
-// else `attr`. kCapacity entries at most.
+// The integers that an op reads as `name`: from optional input `i` where present (its values must
+// be known), else from `attr`. At most N entries.
 template <class D, int N>
 struct DimArgs {
   D values[N] = {};
   int count = 0;
-  bool given = false;  // by input or non-empty attribute
+  bool given = false;  // by the input or by a non-empty attribute
 };
 template <class D, int N, class List>
 Status read_dims(const RuleCtx<D>& c, size_t i, const List& attr, const char* name,
@@ -175,8 +176,8 @@ Status read_dims(const RuleCtx<D>& c, size_t i, const List& attr, const char* na
   return {};
 }
 
-// For kernels: the one number that optional input i holds, else `otherwise`. Rules that need it for
-// no shape do not ask for it where nobody keeps it.
+// Stores for kernels the one number that optional input i holds, else `otherwise`. A rule that does
+// not need it for a shape does not require it where ShapeArgs are not wanted.
 template <class D>
 Status keep_number(const RuleCtx<D>& c, size_t i, int64_t otherwise) {
   if (c.args == nullptr) return {};
@@ -187,10 +188,10 @@ Status keep_number(const RuleCtx<D>& c, size_t i, int64_t otherwise) {
   return {};
 }
 
-// Axes as a mask over `rank`, from input i or the attribute. Values must be known numbers.
+// Axes as a mask over `rank`, from input i or the attribute. Their values must be known.
 struct AxisMask {
   bool set[kMaxRank] = {};
-  int list[kMaxRank] = {};  // in the order given, normalised
+  int list[kMaxRank] = {};  // normalised, in the order given
   int count = 0;
   bool given = false;
 };

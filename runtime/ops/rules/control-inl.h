@@ -1,5 +1,5 @@
-// Ops whose sizes come from values, and the nodes with regions (which have no rule of their own:
-// their types are those of their regions).
+// Rules of ops whose sizes depend on values, and of nodes with regions (which have no rule of their
+// own: their types are those of their regions).
 #pragma once
 
 #include "runtime/ops/rules/common-inl.h"
@@ -11,8 +11,8 @@ Status control(RuleCtx<D>&) {
   return Status(Code::kUnsupported, "a node with regions has no shape rule");
 }
 
-// Numbers from start towards limit, limit excluded. step != 0. INT64_MAX: more than any tensor
-// holds.
+// Counts the numbers from start towards limit, limit excluded. step != 0. INT64_MAX: more than any
+// tensor holds.
 inline int64_t range_count(int64_t start, int64_t limit, int64_t step) {
   if (step > 0 ? start >= limit : start <= limit) return 0;
   auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit),
@@ -51,7 +51,7 @@ Status range(RuleCtx<D>& c) {
   return {};
 }
 
-// The bound: every box of every class, or as many as are asked for.
+// The upper bound: every box of every class, or as many as the limit allows.
 template <class D>
 Status non_max_suppression(RuleCtx<D>& c) {
   const auto &boxes = c.in[0].shape, &scores = c.in[1].shape;

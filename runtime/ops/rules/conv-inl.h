@@ -23,13 +23,13 @@ inline Status check_window_lists(Span<const int64_t> strides, Span<const int64_t
   return {};
 }
 
-// Output extent of a window over one spatial dim; an error when the window does not fit.
+// Computes the output extent of a window over one spatial dim; fails when the window does not fit.
 template <class D>
 Status window_extent(const D& in, const D& kernel, int64_t stride, int64_t dilation,
                      int64_t pad_begin, int64_t pad_end, bool ceil_mode, D* out) {
   D span = dim_add(dim_mul(kernel - D(1), D(dilation)), D(1));
   D room = in + D(pad_begin + pad_end) - span;
-  // nothing to stand on: no window, when one more stride would hold one
+  // an empty dim that is at most one stride too short for a window gives an output of 0
   if (dim_known(in) && dim_value(in) == 0 && dim_known(room) && dim_value(room) < 0 &&
       dim_value(room) >= -stride) {
     *out = D(0);
@@ -100,7 +100,8 @@ Status fused_conv(RuleCtx<D>& c) {
   return check_epilogue(c, c.in[1].shape[0]);
 }
 
-// Whether grad_output `g` is what a conv of these attributes makes of x and w: kernels count on it.
+// Checks that grad_output `g` has the shape that a conv with these attributes makes of x and w:
+// kernels rely on it.
 template <class D>
 Status conv_grad_fits(RuleCtx<D>& c, const BasicShape<D>& x, const BasicShape<D>& w,
                       const BasicShape<D>& g) {
@@ -140,7 +141,7 @@ Status conv_weight_grad(RuleCtx<D>& c) {
   return {};
 }
 
-// What an average divides by when the pads count: exact in every type that divides.
+// The divisor of an average that includes the pads: exact in every type that divides.
 constexpr int64_t kMaxWindow = int64_t{1} << 53;
 
 template <class D>

@@ -7,7 +7,7 @@ namespace wick::rules {
 template <class D>
 Status unary_any(RuleCtx<D>& c) {
   set_out(c, 0, c.in[0].dtype, c.in[0].shape);
-  c.out[0].elements = c.in[0].elements;  // Identity of a shape is that shape
+  c.out[0].elements = c.in[0].elements;  // the Identity of a shape is that shape
   c.out[0].element_count = c.in[0].element_count;
   return {};
 }

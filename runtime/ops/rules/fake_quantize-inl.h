@@ -5,14 +5,14 @@
 
 namespace wick::rules {
 
-// x is input 0; scale and zero point are inputs `scale` and `scale` + 1.
+// Checks FakeQuantize: x is input 0; scale and zero point are inputs `scale` and `scale` + 1.
 template <class D>
 Status check_fake_quantize(RuleCtx<D>& c, size_t scale) {
   const auto& a = c.template as<FakeQuantizeAttrs>();
   const DType t = c.in[0].dtype;
   if (t != DType::kF32 && t != DType::kF64) return no_type("x", t);
   WICK_TRY(same_dtype(c));
-  // float32 holds them, and the least is not the largest
+  // both limits fit int32, and the range is not empty
   if (a.qmin >= a.qmax || INT32_MIN > a.qmin || a.qmax > INT32_MAX) {
     return error(Code::kInvalidArgument, "quant_min %lld must be below quant_max %lld, both int32",
                  static_cast<long long>(a.qmin), static_cast<long long>(a.qmax));
@@ -33,7 +33,7 @@ Status fake_quantize(RuleCtx<D>& c) {
   return {};
 }
 
-// grad, x, scale, zero point
+// Inputs: grad, x, scale, zero point.
 template <class D>
 Status fake_quantize_grad(RuleCtx<D>& c) {
   WICK_TRY(need_grad_shape(c.in[1].shape, c.in[0].shape));
@@ -42,7 +42,7 @@ Status fake_quantize_grad(RuleCtx<D>& c) {
   return {};
 }
 
-// y[N, C, ...], then [C] each
+// Inputs: y[N, C, ...], then vectors of [C].
 template <class D>
 Status folded_batch_norm(RuleCtx<D>& c) {
   WICK_TRY(check_channels(c, 0, 1));

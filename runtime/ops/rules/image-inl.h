@@ -6,9 +6,9 @@
 
 namespace wick::rules {
 
-// Sizes in files: more pixels than this no tensor has.
+// The limit of sizes in files: no tensor has more pixels.
 constexpr int64_t kMaxExtent = INT64_MAX / 2;
-constexpr int64_t kMaxSamples = 1024;  // of a bin of RoiAlign, along one dim
+constexpr int64_t kMaxSamples = 1024;  // per bin of RoiAlign, along one dim
 
 template <class D>
 Status check_resize_attrs(const RuleCtx<D>& c, const ResizeAttrs& a) {
@@ -120,7 +120,7 @@ Status resize(RuleCtx<D>& c) {
   }
   if (sizes) WICK_TRY(resize_by_sizes(c, axes, &out));
   if (scales) WICK_TRY(resize_by_scales(c, axes, &out));
-  for (int d = 0; a.interpolate != 0 && d < 2; ++d) {  // kernels make tables for the other dims
+  for (int d = 0; a.interpolate != 0 && d < 2; ++d) {  // kernels have tables for other dims
     if (dim_equal(out[d], c.in[0].shape[d]) == Tri::kNo)
       return shapes_differ("interpolate keeps dims 0 and 1", c.in[0].shape, out);
   }
@@ -167,7 +167,7 @@ Status affine_grid(RuleCtx<D>& c) {
   return {};
 }
 
-// x[N, C, H, W] and `rois` of `columns` numbers each, at `height` x `width`.
+// Checks x[N, C, H, W] and `rois` of `columns` numbers each; the output is `height` x `width`.
 template <class D>
 Status roi_shape(RuleCtx<D>& c, int columns, int64_t height, int64_t width) {
   const auto &x = c.in[0].shape, &rois = c.in[1].shape;

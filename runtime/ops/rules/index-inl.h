@@ -10,7 +10,7 @@ Status need_index(const ValueInfo<D>& v) {
   return error(Code::kTypeMismatch, "indices must be int32 or int64, got %s", dtype_name(v.dtype));
 }
 
-// indices[b..., q..., k] address x[b..., k dims, rest...]; `out` is [b..., q..., rest...].
+// indices[b..., q..., k] address x[b..., k dims, rest...]; `out` becomes [b..., q..., rest...].
 template <class D>
 Status indexed_shape(const RuleCtx<D>& c, int64_t batch, BasicShape<D>* out) {
   const auto &x = c.in[0].shape, &indices = c.in[1].shape;
@@ -60,7 +60,7 @@ Status scatter_nd(RuleCtx<D>& c) {
   return {};
 }
 
-// The bound: every element. See data_dependent_axis (op_info.h).
+// The upper bound: every element. See data_dependent_axis (op_info.h).
 template <class D>
 Status nonzero(RuleCtx<D>& c) {
   const auto& x = c.in[0].shape;

@@ -29,7 +29,7 @@ Status reshape(RuleCtx<D>& c) {
     out.push_back(d);
   }
   if (inferred >= 0) {
-    // Dims that stand in both are taken out first, so that a symbolic batch cancels.
+    // Dims that occur on both sides are cancelled first, so that a symbolic batch drops out.
     D rest(1), total(1);
     bool used[kMaxRank] = {};
     for (int i = 0; i < out.rank(); ++i) {
@@ -218,12 +218,12 @@ Status split(RuleCtx<D>& c) {
   return {};
 }
 
-// Resolved slice of one axis.
+// The resolved slice of one axis.
 struct SliceRange {
   int64_t start = 0, step = 1, count = 0;
 };
-// ONNX's clamping for a known extent: a start before the axis is its first element, backwards too.
-// step != 0.
+// Clamps like ONNX for a known extent: a start before the axis becomes its first element, also for
+// negative steps. step != 0.
 inline SliceRange clamp_slice(int64_t extent, int64_t start, int64_t end, int64_t step) {
   if (extent == 0) return {0, step, 0};
   auto clamp = [](int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; };
@@ -244,7 +244,7 @@ inline SliceRange clamp_slice(int64_t extent, int64_t start, int64_t end, int64_
                       : 0};
 }
 
-// A step that is never taken comes out as 1: step and start are then no more than the axis holds.
+// Sets a step that is never taken to 1, so that step and start stay within the axis.
 inline SliceRange resolve_slice(int64_t extent, int64_t start, int64_t end, int64_t step) {
   SliceRange r = clamp_slice(extent, start, end, step);
   if (r.count < 2) r.step = 1;
@@ -252,8 +252,8 @@ inline SliceRange resolve_slice(int64_t extent, int64_t start, int64_t end, int6
   return r;
 }
 
-// Where a start or an end falls on a symbolic axis: at most its extent, from its back when it is
-// negative. False when its sign is not known.
+// Resolves a start or end on a symbolic axis: at most the extent, counted from the end when
+// negative. Returns false when its sign is unknown.
 template <class D>
 bool slice_point(const D& extent, const D& at, D* point) {
   if (dim_known(at) && dim_value(at) >= INT32_MAX) {
@@ -270,13 +270,13 @@ bool slice_point(const D& extent, const D& at, D* point) {
   return true;
 }
 
-// How many elements a slice has where not all is a number; open where no expression says it.
+// Returns the size of a slice with symbolic numbers; a new symbol where no expression describes it.
 template <class D>
 D slice_count(const D& extent, const D& start, const D& end, int64_t step) {
   D from(0), to(0);
   if (step == -1 && dim_known(start) && dim_value(start) == -1 && dim_known(end) &&
       dim_value(end) <= -INT32_MAX) {
-    return extent;  // the whole of it, backwards
+    return extent;  // the whole axis, backwards
   }
   if (step < 1 || step > INT32_MAX || !slice_point(extent, start, &from) ||
       !slice_point(extent, end, &to)) {
@@ -363,7 +363,7 @@ Status pad(RuleCtx<D>& c) {
   return {};
 }
 
-// The value itself (a tensor of x's dims) is filled in by whoever evaluates shapes ahead: see
+// Code that evaluates shapes ahead fills in the value itself (a tensor of x's dims): see
 // shape_range.
 template <class D>
 Status shape_of(RuleCtx<D>& c) {

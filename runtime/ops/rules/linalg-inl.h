@@ -4,7 +4,7 @@
 
 namespace wick::rules {
 
-// Every op of the section: matrices are the last two dims, the others count a batch.
+// The rule of every linalg op: matrices are the last two dims, the other dims are a batch.
 template <class D>
 Status linalg(RuleCtx<D>& c) {
   WICK_TRY(need_float(c.in[0]));
@@ -17,7 +17,7 @@ Status linalg(RuleCtx<D>& c) {
   if (!factors && dim_equal(m, n) == Tri::kNo) {
     return error(Code::kShapeMismatch, "needs square matrices, got %s", to_text(a).text);
   }
-  // Output i: the batch's dims, then up to two of its own.
+  // Sets output i: the batch dims, then up to two dims of its own.
   auto out = [&](size_t i, int rank, const D& rows, const D& cols) {
     BasicShape<D> s;
     for (int d = 0; d < batch; ++d) s.push_back(a[d]);

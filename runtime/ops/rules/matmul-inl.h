@@ -4,7 +4,7 @@
 
 namespace wick::rules {
 
-// numpy.matmul: rank 1 operands are a row / a column whose dim is dropped again.
+// Like numpy.matmul: an operand of rank 1 is a row or a column whose dim is dropped again.
 template <class D>
 Status matmul_shape(RuleCtx<D>& c, BasicShape<D>* result) {
   const auto &a = c.in[0].shape, &b = c.in[1].shape;
@@ -63,7 +63,7 @@ Status linear(RuleCtx<D>& c) {
   return {};
 }
 
-// Inputs 3, 4, 5 of a fused op: scale[channels], shift[channels], residual like the output.
+// Checks inputs 3, 4, 5 of a fused op: scale[channels], shift[channels], residual like the output.
 template <class D>
 Status check_epilogue(RuleCtx<D>& c, const D& channels) {
   if (c.has(3) != c.has(4)) return Status(Code::kInvalidArgument, "scale and shift come together");

@@ -1,13 +1,14 @@
-// Operators of bytes. Where each tensor's scale and zero point stand differs; what they must be
-// does not.
+// Rules of the QLinear ops. The position of each tensor's scale and zero point differs; the
+// requirements do not.
 #pragma once
 
 #include "runtime/ops/rules/quantize-inl.h"
 
 namespace wick::rules {
 
-// Input i is bytes, its scale (i + 1) one float32 or, where `extent` is given, one for each of
-// them; the zero point (i + 2) has the tensor's dtype and its scale's form.
+// Checks that input i is bytes, that its scale (i + 1) is one float32, or a vector of `extent`
+// where that is given, and that the zero point (i + 2) has the tensor's dtype and the scale's
+// shape.
 template <class D>
 Status check_byte_input(const RuleCtx<D>& c, size_t i, const char* name,
                         const D* extent = nullptr) {
@@ -34,7 +35,7 @@ Status check_byte_input(const RuleCtx<D>& c, size_t i, const char* name,
   }
   return {};
 }
-// The output's scale (input i) and zero point (i + 1), which says its dtype.
+// Checks the output's scale (input i) and zero point (i + 1), which determines its dtype.
 template <class D>
 Status check_byte_output(const RuleCtx<D>& c, size_t i) {
   if (c.in[i].dtype != DType::kF32) {
@@ -57,7 +58,7 @@ Status check_int_bias(const RuleCtx<D>& c, size_t i, const D& extent) {
   return need_vector(c, i, extent, "bias");
 }
 
-// The two operands' shapes as a plain op of two inputs has them.
+// Presents the two operands' shapes like those of a plain op with two inputs.
 template <class D>
 struct Operands {
   ValueInfo<D> in[2];

@@ -5,7 +5,7 @@
 
 namespace wick::rules {
 
-// Whether a tensor has one element; unknown where symbols leave it open.
+// Returns whether a tensor has one element; kUnknown where symbols leave it open.
 template <class D>
 Tri is_single(const BasicShape<D>& s) {
   Tri all = Tri::kYes;
@@ -23,8 +23,8 @@ Status need_single(const RuleCtx<D>& c, size_t i, const char* name) {
                to_text(c.in[i].shape).text);
 }
 
-// A scale or zero point (input i): one number, one for each index of the axis, or x's shape with
-// the axis counted in blocks.
+// Checks a scale or zero point (input i): it is one number, one per index of the axis, or has x's
+// shape with the axis counted in blocks.
 template <class D>
 Status check_granularity(const RuleCtx<D>& c, size_t i, int64_t given_axis, int64_t block_size,
                          const char* name) {
@@ -38,7 +38,7 @@ Status check_granularity(const RuleCtx<D>& c, size_t i, int64_t given_axis, int6
                  block_size > 0 ? x.rank() : 1, to_text(s).text, to_text(x).text);
   }
   if (is_single(s) == Tri::kUnknown && (given_axis < -x.rank() || given_axis >= x.rank()))
-    return {};  // of one element, or refused when the sizes are known
+    return {};  // has one element, or is refused when the sizes are known
   WICK_ASSIGN(int axis, normalize_axis(given_axis, x.rank()));
   bool fits = true;
   for (int d = 0; d < s.rank(); ++d) {
@@ -52,7 +52,7 @@ Status check_granularity(const RuleCtx<D>& c, size_t i, int64_t given_axis, int6
   return {};
 }
 
-// Scale (input 1) and zero point (input 2).
+// Checks the scale (input 1) and the zero point (input 2).
 template <class D>
 Status check_scales(const RuleCtx<D>& c, int64_t axis, int64_t block_size) {
   WICK_TRY(check_granularity(c, 1, axis, block_size, "scale"));
@@ -197,7 +197,7 @@ Status bit_cast(RuleCtx<D>& c) {
   return {};
 }
 
-// Two 8-bit operands, each with a zero point of its own dtype (inputs 2 and 3).
+// Checks two 8-bit operands, each with a zero point of its own dtype (inputs 2 and 3).
 template <class D>
 Status check_bytes(const RuleCtx<D>& c) {
   for (size_t i = 0; i < c.in.size(); ++i) {
@@ -213,8 +213,8 @@ Status check_bytes(const RuleCtx<D>& c) {
   return {};
 }
 
-// A zero point of a matmul's operand: one number, one a row (a) or column (b), or the operand's
-// shape with the inner dimension 1.
+// Checks the zero point of a matmul operand: one number, one per row (of a) or column (of b), or
+// the operand's shape with the inner dimension 1.
 template <class D>
 Status check_line_zero_point(const RuleCtx<D>& c, size_t i) {
   if (!c.has(i)) return {};

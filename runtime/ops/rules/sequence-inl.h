@@ -1,5 +1,5 @@
-// Sequences and optionals. Only with the packed bytes at hand (an input's `elements`) can a rule
-// tell sizes: over symbols it never can, and graph/ir/sequence.cc has the types instead.
+// Rules of sequences and optionals. A rule can compute sizes only from the packed bytes (an input's
+// `elements`), so symbolic rules do not exist; graph/ir/sequence.cc has the types instead.
 #pragma once
 
 #include <type_traits>
@@ -19,7 +19,7 @@ inline Status need_tensor(const ValueInfo<int64_t>& v, size_t i, int64_t dtype) 
                dtype_name(v.dtype), named ? dtype_name(static_cast<DType>(dtype)) : "a dtype");
 }
 
-// Input i, of one of two kinds, opened.
+// Opens input i, which must have one of two kinds.
 inline Result<PackedSequence> packed_input(const Known& c, size_t i, DType kind,
                                            DType or_kind = DType::kNone) {
   const ValueInfo<int64_t>& v = c.in[i];
@@ -34,7 +34,7 @@ inline Result<PackedSequence> packed_input(const Known& c, size_t i, DType kind,
   return opened;
 }
 
-// The position at input i; `fallback` where there is none.
+// Returns the position at input i; `fallback` where there is none.
 inline Result<int64_t> position_input(const Known& c, size_t i, int64_t n, bool behind,
                                       int64_t fallback) {
   if (!c.has(i)) return sequence_position(fallback, n, behind);

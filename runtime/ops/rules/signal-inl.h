@@ -4,7 +4,7 @@
 
 namespace wick::rules {
 
-// Signals longer than this have no memory to be transformed in; the sizes of the kernel's tables
+// There is no memory to transform longer signals; with this limit the sizes of the kernel's tables
 // cannot overflow.
 constexpr int64_t kMaxDftLength = int64_t{1} << 40;
 

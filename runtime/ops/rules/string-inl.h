@@ -10,7 +10,7 @@ Status need_string(const ValueInfo<D>& v, const char* name) {
   return error(Code::kTypeMismatch, "%s must hold strings, got %s", name, dtype_name(v.dtype));
 }
 
-// A delimiter, a pattern.
+// Checks that the input is one string, such as a delimiter or a pattern.
 template <class D>
 Status need_one_string(const ValueInfo<D>& v, const char* name) {
   WICK_TRY(need_string(v, name));
@@ -24,7 +24,7 @@ Status string_concat(RuleCtx<D>& c) {
   return binary_as(c, DType::kString);
 }
 
-// How many pieces there are only the strings tell.
+// The number of pieces depends on the strings.
 template <class D>
 Status string_split(RuleCtx<D>& c) {
   WICK_TRY(need_string(c.in[0], "the input"));
@@ -38,7 +38,7 @@ Status string_split(RuleCtx<D>& c) {
   return {};
 }
 
-// At most every word; where none is left, one empty string.
+// The upper bound is every word; where none is left the result is one empty string.
 template <class D>
 Status string_normalizer(RuleCtx<D>& c) {
   WICK_TRY(need_string(c.in[0], "the input"));

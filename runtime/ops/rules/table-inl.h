@@ -1,4 +1,4 @@
-// The rule table for one Dim, derived from ops.def: an op without a rule does not compile.
+// The table of rules for one Dim, derived from ops.def: an op without a rule does not compile.
 #pragma once
 
 #include "runtime/ops/rules/attention-inl.h"

@@ -1,12 +1,13 @@
-// Views beyond slice and transpose, and their inverses: src put where the view reads.
+// Rules of views beyond slice and transpose, and of their inverses, which write src where the view
+// reads.
 #pragma once
 
 #include "runtime/ops/rules/layout-inl.h"
 
 namespace wick::rules {
 
-// First and last element that sizes and strides reach from `offset`; false when they do not fit
-// into 64 bits. No element: 0 and -1.
+// Computes the first and last element that sizes and strides reach from `offset`; false when they
+// do not fit into 64 bits. Without elements: 0 and -1.
 inline bool strided_reach(const StridedAttrs& a, int64_t* first, int64_t* last) {
   *first = *last = a.offset;
   for (int64_t i = 0; i < a.sizes.count; ++i) {
@@ -56,7 +57,7 @@ Status as_strided(RuleCtx<D>& c) {
   return {};
 }
 
-// x, src of the view's shape -> like x
+// x, src of the view's shape -> like x.
 template <class D>
 Status scatter_like(RuleCtx<D>& c, const BasicShape<D>& part) {
   WICK_TRY(same_dtype(c));

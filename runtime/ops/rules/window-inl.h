@@ -135,7 +135,7 @@ template <class D>
 Status deform_conv(RuleCtx<D>& c) {
   const auto& a = c.template as<DeformConvAttrs>();
   const auto &x = c.in[0].shape, &w = c.in[1].shape, &offset = c.in[2].shape;
-  // conv_shape looks for its bias at input 2, where the offsets are
+  // conv_shape looks for the bias at input 2, where this op has the offsets
   RuleCtx<D> plain{c.op, c.attrs, {c.in.data(), 2}, c.out};
   WICK_TRY(same_dtype(c));
   BasicShape<D> out;

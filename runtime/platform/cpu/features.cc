@@ -19,7 +19,7 @@ struct Leaf {
   unsigned a = 0, b = 0, c = 0, d = 0;
 };
 
-// All zero where the processor has no such leaf.
+// Returns all zeros where the processor has no such leaf.
 Leaf leaf(unsigned number, unsigned part) {
   Leaf l;
   if (__get_cpuid_count(number, part, &l.a, &l.b, &l.c, &l.d) == 0) return {};

@@ -22,7 +22,7 @@ uint64_t enter_float_mode() {
 
 void restore_float_mode(uint64_t saved) {
   const auto mode = static_cast<unsigned>(saved);
-  // Exception flags raised inside stay raised, as they would without the scope.
+  // Exception flags raised inside the scope stay raised, as they would without it.
   if ((mode & kModeBits) != 0) _mm_setcsr((_mm_getcsr() & ~kModeBits) | (mode & kModeBits));
 }
 #elif defined(__aarch64__)
@@ -63,11 +63,11 @@ uint64_t enter_float_mode() {
 
 void restore_float_mode(uint64_t saved) {
   const auto mode = static_cast<uint32_t>(saved);
-  // The register holds exception flags, too: those raised inside stay raised.
+  // The register also holds the exception flags: those raised inside the scope stay raised.
   if ((mode & kModeBits) != 0) write_fpscr((read_fpscr() & ~kModeBits) | (mode & kModeBits));
 }
 #elif defined(__riscv_flen)
-// RISC-V keeps subnormal numbers always; its register of rounding is one apart from the flags.
+// RISC-V always keeps subnormal numbers; its rounding mode has a register apart from the flags.
 uint64_t enter_float_mode() {
   unsigned long mode;
   asm volatile("frrm %0" : "=r"(mode));
@@ -80,12 +80,13 @@ void restore_float_mode(uint64_t saved) {
 }
 #elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
 namespace {
-// Of FPSCR, which scalars and VSX obey: NI (2), RN (0-1). Of VSCR: NJ, by which AltiVec's vectors,
-// of which compilers take vmaddfp, read subnormals as zero; it may be on where a process starts.
+// kModeBits are those of FPSCR, which scalar code and VSX obey: NI (2), RN (0-1). kNonJava is the
+// NJ bit of VSCR: with it AltiVec's vector instructions (compilers emit vmaddfp) flush subnormals
+// to zero; it may be set when a process starts.
 constexpr uint32_t kModeBits = 7, kNonJava = 1u << 16;
 using Words = uint32_t __attribute__((vector_size(16)));
 
-// The lowest field alone (XE, NI, RN): exception flags raised inside stay raised.
+// Writes the lowest field alone (XE, NI, RN): exception flags raised inside the scope stay raised.
 void write_fpscr(uint64_t v) { asm volatile("mtfsf 1, %0" : : "d"(__builtin_bit_cast(double, v))); }
 uint32_t read_vscr() {
   Words v;
@@ -121,7 +122,7 @@ void restore_float_mode(uint64_t saved) {
   if (mode != FE_TONEAREST) fesetround(mode);
 }
 #else
-// Floats are computed by the compiler's own functions, which have one mode.
+// The compiler's own software functions compute floats here, and they have one mode.
 uint64_t enter_float_mode() { return 0; }
 void restore_float_mode(uint64_t /*saved*/) {}
 #endif

@@ -1,6 +1,6 @@
 #include "runtime/platform/clock.h"
 
-// The program's own takes its place.
+// A weak default, which the program's own function replaces.
 extern "C" __attribute__((weak)) uint64_t wick_clock_ns(void) { return 0; }
 
 namespace wick::platform {

@@ -1,4 +1,4 @@
-// The C library's memory; a program that has none gives Wick an Allocator of its own.
+// Uses the C library's memory; a program that has none gives Wick its own Allocator.
 #include "runtime/platform/memory.h"
 
 #include <cerrno>
@@ -13,7 +13,7 @@ void* allocate(size_t bytes, size_t align) {
   if (align < sizeof(void*)) align = sizeof(void*);
   const size_t rounded = (bytes + align - 1) / align * align;
   if (rounded < bytes) return nullptr;
-#if defined(__NEWLIB__)  // its aligned_alloc() calls a function that not every build of it has
+#if defined(__NEWLIB__)  // not every build of newlib has what its aligned_alloc() calls
   return memalign(align, rounded == 0 ? align : rounded);
 #else
   return aligned_alloc(align, rounded == 0 ? align : rounded);

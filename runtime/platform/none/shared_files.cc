@@ -1,4 +1,4 @@
-// No other process: none that holds a file, and none that left one.
+// There are no other processes, so no file is held by one and none was left by one.
 #include "runtime/platform/files.h"
 
 namespace wick::platform {

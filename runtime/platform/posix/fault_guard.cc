@@ -12,11 +12,12 @@
 namespace wick::platform {
 namespace {
 
-// What the handler reads: atomics that need no lock, in memory that always is.
+// A guarded mapping. The signal handler reads it, so it has lock-free atomics in static memory.
 struct Guarded {
   std::atomic<uint32_t> taken{0};
-  // Odd while the rest is written. A handler that finds it so, or changed, looks at the next place:
-  // the mapping that it looks for belongs to a program that lives, whose place does not change.
+  // Odd while the other fields are written. A handler that finds an odd or changed version goes on
+  // to the next place: the mapping that it looks for belongs to a living program, whose place does
+  // not change.
   std::atomic<uint32_t> version{0};
   std::atomic<uintptr_t> begin{0}, end{0};
   std::atomic<std::atomic<uint32_t>*> lost{nullptr};
@@ -28,14 +29,14 @@ static_assert(std::atomic<uint32_t>::is_always_lock_free &&
 Guarded g_guarded[kMostGuarded];
 std::atomic<uintptr_t> g_page{0};
 
-// The host's handler, kept in two places, as one is read while the other is written.
+// The host's handler. It has two slots, as one may be read while the other is written.
 struct Earlier {
   struct sigaction actions[2];
   std::atomic<int> current{0};
 };
 Earlier g_earlier;
 constinit GlobalMutex g_installing;
-bool g_installed = false;  // once; a host's later handler may hand on to this one
+bool g_installed = false;  // set once; a host's later handler may call this one
 
 void set(Guarded& g, uintptr_t begin, uintptr_t end, std::atomic<uint32_t>* lost) {
   g.version.fetch_add(1);
@@ -45,7 +46,7 @@ void set(Guarded& g, uintptr_t begin, uintptr_t end, std::atomic<uint32_t>* lost
   g.version.fetch_add(1);
 }
 
-// Zeros where the page cannot be read; false: it is of no guarded mapping.
+// Maps a page of zeros where the page cannot be read; false: it belongs to no guarded mapping.
 bool mend(uintptr_t at) {
   const uintptr_t page = g_page.load();
   for (Guarded& g : g_guarded) {
@@ -62,16 +63,16 @@ bool mend(uintptr_t at) {
   return false;
 }
 
-// As the kernel would have called the host's handler.
+// Calls the host's handler in the way the kernel would have called it.
 void hand_on(int signal, siginfo_t* info, void* context) {
   struct sigaction& earlier = g_earlier.actions[g_earlier.current.load()];
   const bool with_info = (earlier.sa_flags & SA_SIGINFO) != 0;
-  const bool by_fault = info->si_code > 0;  // else somebody sent it
+  const bool by_fault = info->si_code > 0;  // else another process or thread sent it
   const auto handler = earlier.sa_handler;
   if (!with_info && handler == SIG_IGN && !by_fault) return;
   if (!with_info && (handler == SIG_DFL || handler == SIG_IGN)) {
-    // A fault comes again as soon as this returns, and ends the process where it happened; ignored
-    // ones do, too.
+    // With the default action a fault comes again as soon as this returns, and ends the process
+    // where it happened; that also holds for ignored signals.
     struct sigaction end = {};
     end.sa_handler = SIG_DFL;
     sigaction(signal, &end, nullptr);
@@ -113,7 +114,7 @@ int install() {
   ours.sa_sigaction = on_bus_error;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
-  // Kept before the handler is there that reads it.
+  // The host's handler is stored before ours, which reads it, is installed.
   const int other = 1 - g_earlier.current.load();
   g_earlier.actions[other] = present;
   g_earlier.current.store(other);

@@ -1,4 +1,5 @@
-// Before any header: where off_t has 32 bits, stat() fails for files over 2 GiB and large inodes.
+// Must precede every header: with a 32-bit off_t, stat() fails for files over 2 GiB and large
+// inodes.
 #define _FILE_OFFSET_BITS 64
 
 #include "runtime/platform/files.h"
@@ -75,7 +76,7 @@ int read_at(int fd, uint64_t offset, void* to, size_t bytes, size_t* done) {
 }
 
 int write_some(int fd, const void* from, size_t bytes, size_t* done) {
-  constexpr size_t kMost = size_t{1} << 30;  // some systems refuse more in one call
+  constexpr size_t kMost = size_t{1} << 30;  // some systems refuse more per call
   ssize_t n;
   do {
     n = write(fd, from, bytes < kMost ? bytes : kMost);
@@ -91,8 +92,8 @@ void replace_content(int fd, const char* text, size_t bytes) {
 
 int flush_file(int fd) { return fsync(fd) == 0 ? 0 : errno; }
 
-// Some file systems refuse to sync a folder (EINVAL), and a folder that may be written need not be
-// readable (EACCES): the file is complete either way.
+// Some file systems refuse to sync a folder (EINVAL), and a writable folder may not be readable
+// (EACCES): the file is complete either way.
 int flush_folder(const char* path) {
   const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return errno == EACCES ? 0 : errno;

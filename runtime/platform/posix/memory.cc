@@ -10,8 +10,8 @@
 namespace wick::platform {
 namespace {
 
-// Weights are written once, page by page: a fault for every 4 KiB of them costs more than the
-// copy. Where the system leaves it to programs, large blocks ask for pages of this size.
+// Weights are written once, page by page, and a page fault for every 4 KiB costs more than the
+// copy. Where the system lets programs choose, large blocks request pages of this size.
 [[maybe_unused]] constexpr size_t kHugePage = size_t{1} << 21;
 
 }  // namespace
@@ -24,7 +24,7 @@ void* allocate(size_t bytes, size_t align) {
   if (rounded >= kHugePage && align <= kHugePage) {
     rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
     void* p = rounded < bytes ? nullptr : aligned_alloc(kHugePage, rounded);
-    // whole pages only: what lies behind the last one stays as small as it is
+    // whole pages only: the remainder after the last one keeps small pages
     if (p != nullptr) (void)madvise(p, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
     return p;
   }

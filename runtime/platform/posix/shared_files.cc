@@ -1,4 +1,4 @@
-// What other processes do to the same files: locks, and what processes that have ended left.
+// Files shared with other processes: locks, and leftovers of processes that have ended.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -31,7 +31,7 @@ constexpr uint32_t kLocalFileSystems[] = {
     0xE0F5E1E2,  // erofs
 };
 
-// As the kernel gives it; the C library's has this name on some systems only.
+// The kernel's layout; the C library has a type of this name on some systems only.
 struct Entry {
   uint64_t inode;
   int64_t next;
@@ -41,7 +41,8 @@ struct Entry {
 };
 #endif
 
-// A process of another machine has a number that means nothing here; its lock does.
+// Removes the file unless a process holds its lock: the lock also works for processes of another
+// machine, whose process ids mean nothing here.
 void remove_unheld(int folder, const char* entry) {
   const int fd = openat(folder, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return;
@@ -77,7 +78,7 @@ void remove_from_folder(const char* path, bool (*each)(void* context, const char
 #if defined(__linux__)
   const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
-  // By hand: opendir() allocates.
+  // Reads the entries by system call because opendir() allocates.
   alignas(Entry) char entries[8192];
   for (;;) {
     const long bytes = syscall(SYS_getdents64, folder, entries, sizeof entries);

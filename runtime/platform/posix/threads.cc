@@ -30,8 +30,8 @@ bool Thread::start(void (*run)(void*), void* argument, size_t stack_bytes) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setstacksize(&attributes, stack_bytes);
-  // Signals belong to the program's own threads, but for the fault of who reads a mapped file
-  // (runtime/program/guard.h): a thread that blocks it is killed.
+  // Signals are left to the program's own threads, except the fault of reading a mapped file
+  // (runtime/program/guard.h): a thread that blocks that signal is killed.
   sigset_t all, saved;
   sigfillset(&all);
   sigdelset(&all, SIGBUS);

@@ -10,7 +10,7 @@ namespace {
 
 HANDLE handle_of(int fd) { return reinterpret_cast<HANDLE>(_get_osfhandle(fd)); }
 
-// Others may read it, rename it and take its name meanwhile, as they may on other systems.
+// Others may read and rename the file and reuse its name while it is open, as on other systems.
 HANDLE open_handle(const char* path, DWORD access, DWORD how, DWORD flags) {
   const WidePath wide(path);
   return CreateFileW(wide.text, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
@@ -46,7 +46,7 @@ constexpr DWORD of_link(bool follow) { return follow ? 0 : FILE_FLAG_OPEN_REPARS
 
 }  // namespace
 
-// The C library has no folders that are open, so names begin where the process stands.
+// The C library cannot open folders, so names are relative to the current folder.
 int file_info(int folder, const char* name, bool follow, FileInfo* info) {
   if (folder != kNoFolder) return ENOSYS;
   HANDLE file = open_handle(name, FILE_READ_ATTRIBUTES, OPEN_EXISTING,
@@ -64,7 +64,7 @@ int open_to_read(int folder, const char* name, bool follow, int* fd) {
   return open_as(name, GENERIC_READ, OPEN_EXISTING, of_link(follow), _O_RDONLY, fd);
 }
 
-// DELETE: it is renamed while it is open.
+// DELETE access: the file is renamed while it is open.
 int open_new(const char* path, int* fd) {
   return open_as(path, GENERIC_WRITE | DELETE, CREATE_NEW, 0, _O_WRONLY, fd);
 }
@@ -105,7 +105,7 @@ void replace_content(int fd, const char* text, size_t bytes) {
 }
 
 int flush_file(int fd) { return FlushFileBuffers(handle_of(fd)) != 0 ? 0 : last_cause(); }
-int flush_folder(const char* /*path*/) { return 0; }  // rename_file() has written the name through
+int flush_folder(const char* /*path*/) { return 0; }  // rename_file() wrote the name through
 
 int rename_file(const char* from, const char* to) {
   const WidePath old(from), wanted(to);

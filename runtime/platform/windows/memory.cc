@@ -22,13 +22,13 @@ int map_file(int fd, size_t bytes, const void** at) {
   HANDLE mapping = CreateFileMappingW(file, nullptr, PAGE_READONLY, 0, 0, nullptr);
   if (mapping == nullptr) return EIO;
   *at = MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, bytes);
-  CloseHandle(mapping);  // the view keeps it
+  CloseHandle(mapping);  // the view keeps it open
   return *at != nullptr ? 0 : ENOMEM;
 }
 
 void unmap(const void* at, size_t /*bytes*/) { UnmapViewOfFile(at); }
 
-// Unlocking pages that are not locked takes them out of the working set.
+// VirtualUnlock() on pages that are not locked removes them from the working set.
 void release_pages(const void* data, size_t bytes) {
   VirtualUnlock(const_cast<void*>(data), bytes);
 }

@@ -1,4 +1,4 @@
-// Names of files as Windows takes them: UTF-8 as UTF-16, with room for long ones; and its errors.
+// Converts UTF-8 file names to UTF-16 in a buffer for long paths, and Windows errors to errno.
 #pragma once
 
 #define WIN32_LEAN_AND_MEAN
@@ -8,7 +8,7 @@
 
 namespace wick::platform {
 
-// The value of errno that says what GetLastError() does, or EIO.
+// Returns the errno that corresponds to GetLastError(), or EIO.
 inline int last_cause() {
   switch (GetLastError()) {
     case ERROR_FILE_NOT_FOUND:
@@ -30,7 +30,7 @@ inline int last_cause() {
 
 struct WidePath {
   explicit WidePath(const char* path) {
-    // Empty where it is no UTF-8, or too long: no file has that name.
+    // Empty where it is not UTF-8 or too long: no file has that name.
     if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, text, kMost) == 0) text[0] = 0;
   }
   static constexpr int kMost = 4096;

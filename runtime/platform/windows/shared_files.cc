@@ -1,4 +1,4 @@
-// What other processes do to the same files: locks, and what processes that have ended left.
+// Files shared with other processes: locks, and leftovers of processes that have ended.
 #include <io.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ bool is_local(int fd) {
   return GetDriveTypeW(path) == DRIVE_FIXED;
 }
 
-// Of one byte far behind what the file holds: locks of Windows keep others from reading.
+// Locks one byte far beyond the file's end: locks of Windows keep others from reading.
 Lock try_lock(int fd) {
   OVERLAPPED place = {};
   place.OffsetHigh = 0x7FFFFFFF;
@@ -46,7 +46,7 @@ void remove_from_folder(const char* path, bool (*each)(void* context, const char
   char name[4096];
   int n = snprintf(name, sizeof(name), "%s\\*", path);
   if (n < 0 || static_cast<size_t>(n) >= sizeof(name)) return;
-  const int folder = n - 1;  // where an entry's name begins
+  const int folder = n - 1;  // offset of an entry's name
   WIN32_FIND_DATAW entry;
   HANDLE search = FindFirstFileW(WidePath(name).text, &entry);
   if (search == INVALID_HANDLE_VALUE) return;

@@ -60,7 +60,7 @@ int usable_cpus() {
   DWORD_PTR mine = 0, all = 0;
   if (GetProcessAffinityMask(GetCurrentProcess(), &mine, &all) == 0) return 1;
   const int n = __builtin_popcountll(mine);
-  return n < 1 ? online_cpus() : n;  // none: its threads are in several groups of processors
+  return n < 1 ? online_cpus() : n;  // none: the process uses several processor groups
 }
 
 }  // namespace wick::platform

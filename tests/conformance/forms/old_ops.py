@@ -326,7 +326,7 @@ add(
 )
 add("MeanVarianceNormalization_9", one("MeanVarianceNormalization", {"x": IMG}, 9))
 
-# Of the default domain's experiments, until opset 9.
+# These were experiments in the default domain until opset 9.
 add("Affine", one("Affine", {"x": X}, 9, alpha=2.0, beta=0.5))
 add("ParametricSoftplus", one("ParametricSoftplus", {"x": X}, 9, alpha=2.0, beta=0.5))
 add("ScaledTanh", one("ScaledTanh", {"x": X}, 9, alpha=2.0, beta=0.5))

@@ -12,7 +12,7 @@ import numpy as np
 
 ULP = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52, np.dtype(np.float16): 2.0**-10}
 
-# What rounds nothing: it moves, selects or compares.
+# These ops round nothing: they move, select or compare.
 EXACT = set(
     "Abs Neg Ceil Floor Round Sign Relu Not Identity IsNaN IsInf Hardmax Equal Less Greater LessOrEqual GreaterOrEqual "
     "And Or Xor Max Min Clip Where ReduceMax ReduceMin ArgMax ArgMin TopK Unique Gather GatherElements GatherND Scatter "
@@ -21,7 +21,7 @@ EXACT = set(
     "GlobalMaxPool MaxUnpool BitShift BitwiseAnd BitwiseOr BitwiseXor BitwiseNot OneHot EyeLike Constant "
     "ConstantOfShape ThresholdedRelu NonMaxSuppression CastLike BitCast Dropout".split()
 )
-# What sums rounded numbers of the size of one that no input shows.
+# These ops sum rounded numbers of a size that no input shows.
 COMPUTED = {"HannWindow", "HammingWindow", "BlackmanWindow", "DFT", "Sigmoid", "LSTM", "GRU"}
 JUMPS = EXACT | set("Cast QuantizeLinear DynamicQuantizeLinear QLinearMatMul QLinearConv Mod If Loop Scan Shrink".split())
 

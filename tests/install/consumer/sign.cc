@@ -1,4 +1,5 @@
-// The installed signatures: what was signed is verified. Without libsodium that is an error.
+// The installed signatures: bytes that were signed are verified. Without libsodium that is an
+// error.
 #include "wick/sign.h"
 #include "wick/error.h"
 

@@ -1,4 +1,4 @@
-// The installed library below the command line, and the capstone's report beside it.
+// The installed library below the command line, and the capstone's report with it.
 #include "wick/tools.h"
 #include "tools/submission/submission.h"
 

@@ -1,4 +1,4 @@
-// The installed trainer: a gradient through the door.
+// The installed trainer: computes a gradient through the public header.
 #include "wick/trainer.h"
 
 int main() {

@@ -1,5 +1,5 @@
-// Every function of wick.h with each of its pointers null in turn, and with a count beside it: an
-// error that names the argument, or the nothing that the header says; never a crash.
+// Every function of wick.h with each of its pointers null in turn, with a count given too: an error
+// that names the argument, or the no-op that the header promises; never a crash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -18,7 +18,7 @@ constexpr const char* kReserved[] = {
     "try",      "catch",    "throw",    "using",     "typename",  "not",     "and",      "or",
     "xor",      "main",     "errno",    "stdin",     "stdout",    "stderr"};
 
-// Names of the headers that the written files include, and of the program that they are linked to.
+// Names in the headers that the written files include, and in the program that they are linked to.
 constexpr const char* kGlobal[] = {
     "NULL",    "EOF",      "FILE",     "printf",   "fprintf", "snprintf", "sprintf", "puts",
     "fputs",   "putchar",  "fopen",    "fclose",   "fread",   "fwrite",   "fgets",   "scanf",
@@ -31,7 +31,7 @@ constexpr const char* kGlobal[] = {
     "close",   "time",     "clock",    "select",   "signal",  "link",     "y0",      "y1",
     "yn",      "j0",       "j1",       "jn",       "exp",     "log",      "sqrt",    "floor"};
 
-// Null: C has no array of these.
+// Returns null if C has no array of these.
 const char* c_type(DType dtype) {
   switch (dtype) {
     case DType::kF32: return "float";
@@ -100,7 +100,7 @@ CInterface c_interface(const Session& session, const Program& program, const std
   CInterface c;
   c.name = name;
   std::vector<std::string> taken = {"model", name};
-  std::vector<std::pair<std::string, std::string>> symbols;  // in the model, in C
+  std::vector<std::pair<std::string, std::string>> symbols;  // name in the model, name in C
   const auto typed = [&](const PortInfo& port, bool input) {
     CPort p;
     p.port = port;

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A number of `bytes` bytes at `at`, in the file's own order.
+// Reads a number of `bytes` bytes at `at`, in the file's own byte order.
 struct Elf {
   const std::vector<uint8_t>& file;
   bool wide = file[4] == 2, big = file[5] == 2;
@@ -61,8 +61,8 @@ std::string generator() {
   return shell("ninja --version 2>/dev/null").code == 0 ? "-G Ninja " : "";
 }
 
-// Of one tree of sources, one target and its switches; a change of the sources builds again what it
-// touches.
+// The folder belongs to one tree of sources, one target and its switches; after a change of the
+// sources only what depends on it is rebuilt.
 fs::path runtime_build(const DeployTarget& target, bool verbose) {
   const std::string sources = wick_sources();
   Sha256 name;

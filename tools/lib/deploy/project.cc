@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 using Words = std::vector<std::pair<std::string, std::string>>;
 
-// @WORD@ for each word.
+// Replaces @WORD@ for each word.
 std::string filled(std::string text, const Words& words) {
   for (const auto& [word, value] : words) {
     const std::string mark = "@" + word + "@";
@@ -39,7 +39,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// A comment's text ends no comment and no line.
+// Makes a text safe for a comment: it must not end the comment or the line.
 std::string in_comment(const std::string& text) {
   std::string safe;
   for (char c : text) safe += static_cast<unsigned char>(c) < 32 || c == '*' || c == '\\' ? '?' : c;
@@ -66,7 +66,7 @@ std::string byte_array(const std::string& name, const void* data, size_t bytes) 
 
 std::string dtype_constant(DType dtype) { return std::to_string(static_cast<int>(dtype)); }
 
-// The wick_tensor of a port: `name` holds the elements.
+// Returns the wick_tensor of a port; `name` holds the elements.
 std::string tensor_of(const CPort& p) {
   if (p.as_tensor) return "*" + p.name;
   return fmt::format("{{(void*){}, {}, {}, {{{}}}}}", p.name, dtype_constant(p.port.dtype),
@@ -121,7 +121,7 @@ class Writer {
   }
 
  private:
-  // What is given says sizes of what is made up.
+  // The given arrays decide the sizes of the made-up ones.
   void sample() {
     std::vector<HostTensor> given =
         given_arrays(runner_.session(), model_.program(), options_.inputs);
@@ -157,7 +157,7 @@ class Writer {
     write_file(name, text.data(), text.size());
   }
 
-  // Of the symbols of the smoke test's inputs.
+  // Returns the symbols' sizes in the smoke test's inputs.
   std::vector<DimBinding> sizes() const {
     std::vector<DimBinding> all;
     for (size_t i = 0; i < sample_.inputs.size(); ++i) {
@@ -286,7 +286,7 @@ class Writer {
                        dims.empty() ? "0" : dims);
   }
 
-  // One a parameter.
+  // Returns one size for each parameter, in order.
   std::vector<DimBinding> symbols_in_order() const {
     std::vector<DimBinding> all;
     for (const std::string& symbol : c_.symbols) {

@@ -23,7 +23,7 @@ bool has_sources(const fs::path& folder) {
 }
 
 bool on_path(const std::string& program) {
-  // zig also comes as a module of Python's, and is any command then (targets/zig.cmake).
+  // zig also comes as a Python module, and is any command then (targets/zig.cmake).
   if (const char* zig = std::getenv("WICK_ZIG"); program == "zig" && zig != nullptr) return true;
   if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0;
   const char* all = std::getenv("PATH");
@@ -60,7 +60,7 @@ DeployTarget read_target(const fs::path& folder) {
     t.sources = doc.value("sources", t.sources);
     t.also = doc.value("also", t.also);
     t.link = doc.value("link", t.link);
-    // Files of the target's own are named by their places in its folder.
+    // The target's own files are named by their paths in its folder.
     for (auto* words : {&t.runner, &t.sources, &t.link}) {
       for (std::string& word : *words) {
         if (word.starts_with("./")) word = folder / word.substr(2);
@@ -72,7 +72,7 @@ DeployTarget read_target(const fs::path& folder) {
   }
 }
 
-// Of runtime/cmake/WickFlags.cmake and WickPlatform.cmake, as far as a program may choose them.
+// The switches of runtime/cmake/WickFlags.cmake and WickPlatform.cmake that a program may choose.
 constexpr const char* kSwitches[] = {"WICK_SMALL", "WICK_ERROR_TEXTS", "WICK_SCALAR_ONLY",
                                      "WICK_RE2",   "WICK_THREADS",     "WICK_DLOPEN"};
 

@@ -129,7 +129,7 @@ inline constexpr const char* kIncbin = R"(/* Written by wick build: the bytes of
 #endif
 )";
 
-// Where a target has start-up code of its own, that has wick_put and wick_ram.
+// A target with its own start-up code defines wick_put and wick_ram there.
 inline constexpr const char* kSay = "static void say(const char* text) { fputs(text, stdout); }";
 inline constexpr const char* kSayThere =
     R"(extern void wick_put(const char* text);

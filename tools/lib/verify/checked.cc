@@ -11,10 +11,10 @@
 namespace wick::tool {
 namespace {
 
-// Steps (op_work) of the interpreter's plain loops: about a second.
+// Steps (op_work) of the interpreter's plain loops that take about a second.
 constexpr double kQuickWork = 1e9;
 constexpr uint64_t kQuickHeld = uint64_t{1} << 26;  // bytes of values at one time
-// Weights that are copied, hashed and packed once more for a look: about as long.
+// Weights are copied, hashed and packed once more for a check: these take about as long.
 constexpr uint64_t kQuickBytes = uint64_t{256} << 20;
 
 uint64_t weight_bytes(const ir::Graph& graph) {
@@ -50,7 +50,7 @@ ir::PassReport optimize_checked(ir::Graph* graph, const CheckPasses& check) {
         options.samples = {small_sample(*graph, check.dims).inputs};
         if (!check.always) options.check_work = kQuickWork;
         return ir::optimize(*graph, options);
-      } catch (const Error& e) {  // no numbers can be made up, or the graph runs on none of them
+      } catch (const Error& e) {  // no sample can be made up, or the graph does not run on it
         if (check.always) throw;
         unchecked = e.what();
         *graph = before;
@@ -91,7 +91,7 @@ VerifyRow verify_file(const ir::Graph& graph, const std::string& path, const Che
     s = size_samples(runner.session(), file.program(), check.dims, {1})[0];
     row.sizes = s.sizes;
     s.truth = ir::named_values(root, s.inputs, budget);
-  } catch (const Error& e) {  // no sample can be made up, or the graph has no answer to it
+  } catch (const Error& e) {  // no sample can be made up, or the graph does not run on it
     return skip(e.code() == Code::kBudgetExceeded ? "it would take more than a few seconds"
                                                   : e.what());
   }
@@ -109,8 +109,8 @@ VerifyRow verify_file(const ir::Graph& graph, const std::string& path, const Che
     return row;
   }
   if (equal) return row;
-  // Where it is: the session beside the file's graph on plain loops, then that beside what it was
-  // made of.
+  // Finds where it differs: compares the session with the file's graph on plain loops, then that
+  // graph with the one that it was made from.
   ir::Graph written = wick ? program_graph(file.program()) : *file.graph();
   if (wick) {
     ir::optimize(root);

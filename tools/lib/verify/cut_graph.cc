@@ -14,7 +14,7 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-// A size that is another one in `other` is a symbol, the same one for the same two sizes.
+// A size that differs in `other` becomes a symbol, the same one for the same two sizes.
 ir::Value type_of(const HostTensor& t, const ir::Value& like, const HostTensor* other,
                   ir::Graph* graph) {
   ir::Value v;
@@ -65,7 +65,7 @@ CutGraph cut_graph(const ir::Graph& graph, const std::vector<NodeId>& nodes,
   for (ValueId v : graph.inputs()) {  // in the graph's own order
     if (used.count(v) != 0) read(v);
   }
-  for (NodeId id : inside) {  // in order: ids are
+  for (NodeId id : inside) {  // in order, as ids are
     const ir::Node& n = graph.node(id);
     std::vector<ValueId> in;
     for (ValueId v : n.inputs) in.push_back(read(v));
@@ -91,8 +91,9 @@ namespace {
 
 using Nodes = std::vector<NodeId>;
 
-// The nodes without as many as can be left out, in halves, quarters ... and one by one (delta
-// debugging: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002).
+// Returns the nodes without as many as can be left out, in halves, quarters ... and one by one
+// (delta debugging: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input",
+// 2002).
 Nodes reduced(Nodes nodes, const std::function<bool(const Nodes&)>& shows) {
   int trials = 300;
   for (size_t chunk = (nodes.size() + 1) / 2; chunk > 0;) {
@@ -114,7 +115,7 @@ Nodes reduced(Nodes nodes, const std::function<bool(const Nodes&)>& shows) {
   return nodes;
 }
 
-// The node that makes the value, or the output, of that name; -1: none does.
+// Returns the node that makes the value, or the output, of that name; -1: there is none.
 NodeId maker_of(const ir::Graph& graph, const std::string& wanted) {
   NodeId last = -1;
   for (size_t i = 0; i < graph.node_count(); ++i) {
@@ -129,7 +130,7 @@ NodeId maker_of(const ir::Graph& graph, const std::string& wanted) {
   return last;
 }
 
-// The node and all that it is made of, as far as values that `stops`.
+// Returns the node and all nodes that it is computed from, up to values for which `stops` is true.
 Nodes made_of(const ir::Graph& graph, NodeId last, const std::function<bool(ValueId)>& stops) {
   std::set<NodeId> all;
   Nodes open = {last};
@@ -178,7 +179,7 @@ CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
       return false;
     }
   };
-  // Breadth first over sets of nodes that hang together: by one node more each time.
+  // Searches connected sets of nodes breadth first, one node more each time.
   std::vector<Nodes> sets = {{last}};
   std::set<Nodes> seen = {{last}};
   constexpr size_t kMostSets = 200, kFew = 3;
@@ -205,7 +206,7 @@ CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
     if (!graph.node(static_cast<NodeId>(i)).removed()) whole.push_back(static_cast<NodeId>(i));
   }
   for (const Nodes& nodes : {made_of(graph, last, [](ValueId) { return false; }),
-                             whole}) {  // memory is shared with what comes behind
+                             whole}) {  // memory is shared with later nodes
     if (shows(nodes)) return cut_of(reduced(nodes, shows));
   }
   return {};

@@ -14,7 +14,7 @@ namespace wick::tool {
 namespace {
 
 constexpr double kFar =
-    0.75;  // another model's are apart by 1 and more, but for those that hardly vary
+    0.75;  // another model is apart by 1 or more, unless its outputs hardly vary
 
 std::vector<std::string> output_names(const ir::Graph& g) {
   std::vector<std::string> names;
@@ -94,7 +94,7 @@ double OutputSpread::Of::measure() const {
   if (differ == 0) return 0;
   if (!floats) return 2 * differ / n;
   if (std::isnan(apart)) return std::numeric_limits<double>::infinity();
-  constexpr double kFew = 8;  // elements, of which a mean says nothing
+  constexpr double kFew = 8;  // elements, too few for a meaningful mean
   const double around = squares - sum * sum / n;
   const double spread = n < kFew || around <= 1e-12 * squares ? squares : around;
   return spread > 0 ? std::sqrt(apart / spread) : std::numeric_limits<double>::infinity();

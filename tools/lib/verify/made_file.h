@@ -1,4 +1,4 @@
-// A file that was made of the model: what it is, and how far its outputs are from the model's.
+// A file that was made from the model: what it is, and how far its outputs are from the model's.
 #pragma once
 
 #include <map>
@@ -9,29 +9,30 @@
 
 namespace wick::tool {
 
-// Where an ONNX file states its class, as a program does; without it the class is exact.
+// The key under which an ONNX file states its class, as a program does; without it the class is
+// exact.
 constexpr const char* kNumericsKey = "wick.numerics";
 
 struct MadeFile {
-  std::string name;  // as rows call it
+  std::string name;  // its name in the rows
   bool wick = false;
   ir::Graph graph;
   NumericsClass numerics = NumericsClass::kExact;  // as the file states it
 };
 MadeFile open_made(const std::string& path, bool lower_qdq);
 
-// What is read of the graph once it is written, as a program or as ONNX. Throws Error where there
+// Writes the graph, as a program or as ONNX, and returns what is read back. Throws Error if there
 // is no such form.
 ir::Graph written_again(const ir::Graph& graph, bool wick, QuantizedForm form, bool lower_qdq);
 
-// Why the file's outputs cannot be the model's: another number, or the same names in another order.
-// "": they can.
+// Returns why the file's outputs cannot be the model's: another number of them, or the same names
+// in another order. "": they can.
 std::string other_outputs(const ir::Graph& model, const ir::Graph& file);
 
-// What a class that promises no bits is held to, as the class is the file's own word: over all
-// samples, each output of floats is apart from the model's by less than 3/4 of what that varies
-// around its mean, and 5/8 of all other elements are the same. A quantized model is far within it,
-// another model is not.
+// The bound for a class that promises no bits, since the class is only what the file claims: over
+// all samples, each float output must differ from the model's by less than 3/4 of that output's
+// spread around its mean, and 5/8 of all other elements must be the same. A quantized model is far
+// within it, another model is not.
 class OutputSpread {
  public:
   void add(const std::string& output, const HostTensor& want, const HostTensor& got);

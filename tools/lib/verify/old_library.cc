@@ -14,7 +14,7 @@ namespace {
 class Library {
  public:
   explicit Library(const std::string& path) : path_(path) {
-    // a path without a slash would be looked for among the system's libraries
+    // A path without a slash would be searched among the system's libraries.
     const std::string place = path.find('/') == std::string::npos ? "./" + path : path;
     handle_ = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) throw Error(fmt::format("--old: {}", dlerror()), Code::kIo);

@@ -26,7 +26,7 @@ bool is_compared(DType t) {
   return is_float(t) ? t != DType::kBF16 : is_int(t) || t == DType::kBool;
 }
 
-// `model`: the file that has all names; our own files leave what the writer named unnamed.
+// `model` becomes a file that has all names; our own files omit made-up ones.
 Beside values_of(const std::string& path, Span<const HostTensor> inputs) {
   Beside b{import_onnx(path), {}, {}};
   const ScratchFolder scratch;
@@ -51,7 +51,7 @@ Beside values_of(const std::string& path, Span<const HostTensor> inputs) {
   OnnxRuntimeValues theirs;
   try {
     theirs = onnxruntime_values(model, b.input_names, inputs, names, false);
-  } catch (const Error&) {  // it does not hand out every value of every model
+  } catch (const Error&) {  // it cannot return every value of every model
     names.resize(outputs);
     theirs = onnxruntime_values(model, b.input_names, inputs, names, false);
   }
@@ -80,7 +80,7 @@ void compare_with_onnxruntime(const std::string& path, Span<const HostTensor> in
           bound = is_float(node.made.dtype()) ? tolerance * (far.largest > 0 ? far.largest : 1)
                   : bits <= 8 && node.made.dtype() != DType::kBool ? 1
                                                                    : 0;
-          // 16-bit floats have a rounding of their own
+          // 16-bit floats round differently in it.
           if (node.made.dtype() == DType::kF16) bound = std::max(bound, 2 * 0x1p-11 * far.largest);
           d = ir::apart(node.given, node.made, ir::Promise::kReassociates, bound);
           if (!d.differs) return true;
@@ -109,7 +109,7 @@ void repro_of_onnxruntime(const std::string& path, Span<const HostTensor> inputs
       finish_repro(row->repro, *row, "model.onnx", cut.inputs, in, cut.nodes,
                    " --against onnxruntime");
       return;
-    } catch (const Error&) {  // this part does not stand alone
+    } catch (const Error&) {  // this part is no valid model alone
     }
   }
   std::filesystem::remove(model);

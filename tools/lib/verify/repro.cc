@@ -20,7 +20,8 @@ std::vector<std::string> input_names(const ir::Graph& g) {
   return names;
 }
 
-// As ONNX, or as a program: fused ops, and what ONNX has no form for. The file's name.
+// Writes ONNX, or a program for fused ops and others that have no ONNX form. Returns the file's
+// name.
 std::string write_model(const std::string& folder, const VerifyRow& row, const std::string& stem,
                         const ir::Graph& g) {
   try {
@@ -99,7 +100,7 @@ std::string write_written_repro(const std::string& folder, const VerifyRow& row,
     }
     return name;
   };
-  // The model in the other format, which has no part in it.
+  // The model is in the other format, whose writer is then not involved.
   const std::string model = write(wick ? "model.onnx" : "model.wick", !wick);
   const std::string file = write(wick ? "made.wick" : "made.onnx", wick);
   finish_repro(made, row, model + " " + file, input_names(cut.graph), cut.inputs, cut.nodes, "");

@@ -94,7 +94,7 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
   }
   std::vector<VerifySample> samples;
   std::set<std::string> seen;
-  std::vector<std::string> middle;  // the sizes of the edges
+  std::vector<std::string> middle;  // the sizes of the edge samples
   const auto add = [&](int64_t size, int64_t first) {
     std::vector<std::string> named = dims;
     std::string label;

@@ -63,8 +63,8 @@ void rename_all(ir::Graph* region, const std::string& name) {
   }
 }
 
-// Each node under its first value's name, so that a step tells which node it is; those of regions
-// under a name that no value has.
+// Names each node after its first value, so that a step identifies its node; nodes in regions get a
+// name that no value has.
 ir::Graph with_own_names(const ir::Graph& graph) {
   ir::Graph g = graph;
   for (size_t i = 0; i < g.node_count(); ++i) {

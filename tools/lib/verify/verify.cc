@@ -32,12 +32,12 @@ using ir::GivenValues;
 using ir::Promise;
 using Verdict = VerifyRow::Verdict;
 
-constexpr size_t kMostReproNodes = 8;    // fused patterns have that many; the fewest are taken
-constexpr size_t kMostWrittenNodes = 4;  // a writer takes nodes one by one; each trial is a file
+constexpr size_t kMostReproNodes = 8;    // as fused patterns have; the fewest are taken
+constexpr size_t kMostWrittenNodes = 4;  // a writer writes nodes one by one; each trial is a file
 
 Promise promise_of(NumericsClass c) { return ir::promise_of(static_cast<ir::Numerics>(c)); }
 
-// What a graph's own inputs refuse of a sample: a size out of bounds.
+// Returns whether a graph's inputs take a sample: a size may be out of bounds.
 bool takes(const ir::Graph& g, Span<const HostTensor> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ir::Value& v = g.value(g.inputs()[i]);
@@ -51,7 +51,8 @@ bool takes(const ir::Graph& g, Span<const HostTensor> inputs) {
   return true;
 }
 
-// Time, memory or a caller's limit ran out: nothing is known of the numbers.
+// Returns whether time, memory or a caller's limit ran out, so that nothing is known of the
+// numbers.
 bool ran_out(const Error& e) {
   return e.code() == Code::kBudgetExceeded || e.code() == Code::kOutOfMemory ||
          e.code() == Code::kDeadline || e.code() == Code::kCancelled;
@@ -85,7 +86,7 @@ class Verifier {
       sessions(last, s, "");
       optimized_ = std::move(last);
       if (model_.is_wick) file_session(model_.path, root_, s, "the file");
-      // ONNX Runtime treats NaN otherwise from kernel to kernel
+      // ONNX Runtime's kernels treat NaN differently from each other.
       if (o_.onnxruntime && !s.not_finite) onnxruntime(s);
       if (!o_.old_library.empty()) old_library(s);
     }
@@ -118,7 +119,7 @@ class Verifier {
     return i;
   }
 
-  // Of a damaged file nothing else is worth a look.
+  // Checks the digests: in a damaged file nothing else is worth checking.
   bool digests(const std::string& path) {
     VerifyRow r = row("digests", "exact");
     std::vector<const CustomOp*> ops = registered_ops();
@@ -157,7 +158,7 @@ class Verifier {
         ir::InterpreterOptions budget = interpreter();
         if (s.extra) left_ = std::min(left_, o_.extra_work);
         s.truth = ir::named_values(root_, s.inputs, budget);
-      } catch (const Error& e) {  // sizes that the model has no answer for
+      } catch (const Error& e) {  // the model has no answer for these sizes
         last_error = e.what();
         VerifyRow r = row("interpreter", "exact", &s);
         r.verdict = Verdict::kSkipped;
@@ -183,7 +184,8 @@ class Verifier {
           model_.name, samples_.empty() ? "" : " but those without an element", last_error));
   }
 
-  // The file's own nodes, from one value that both have to the next: bytes are a step off at most.
+  // Compares the file's own nodes, each computed from values that both have: bytes may differ by
+  // one step.
   void lowering(const VerifySample& s) {
     VerifyRow r = row("integer ops", "within a step", &s);
     compare(*model_.unlowered, s.inputs, s.truth, Promise::kReassociates, &r, Side::kMadeIsTruth);
@@ -213,7 +215,7 @@ class Verifier {
     add(std::move(r));
   }
 
-  // The graph behind all passes.
+  // Returns the graph after all passes.
   ir::Graph passes(const VerifySample& s) {
     ir::Graph g = root_;
     GivenValues before = s.truth;
@@ -284,20 +286,22 @@ class Verifier {
     return all;
   }
 
-  // What runs a graph: every value of its session beside the interpreter on the session's own.
+  // Compares every value of a graph's session with the interpreter, run on the session's own
+  // values.
   void sessions(const ir::Graph& g, const VerifySample& s, const std::string& of) {
     for (const Target& t : targets())
       session(g, s, t.run, of.empty() ? t.name : of + ", " + t.name);
   }
 
-  // One session for all samples, there and back: its outputs are those of a session of each.
+  // Runs one session over all samples, forwards and backwards: its outputs must be those of a fresh
+  // session for each.
   void one_session() {
     for (const Target& t : targets()) {
       std::map<std::string, const VerifyRow*> fresh;
       for (const VerifyRow& r : report_.rows) {
         if (r.target == t.name && r.verdict == Verdict::kEqual) fresh.emplace(r.sizes, &r);
       }
-      if (fresh.empty() || t.run.backend != "cpu") continue;  // a device has other programs there
+      if (fresh.empty() || t.run.backend != "cpu") continue;  // a device runs other programs there
       VerifyRow row = this->row(t.name + ", one session", "exact");
       const Model model = Model::from_graph(optimized_, false);
       Runner runner(model, t.run);
@@ -337,7 +341,7 @@ class Verifier {
     }
   }
 
-  // The nodes that answer otherwise in a session that has run at the sizes before.
+  // Cuts out the nodes that answer differently in a session that has run at other sizes before.
   void repro_of_session(const RunnerOptions& run, const VerifySample& before, const VerifySample& s,
                         VerifyRow* r) {
     if (o_.repro.empty() || has_repro(r)) return;
@@ -353,10 +357,10 @@ class Verifier {
       return !std::equal(want.begin(), want.end(), got.begin(), got.end(), same_bits);
     };
     CutGraph cut = smallest_cut(optimized_, r->first->value, now, kMostReproNodes, differs, &then);
-    cut.inputs.clear();  // wick verify makes up several sizes, and runs them in one session
+    cut.inputs.clear();  // wick verify makes up several sizes and runs them in one session
     r->repro = write_repro(o_.repro, *r, cut, "");
   }
-  // The inputs', too.
+  // Includes the inputs' values.
   static GivenValues all_values(const ir::Graph& g, Span<const HostTensor> inputs) {
     GivenValues values = ir::named_values(g, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) values[g.value(g.inputs()[i]).name] = inputs[i];
@@ -377,7 +381,7 @@ class Verifier {
         compare(g, s.inputs, made.values, promise, &r, Side::kMadeIsTruth);
       }
     } catch (const Error& e) {
-      // a backend that is not there was asked for: nobody verified it
+      // The backend was asked for and is not there, so nothing was verified on it.
       r.verdict = Verdict::kFailed;
       r.why = e.what();
     }
@@ -397,7 +401,7 @@ class Verifier {
     add(std::move(r));
   }
 
-  // The file as it lies there, not as it was compiled again: its outputs.
+  // Checks the outputs of the file itself, not of a graph compiled again.
   void file_session(const std::string& path, const ir::Graph& g, const VerifySample& s,
                     const std::string& target) {
     VerifyRow r = row(target, "exact", &s);
@@ -473,7 +477,7 @@ class Verifier {
     ir::name_values(g, "%" + f.name + ".");
     const Promise promise = promise_of(f.numerics);
     compare(g, s.inputs, *truth, promise, &r, Side::kGivenIsTruth);
-    // By their places, whatever the values between are called.
+    // Outputs are matched by position, whatever the names of values in between.
     const GivenValues made = ir::named_values(g, s.inputs, interpreter());
     for (size_t i = 0; i < g.outputs().size(); ++i) {
       const HostTensor &want = s.truth.at(root_.outputs()[i].name),
@@ -508,7 +512,7 @@ class Verifier {
     } else {
       try {
         compare_with_onnxruntime(model_.path, s.inputs, o_.tolerance, &r);
-      } catch (const Error& e) {  // it refuses sizes of 0 and more that Wick runs
+      } catch (const Error& e) {  // it refuses sizes of 0 and others that Wick runs
         r.verdict = Verdict::kSkipped;
         r.why = e.what();
       }
@@ -518,7 +522,7 @@ class Verifier {
     add(std::move(r));
   }
 
-  // It was asked for: where it looked at no sample, nobody has verified it.
+  // ONNX Runtime was asked for: if it ran no sample, it verified nothing.
   void fail_where_all_were_refused() {
     const VerifyRow* refused = nullptr;
     for (const VerifyRow& r : report_.rows) {
@@ -570,7 +574,7 @@ class Verifier {
         interpreter());
   }
 
-  // `values`: of the graph's nodes.
+  // `values` are those of the graph's nodes.
   void make_repro(VerifyRow* r, const ir::Graph& g, Span<const HostTensor> inputs,
                   const GivenValues& values, const std::string& more,
                   const std::function<bool(const CutGraph&)>& differs) {
@@ -579,7 +583,7 @@ class Verifier {
         write_repro(o_.repro, *r, cut_at(*r, g, inputs, values, kMostReproNodes, differs), more);
   }
   bool has_repro(VerifyRow* r) const {
-    for (const VerifyRow& other : report_.rows) {  // one difference, seen by several targets
+    for (const VerifyRow& other : report_.rows) {  // several targets may see one difference
       if (other.repro.empty() || other.first->node != r->first->node) continue;
       r->repro = other.repro;
       return true;
@@ -593,7 +597,8 @@ class Verifier {
     return smallest_cut(g, r.first->value, values, most, differs);
   }
 
-  // The file's nodes, and the model's that make the same value of the same inputs.
+  // Writes the file's nodes, and the model's nodes that compute the same value from the same
+  // inputs.
   void repro_of_pair(const ir::Graph& model, const ir::Graph& file, const VerifySample& s,
                      const GivenValues& truth, Promise promise, VerifyRow* r) {
     if (o_.repro.empty() || has_repro(r)) return;
@@ -618,8 +623,9 @@ class Verifier {
     return cut_between(model, r.first->value, inputs, values);
   }
 
-  // The model's own nodes, where they alone become other ones by being written and read again: the
-  // file is then Wick's fault. False: it is not shown so, a pass or another writer made the file.
+  // Writes the model's own nodes if they alone change by being written and read again: the file is
+  // then Wick's fault. Returns false if that does not show it: a pass or another writer made the
+  // difference.
   bool repro_of_writer(bool wick, const VerifySample& s, Promise promise, VerifyRow* r) {
     if (o_.repro.empty()) return false;
     if (has_repro(r)) return true;
@@ -644,7 +650,7 @@ class Verifier {
   const Verified& model_;
   const VerifyOptions& o_;
   const std::function<void(const VerifyRow&)>& progress_;
-  ir::Graph root_, optimized_;  // the latter behind all passes
+  ir::Graph root_, optimized_;  // optimized_ is after all passes
   std::vector<VerifySample> samples_;
   VerifyReport report_;
   double left_ = 0;
@@ -667,7 +673,7 @@ Verified open_verified(const std::string& path, const VerifyOptions& options) {
     const auto loaded = Program::load(path.c_str(), load);
     v.damaged =
         !loaded.ok() && std::string(loaded.status().message()).find("sha256") != std::string::npos;
-    if (v.damaged) return v;  // the row of the digests says so
+    if (v.damaged) return v;  // the digests' row reports it
     const Model model = Model::open(path);
     v.root = program_graph(model.program());
   } else {

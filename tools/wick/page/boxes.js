@@ -1,14 +1,14 @@
 "use strict";
-// What is drawn: boxes (nodes, ports, closed groups, and open ones around their contents) and wires between them,
-// in absolute places. Regions of If and Loop, and modules, open and close.
+// Computes what is drawn: boxes (nodes, ports, closed groups, and open ones around their contents) and wires between
+// them, in absolute coordinates. Regions of If and Loop, and modules, open and close.
 const open = new Set();       // keys of open boxes
 let grouped = false;          // modules are boxes
-let wrapped = true;           // a tall graph goes on in columns
+let wrapped = true;           // a tall graph continues in columns
 let scene = { boxes: [], wires: [], w: 0, h: 0, ofNode: [] };
 
 const PAD = 14, HEAD = 26, LINE = 15;
 const regionKey = n => "n" + n.id;
-const within = (ids, list = []) => {  // nodes of regions inside too
+const within = (ids, list = []) => {  // includes nodes of regions inside
   for (const id of ids) {
     list.push(id);
     for (const r of nodes[id].regions || []) within(regionNodes[r], list);
@@ -41,7 +41,7 @@ function groupBox(key, title, ids) {
   return { kind: "group", key, ids, lines, side, ms, tint: "port", w: Math.max(wide(lines), 34 + title.length * 8 + side.length * 6.4), h: 14 + LINE * 3 };
 }
 
-// A box around others that were laid out on their own.
+// Makes a box around others that were laid out on their own.
 function around(box, parts) {
   let x = PAD, h = 0;
   for (const part of parts) {
@@ -57,7 +57,7 @@ function around(box, parts) {
   return box;
 }
 
-// What all of them have in common groups nothing.
+// A module that all of them share does not group anything.
 function pastShared(ids, depth) {
   for (;; ++depth) {
     const names = new Set();
@@ -65,7 +65,7 @@ function pastShared(ids, depth) {
     if (names.size !== 1) return depth;
   }
 }
-// Items of a list of nodes: each for itself, or those of one module together.
+// Returns items of a list of nodes: each node alone, or those of one module together.
 function itemsOf(ids, depth, place) {
   const items = [], byKey = new Map();
   const add = (item, members) => { items.push(item); for (const id of within(members)) place.set(id, items.length - 1); };
@@ -130,7 +130,7 @@ function arrange(ids, depth, inputs, outputs, wrap) {
   return { items, edges, w: size.w, h: size.h, tall: size.tall };
 }
 
-// Lays everything out anew.
+// Lays out everything again.
 function build() {
   const part = arrange(regionNodes[0], 0, regions[0].inputs, regions[0].outputs, wrapped);
   scene = { boxes: [], wires: [], w: part.w, h: part.h, tall: part.tall, ofNode: new Array(nodes.length), ofPort: new Map() };
@@ -149,7 +149,7 @@ function flatten(part, x0, y0) {
     if (it.kind === "open" && it.node) scene.ofNode[it.node.id] = it;
   }
   for (const e of part.edges) {
-    // From the very node inside an open box, where there is one.
+    // Starts from the very node inside an open box, if there is one.
     const first = e.uses[0], from = exact(part.items[e.from], maker[first.value]), to = exact(part.items[e.to], first.reader);
     const a = [from.ax + from.w / 2, from.ay + from.h], b = [to.ax + to.w / 2, to.ay];
     const points = e.points && !e.back ? [a, ...e.points.map(([x, y, corner]) => [x0 + x, y0 + y, corner]), b] : null;
@@ -174,7 +174,7 @@ const everyKey = () => {
   }
   return new Set(keys);
 };
-// Opens what hides a node; says whether there was anything.
+// Opens what hides a node; returns whether there was anything.
 function uncover(id) {
   const before = open.size;
   for (let n = nodes[id]; ; n = nodes[regions[n.region].owner]) {

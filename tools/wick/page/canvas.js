@@ -1,6 +1,6 @@
 "use strict";
-// The picture: draws the scene's boxes and wires that are in view, at the detail that their size allows; pan and
-// zoom; the small map.
+// The picture: draws the scene's boxes and wires that are in view, at the detail that their size allows; pan and zoom;
+// the small map.
 const graph = document.getElementById("graph"), map = document.getElementById("map");
 const pen = graph.getContext("2d"), mapPen = map.getContext("2d");
 const view = { x: 0, y: 0, zoom: 1, w: 0, h: 0 };
@@ -22,7 +22,7 @@ function heat(t) {
   const stops = HEAT[ink.dark ? "dark" : "light"], at = Math.min(0.999, Math.max(0, t)) * (stops.length - 1), k = Math.floor(at);
   return stops[k].map((c, i) => Math.round(c + (stops[k + 1][i] - c) * (at - k)));
 }
-// Ink that is readable on the colour (WCAG's relative luminance).
+// Returns ink that is readable on the colour (WCAG's relative luminance).
 function inkOn([r, g, b]) {
   const lin = c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   const l = 0.2126 * lin(r) + 0.7152 * lin(g) + 0.0722 * lin(b);
@@ -62,14 +62,14 @@ function fitAll() {
   view.y = scene.h / 2 - view.h / view.zoom / 2;
   redraw();
 }
-// The beginning of the graph at a readable size; all of it where that is readable.
+// Shows the beginning of the graph at a readable size, or all of it if that is readable.
 function fitStart() {
   fitAll();
   if (view.zoom >= 0.6) return;
   view.zoom = clamp(view.w / (scene.w + 60), scene.tall ? 0.7 : 0.45, 1);
   const first = scene.boxes.find(b => b.ay === 0) || { ax: scene.w / 2, w: 0 };
   const middle = scene.w * view.zoom + 60 <= view.w ? scene.w / 2 : first.ax + first.w / 2;
-  // columns go on to the right: begin beside the map
+  // The columns continue to the right: begin next to the map.
   view.x = scene.tall && scene.w > scene.h / 5 ? -200 / view.zoom : middle - view.w / view.zoom / 2;
   view.y = -70 / view.zoom;
   redraw();
@@ -90,7 +90,7 @@ function resize() {
 }
 function boxAt(sx, sy) {
   const x = view.x + sx / view.zoom, y = view.y + sy / view.zoom;
-  let found = null;  // the innermost
+  let found = null;  // the innermost one
   for (const b of scene.boxes)
     if (x >= b.ax && x <= b.ax + b.w && y >= b.ay && y <= b.ay + b.h && (!found || b.w * b.h < found.w * found.h)) found = b;
   return found;
@@ -133,7 +133,7 @@ const touches = w => shown.selected && (w.from === shown.selected || w.to === sh
 function wire(w, z, whole) {
   const points = w.points || (whole ? [w.a, w.b] : null);
   pen.beginPath();
-  if (!points) {  // a long one shows only where it leaves and arrives
+  if (!points) {  // a long one shows only where it starts and ends
     pen.moveTo(w.a[0], w.a[1]);
     pen.lineTo(w.a[0], w.a[1] + 13);
     pen.moveTo(w.b[0] + 5, w.b[1] - 13);
@@ -203,7 +203,7 @@ function leaf(b, z) {
     }
     words(b, z, fill ? inkOn(fill) : ink.ink, fill ? inkOn(fill) : ink.soft);
   }
-  if (b.kind === "group" && z >= 0.2) {  // a stack
+  if (b.kind === "group" && z >= 0.2) {  // drawn as a stack
     pen.strokeStyle = ink.line;
     pen.lineWidth = 1.1;
     pen.beginPath();
@@ -238,7 +238,7 @@ function words(b, z, strong, weak) {
   pen.textAlign = "left";
 }
 
-// -- the map: stretched to its frame, so that a chain of a thousand nodes has a width
+// -- The map is stretched to its frame, so that a chain of a thousand nodes has a width
 const mapAt = { sx: 1, sy: 1, x: 0, y: 0 };
 function drawMap() {
   const ratio = window.devicePixelRatio || 1, w = map.clientWidth, h = map.clientHeight;

@@ -1,17 +1,17 @@
 "use strict";
-// Layered drawing of a directed graph, in time close to linear. items: [{w, h}] in an order in which makers come
-// first; edges: [{from, to}], indices. Gives every item x, y (its top left corner), every edge `points`, or none
-// where it is so long that a line through the whole picture would tell nothing.
+// Draws a directed graph in layers, in time close to linear. items: [{w, h}] in an order in which makers come first;
+// edges: [{from, to}], indices. Gives every item x, y (its top left corner), and every edge `points`, or none if it is
+// so long that a line through the whole picture would tell nothing.
 const GAP_X = 26, GAP_Y = 32, LONGEST = 36, MOST_BENDS = 60000, GUTTER = 70;
 const isTall = (w, h) => h > 5000 && h > 5 * w;
 
-// wrap: a drawing much taller than wide goes on in columns beside each other.
+// wrap: a drawing much taller than wide is split into columns next to each other.
 function layered(items, edges, wrap) {
   const count = items.length;
   if (count === 0) return { w: 0, h: 0, tall: false };
   const ins = items.map(() => []), outs = items.map(() => []);
   for (const e of edges) {
-    // Against the order (a group that is left and entered again): drawn, but it raises nobody.
+    // An edge against the order (a group that is left and entered again) is drawn, but does not affect ranks.
     e.back = e.from >= e.to;
     if (!e.back) { outs[e.from].push(e); ins[e.to].push(e); }
   }
@@ -67,7 +67,7 @@ function layered(items, edges, wrap) {
   return columns;
 }
 
-// y of the rows, and x from 0 on; where it is asked for, cut where few lines cross.
+// Computes y of the rows, with x from 0 on; if asked for, splits them where few lines cross.
 function inColumns(rows, wrap) {
   const heights = rows.map(row => row.reduce((h, p) => Math.max(h, p.h), 0) + GAP_Y);
   const tall = heights.reduce((s, h) => s + h, 0) - GAP_Y;
@@ -103,8 +103,8 @@ function inColumns(rows, wrap) {
   return columns;
 }
 
-// The longest way from a source; what needs one input at most stands right above its first reader, so that a chain
-// of such is together and one line alone is long.
+// Ranks by the longest way from a source; an item that needs at most one input is placed right above its first reader,
+// so that a chain of such items is together and only one line is long.
 function rankItems(count, ins, outs) {
   const rank = new Int32Array(count);
   for (let i = 0; i < count; ++i) for (const e of ins[i]) rank[i] = Math.max(rank[i], rank[e.from] + 1);
@@ -118,7 +118,7 @@ function rankItems(count, ins, outs) {
   return rank.map(r => at.get(r));
 }
 
-// Every place goes to the middle of its neighbours in the row above, then below, and so on.
+// Moves every place to the middle of its neighbours in the row above, then below, and so on.
 function orderRows(rows, sweeps) {
   const number = row => row.forEach((p, i) => { p.at = i; });
   const middle = list => {
@@ -141,7 +141,7 @@ function orderRows(rows, sweeps) {
   }
 }
 
-// x of every place: as near to its neighbours as the order and the widths of its row allow. Each row is solved
+// Computes x of every place: as near to its neighbours as the order and the widths of its row allow. Each row is solved
 // exactly (least squares under order: neighbours that push each other become one block).
 function spread(rows, sweeps) {
   for (const row of rows) {

@@ -1,6 +1,6 @@
 "use strict";
-// The data of the page, and what is asked of it: names, sizes, who makes and who reads a value. All text of
-// the model reaches the page as text nodes or canvas text, never as markup.
+// The data of the page and queries on it: names, sizes, who makes and who reads a value. All text of the model reaches
+// the page as text nodes or canvas text, never as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const nodes = data.nodes, values = data.values, regions = data.regions, constants = data.constants;
 
@@ -43,7 +43,7 @@ for (const n of nodes) {
     regions[r].title = n.op === "If" ? (k === 0 ? "then" : "else") : "body";
   });
 }
-// A control node takes as long as what is in it.
+// A control node takes as long as its contents.
 const timed = !!data.profile;
 for (let id = nodes.length - 1; timed && id >= 0; --id) {
   const n = nodes[id];
@@ -54,7 +54,7 @@ for (let id = nodes.length - 1; timed && id >= 0; --id) {
 const nodeMs = n => n.inside !== undefined ? n.inside : n.ms || 0;
 const kernelMs = nodes.reduce((sum, n) => sum + (n.ms || 0), 0);
 
-// -- module of a node: what the trainer says, or the path that its name is (PyTorch's "/a/b/Conv", the trainer's "a.b")
+// -- module of a node: from the trainer, or the path in its name (PyTorch's "/a/b/Conv", the trainer's "a.b")
 const fromTrainer = "wick.model" in data.model.metadata;
 function modulePath(n) {
   if (n.path) return n.path;

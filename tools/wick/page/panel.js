@@ -1,9 +1,9 @@
 "use strict";
-// The panel beside the graph: overview, one node, weights, ops, times.
+// The panel next to the graph: overview, one node, weights, ops, times.
 const panel = document.getElementById("panel"), tabs = document.getElementById("tabs");
 const MORE = 200;  // rows of a table at once
 
-// An element with text or elements in it; never markup.
+// Makes an element with text or elements in it; never markup.
 function el(tag, attributes = {}, ...inside) {
   const e = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -108,7 +108,7 @@ function overview() {
     (inner ? "; of an If, both branches count as far as their sizes are known" : "") + ". FLOPs: convolutions, matrix products, recurrences."));
   kinds.push(title("Inputs"), ports(regions[0].inputs), title("Outputs"), ports(regions[0].outputs));
   if (data.symbols.length) {
-    const named = new Set();  // those that an input names; the rest only values decide
+    const named = new Set();  // those that an input names; the others depend on values
     for (const v of regions[0].inputs) for (const d of values[v].shape || []) named.add(d);
     const rows = data.symbols.filter(x => named.has(x.name));
     if (rows.length) kinds.push(title("Symbols"), table([{ name: "Name", of: x => x.name }, { name: "From", of: x => x.min, show: x => number(x.min), n: true },
@@ -126,7 +126,7 @@ function overview() {
   if (m.labels.length) kinds.push(title("Labels", String(m.labels.length)), el("p", { class: "note" }, m.labels.slice(0, 60).join(" · ") + (m.labels.length > 60 ? " …" : "")));
   return kinds;
 }
-// Bytes of the main graph's values from where they are made to where they are last read.
+// Returns the bytes of the main graph's values from where they are made to where they are last read.
 function memoryChart() {
   const ids = regionNodes[0], last = new Map(), step = new Map(ids.map((id, i) => [id, i])), change = new Float64Array(ids.length + 1);
   let known = 0;

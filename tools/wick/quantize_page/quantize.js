@@ -1,10 +1,9 @@
-// The report of a quantized model. The data are made by tools/wick/quantize.cc: decibels of null
-// say that nothing is lost.
+// The report of a quantized model. tools/wick/quantize.cc makes the data: null decibels mean that nothing is lost.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const c = data.comparison;
-const EXACT = 80;  // where a chart puts what is exact
+const EXACT = 80;  // where a chart puts exact layers
 
 const db = v => v === null ? 'exact' : v.toFixed(1) + ' dB';
 const grade = v => v === null || v >= 30 ? 'good' : v >= 15 ? 'fair' : 'poor';
@@ -45,7 +44,7 @@ function figures() {
   s.append(make('div', {class: 'figures'}, list));
 }
 
-// What training has in place of calibration's choices.
+// Training's advice in place of calibration's.
 const advice = data.recipe.mode === 'qat' ? {
   weights: 'One scale holds its weights badly: train longer or with --learn-scales, or leave it float with --skip.',
   result: 'Its result has few values far from all others: train longer or with --learn-scales, or leave it float ' +
@@ -122,7 +121,7 @@ function depth() {
   s.append(make('div', {class: 'scroll'}, g));
 }
 
-// What the layer made, and what its integers can stand for.
+// Returns the range of the layer's values and the range that its integers can represent.
 function range(l) {
   if (!isNumber(l.min)) return '–';
   const r = l.result, W = 150, H = 18;

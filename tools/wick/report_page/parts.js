@@ -1,4 +1,4 @@
-// Elements and charts: what the page is made of. All text goes through textContent.
+// Elements and charts that pages are made of. All text goes through textContent.
 'use strict';
 
 function make(tag, attributes, ...children) {
@@ -48,7 +48,7 @@ function section(title, note, wide) {
   return s;
 }
 
-// Columns: {name, number: bool}. Cells are texts or elements; the first one heads its row.
+// Columns: {name, number: bool}. Cells are texts or elements; the first one is the row's header.
 function table(caption, columns, rows, kind) {
   const head = make('tr', {}, columns.map(c => make('th', {scope: 'col', class: c.number ? 'n' : null}, c.name)));
   const body = rows.map(r => make('tr', {}, r.map((cell, i) => i === 0
@@ -72,7 +72,7 @@ function ticks(low, high, wanted) {
   return list;
 }
 
-// series: [{name, colour, points: [[x, y]]}]; y of no number is a gap.
+// series: [{name, colour, points: [[x, y]]}]; a y that is no number makes a gap.
 function lineChart(label, series, format) {
   const W = 560, H = 230, left = 56, right = 14, top = 12, bottom = 30;
   const all = series.flatMap(s => s.points).filter(p => isNumber(p[0]) && isNumber(p[1]));
@@ -131,7 +131,7 @@ function stacked(label, parts, format) {
         .concat([['total', format(total), '']])));
 }
 
-// Epoch by epoch, one row each; darker is more. h: {min, max, counts} of each epoch.
+// One row for each epoch; darker is more. h: {min, max, counts} of each epoch.
 function ridge(label, epochs) {
   const W = 250, row = Math.max(6, Math.min(18, 120 / epochs.length)), H = row * epochs.length + 16;
   const low = Math.min(...epochs.map(e => e.h.min)), high = Math.max(...epochs.map(e => e.h.max));

@@ -1,5 +1,5 @@
-// The report of a training run. The data are made by tools/wick/report_data.cc, which has checked
-// every type: lists are lists, numbers are finite or null.
+// The report of a training run. tools/wick/report_data.cc makes the data and has checked every type: lists are lists,
+// numbers are finite or null.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);

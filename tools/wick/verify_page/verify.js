@@ -1,4 +1,4 @@
-// The table of wick verify --html: model by target by class. The data are its JSON document.
+// The table of wick verify --html: model by target by class. The data are the command's JSON document.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);

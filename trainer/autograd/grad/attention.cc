@@ -5,13 +5,13 @@
 namespace wick {
 namespace {
 
-// [B, T, heads * n] as [T, B, heads, n].
+// Reshapes [B, T, heads * n] to [T, B, heads, n].
 Tensor by_token(const Tensor& x, int64_t heads, int64_t n) {
   const Shape s = x.raw_shape();
   return x.reshape({s[0], s[1], heads, n}).permute({1, 0, 2, 3});
 }
 
-// The recurrence in ops, a token at a time.
+// Computes the recurrence in separate ops, one token at a time.
 std::vector<Tensor> linear_attention(const std::vector<Tensor>& in, const LinearAttentionAttrs& a) {
   const Shape query = in[0].raw_shape();
   const int64_t batch = query[0], tokens = query[1], heads = a.kv_num_heads,
@@ -51,7 +51,7 @@ WICK_GRAD(LinearAttention, 0b111111, 0, 0, [](GradCtx& c) {
   });
 });
 
-// A pass of graphs makes it; the trainer has the nodes it stands for.
+// A graph pass creates it; the trainer has the nodes that it replaces.
 WICK_NONDIFF(FusedAttention, NonDiff::kInferenceOnly);
 
 }  // namespace wick

@@ -45,7 +45,7 @@ WICK_GRAD(Pow, 3, 1, 0, [](GradCtx& c) {
     set(c, 0, where(flat, zero_like(c.g()), c.g() * slope));
   }
   if (c.needs(1)) {
-    // 0 to a power that is not negative is a constant; a negative base has no slope there (NaN)
+    // 0 to a power that is not negative is constant; a negative base has no slope there (NaN)
     Tensor flat = logical_and(eq(a, 0), ge(b, 0));
     Tensor log_a = log(where(flat, full({}, 1, a.dtype()), a));
     set(c, 1, (c.g() * c.out() * log_a).to(c.in_dtype(1)));

@@ -2,7 +2,7 @@
 
 namespace wick {
 
-// x - y n with n, the whole quotient, constant wherever there is a derivative.
+// x - y n, where n, the whole quotient, is constant wherever there is a derivative.
 WICK_GRAD(Mod, 3, 0, 0, [](GradCtx& c) {
   if (c.needs(0)) c.set(0, sum_to(c.g(), c.in_shape(0)));
   if (!c.needs(1)) return;

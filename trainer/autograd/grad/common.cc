@@ -18,8 +18,8 @@ void grad_through(GradCtx& c,
     if (!c.has(i)) continue;
     in[i] = c.in(i);
     if (!c.needs(i)) continue;
-    // A handle of this computation's own: for higher orders a recorded view, so that the results'
-    // history reaches x. In forward mode x may have none.
+    // The formula gets its own handle: for higher orders a recorded view, so that the history of
+    // the results reaches x. In forward mode x may have no history.
     bool follow = higher && in[i].requires_grad();
     in[i] = follow ? in[i].reshape(in[i].raw_shape()) : in[i].detach().requires_grad_();
     wanted.push_back(in[i]);

@@ -1,5 +1,4 @@
-// Convolution is bilinear: the three of Conv, ConvInputGrad and ConvWeightGrad are each other's
-// gradients.
+// Convolution is bilinear, so Conv, ConvInputGrad and ConvWeightGrad are each other's gradients.
 #include "trainer/autograd/grad/common.h"
 #include "trainer/autograd/grad/epilogue.h"
 #include "trainer/tensor/call.h"

@@ -1,10 +1,10 @@
 // The gradient of a determinant: the matrix of cofactors, which a singular matrix has as well.
 //
-// Its value is the same with a history and without: det(A) A^-T where the inverse has its digits,
-// and by singular values elsewhere. The history of the product cancels as much as the inverse has
-// lost. Elsewhere A = U M V^T with U and V held constant, and M is split into a regular block and
-// one of the small singular values: there every derivative is a sum of products that do not divide
-// by what is small, whatever the rank.
+// The value is the same with a history and without: det(A) A^-T if the inverse is accurate, and by
+// singular values otherwise. The history of that product loses as many digits as the inverse.
+// Otherwise A = U M V^T with U and V held constant, and M is split into a regular block and a block
+// of the small singular values: there every derivative is a sum of products without a division by a
+// small number, whatever the rank.
 #include <algorithm>
 #include <limits>
 
@@ -20,8 +20,8 @@ using matrices::mt;
 using matrices::on_diagonal;
 using matrices::per_matrix;
 
-// Rows in the block of small singular values. Where more than these are 0 to working precision, so
-// is each derivative.
+// Limit of rows in the block of small singular values. If more of them are 0 to working precision,
+// every derivative is 0 too.
 constexpr int64_t kMostSmall = 16;
 
 // Above this condition number an inverse is not relied upon.
@@ -35,13 +35,13 @@ Tensor one_of(const Tensor& a) { return full({}, 1, a.dtype()); }
 Tensor identity(const Tensor& a) {
   return where(on_diagonal(extent(a, 1)), one_of(a), zero_like(a));
 }
-// The matrices of a batch that `mask` names, and the identity for the others.
+// Returns the matrices of a batch that `mask` selects, and the identity for the others.
 Tensor only(const Tensor& mask, const Tensor& a) { return where(per_matrix(mask), a, identity(a)); }
 bool any_true(const Tensor& mask) {
   if (mask.layout().numel() == 0) return false;
   return amax(mask.to(DType::kI32).reshape({-1})).item() != 0;
 }
-// Of each element of s[..., n], the product of the others.
+// Returns, for each element of s[..., n], the product of the others.
 Tensor product_of_others(const Tensor& s) {
   return prod(where(on_diagonal(extent(s, 1)), one_of(s), s.unsqueeze(-2)), {-1});
 }
@@ -56,11 +56,11 @@ struct Svd {
     call(OpId::kSvd, &f, in, out, Where::current());
     u = out[0], s = out[1], vt = out[2], sign = per_matrix(det(u) * det(vt));
   }
-  // The cofactors of U M V^T, from those of M.
+  // Returns the cofactors of U M V^T, given those of M.
   Tensor turned(const Tensor& cofactors) const { return sign * matmul(matmul(u, cofactors), vt); }
 };
 
-// Whether an inverse of a says too little, or there is none.
+// Returns whether a is singular, or its inverse too inaccurate to be used.
 Tensor is_singular(const Tensor& a, const Tensor& det) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   Tensor rows = prod(length(a, {-1}), {-1});
@@ -72,10 +72,10 @@ Tensor is_singular(const Tensor& a, const Tensor& det) {
                     ge(length(a, {-2, -1}) * length(inverted, {-2, -1}), kWorstCondition));
 }
 
-// a with rows and columns of norms about 1, by factors that are held constant: what is small by its
-// units alone is not singular.
+// Scales a so that its rows and columns have norms of about 1, with factors that are held constant:
+// a matrix that is small only because of its units is not singular.
 struct Scaled {
-  Tensor a, factors;  // of the cofactors
+  Tensor a, factors;  // factors: the factors of the cofactors
   explicit Scaled(const Tensor& whole) {
     auto unless_zero = [](const Tensor& t) { return where(eq(t, 0), one_of(t), t); };
     Tensor fixed = whole.detach(), rows = unless_zero(length(fixed, {-1})).unsqueeze(-1);
@@ -86,8 +86,8 @@ struct Scaled {
   }
 };
 
-// By Faddeev and LeVerrier's recurrence, products and sums alone, of few rows of norm 1 or less: it
-// cancels what grows as fast as 2^n.
+// Faddeev and LeVerrier's recurrence: only products and sums. For few rows of norm 1 or less, as
+// the cancellation grows as fast as 2^n.
 Tensor cofactors_of_few(const Tensor& a) {
   const int64_t n = extent(a, 1);
   Tensor diagonal = identity(a), m = diagonal.expand(a.raw_shape());
@@ -99,8 +99,9 @@ Tensor cofactors_of_few(const Tensor& a) {
   return mt(m);
 }
 
-// The cofactors of m, whose value is the diagonal s[..., n], descending, with k small ones at its
-// end: of X, the inverse of the regular block, and of the small one's Schur complement.
+// Returns the cofactors of m, whose value is the diagonal s[..., n], descending, with k small ones
+// at its end. They are put together from X, the inverse of the regular block, and the cofactors of
+// the small block's Schur complement.
 Tensor cofactors_of_blocks(const Tensor& m, const Tensor& s, int64_t k) {
   const int64_t r = extent(m, 1) - k;
   auto block = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
@@ -112,7 +113,7 @@ Tensor cofactors_of_blocks(const Tensor& m, const Tensor& s, int64_t k) {
     across = matmul(x, block(0, r, r, k)), down = matmul(block(r, k, 0, r), x);
     schur = schur - matmul(block(r, k, 0, r), across);
   }
-  // of norm 1 or less
+  // scaled to norm 1 or less
   Tensor size = maximum(s.narrow(-1, r, 1), s.narrow(-1, 0, 1) * kRounding);
   size = where(eq(size, 0), one_of(s), size);
   Tensor scaled = schur / size.unsqueeze(-1), few = cofactors_of_few(scaled);
@@ -126,13 +127,14 @@ Tensor cofactors_of_blocks(const Tensor& m, const Tensor& s, int64_t k) {
   return per_matrix(det(block(0, r, 0, r))) * all;
 }
 
-// `value` with the history of `same`.
+// Returns `value` with the history of `same`.
 Tensor with_history(const Tensor& value, const Tensor& same) {
   Tensor now = same.detach(), is_finite = eq(now * 0, 0);
   return value + where(is_finite, same - now, zero_like(now));
 }
 
-// Those of singular matrices, whose history is asked for or not; others are the identity here.
+// Returns the cofactors of the singular matrices, with or without a history. The others are
+// replaced by the identity.
 Tensor cofactors_of_singular(const Tensor& singular, const Tensor& whole, bool with_a_history) {
   Scaled scaled(only(singular, whole));
   Svd svd(scaled.a.detach());
@@ -159,8 +161,8 @@ Tensor cofactors_of_singular(const Tensor& singular, const Tensor& whole, bool w
 
 }  // namespace
 
-// In double, as the determinant itself: narrower, the small singular values would be beneath the
-// rounding of the large ones.
+// Computed in double like the determinant itself: in a narrower dtype the small singular values
+// would be below the rounding of the large ones.
 WICK_GRAD(Det, 1, 1, 0, [](GradCtx& c) {
   Tensor a = c.in(0).to(DType::kF64);
   Tensor of_a = c.in(0).dtype() == DType::kF64 ? c.out() : det(a);

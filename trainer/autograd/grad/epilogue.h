@@ -1,11 +1,12 @@
-// A fused op's unfused meaning beyond its bias: scale, shift, residual, activation.
+// Computes the epilogue of a fused op in separate ops: scale, shift, residual, activation (its bias
+// is the caller's part).
 #pragma once
 
 #include "trainer/tensor/ops.h"
 
 namespace wick {
 
-// in: the fused op's inputs; channels lie on dim `channel` of y.
+// in: the fused op's inputs. Channels are on dim `channel` of y.
 Tensor unfused_epilogue(Tensor y, const std::vector<Tensor>& in, int channel,
                         const EpilogueAttrs& e);
 

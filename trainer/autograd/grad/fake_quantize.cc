@@ -20,15 +20,16 @@ DimList all_but(int axis, int rank) {
   return others;
 }
 
-// The sum over the elements that share a scale.
+// Sums over the elements that share a scale.
 Tensor sum_shared(const Tensor& t, const FakeQuantizeAttrs& a, const Shape& scale) {
   if (numel(scale) == 1) return t.sum().reshape(scale);
   const int axis = static_cast<int>(a.axis < 0 ? a.axis + t.rank() : a.axis);
   return t.rank() == 1 ? t : t.sum(all_but(axis, t.rank()));
 }
 
-// Esser et al., "Learned Step Size Quantization", 2020: a scale that n elements share learns by its
-// gradient over sqrt(n qmax), so that its steps are as large against it as a weight's are.
+// Esser et al., "Learned Step Size Quantization", 2020: the gradient of a scale that n elements
+// share is divided by sqrt(n qmax), so that its steps, relative to its size, are as large as a
+// weight's.
 void learned(GradCtx& c) {
   const auto& a = c.attrs<FakeQuantizeAttrs>();
   if (c.needs(0)) c.set(0, part(c, 0));
@@ -50,14 +51,14 @@ const GradRow* by_learned(const void* attrs) {
 
 }  // namespace
 
-// Straight through (Bengio et al. 2013), within the range.
+// The straight-through estimator (Bengio et al. 2013), within the range.
 WICK_GRAD_BY_ATTRS(FakeQuantize, 7, 0, 14, by_learned, [](GradCtx& c) { c.set(0, part(c, 0)); });
-// Linear in the gradient; what else it reads only says where.
+// Linear in the gradient; the other inputs only select where it passes.
 WICK_GRAD(FakeQuantizeGrad, 14, 0, 14, [](GradCtx& c) {
   c.set(0, call(OpId::kFakeQuantizeGrad, c.attrs<FakeQuantizeAttrs>(),
                 {c.g(), c.in(1), c.in(2), c.in(3)}));
 });
-// What follows the bias is its own sum of products.
+// Only y and the bias have gradients: the inputs after the bias do not change y + bias.
 WICK_GRAD(FoldedBatchNorm, 0, 0, 0x7c, [](GradCtx& c) {
   c.set(0, c.g());
   if (c.needs(1)) c.set(1, c.g().sum(all_but(1, c.g().rank())));

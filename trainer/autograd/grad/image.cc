@@ -1,6 +1,6 @@
-// Image ops, most of which models bring: the trainer composes its own (interpolate, fold) of ops
-// that have gradients. Those with a formula in other ops have it here; backward through the
-// others is an error.
+// Image ops, most of which occur only in imported models: the trainer composes its own functions
+// (interpolate, fold) of ops that have gradients. Ops that can be written in other ops have their
+// formula here; backward through the others is an error.
 #include <algorithm>
 
 #include "runtime/ops/conv_transpose.h"
@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-// The convolution that maps a transposed one's result back to its input.
+// Returns the convolution that maps a transposed convolution's result back to its input.
 ConvAttrs opposite(const ConvTransposeAttrs& a, const Shape& in, const Shape& kernel,
                    const Shape& out) {
   ConvAttrs c = a.conv;
@@ -27,7 +27,8 @@ ConvAttrs opposite(const ConvTransposeAttrs& a, const Shape& in, const Shape& ke
   return c;
 }
 
-// What no element of the input reaches (output_padding, mostly) has no part in it.
+// Drops the places that no element of the input reaches (mostly output_padding): they contribute no
+// gradient.
 Tensor reached(Tensor g, const ConvAttrs& c, const Shape& in, const Shape& kernel) {
   const int rank = in.rank() - 2;
   for (int i = 0; i < rank; ++i) {
@@ -39,10 +40,10 @@ Tensor reached(Tensor g, const ConvAttrs& c, const Shape& in, const Shape& kerne
   return g;
 }
 
-// Entry i of a list that has one an axis.
+// Returns entry i of a list that has one per axis.
 Tensor entry(const Tensor& list, int64_t i) { return list.slice(0, i, i + 1).contiguous(); }
 
-// The same of dims 2 and on, which alone it resizes.
+// The gradient for a Resize with `interpolate` set, which resizes dims 2 and up only.
 Tensor uninterpolate(const GradCtx& c, const ResizeAttrs& a, const Tensor& g, int axis) {
   if (axis < 2) return g;
   const int64_t extent = c.in_shape(0)[axis];
@@ -60,7 +61,7 @@ Tensor uninterpolate(const GradCtx& c, const ResizeAttrs& a, const Tensor& g, in
   return movedim(matmul(movedim(g, axis, -1), matrix.t()), -1, axis);
 }
 
-// What resizing does to one axis is linear: its matrix is what it makes of the identity.
+// Resizing one axis is linear: its matrix is the result of resizing the identity.
 Tensor unresize(const GradCtx& c, const Tensor& g, int axis, int64_t i, int64_t axes) {
   const int64_t extent = c.in_shape(0)[axis];
   ResizeAttrs a = c.attrs<ResizeAttrs>();
@@ -102,7 +103,7 @@ WICK_GRAD(Resize, 14, 0, 14, [](GradCtx& c) {
 WICK_NONDIFF(GridSample, NonDiff::kInferenceOnly);
 WICK_NONDIFF(RoiAlign, NonDiff::kInferenceOnly);
 WICK_NONDIFF(MaxRoiPool, NonDiff::kInferenceOnly);
-// Each value goes back to where it came from.
+// The gradient of each value goes back to the place that it was taken from.
 WICK_GRAD(MaxPoolIndices, 0, 2, 0, [](GradCtx& c) {
   if (c.attrs<MaxPoolIndicesAttrs>().storage_order != 0)
     throw_error("max_pool_indices", "no gradient when indices count columns first", c.where(),
@@ -116,7 +117,7 @@ WICK_NONDIFF(LpPool, NonDiff::kInferenceOnly);
 WICK_NONDIFF(Col2Im, NonDiff::kInferenceOnly);
 WICK_NONDIFF(DeformConv, NonDiff::kInferenceOnly);
 
-// Its input's gradient is the convolution that it is the transpose of.
+// The gradient of its input is the convolution of which it is the transpose.
 WICK_GRAD(ConvTranspose, 3, 0, 0, [](GradCtx& c) {
   const Shape in = c.in_shape(0), kernel = c.in_shape(1);
   const ConvAttrs a = opposite(c.attrs<ConvTransposeAttrs>(), in, kernel, c.out_shape(0));
@@ -131,7 +132,7 @@ WICK_GRAD(ConvTranspose, 3, 0, 0, [](GradCtx& c) {
   }
 });
 
-// Linear in theta: an element of it counts as the grid of the identity has it, or 1.
+// Linear in theta: the factor of each of its elements is the identity's grid there, or 1.
 WICK_GRAD(AffineGrid, 0, 0, 2, [](GradCtx& c) {
   const Tensor& g = c.g();
   const Shape s = g.raw_shape();

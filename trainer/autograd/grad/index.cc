@@ -15,7 +15,7 @@ Tensor add_at(const Tensor& x, const Tensor& indices, const Tensor& updates) {
 
 Tensor cumulate(OpId op, const Tensor& x, CumulateAttrs a) { return call(op, a, {x}); }
 
-// Position i of the axis along a dim of its own, x's rank otherwise ones.
+// Returns positions 0..n-1 along dim `dim` of a tensor of rank `rank` whose other dims are 1.
 Tensor positions(int64_t n, int dim, int rank) {
   Shape line;
   for (int i = 0; i < rank; ++i) line.push_back(i == dim ? n : 1);
@@ -27,8 +27,8 @@ bool any_zero(const Tensor& x) {
   return amax(eq(x, 0)).item() != 0;
 }
 
-// dx_k = sum over j >= k of g_j * (product of x_i, i <= j, without x_k). Where no x is 0 that is a
-// running sum of g y over x; else each k has its own product, with a 1 in place k.
+// dx_k = sum over j >= k of g_j * (product of x_i, i <= j, without x_k). If no x is 0 that is a
+// running sum of g y over x; otherwise each k has its own product, with a 1 in place k.
 Tensor cumprod_gradient(const Tensor& g, const Tensor& x, const Tensor& y, CumulateAttrs a, int d) {
   CumulateAttrs back = a;
   back.reverse = a.reverse != 0 ? 0 : 1;
@@ -44,13 +44,13 @@ Tensor cumprod_gradient(const Tensor& g, const Tensor& x, const Tensor& y, Cumul
   product.axis = d + 1;
   Tensor without = where(eq(k, i), ones({}, x.dtype()), x.unsqueeze(0).expand(wide));
   Tensor products = cumulate(OpId::kCumProd, without, product);
-  // y_j depends on x_k for j >= k (j > k when exclusive), seen from the end when reversed
+  // y_j depends on x_k for j >= k (j > k when exclusive), counted from the end when reversed
   Tensor reaches = a.reverse != 0 ? (a.exclusive != 0 ? lt(i, k) : le(i, k))
                                   : (a.exclusive != 0 ? gt(i, k) : ge(i, k));
   Tensor part = where(reaches, g.unsqueeze(0) * products, zeros({}, x.dtype()));
   Tensor each = sum(part, {d + 1});  // [k, ...x's dims without d]
   if (rank == 1) return each;
-  TransposeAttrs t;  // k goes to place d
+  TransposeAttrs t;  // k moves to place d
   for (int at = 0, from = 1; at < rank; ++at) t.perm.values[t.perm.count++] = at == d ? 0 : from++;
   return call(OpId::kTranspose, t, {each});
 }
@@ -60,7 +60,7 @@ Tensor cumprod_gradient(const Tensor& g, const Tensor& x, const Tensor& y, Cumul
 WICK_GRAD(GatherND, 2, 0, 2, [](GradCtx& c) {
   int batch = static_cast<int>(c.attrs<GatherNDAttrs>().batch_dims);
   Tensor indices = c.in(1);
-  if (batch > 0) {  // the batch's own positions lead each tuple
+  if (batch > 0) {  // the batch indices come first in each tuple
     std::vector<Tensor> columns;
     Shape one = indices.raw_shape();
     one[one.rank() - 1] = 1;

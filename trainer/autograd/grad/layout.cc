@@ -9,7 +9,7 @@ namespace {
 
 void back_to_shape(GradCtx& c) { c.set(0, c.g().reshape(c.in_shape(0))); }
 
-// The slice's gradient put back into zeros of `extent` along one axis.
+// Puts the slice's gradient back into zeros of size `extent` along one axis.
 Tensor unslice(const Tensor& g, int axis, int64_t extent, const rules::SliceRange& r) {
   if (r.step == 1) {
     PadAttrs p;
@@ -27,7 +27,7 @@ Tensor unslice(const Tensor& g, int axis, int64_t extent, const rules::SliceRang
   return scatter_add(zeros_beside(g, full_shape, g.dtype()), axis, index, g);
 }
 
-// Where a pad other than by a constant read: each axis adds its copies back to their source.
+// The gradient of a pad whose mode is not constant: each axis adds its copies to their source.
 Tensor unpad(const GradCtx& c, const PadAttrs& a) {
   const Shape& x = c.in_shape(0);
   Tensor g = c.g();
@@ -53,7 +53,7 @@ Tensor unpad(const GradCtx& c, const PadAttrs& a) {
   return g;
 }
 
-// A list that a model gave as an input wins over the attribute.
+// A list given as an input takes precedence over the attribute.
 template <class List>
 void take_input(GradCtx& c, size_t i, List& list) {
   if (i >= c.inputs() || !c.has(i)) return;
@@ -124,7 +124,7 @@ WICK_GRAD(Pad, 10, 0, 14, [](GradCtx& c) {
 
 WICK_NONDIFF(Shape, NonDiff::kIntegerOutput);
 
-// x's lines that were taken several times add up in the order of the indices.
+// The gradients of lines that were gathered more than once are summed in the order of the indices.
 WICK_GRAD(Gather, 2, 0, 2, [](GradCtx& c) {
   const Shape& x = c.in_shape(0);
   int axis = axis_of(c.attrs<AxisAttrs>().axis, x.rank());

@@ -1,5 +1,6 @@
-// Solvers and decompositions. Every formula is made of the section's own ops and matmul, so that
-// higher orders come free. Gradients of symmetric inputs are symmetric where PyTorch's are.
+// Solvers and decompositions. Every formula uses only ops of this section and matmul, so that
+// higher orders need no further code. Gradients of symmetric inputs are symmetric where PyTorch's
+// are.
 #include "trainer/autograd/grad/matrices.h"
 
 namespace wick {
@@ -11,7 +12,7 @@ using matrices::mt;
 using matrices::on_diagonal;
 using matrices::per_matrix;
 
-// [rows, cols], true where col - row <= diagonal.
+// Returns a mask [rows, cols], true where col - row <= diagonal.
 Tensor lower(int64_t rows, int64_t cols, int64_t diagonal) {
   Tensor r = arange(rows).unsqueeze(1), c = arange(cols).unsqueeze(0);
   return le(c - r, diagonal);
@@ -22,7 +23,7 @@ Tensor tril(const Tensor& x, int64_t diagonal = 0) {
 Tensor triu(const Tensor& x, int64_t diagonal = 0) {
   return where(lower(extent(x, 2), extent(x, 1), diagonal - 1), zero_like(x), x);
 }
-// v[..., n] on the diagonal of [..., n, n].
+// Puts v[..., n] on the diagonal of [..., n, n].
 Tensor diag_embed(const Tensor& v) {
   return where(on_diagonal(extent(v, 1)), v.unsqueeze(-1), zero_like(v));
 }
@@ -31,7 +32,7 @@ Tensor triangular(const Tensor& a, const Tensor& b, TriangularAttrs t) {
   return call(OpId::kTriangularSolve, t, {a, b});
 }
 
-// w_j - w_i, 1 on the diagonal.
+// Returns w_j - w_i, with 1 on the diagonal.
 Tensor gaps(const Tensor& w) {
   Tensor difference = w.unsqueeze(-2) - w.unsqueeze(-1);
   return where(on_diagonal(extent(w, 1)), full({}, 1, w.dtype()), difference);
@@ -74,8 +75,8 @@ WICK_GRAD(SlogDet, 1, 0, 0, [](GradCtx& c) {
   c.set(0, per_matrix(c.g(1)) * mt(inverse(a)));
 });
 
-// For m >= n, with M = R GR^T - GQ^T Q and its lower triangle mirrored up:
-// (GQ + Q M') R^-T.
+// For m >= n, with M = R GR^T - GQ^T Q, and M' its lower triangle mirrored up, the gradient is (GQ
+// + Q M') R^-T.
 WICK_GRAD(Qr, 0, 3, 0, [](GradCtx& c) {
   Tensor q = c.out(0), r = c.out(1);
   if (extent(q, 1) != extent(r, 1)) {
@@ -91,7 +92,8 @@ WICK_GRAD(Qr, 0, 3, 0, [](GradCtx& c) {
   c.set(0, mt(triangular(r, mt(inner), {1, 0, 0})));
 });
 
-// For U and V: only where the singular values differ, and for what does not depend on their signs.
+// Gradients of U and V are defined only if the singular values differ, and only for functions that
+// do not depend on the signs of the vectors.
 WICK_GRAD(Svd, 0, 7, 0, [](GradCtx& c) {
   Tensor u = c.out(0), s = c.out(1), v = mt(c.out(2));
   Tensor gu = c.g(0), gs = c.g(1), gv = c.g(2).defined() ? mt(c.g(2)) : Tensor();
@@ -122,7 +124,7 @@ WICK_GRAD(Svd, 0, 7, 0, [](GradCtx& c) {
   c.set(0, outside.defined() ? ga + outside : ga);
 });
 
-// Vectors keep their length: what the gradient has along them does not count.
+// Eigenvectors keep their length: the part of the gradient along them is ignored.
 WICK_GRAD(Eigh, 0, 3, 0, [](GradCtx& c) {
   Tensor w = c.out(0), v = c.out(1), inner;
   if (c.g(1).defined()) {

@@ -3,7 +3,7 @@
 
 namespace wick {
 
-// Vectors are a row (left) and a column (right) whose dim the result lacks.
+// A vector is treated as a row (left) or a column (right), whose dim the result lacks.
 WICK_GRAD(MatMul, 3, 0, 0, [](GradCtx& c) {
   Tensor a = c.in(0), b = c.in(1), g = c.g();
   bool row = a.rank() == 1, column = b.rank() == 1;

@@ -4,7 +4,7 @@
 namespace wick {
 namespace {
 
-// Per-channel values laid along dim 1 of a tensor of rank `rank`.
+// Reshapes per-channel values to broadcast along dim 1 of a tensor of rank `rank`.
 Tensor along(const Tensor& v, int rank) {
   Shape s;
   for (int i = 0; i < rank; ++i) s.push_back(1);
@@ -17,7 +17,7 @@ Tensor per_channel(const Tensor& t) {
   return sum(t, dims);
 }
 
-// BatchNormGrad in other ops.
+// Computes BatchNormGrad in other ops.
 std::vector<Tensor> batch_norm_grad(const std::vector<Tensor>& in, double eps) {
   const Tensor &g = in[0], &x = in[1], &gamma = in[2], &mean = in[3], &var = in[4];
   int rank = x.rank();
@@ -58,7 +58,7 @@ WICK_GRAD(BatchNormTrain, 3, 6, 0, [](GradCtx& c) {
     c.set(1, out[1]);
     c.set(2, out[2]);
   }
-  // The statistics as results of their own.
+  // The gradients of the statistics, which are outputs too.
   const int64_t count = x.layout().numel() / x.raw_shape()[1];
   const auto n = static_cast<double>(count);
   auto add_term = [&](const Tensor& t) { gx = gx.defined() ? gx + t : t; };

@@ -11,7 +11,7 @@
 namespace wick::formula {
 
 int Pass::constant(double v) {
-  // A number that meets a float32 tensor is a float32.
+  // A number combined with a float32 tensor is rounded to float32.
   const auto bits = std::bit_cast<int64_t>(static_cast<double>(static_cast<float>(v)));
   IntList<kChainConstants>& list = attrs.constants;
   int64_t at = 0;
@@ -70,7 +70,7 @@ bool unseen(std::initializer_list<const Tensor*> in) {
 }
 
 bool unseen_rows(int row_dims, std::initializer_list<const Tensor*> in) {
-  constexpr int64_t kMost = 1 << 14;  // elements of a row: a few buffers of them stay in a cache
+  constexpr int64_t kMost = 1 << 14;  // elements of a row: a few such buffers fit into a cache
   if (!unrecorded()) return false;
   for (const Tensor* t : in) {
     if (t->dtype() != DType::kF32) return false;

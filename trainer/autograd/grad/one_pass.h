@@ -3,9 +3,9 @@
 //
 //   in_one_pass([](const auto& g, const auto& y) { return g * (1 - y * y); }, g, y)
 //
-// Where its ops have to be seen (recorded, captured, explained), the values are tensors and every *
-// is an op. Else they are the steps of one FusedElementwise, which gives the bits of these ops one
-// after the other (docs/kernels.md).
+// If its ops have to be visible (recorded, captured or explained), the values are tensors and every
+// * is an op. Otherwise they are the steps of one FusedElementwise, which gives the same bits as
+// these ops one after the other (docs/kernels.md).
 #pragma once
 
 #include <initializer_list>
@@ -16,12 +16,13 @@
 
 namespace wick::formula {
 
-// The program as it is written down.
+// The FusedElementwise program while the formula builds it.
 struct Pass {
   ChainAttrs attrs;
   int constant(double v);
   int step(OpId op, int a, int b = 0, int c = 0);
-  // take_first: the first tensor is not read again, and gives its bytes where nobody else has them.
+  // With take_first the first tensor is not read again, and its bytes may be reused if nothing else
+  // shares them.
   Tensor run(int result, std::initializer_list<const Tensor*> in, bool take_first = false) const;
 };
 
@@ -30,11 +31,14 @@ struct Value {
   int operand;
 };
 
-// Whether nobody has to see single ops: no higher orders, forward mode, capture or explanation.
+// Returns whether single ops need not be visible: no higher orders, forward mode, capture or
+// explanation.
 bool unrecorded();
-// Whether moreover one pass can be had: float32 or a 16-bit float throughout, of one shape.
+// Returns whether the formula can run as one pass: unrecorded(), and all tensors of one shape and
+// of float32 or a 16-bit float.
 bool unseen(std::initializer_list<const Tensor*> in);
-// The same of rows: the last `row_dims` dims of the first tensor, which the others broadcast to.
+// The same for rows of float32: the last `row_dims` dims of the first tensor, which the others
+// broadcast to.
 bool unseen_rows(int row_dims, std::initializer_list<const Tensor*> in);
 
 #define WICK_PASS_BINARY(function, Op)                                          \
@@ -90,13 +94,14 @@ template <class F, class... T>
 Tensor in_one_pass(const F& formula, const T&... in) {
   return one_pass(formula, false, in...);
 }
-// The first tensor is the gradient that came, which the formula's row asks for this once.
+// Here the first tensor is the incoming gradient, which the formula uses only once, so that its
+// bytes may be reused.
 template <class F, class... T>
 Tensor gradient_in_one_pass(const F& formula, const T&... in) {
   return one_pass(formula, true, in...);
 }
 
-// Rows of a formula: their means, one a row.
+// The rows that a formula sees: mean() is the mean of each row.
 struct TensorRows {
   Dims dims;
   Tensor mean(const Tensor& t) const { return wick::mean(t, dims, true); }

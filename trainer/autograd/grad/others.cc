@@ -7,8 +7,8 @@ namespace {
 
 int64_t length(const Tensor& t) { return t.raw_shape()[t.rank() - 1]; }
 
-// t moved by `by` places to higher indices (to lower ones where negative), `fill` where it came
-// from nowhere.
+// Shifts t by `by` places to higher indices (to lower ones if negative), with `fill` in the free
+// places.
 Tensor moved(const Tensor& t, int64_t by, const Tensor& fill) {
   Shape edge = t.raw_shape();
   const int last = t.rank() - 1;
@@ -19,7 +19,8 @@ Tensor moved(const Tensor& t, int64_t by, const Tensor& fill) {
                 : cat({t.slice(last, some, n), nothing}, last);
 }
 
-// The product of the factors on one side of each: those before it for sign 1, behind it for -1.
+// Returns the product of the factors on one side of each: those before it for sign 1, those after
+// it for -1.
 Tensor one_side(const Tensor& x, const Tensor& group, int64_t sign) {
   Tensor one = full({}, 1, x.dtype()), none = full({}, -1, DType::kI64);
   auto from = [&](const Tensor& t, int64_t by) {

@@ -1,4 +1,4 @@
-// The product of all factors but one, for the gradients of products.
+// The product of all factors but one, used by the gradients of products.
 #pragma once
 
 #include "trainer/tensor/tensor.h"
@@ -9,9 +9,9 @@ namespace wick {
 // of numbers in ascending order and x a vector of the same length, only over those i that have
 // k's number.
 //
-// It is made of products alone. A division by the one factor, with a case of its own for a zero,
-// gives the same numbers and loses their derivatives: how the product of the others moves with a
-// factor that is 0 is what a second derivative asks for. The work is n log n.
+// It uses multiplications only. A division by the one factor, with a special case for zero, gives
+// the same numbers but wrong derivatives: a second derivative needs to know how the product of the
+// others changes with a factor that is 0. The work is n log n.
 Tensor product_of_others(const Tensor& x, const Tensor& group = Tensor());
 
 }  // namespace wick

@@ -4,8 +4,8 @@
 namespace wick {
 namespace {
 
-// Tap k of every window, for each of the prod(kernel) taps in row-major order, stacked on a new
-// first dim; places outside x hold `fill`.
+// Returns tap k of every window, for each of the prod(kernel) taps in row-major order, stacked on a
+// new first dim; places outside x are `fill`.
 Tensor taps(const Tensor& x, const PoolAttrs& a, const Shape& out, double fill) {
   int spatial = static_cast<int>(a.kernel_shape.count);
   PadAttrs p;
@@ -44,7 +44,8 @@ WICK_GRAD(AveragePool, 1, 0, 0, [](GradCtx& c) {
   c.set(0, call(OpId::kAveragePoolGrad, c.attrs<PoolAttrs>(), {c.g(), c.in(0)}));
 });
 
-// Linear in grad_output: its gradient reads the same places. x decides only where, so it gets none.
+// Linear in grad_output: its gradient reads the same places. x only selects the places, so it gets
+// none.
 WICK_GRAD(MaxPoolGrad, 2, 0, 2, [](GradCtx& c) {
   const auto& a = c.attrs<PoolAttrs>();
   const Shape& out = c.in_shape(0);

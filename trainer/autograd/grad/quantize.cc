@@ -4,9 +4,9 @@ namespace wick {
 
 WICK_NONDIFF(BitCast, NonDiff::kIntegerOutput);
 WICK_NONDIFF(QuantizeLinear, NonDiff::kPiecewiseConstant);
-// x is integers; a scale that trains is written as a product
+// x has integers; a scale that is trained is written as a product
 WICK_NONDIFF(DequantizeLinear, NonDiff::kPiecewiseConstant);
-// what a pass makes of programs
+// created by graph passes
 WICK_NONDIFF(BlockLinear, NonDiff::kInferenceOnly);
 WICK_NONDIFF(MatMulInteger, NonDiff::kIntegerOutput);
 WICK_NONDIFF(ConvInteger, NonDiff::kIntegerOutput);
@@ -21,7 +21,7 @@ WICK_NONDIFF(ByteTable, NonDiff::kIntegerOutput);
 WICK_NONDIFF(QLinearSoftmax, NonDiff::kIntegerOutput);
 WICK_NONDIFF(DynamicQuantizeLinear, NonDiff::kPiecewiseConstant);
 WICK_NONDIFF(DynamicLinear, NonDiff::kPiecewiseConstant);
-// of a program; the trainer's dropout() is a product with a mask
+// an op of programs; the trainer's dropout() is a product with a mask
 WICK_NONDIFF(Dropout, NonDiff::kRandom);
 
 }  // namespace wick

@@ -14,7 +14,7 @@ bool reduces(const GradCtx& c, int dim) {
   return false;
 }
 
-// The input's shape with 1 where reduced.
+// Returns the input's shape with 1 in the reduced dims.
 Shape kept(const GradCtx& c) {
   Shape s = c.in_shape(0);
   for (int i = 0; i < s.rank(); ++i) s[i] = reduces(c, i) ? 1 : s[i];
@@ -26,7 +26,7 @@ int64_t count(const GradCtx& c) {
   return n;
 }
 
-// Equal maxima share the gradient, as PyTorch's amax; NaNs do, as its max.
+// Equal maxima share the gradient, as in PyTorch's amax; so do NaNs, as in its max.
 void extremum(GradCtx& c) {
   Shape s = kept(c);
   Tensor x = c.in(0);
@@ -41,7 +41,7 @@ void extremum(GradCtx& c) {
   c.set(0, hit * (c.g().reshape(s) / sum(hit, dims, true)));
 }
 
-// The product of the other elements that are reduced with each.
+// Returns, for each element, the product of the others that are reduced with it.
 Tensor others_of(const GradCtx& c, const Tensor& x, const Dims& dims) {
   const int rank = x.rank();
   Shape order, back = x.raw_shape();
@@ -66,8 +66,8 @@ WICK_GRAD(ReduceMean, 0, 0, 2, [](GradCtx& c) {
 });
 WICK_GRAD(ReduceMax, 1, 1, 2, extremum);
 WICK_GRAD(ReduceMin, 1, 1, 2, extremum);
-// The product of the others; a zero's own gradient is that of the rest, and two zeros leave none.
-// Where the gradient is differentiated once more, it is made of products alone.
+// The product of the others: a single zero gets the product of the rest, and with two zeros all are
+// 0. If the gradient will be differentiated again, only multiplications are used.
 WICK_GRAD(ReduceProd, 1, 0, 2, [](GradCtx& c) {
   Tensor x = c.in(0);
   Shape s = kept(c);

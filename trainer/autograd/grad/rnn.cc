@@ -1,6 +1,6 @@
-// Recurrent cells: the gradient is that of the same steps in other ops, run again; of the cells
-// that layers make, where nothing is recorded, rnn_walk.cc's. The other ops of files here have
-// none.
+// Recurrent cells: the gradient is that of the same steps computed again in other ops. For the
+// cells that layers create, if nothing is recorded, rnn_walk.cc computes it. The other ops of this
+// family have no gradient.
 #include "trainer/autograd/grad/common.h"
 #include "trainer/autograd/grad/rnn_walk.h"
 #include "trainer/tensor/call.h"
@@ -26,7 +26,8 @@ Tensor applied(const RnnFunctionAttrs& a, RnnFunction fallback, const Tensor& x)
   return x;
 }
 
-// One direction's weights and step. h and c: [batch, hidden]; the outputs of a step likewise.
+// The weights and the step of one direction. h and c are [batch, hidden], and so are the outputs of
+// a step.
 struct Cell {
   const RnnAttrs& a;
   OpId op;
@@ -75,7 +76,7 @@ Tensor of_direction(const std::vector<Tensor>& in, size_t i, int64_t d) {
   return i < in.size() && in[i].defined() ? in[i].select(0, d) : Tensor();
 }
 
-// The outputs of one direction: [seq, batch, hidden], then the last states.
+// Returns the outputs of one direction: [seq, batch, hidden], then the last states.
 std::vector<Tensor> direction(OpId op, const RnnAttrs& a, const std::vector<Tensor>& in,
                               const Tensor& x, int64_t d) {
   const bool back = d == 1, backward = a.direction == 1 || back;
@@ -103,7 +104,7 @@ std::vector<Tensor> direction(OpId op, const RnnAttrs& a, const std::vector<Tens
     const int64_t t = backward ? seq - 1 - k : k;
     Tensor next = h, memory = c;
     cell.step(xs.select(0, t), &next, &memory);
-    if (lengths.defined()) {  // shorter sequences keep their state, and give 0
+    if (lengths.defined()) {  // shorter sequences keep their state, and output 0
       const Tensor valid = gt(lengths, t);
       h = where(valid, next, h);
       c = where(valid, memory, c);
@@ -126,7 +127,7 @@ void recurrent(GradCtx& c) {
   const OpId op = c.op();
   const size_t outputs = c.outputs();
   grad_through(c, [&](const std::vector<Tensor>& in) {
-    const bool first = a.layout != 0;  // the batch
+    const bool first = a.layout != 0;  // whether the batch is the first dim
     const Tensor x = first ? in[0].transpose(0, 1) : in[0];
     std::vector<std::vector<Tensor>> parts(3);
     for (int64_t d = 0; d < in[1].raw_shape()[0]; ++d) {

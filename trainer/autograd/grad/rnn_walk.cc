@@ -1,7 +1,7 @@
-// y holds the state before every step, so nothing of a layer's gates waits for another step: their
-// sums are products over all steps, and so are the gradients of the weights and of x. What is left
-// for the walk is one product a step, of the gates' gradient with R, and a few passes over
-// [batch, hidden]. Every factor that does not depend on what comes back is made beforehand.
+// y has the state before every step, so the gate sums of all steps are known beforehand: they are
+// products over all steps, and so are the gradients of the weights and of x. The walk itself needs
+// only one product per step, of the gates' gradient with R, and a few passes over [batch, hidden].
+// Every factor that does not depend on the incoming gradient is computed beforehand.
 #include "trainer/autograd/grad/rnn_walk.h"
 
 #include "trainer/autograd/grad/one_pass.h"
@@ -41,7 +41,8 @@ bool of_a_layer(const GradCtx& c) {
   return true;
 }
 
-// What a direction gives: of x [seq, batch, input], W, R, both biases together, the first states.
+// The gradients of one direction: of x [seq, batch, input], W, R, both biases concatenated, and the
+// initial states.
 struct Gradients {
   Tensor x, w, r, b, h, c;
 };
@@ -60,7 +61,8 @@ struct Direction {
 
   int64_t step_at(int64_t k) const { return backward ? seq - 1 - k : k; }
 
-  // Of steps [seq, batch, n], what each had before it, and the first one `first`.
+  // Returns, for each step of `steps` [seq, batch, n], the entry of the step before; `first` for
+  // the first step.
   Tensor shifted(const Tensor& steps, const Tensor& first) const {
     Tensor one = first.unsqueeze(0);
     if (seq == 1) return one;
@@ -226,14 +228,14 @@ bool walk_back(GradCtx& c) {
   const bool batch_first = a.layout != 0;
   const auto given = [&](size_t i) { return i < c.inputs() && c.has(i); };
   const auto wants = [&](size_t i) { return i < c.inputs() && c.needs(i); };
-  // Of a direction; states lie [dirs, batch, hidden] or [batch, dirs, hidden].
+  // The arguments of one direction; states are [dirs, batch, hidden] or [batch, dirs, hidden].
   const auto weight = [&](size_t i, int64_t d) {
     return given(i) ? c.in(i).select(0, d) : Tensor();
   };
   const auto state = [&](const Tensor& t, int64_t d) {
     return t.defined() ? t.select(batch_first ? 1 : 0, d) : t;
   };
-  // [seq, dirs, batch, hidden] or [batch, seq, dirs, hidden], as [seq, batch, hidden].
+  // Returns [seq, dirs, batch, hidden] or [batch, seq, dirs, hidden] as [seq, batch, hidden].
   const auto output = [&](const Tensor& t, int64_t d) {
     if (!t.defined()) return t;
     return batch_first ? t.select(2, d).transpose(0, 1).contiguous() : t.select(1, d).contiguous();

@@ -1,5 +1,5 @@
-// ScatterElements and ScatterND: x, indices, updates -> y. One formula over what the two can do:
-// take the elements at the indices, and scatter onto them.
+// ScatterElements and ScatterND: x, indices, updates -> y. One formula serves both, given the two
+// operations that they differ in: gather the elements at the indices, and scatter to them.
 #include "trainer/autograd/grad/common.h"
 #include "trainer/autograd/grad/others.h"
 #include "trainer/tensor/call.h"
@@ -27,7 +27,8 @@ struct Lines {
   }
 };
 
-// The gradient of a largest or smallest element is shared by all that equal it, as in PyTorch.
+// The gradient of a largest or smallest element is shared by all elements equal to it, as in
+// PyTorch.
 template <class At>
 void extreme_gradient(GradCtx& c, const At& at, How how) {
   Tensor x = c.in(0), u = c.in(2), g = c.g();
@@ -44,7 +45,8 @@ void extreme_gradient(GradCtx& c, const At& at, How how) {
   if (c.needs(2)) c.set(2, where(from_u, at.take(share), zero));
 }
 
-// For each update, the product of the others that go to its place: they are sorted by place.
+// Returns, for each update, the product of the others with the same destination. Updates are sorted
+// by destination.
 template <class At>
 Tensor other_updates(const At& at, const Tensor& x, const Tensor& u) {
   Tensor place, order, back;
@@ -60,14 +62,14 @@ Tensor other_updates(const At& at, const Tensor& x, const Tensor& u) {
   return gather(product_of_others(sorted, place), 0, back).reshape(u.raw_shape());
 }
 
-// A product without one factor is the whole over it; a factor of 0 counts only if it is the only
-// one of its place.
+// The product without one factor is the whole product divided by it. An update's gradient is 0 if
+// another update of the same destination is 0.
 template <class At>
 void product_gradient(GradCtx& c, const At& at) {
   Tensor x = c.in(0), u = c.in(2), g = c.g();
   if (c.needs(0)) c.set(0, g * at.scatter(ones_like(x), u, How::kMul));
   if (!c.needs(2)) return;
-  if (grad_enabled() && numel(u.raw_shape()) != 0)  // to be differentiated: products alone
+  if (grad_enabled() && numel(u.raw_shape()) != 0)  // will be differentiated: products only
     return c.set(2, at.take(g * x) * other_updates(at, x, u));
   Tensor zero = zero_like(u), one = full({}, 1, u.dtype());
   Tensor is_zero = eq(u, 0), factors = where(is_zero, one, u);
@@ -96,7 +98,7 @@ void lines_gradient(GradCtx& c) {
   scatter_gradient(c, Lines{c.in(1)}, static_cast<How>(c.attrs<ScatterNDAttrs>().reduction));
 }
 
-// Sums need the indices only: writing to x or the updates afterwards stays allowed.
+// For sums only the indices are saved: x and the updates may be written to afterwards.
 template <void (*formula)(GradCtx&)>
 const GradRow* row_for(int64_t how) {
   static constexpr GradRow kIndices = {formula, 2, 0, 2}, kEverything = {formula, 7, 0, 2};

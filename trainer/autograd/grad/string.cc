@@ -1,4 +1,4 @@
-// Text has no gradient.
+// Ops on strings have no gradient.
 #include "trainer/autograd/grad/common.h"
 
 namespace wick {

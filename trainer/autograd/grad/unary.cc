@@ -5,9 +5,9 @@
 
 namespace wick {
 
-constexpr uint32_t kX = 1, kY = 1;  // what a formula keeps: the input, the output
+constexpr uint32_t kX = 1, kY = 1;  // masks of the saved tensors: the input, the output
 
-// WICK_D_X: dx out of g and x. WICK_D_Y: out of g and y.
+// WICK_D_X: dx from g and x. WICK_D_Y: dx from g and y.
 #define WICK_D_X(Name, ...)                  \
   WICK_GRAD(Name, kX, 0, 0, [](GradCtx& c) { \
     Tensor g = c.g(), x = c.in(0);           \
@@ -18,7 +18,7 @@ constexpr uint32_t kX = 1, kY = 1;  // what a formula keeps: the input, the outp
     Tensor g = c.g(), y = c.out();           \
     c.set(0, __VA_ARGS__);                   \
   })
-// The same of ops that one pass may have.
+// The same for formulas that can run as one pass.
 #define WICK_D_X_PASS(Name, ...)                                                             \
   WICK_GRAD(Name, kX, 0, 0, [](GradCtx& c) {                                                 \
     c.set(0, formula::gradient_in_one_pass(                                                  \
@@ -61,7 +61,7 @@ WICK_D_X(Acosh, g / sqrt(x * x - 1));
 WICK_D_X(Atanh, g / (1 - x * x));
 WICK_D_X_PASS(Abs, g* sign(x));
 
-// Steps: zero wherever they have a derivative, as in PyTorch.
+// Step functions: zero wherever they have a derivative, as in PyTorch.
 #define WICK_D_ZERO(Name) WICK_GRAD(Name, 0, 0, 0, [](GradCtx& c) { c.set(0, zeros_like(c.g())); })
 WICK_D_ZERO(Floor);
 WICK_D_ZERO(Ceil);
@@ -126,7 +126,7 @@ WICK_GRAD(Gelu, kX, 0, 0, [](GradCtx& c) {
         formula::gradient_in_one_pass(GeluSlope{c.attrs<GeluAttrs>().tanh != 0}, c.g(), c.in(0)));
 });
 
-// Bounds given as inputs are constants to autograd.
+// Bounds given as inputs are constants for autograd.
 WICK_GRAD(Clip, 7, 0, 6, [](GradCtx& c) {
   const auto& a = c.attrs<ClipAttrs>();
   Tensor x = c.in(0);

@@ -13,7 +13,7 @@ bool overlaps(const StridedAttrs& a) {
   return overlaps_itself(v);
 }
 
-// What the call's elements are numbered in the flattened input, in the call's shape.
+// Returns the index in the flattened input of each element that the call shows, flattened.
 Tensor element_numbers(const StridedAttrs& a, int64_t count) {
   Tensor numbers = arange(count);
   TensorView picked = view_of(a, numbers.raw());
@@ -22,7 +22,7 @@ Tensor element_numbers(const StridedAttrs& a, int64_t count) {
 
 }  // namespace
 
-// x, src
+// inputs: x, src
 WICK_GRAD(SliceScatter, 0, 0, 0, [](GradCtx& c) {
   const auto& a = c.attrs<SliceAttrs>();
   if (c.needs(0))
@@ -30,7 +30,7 @@ WICK_GRAD(SliceScatter, 0, 0, 0, [](GradCtx& c) {
   if (c.needs(1)) c.set(1, call(OpId::kSlice, a, {c.g()}));
 });
 
-// An element that the view shows several times gets the sum of their gradients.
+// An element that occurs several times in the view gets the sum of its gradients.
 WICK_GRAD(AsStrided, 0, 0, 0, [](GradCtx& c) {
   const auto& a = c.attrs<StridedAttrs>();
   const Shape& x = c.in_shape(0);
@@ -41,7 +41,7 @@ WICK_GRAD(AsStrided, 0, 0, 0, [](GradCtx& c) {
   c.set(0, scatter_add(zeros({n}, c.in_dtype(0)), 0, element_numbers(a, n), g).reshape(x));
 });
 
-// x, src
+// inputs: x, src
 WICK_GRAD(AsStridedScatter, 0, 0, 0, [](GradCtx& c) {
   const auto& a = c.attrs<StridedAttrs>();
   if (overlaps(a))

@@ -1,5 +1,5 @@
-// Wick's training engine: tensors, autograd, modules, optimizers, data, the training loop.
-// PyTorch's names where PyTorch has them.
+// Wick's training engine: tensors, autograd, modules, optimizers, data, the training loop. Names
+// are PyTorch's where PyTorch has the same thing.
 // Example (tests/docs/readme_train.cc):
 //
 //   struct Net : nn::Module {
@@ -8,8 +8,8 @@
 //     Tensor forward(const Arg& x) override { return fc2(relu(fc1(x.tensor.flatten(1)))); }
 //   };
 //
-// Everything throws wick::Error: the op first, both shapes, your line. A whole project, training
-// loop included: examples/own_model.
+// Everything throws wick::Error; its text names the op, the shapes and your line. A complete
+// project with a training loop is in examples/own_model.
 #pragma once
 
 #include "runtime/ops/op_cost.h"

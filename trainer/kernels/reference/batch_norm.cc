@@ -11,7 +11,7 @@ namespace {
 
 using namespace reference;  // NOLINT: what the references share
 
-// [N, C, inner]; a channel's sequence runs over n, then over the inner elements.
+// [N, C, inner]; the elements of a channel are ordered by n, then by the inner index.
 struct Channels {
   int64_t n, channels, inner;
   explicit Channels(const TensorView& x) : n(x.shape[0]), channels(x.shape[1]), inner(1) {

@@ -8,7 +8,7 @@ namespace {
 
 using namespace reference;  // NOLINT: what the references share
 
-// The last dims are the call's; the ones before are 1.
+// Has three spatial dims: the call's dims come last, and missing ones before them are 1.
 struct Window {
   int64_t n, ic, oc, group_in, group_out;
   int64_t in[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, out[3] = {1, 1, 1};
@@ -28,7 +28,7 @@ struct Window {
   static void unpack(int64_t i, const int64_t* size, int64_t* at) {
     at[0] = i / (size[1] * size[2]), at[1] = i / size[2] % size[1], at[2] = i % size[2];
   }
-  // Element of a volume at `at`, or -1 outside.
+  // Returns the index of the element at `at`, or -1 if it is outside.
   static int64_t index(const int64_t* at, const int64_t* size) {
     for (int d = 0; d < 3; ++d) {
       if (at[d] < 0 || at[d] >= size[d]) return -1;
@@ -79,7 +79,7 @@ Status weight_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
   const int64_t pixels = Window::volume(c.in), taps = Window::volume(c.kernel),
                 grads = Window::volume(c.out);
   const int64_t weights = c.oc * c.group_in * taps;
-  const int64_t images = grads == 0 ? 0 : c.n;  // those without gradients are none
+  const int64_t images = grads == 0 ? 0 : c.n;  // without gradients there is nothing to sum
   const int64_t slices = conv_weight_grad_slices(images, grads, weights);
   const T *x = in[0].as<T>(), *dy = in[1].as<T>();
   T* dw = out[0].as<T>();

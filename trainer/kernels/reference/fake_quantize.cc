@@ -1,4 +1,4 @@
-// Rounding as a quantized model does it, in floats: QuantizeLinear's arithmetic, and back.
+// Rounding as in a quantized model but in floats: QuantizeLinear's arithmetic, and back.
 #include "trainer/kernels/fake_quantize.h"
 
 #include "runtime/kernels/reference/rows.h"
@@ -17,17 +17,17 @@ Status fake_quantize(const KernelCtx& ctx, Span<const TensorView> in, Span<Tenso
   lines.for_each<T>(ctx.pool, [&](int64_t first, int64_t n, const FakeRange<T>& r) {
     for (int64_t i = first; i < first + n; ++i) {
       T q = std::nearbyint(in[0].as<T>()[i] / r.scale);
-      q = q == q ? q : T(0);  // NaN is 0, as it is to QuantizeLinear
+      q = q == q ? q : T(0);  // NaN becomes 0, as in QuantizeLinear
       q = q < r.lo ? r.lo : q > r.hi ? r.hi : q;
-      out[0].as<T>()[i] = (q + T(0)) * r.scale;  // of integers there is no -0
+      out[0].as<T>()[i] = (q + T(0)) * r.scale;  // integers have no -0
     }
   });
   return {};
 }
 
-// The rounding passes gradients as they are. By x: 1 inside of the range, 0 outside. By the scale:
-// round(x / s) - x / s inside, the bound outside (Esser et al. 2020, equation 3). By the zero
-// point: 0 inside, -s outside.
+// The rounding passes gradients unchanged. With respect to x: 1 inside of the range, 0 outside.
+// With respect to the scale: round(x / s) - x / s inside, the bound outside (Esser et al. 2020,
+// equation 3). With respect to the zero point: 0 inside, -s outside.
 template <class T>
 Status grad(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
             const void* attrs) {
@@ -79,7 +79,7 @@ WICK_REF_ROWS(FakeQuantizeGrad,
                grad<double>});
 WICK_REF_ROWS(FoldedBatchNorm,
               WICK_FLOAT_ROWS("folded_batch_norm", kContiguous, match<T>, add_bias<T>));
-// GraphModule asks Add for the sum.
+// GraphModule calls Add for the sum.
 WICK_NO_CPU_ROWS(FoldedBatchNorm);
 
 }  // namespace wick

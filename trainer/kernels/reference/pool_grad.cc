@@ -16,7 +16,7 @@ void add_to(T& slot, Compute<T> v) {
   slot = static_cast<T>(static_cast<Compute<T>>(slot) + v);
 }
 
-// f(shape, ranges, o, plane, gradient, gradient of x's plane) per window, in output order.
+// Calls f(shape, ranges, o, plane, gradient, gradient of x's plane) per window, in output order.
 template <class T, class F>
 Status for_planes(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void* attrs, F f) {
@@ -34,7 +34,8 @@ Status for_planes(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
-// A window's gradient goes to its first largest element; a NaN is the largest, -0 equals +0.
+// A window's gradient goes to its first largest element; a NaN counts as the largest, and -0 equals
+// +0.
 template <class T>
 Status max_pool_grad(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                      const void* attrs) {

@@ -29,7 +29,7 @@ Tensor gelu(const Arg& x, const char* approximate) {
   }
   return gelu(x, tanh);
 }
-// A clamp, but that no gradient passes at the bounds either.
+// A clamp through which no gradient passes at the bounds either.
 static Tensor clamp_open(const char* name, const Arg& x, Scalar min, Scalar max) {
   if (!differentiated(x.tensor)) return clamp(x, min, max);
   Composite composite(name, x.where);

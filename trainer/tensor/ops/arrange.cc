@@ -121,7 +121,7 @@ Tensor repeat(const Arg& x, const SizeList& repeats) {
   for (int d = 0; d < repeats.rank(); ++d) {
     if (repeats[d] < 0) throw_error("repeat", "repeats must not be negative", x.where);
     if (repeats[d] == 1 && active_tracer() == nullptr)
-      continue;  // it may be a size that is 1 today
+      continue;  // under capture it may be a size that is only 1 now
     if (t.rank() == kMaxRank) {
       t = repeats[d] == 0
               ? t.slice(d, 0, 0, 1, x.where)
@@ -216,7 +216,7 @@ Tensor diag_embed(const Arg& x, SizeArg offset, int dim1, int dim2) {
   int d2 = wrap_dim("diag_embed", dim2, rank, x.where);
   if (d1 == d2) throw_error("diag_embed", "the two dimensions must differ", x.where);
   int64_t above = std::max<int64_t>(0, offset), below = std::max<int64_t>(0, -offset);
-  // row i of the square holds x[i - below], in column i + offset
+  // row i of the square has x[i - below] in column i + offset
   Tensor padded = pad(x, {below, above});
   int64_t n = padded.raw_shape()[rank - 2];
   Tensor rows = positions(n, 0, 2), columns = positions(n, 1, 2);
@@ -315,7 +315,7 @@ Tensor combinations(const Arg& x, int64_t r, bool with_replacement) {
   while (n > 0 && pick.back() < n) {
     at.insert(at.end(), pick.begin(), pick.end());
     ++count;
-    // the last place that may grow; those behind it follow
+    // increment the last place that can grow; those after it follow
     size_t i = pick.size();
     auto most = [&](size_t place) {
       return with_replacement ? n - 1 : n - r + static_cast<int64_t>(place);

@@ -1,4 +1,4 @@
-// Rearranging, repeating and joining; triangles and diagonals; grids.
+// Reordering, repeating and joining; triangles and diagonals; grids.
 #pragma once
 
 #include <string>
@@ -11,25 +11,27 @@ namespace wick {
 Tensor flip(const Arg& x, Dims dims);
 Tensor fliplr(const Arg& x);  // dim 1
 Tensor flipud(const Arg& x);  // dim 0
-// Elements moved by `shifts` along `dims` wrap around; no dims: of the flattened tensor.
+// Moves elements by `shifts` along `dims`, wrapping around; without dims, those of the flattened
+// tensor.
 Tensor roll(const Arg& x, Dims shifts, Dims dims = {});
 Tensor rot90(const Arg& x, int64_t k = 1, Dims dims = {0, 1});
 
 // -- repetition
-Tensor repeat(const Arg& x, const SizeList& repeats);  // at least one a dim of x
+Tensor repeat(const Arg& x, const SizeList& repeats);  // at least one per dim of x
 Tensor tile(const Arg& x, const SizeList& repeats);    // missing ones are 1
-// Each element in turn; dim {}: of the flattened tensor. A tensor gives each its own number.
+// Repeats each element; dim {}: of the flattened tensor. A tensor `repeats` has one number per
+// element.
 Tensor repeat_interleave(const Arg& x, SizeArg repeats, std::optional<int> dim = {});
 Tensor repeat_interleave(const Arg& x, const Arg& repeats, std::optional<int> dim = {});
 
-// -- triangles and diagonals; `diagonal` > 0 lies above the main one
-Tensor tril(const Arg& x, SizeArg diagonal = 0);  // x[..., m, n]; the rest is 0
+// -- triangles and diagonals; a positive `diagonal` is above the main one
+Tensor tril(const Arg& x, SizeArg diagonal = 0);  // for x[..., m, n]; the other elements are 0
 Tensor triu(const Arg& x, SizeArg diagonal = 0);
 // int64 [2, n]: the rows and columns of a triangle
 Tensor tril_indices(SizeArg rows, SizeArg columns, SizeArg offset = 0, DType dtype = DType::kI64);
 Tensor triu_indices(SizeArg rows, SizeArg columns, SizeArg offset = 0, DType dtype = DType::kI64);
-Tensor diag(const Arg& x, SizeArg diagonal = 0);  // of a vector the matrix, of a matrix the vector
-// x's last dim becomes the diagonal of two new dims.
+Tensor diag(const Arg& x, SizeArg diagonal = 0);  // a vector gives a matrix, a matrix a vector
+// Puts x's last dim on the diagonal of two new dims.
 Tensor diag_embed(const Arg& x, SizeArg offset = 0, int dim1 = -2, int dim2 = -1);
 Tensor diagflat(const Arg& x, SizeArg offset = 0);
 
@@ -41,8 +43,8 @@ Tensor dstack(const std::vector<Tensor>& tensors, Where where = Where::current()
 Tensor column_stack(const std::vector<Tensor>& tensors, Where where = Where::current());
 Tensor block_diag(const std::vector<Tensor>& tensors, Where where = Where::current());
 
-// -- grids: of vectors
-// indexing "ij": dim i of every grid follows tensor i; "xy": the first two are swapped
+// -- grids of vectors
+// indexing "ij": dim i of every grid belongs to tensor i; "xy": the first two are swapped
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::string& indexing = "ij",
                              Where where = Where::current());
 Tensor cartesian_prod(const std::vector<Tensor>& tensors, Where where = Where::current());

@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-// softmax(q k^T factor), masked.
+// Returns softmax(q k^T factor) with the mask.
 Tensor weights_of(const Tensor& q, const Tensor& k, const Tensor& mask, double factor,
                   const At& at) {
   Tensor scores = matmul(at(at(q) * factor), at(mt(k, at)));
@@ -25,7 +25,7 @@ Tensor weights_of(const Tensor& q, const Tensor& k, const Tensor& mask, double f
   return softmax(at(scores), -1);
 }
 
-// Attention as one node: of what lies between, it keeps the weights alone.
+// Attention as one node, which saves only the weights of its intermediate values.
 struct ScaledDotProductAttention : Function<ScaledDotProductAttention> {
   static Tensor forward(AutogradContext& ctx, const Tensor& q, const Tensor& k, const Tensor& v,
                         const Tensor& mask, double factor) {
@@ -49,7 +49,7 @@ struct ScaledDotProductAttention : Function<ScaledDotProductAttention> {
     Tensor gy = matmul(g, mt(v, at)) * w;
     Tensor gs = gy - w * sum(gy, {-1}, true);
     gy = Tensor();
-    // A row that sees nothing has weights of NaN, and passes on none of it.
+    // A completely masked row has NaN weights, and must not pass them on.
     if (mask.defined() && mask.dtype() == DType::kBool)
       gs = where(mask, gs, full({}, 0, gs.dtype()));
     if (ctx.needs_input_grad(0)) out[0] = sum_to(matmul(gs, k) * factor, q.raw_shape());

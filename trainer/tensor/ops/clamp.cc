@@ -1,4 +1,4 @@
-// clamp() and its other names.
+// clamp() and its aliases.
 #include "trainer/tensor/ops/elementwise.h"
 #include "trainer/tensor/ops/pointwise.h"
 
@@ -14,7 +14,7 @@ Tensor clamp(const Arg& x, OptScalar min, OptScalar max) {
   for (const OptScalar& bound : {min, max}) {
     if (bound && !bound->integral) v = as_float({v, x.where});
   }
-  // The op's bounds are doubles.
+  // The op's bounds are doubles, so integers must be exact in double.
   auto fits = [](const OptScalar& bound) {
     return !bound ||
            (bound->int_value >= -(int64_t{1} << 53) && bound->int_value <= (int64_t{1} << 53));
@@ -32,7 +32,7 @@ Tensor clamp(const Arg& x, OptScalar min, OptScalar max) {
 Tensor clamp(const Arg& x, const Tensor& min, const Tensor& max) {
   if (!min.defined() && !max.defined()) throw_error("clamp", "needs a min, a max or both", x.where);
   Composite composite("clamp", x.where);
-  // At a bound the gradient is x's; NaN, also of a bound, stays.
+  // At a bound the gradient goes to x; NaN, also as a bound, is kept.
   auto bounded = [&](const Tensor& at, const Tensor& bound, auto inside, auto of_bools) {
     auto [v, b] = promoted("clamp", {at, x.where}, {bound, x.where});
     if (v.dtype() == DType::kBool) return of_bools(v, b);

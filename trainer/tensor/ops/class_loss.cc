@@ -1,4 +1,4 @@
-// Losses over classes: log-probabilities picked by targets.
+// Losses over classes: log-probabilities selected by targets.
 #include <cmath>
 
 #include "trainer/tensor/autocast.h"
@@ -9,7 +9,7 @@ namespace wick {
 namespace {
 
 struct Classes {
-  int dim;        // of the classes in the logits
+  int dim;        // the dim of the classes in the logits
   int64_t count;  // C
   bool ignores;   // some target may be ignore_index
 };
@@ -21,7 +21,7 @@ std::string position(const Shape& s, int64_t flat) {
   return to_text(at).text;
 }
 
-// Shapes, the target's dtype, and (where values can be read) that every target is a class.
+// Checks the shapes, the target's dtype, and (if values can be read) that every target is a class.
 Classes check(const char* op, const Arg& x, const Arg& target, const ClassLossOptions& o) {
   const Shape &s = x.tensor.raw_shape(), &t = target.tensor.raw_shape();
   if (s.rank() < 1) bad_shape(op, "needs [N, C, ...] or [C], got " + text(x.tensor), x.where);
@@ -48,8 +48,8 @@ Classes check(const char* op, const Arg& x, const Arg& target, const ClassLossOp
   if (active_tracer() != nullptr) return c;
   Tensor values = target.tensor.detach().cpu(x.where).contiguous();
   const auto* v = values.raw().as<int64_t>();
-  // A mean and a quotient of two sums round differently where sums are rounded to 16 bits: eager
-  // then takes the form that capture has.
+  // A mean and a quotient of two sums round differently if sums are rounded to 16 bits, so eager
+  // mode uses the form that capture has.
   c.ignores = dtype_bits(x.tensor.dtype()) == 16;
   for (int64_t i = 0, n = values.layout().numel(); i < n; ++i) {
     if (v[i] == o.ignore_index) {
@@ -65,9 +65,9 @@ Classes check(const char* op, const Arg& x, const Arg& target, const ClassLossOp
   return c;
 }
 
-// What each target counts: its class's weight, 0 where ignored.
+// The weight of each target: that of its class, 0 if ignored.
 struct Picked {
-  Tensor loss;    // -log_prob of the target's class, times the count
+  Tensor loss;    // -log_prob of the target's class, times its weight
   Tensor counts;  // undefined: all 1
   Tensor kept;    // false where ignored; undefined: none is
 };
@@ -152,7 +152,7 @@ Tensor cross_entropy(const Arg& logits, const Arg& target, const ClassLossOption
   Tensor log_probs = log_softmax(logits, c.dim);
   const Picked p = pick(at(log_probs), target, c, o);
   if (o.label_smoothing == 0) return finish(p, p.loss, o.reduction, at);
-  // The rest of each target is spread evenly over the classes.
+  // The remaining part of each target is spread evenly over the classes.
   Tensor spread = log_probs;
   if (o.weight.defined()) {
     Shape line;
@@ -177,7 +177,7 @@ Tensor multi_margin_loss(const Arg& x, const Arg& target, double margin, Reducti
   const At at(x);
   const AutocastWide wide;
   ClassLossOptions o;
-  o.ignore_index = INT64_MIN;  // none is
+  o.ignore_index = INT64_MIN;  // ignores none
   const Classes c = check("multi_margin_loss", x, target, o);
   Tensor row = target.tensor.unsqueeze(c.dim, x.where);
   Tensor own = gather(x, c.dim, at(row));

@@ -1,4 +1,4 @@
-// What the families of public functions share.
+// Includes what the families of public functions share.
 #pragma once
 
 #include <optional>

@@ -67,7 +67,7 @@ Tensor conv_transpose(const char* op, const Arg& x, const Arg& weight, const Ten
   return added ? y.squeeze(0, x.where) : y;
 }
 
-// [taps, windows] of one dim: the element each tap of each window reads.
+// Returns [taps, windows] of one dim: the index that each tap of each window reads.
 Tensor window_index(int64_t taps, int64_t windows, int64_t dilation, int64_t stride) {
   Tensor t = arange(taps).unsqueeze(1), w = arange(windows).unsqueeze(0);
   return t * dilation + w * stride;

@@ -1,11 +1,11 @@
-// torch.nn.functional: convolution and the windows beneath it.
+// torch.nn.functional: convolution, unfold and fold.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
 
 namespace wick {
 
-// One number for all spatial dims, or one each.
+// One number for all spatial dims, or one for each.
 struct Pair {
   int64_t h, w;
   // NOLINTBEGIN(google-explicit-constructor): implicit by design
@@ -25,7 +25,7 @@ struct Triple {
   Triple(SizeArg d, SizeArg h, SizeArg w) : d(d), h(h), w(w) {}
 };
 
-// x[N, C, spatial...], or without N; weight[O, C / groups, kernel...], bias[O]. Floats.
+// x[N, C, spatial...], or without N; weight[O, C / groups, kernel...], bias[O]; floats.
 Tensor conv1d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(), int64_t stride = 1,
               int64_t padding = 0, int64_t dilation = 1, int64_t groups = 1);
 Tensor conv2d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(), Pair stride = 1,
@@ -33,8 +33,8 @@ Tensor conv2d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(), Pa
 Tensor conv3d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(), Triple stride = 1,
               Triple padding = 0, Triple dilation = 1, int64_t groups = 1);
 
-// The transpose of a convolution: weight[C, O / groups, kernel...]. A convolution over x with
-// stride - 1 zeros between its elements, so that it is captured and exported like any other.
+// The transpose of a convolution, run as one op: weight[C, O / groups, kernel...]. It equals a
+// convolution over x with stride - 1 zeros between its elements.
 Tensor conv_transpose1d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(),
                         int64_t stride = 1, int64_t padding = 0, int64_t output_padding = 0,
                         int64_t groups = 1, int64_t dilation = 1);

@@ -1,4 +1,4 @@
-// From tensors to C++: nested lists, numbers, rows.
+// Converts tensors to C++: nested lists, numbers, rows.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
@@ -26,7 +26,8 @@ typename NestedList<T, Rank>::Type nest(const T*& p, const Shape& shape, int dim
 }
 }  // namespace detail
 
-// tolist<float, 2>(x): a vector of rows. T is x's own type, Rank its rank; bools are uint8_t.
+// tolist<float, 2>(x) returns a vector of rows. T must be x's dtype, and Rank its rank; bools are
+// uint8_t.
 template <class T, int Rank>
 typename detail::NestedList<T, Rank>::Type tolist(const Arg& x) {
   if (x.tensor.rank() != Rank) {
@@ -42,10 +43,10 @@ typename detail::NestedList<T, Rank>::Type tolist(const Arg& x) {
   return detail::nest<T, Rank>(p, x.tensor.raw_shape(), 0);
 }
 
-// Size of the first dimension; a 0-dim tensor has none.
+// Returns the size of the first dimension; throws Error for a 0-dim tensor.
 int64_t len(const Arg& x);
 
-// for (Tensor row : x): views along the first dimension.
+// for (Tensor row : x) iterates over views along the first dimension.
 class RowIterator {
  public:
   RowIterator(Tensor of, int64_t at) : of_(std::move(of)), at_(at) {}

@@ -10,7 +10,7 @@ namespace detail {
 
 Tensor nested(const void* data, const Levels& levels, DType dtype, const Where& where) {
   Shape shape;
-  // {} names no lists below it, whichever of the overloads took it.
+  // {} has no nested lists, whichever overload took it.
   for (int i = 0; i < levels.used && levels.size[i] >= 0; ++i) shape.push_back(levels.size[i]);
   return from_blob(data, shape, dtype, where);
 }
@@ -22,7 +22,7 @@ void ragged(const Where& where) {
 
 namespace {
 
-// In float64 first, so that every dtype rounds once.
+// Computes in float64 first, so that every dtype rounds once.
 Tensor filled(int64_t n, DType dtype, const Where& where, double (*f)(int64_t, const double*),
               const double* with) {
   Tensor t = empty({n}, DType::kF64, where);
@@ -34,7 +34,7 @@ Tensor filled(int64_t n, DType dtype, const Where& where, double (*f)(int64_t, c
 void need_steps(const char* name, int64_t steps, const Where& where) {
   if (steps < 0) throw_error(name, "needs steps >= 0, got " + std::to_string(steps), where);
 }
-// From the nearer end: both are exact.
+// Computed from the nearer end, so that both ends are exact.
 double on_line(int64_t i, const double* w) {
   double start = w[0], end = w[1], steps = w[2];
   if (steps == 1) return start;

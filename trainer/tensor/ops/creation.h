@@ -1,14 +1,14 @@
-// Making tensors beyond tensor.h's zeros, ones, full and arange.
+// Functions that make tensors, in addition to zeros, ones, full and arange of tensor.h.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
 
 namespace wick {
 
-// -- nested braces to four levels, one number, bools: tensor({{{1., 2.}}}), tensor(3),
+// -- nested braces up to four levels, one number, bools: tensor({{{1., 2.}}}), tensor(3),
 // tensor({true})
 namespace detail {
-// What braces say of sizes: one number a level, that of its first list.
+// The sizes of nested braces: one number per level, that of its first list.
 struct Levels {
   int64_t size[4] = {-1, -1, -1, -1};
   int used = 0;
@@ -49,13 +49,13 @@ Tensor tensor(std::initializer_list<detail::Lists3<T>> values, Where where = Whe
   return detail::from_lists<T>(values, 4, where);
 }
 Tensor tensor(std::initializer_list<bool> values, Where where = Where::current());
-// 0-dim, of the number's own dtype.
+// Makes a 0-dim tensor of the number's dtype.
 template <class T>
   requires std::is_arithmetic_v<T>
 Tensor tensor(T value, Where where = Where::current()) {
   return full({}, value, dtype_of<T>, where);
 }
-// Sizes as int64: tensor(x.size(1)), tensor({x.size(0), x.size(1)}). A capture follows them.
+// Makes sizes int64: tensor(x.size(1)), tensor({x.size(0), x.size(1)}). A capture follows them.
 inline Tensor tensor(Dim size, Where where = Where::current()) {
   return full({}, size, DType::kI64, where);
 }
@@ -66,13 +66,13 @@ inline Tensor tensor(std::initializer_list<Dim> sizes, Where where = Where::curr
 }
 Tensor scalar_tensor(Scalar value, DType dtype = DType::kF32, Where where = Where::current());
 
-// -- like another tensor, of another dtype
+// -- like another tensor, but with another dtype
 Tensor zeros_like(const Arg& t, DType dtype);
 Tensor ones_like(const Arg& t, DType dtype);
 Tensor empty_like(const Arg& t, DType dtype);
 Tensor full_like(const Arg& t, Scalar value, DType dtype);
 
-// -- ranges. A float among the arguments makes float32: arange(1, 5, .5)
+// -- ranges. If one argument is a float, the result is float32: arange(1, 5, .5)
 Tensor arange_float(double start, double end, double step, DType dtype, const Where& where);
 template <class A, class B, class C = int>
   requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && std::is_arithmetic_v<C> &&
@@ -83,7 +83,7 @@ Tensor arange(A start, B end, C step = 1, DType dtype = DType::kF32,
   return arange_float(static_cast<double>(start), static_cast<double>(end),
                       static_cast<double>(step), dtype, where);
 }
-// `steps` numbers from start to end, both included; one step: start alone.
+// Returns `steps` numbers from start to end, both included; for one step only start.
 Tensor linspace(double start, double end, SizeArg steps, DType dtype = DType::kF32,
                 Where where = Where::current());
 Tensor logspace(double start, double end, SizeArg steps, double base = 10,
@@ -92,7 +92,7 @@ Tensor logspace(double start, double end, SizeArg steps, double base = 10,
 // -- matrices
 Tensor eye(SizeArg n, SizeArg m, DType dtype = DType::kF32, Where where = Where::current());
 Tensor identity(SizeArg n, DType dtype = DType::kF32, Where where = Where::current());
-// Ones on and below diagonal k.
+// Returns ones on and below diagonal k.
 Tensor tri(SizeArg n, SizeArg m, SizeArg k = 0, DType dtype = DType::kF32,
            Where where = Where::current());
 

@@ -18,14 +18,14 @@ double log_add(double a, double b) {
   return b == kNever ? a : a + std::log1p(std::exp(b - a));
 }
 
-// One batch entry: its steps lie `stride` numbers apart.
+// One batch entry; its steps are `stride` numbers apart.
 struct Entry {
   const double* log_probs;
   int64_t stride, steps, classes, blank;
   std::vector<int64_t> labels;
 
   double at(int64_t t, int64_t c) const { return log_probs[t * stride + c]; }
-  // The target with a blank before, between and behind its labels.
+  // The states are the target with a blank before, between and after its labels.
   int64_t states() const { return 2 * static_cast<int64_t>(labels.size()) + 1; }
   int64_t label(int64_t s) const { return s % 2 == 0 ? blank : labels[static_cast<size_t>(s / 2)]; }
   // Whether the blank between may be left out on the way from state s - 2 to s.
@@ -56,12 +56,12 @@ std::vector<double> forward_scores(const Entry& e) {
 
 double total_score(const Entry& e, const std::vector<double>& alpha) {
   const int64_t n = e.states();
-  if (e.steps == 0) return n == 1 ? 0 : kNever;  // nothing read says nothing
+  if (e.steps == 0) return n == 1 ? 0 : kNever;  // without input only the empty target is possible
   const double* last = alpha.data() + (e.steps - 1) * n;
   return n == 1 ? last[0] : log_add(last[n - 1], last[n - 2]);
 }
 
-// grad[t][c] = -scale * P(class c at step t | target), by the backward scores.
+// grad[t][c] -= scale * P(class c at step t | target), by the backward scores.
 void add_gradient(const Entry& e, double scale, double* grad) {
   const int64_t n = e.states();
   const std::vector<double> alpha = forward_scores(e);
@@ -105,7 +105,7 @@ struct Batch {
   }
 };
 
-// log_probs[T, N, C] -> losses [N]. Computed in double, rounded once.
+// Maps log_probs[T, N, C] to losses [N]. Computed in double and rounded once.
 struct Ctc : Function<Ctc> {
   static constexpr bool once_differentiable = true;
   static Tensor forward(AutogradContext& ctx, const Tensor& log_probs, const Batch& b) {
@@ -147,7 +147,7 @@ std::string entry_text(const char* what, int64_t i, int64_t value) {
   return std::string(what) + "[" + std::to_string(i) + "] is " + std::to_string(value);
 }
 
-// Lengths and labels of each entry, checked.
+// Returns the checked lengths and labels of each entry.
 Batch batch_of(const Tensor& x, const Arg& targets, std::vector<int64_t> input_lengths,
                const std::vector<int64_t>& target_lengths, int64_t blank, bool zero_infinity,
                const Where& where) {

@@ -1,4 +1,5 @@
-// einsum: parsed once, then diagonals, sums and one matmul a pair of operands, from the left.
+// einsum: the equation is parsed once; then come diagonals, sums, and one matmul per pair of
+// operands, from the left.
 #include <algorithm>
 #include <string>
 
@@ -8,12 +9,12 @@
 namespace wick {
 namespace {
 
-// A label is a letter, or -1, -2 ... for the ellipsis's dims counted from the last.
+// A label is a letter, or -1, -2 ... for the ellipsis's dims, counted from the last.
 using Labels = std::vector<int>;
 
 struct Term {
   Tensor t;
-  Labels labels;  // one a dim, none twice
+  Labels labels;  // one per dim, without duplicates
 
   int find(int label) const {
     for (size_t i = 0; i < labels.size(); ++i) {
@@ -54,7 +55,7 @@ class Einsum {
     return label < 0 ? "'...'" : std::string("'") + static_cast<char>(label) + "'";
   }
 
-  // The subscripts of one operand; `ellipsis_dims`: how many dims "..." stands for.
+  // Returns the labels of one operand; `ellipsis_dims`: the number of dims that "..." stands for.
   Labels labels_of(std::string_view part, int ellipsis_dims) const {
     Labels l;
     bool ellipsis = false;
@@ -93,7 +94,7 @@ class Einsum {
       fail(std::to_string(parts.size()) + " subscripts for " + std::to_string(operands.size()) +
            " operands");
     }
-    int most = 0;  // dims of the widest ellipsis
+    int most = 0;  // number of dims of the longest ellipsis
     for (size_t i = 0; i < operands.size(); ++i) {
       if (!operands[i].defined()) fail("operand " + std::to_string(i) + " is undefined");
       if (operands[i].dtype() != operands[0].dtype() &&
@@ -136,7 +137,7 @@ class Einsum {
     }
   }
 
-  // Takes the diagonal of labels that are repeated, and checks sizes against the operands before.
+  // Takes the diagonal of repeated labels, and checks sizes against the earlier operands.
   void add_term(size_t index, Tensor t, const Labels& labels) {
     Term term;
     for (int label : labels) {
@@ -168,7 +169,8 @@ class Einsum {
     terms_.push_back(std::move(term));
   }
 
-  // Dims a < b become one, at a: rows and columns flattened, every (n + 1)-th element.
+  // Merges dims a < b into one at a, their diagonal: rows and columns flattened, every (n + 1)-th
+  // element.
   Tensor diagonal(const Tensor& t, int a, int b, int label, size_t index) const {
     const int64_t n = t.raw_shape()[a];
     if (n != t.raw_shape()[b]) {
@@ -195,7 +197,7 @@ class Einsum {
     return x;
   }
 
-  // x's dims in the order of `labels`, all of which it has.
+  // Returns x's dims in the order of `labels`, all of which x has.
   Tensor arranged(const Term& x, const Labels& labels) const {
     TransposeAttrs p;
     bool moves = false;
@@ -246,7 +248,7 @@ class Einsum {
     return shaped(t, batch, d);
   }
 
-  // One matmul over [shared and kept..., own, contracted].
+  // One matmul over [shared and kept..., own, contracted] labels.
   Term contract(Term a, Term b, size_t index) const {
     Labels batch, left, right, inner;
     for (int label : Labels(a.labels)) {
@@ -261,7 +263,7 @@ class Einsum {
         continue;
       }
       const int64_t na = a.t.raw_shape()[a.find(label)], nb = b.t.raw_shape()[in_b];
-      if (na != nb) {  // one of them is 1 and broadcasts: the other keeps the label
+      if (na != nb) {  // one of them is 1 and broadcasts: the other operand keeps the label
         const bool drop_a = na == 1;
         Term& one = drop_a ? a : b;
         const int d = one.find(label);
@@ -286,7 +288,7 @@ class Einsum {
     }
     Term y;
     y.labels = joined(batch, left, right);
-    // the batch, and the two matrix dims that the others are merged to
+    // the batch dims, and the two matrix dims that the others are merged into
     const size_t rank = std::max(y.labels.size(), batch.size() + 2);
     if (rank > static_cast<size_t>(kMaxRank))
       fail("an intermediate result of rank " + std::to_string(rank) + " (at most 8 dims)");

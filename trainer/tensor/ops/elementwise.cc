@@ -15,7 +15,7 @@ namespace pointwise {
 Tensor times(const Arg& x, Scalar alpha) {
   if (alpha.value == 1) return x.tensor;
   if (!alpha.integral && category(x.tensor.dtype()) < 2) {
-    const CallSite* site = modes().site;  // whose formula asks
+    const CallSite* site = modes().site;  // the public function that is running
     throw_error(site != nullptr ? site->name : "add",
                 std::string("a whole number must be given as alpha of integer tensors, here ") +
                     dtype_name(x.tensor.dtype()),
@@ -68,7 +68,7 @@ Tensor modulo(bool fmod, const char* name, const Arg& a, const Arg& b) {
   need_divisor(name, y, a.where);
   return call(OpId::kMod, ModAttrs{fmod}, {{x, a.where}, {y, b.where}});
 }
-// x / y for rounding: the slope of a rounded quotient is 0, also where that of x / 0 is infinite.
+// x / y for rounding: the slope of a rounded quotient is 0, even if that of x / 0 is infinite.
 Tensor flat_quotient(const Tensor& x, const Tensor& y) {
   if (!is_float(x.dtype()) || !(differentiated(x) || differentiated(y))) {
     return call(OpId::kDiv, NoAttrs{}, {x, y});
@@ -78,7 +78,7 @@ Tensor flat_quotient(const Tensor& x, const Tensor& y) {
 }
 Tensor opposite_signs(const Tensor& a, const Tensor& b) { return ne(lt(a, 0), lt(b, 0)); }
 
-// The larger of both first; for log-sum-exps, which may not see inf - inf.
+// Returns the larger of both first; for log-sum-exps, which must avoid inf - inf.
 std::pair<Tensor, Tensor> ordered(const Tensor& a, const Tensor& b) {
   Tensor first = logical_or(ge(a, b), ne(a, a));
   Tensor hi = where(first, a, b), lo = where(first, b, a);
@@ -136,7 +136,7 @@ Tensor div(const Arg& a, Scalar b, const char* rounding_mode) {
   return div(a, Arg(scalar_like(a.tensor, b), a.where), rounding_mode);
 }
 
-// Through the exact remainder: the floor of a rounded quotient may be one too large.
+// Uses the exact remainder: the floor of a rounded quotient may be one too large.
 Tensor floor_divide(const Arg& a, const Arg& b) {
   Composite composite("floor_divide", a.where);
   auto [x, y] = promoted("floor_divide", a, b);
@@ -148,7 +148,7 @@ Tensor floor_divide(const Arg& a, const Arg& b) {
   if (is_int(x.dtype())) {
     return call(OpId::kDiv, NoAttrs{}, {x, y}) - below.to(x.dtype());
   }
-  Tensor quotient = flat_quotient(x - rest, y);  // whole but for rounding
+  Tensor quotient = flat_quotient(x - rest, y);  // an integer, up to rounding
   Tensor whole = round(where(below, quotient - 1, quotient));
   return where(eq(y, 0), x.detach() / y.detach(), whole);
 }
@@ -165,7 +165,7 @@ Tensor pow(const Arg& a, Scalar b) {
     throw_error("pow", "integers to a negative integer power: make the base a float", a.where,
                 Code::kTypeMismatch);
   }
-  const bool wider = autocast_enabled() && dtype_bits(a.tensor.dtype()) == 16;  // by pow's rule
+  const bool wider = autocast_enabled() && dtype_bits(a.tensor.dtype()) == 16;  // as for pow
   if (b.value == 2 && is_float(a.tensor.dtype()) && !wider) return mul(a, a);
   return pow(a, Arg(scalar_like(a.tensor, b), a.where));
 }
@@ -191,7 +191,7 @@ static Tensor ignoring_nan(const Arg& a, const Arg& b, const char* name,
   Composite composite(name, a.where);
   auto [x, y] = promoted(name, a, b);
   if (!is_float(x.dtype())) return pick(x, y);
-  return where(logical_or(first(x, y), isnan(y)), x, y);  // equal ones: all gradient to the first
+  return where(logical_or(first(x, y), isnan(y)), x, y);  // equal ones: the first gets the gradient
 }
 Tensor fmax(const Arg& a, const Arg& b) { return ignoring_nan(a, b, "fmax", maximum, ge); }
 Tensor fmin(const Arg& a, const Arg& b) { return ignoring_nan(a, b, "fmin", minimum, le); }
@@ -200,7 +200,7 @@ Tensor atan2(const Arg& a, const Arg& b) {
   auto [y, x] = promoted_floats("atan2", a, b);
   return call(OpId::kAtan2, NoAttrs{}, {{y, a.where}, {x, b.where}});
 }
-// Scaled by the larger side, so that squares neither overflow nor vanish.
+// Scaled by the larger operand, so that squares neither overflow nor underflow.
 Tensor hypot(const Arg& a, const Arg& b) {
   Composite composite("hypot", a.where);
   auto [x, y] = promoted_floats("hypot", a, b);
@@ -230,7 +230,7 @@ Tensor xlogy(const Arg& a, const Arg& b) {
 Tensor copysign(const Arg& a, const Arg& b) {
   Composite composite("copysign", a.where);
   auto [x, y] = promoted_floats("copysign", a, b);
-  // At 0 the slope is 0.
+  // At 0 the gradient is 0.
   Tensor v = differentiated(x) ? where(eq(x, 0), x.detach(), x) : x;
   return where(signbit(y) ^ signbit(x), neg(v), v);
 }
@@ -279,7 +279,8 @@ Tensor bitwise_right_shift(const Arg& a, const Arg& b) {
   return shift(true, "bitwise_right_shift", a, b);
 }
 
-// Euclid's, all elements at once: as many rounds as the slowest needs, so the values are read.
+// Euclid's algorithm on all elements at once: it takes as many rounds as the slowest needs, so the
+// values are read.
 Tensor gcd(const Arg& a, const Arg& b) {
   Composite composite("gcd", a.where);
   auto [x, y] = promoted("gcd", a, b);
@@ -288,7 +289,7 @@ Tensor gcd(const Arg& a, const Arg& b) {
                 Code::kTypeMismatch);
   }
   Tensor zero = constant(x, 0);
-  x = x + zeros_like(y);  // both of the broadcast shape
+  x = x + zeros_like(y);  // gives both the broadcast shape
   y = y + zeros_like(x);
   while (any(ne(y, 0)).item(a.where) != 0) {
     Tensor rest = call(OpId::kMod, ModAttrs{1}, {x, y});
@@ -317,7 +318,7 @@ Tensor greater(const Arg& a, const Arg& b) { return gt(a, b); }
 Tensor greater_equal(const Arg& a, const Arg& b) { return ge(a, b); }
 
 Tensor pow(Scalar a, const Arg& b) { return pow(Arg(scalar_like(b.tensor, a), b.where), b); }
-// Every other function of two beside a C++ number.
+// All other functions of two operands, with a C++ number.
 #define X(f)                                                                                \
   Tensor f(const Arg& a, Scalar b) { return f(a, Arg(scalar_like(a.tensor, b), a.where)); } \
   Tensor f(Scalar a, const Arg& b) { return f(Arg(scalar_like(b.tensor, a), b.where), b); }
@@ -351,7 +352,7 @@ Tensor operator~(const Arg& a) { return bitwise_not(a); }
 Tensor where(const Arg& condition, const Arg& a, const Arg& b) {
   need_defined("where", {condition, a, b});
   auto [x, y] = promoted("where", a, b);
-  if (condition.tensor.dtype() == DType::kU8) {  // PyTorch's masks of before bool
+  if (condition.tensor.dtype() == DType::kU8) {  // PyTorch's masks before there was bool
     return where({condition.tensor.to(DType::kBool, condition.where), condition.where}, x, y);
   }
   return call(OpId::kWhere, NoAttrs{}, {condition, {x, a.where}, {y, b.where}});
@@ -363,7 +364,7 @@ Tensor where(const Arg& condition, Scalar a, const Arg& b) {
   return where(condition, Arg(scalar_like(b.tensor, a), b.where), b);
 }
 
-// From the nearer end, so that both ends are exact.
+// Computed from the nearer end, so that both ends are exact.
 Tensor lerp(const Arg& a, const Arg& b, Scalar weight) {
   Composite composite("lerp", a.where);
   auto [x, y] = promoted_floats("lerp", a, b);

@@ -1,6 +1,6 @@
-// Elementwise arithmetic, comparison, logic and choice. Shapes broadcast like numpy's; dtypes
-// promote like PyTorch's: bool < integer < float, where a 0-dim tensor does not widen one with
-// dimensions of its own category and a C++ number widens none.
+// Elementwise arithmetic, comparison, logic and selection. Shapes broadcast as in numpy; dtypes
+// promote as in PyTorch: bool < integer < float, where a 0-dim tensor does not widen one with
+// dimensions of its own category, and a C++ number widens none.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
@@ -12,14 +12,15 @@ namespace wick {
   Tensor f(const Arg& a, Scalar b);     \
   Tensor f(Scalar a, const Arg& b);
 
-// -- arithmetic. bool + bool is or, bool * bool is and; subtracting or negating bools is refused
+// -- arithmetic. bool + bool is or, bool * bool is and; subtracting and negating bools is an error
 Tensor add(const Arg& a, const Arg& b, Scalar alpha = 1);  // a + alpha b
 Tensor add(const Arg& a, Scalar b, Scalar alpha = 1);
 Tensor sub(const Arg& a, const Arg& b, Scalar alpha = 1);
 Tensor sub(const Arg& a, Scalar b, Scalar alpha = 1);
 Tensor rsub(const Arg& a, const Arg& b, Scalar alpha = 1);  // b - alpha a
 Tensor rsub(const Arg& a, Scalar b, Scalar alpha = 1);
-// rounding_mode "trunc" or "floor" keeps integers and refuses an integer 0; none makes floats.
+// rounding_mode "trunc" or "floor" keeps integers and refuses an integer 0; without one the result
+// is a float.
 Tensor div(const Arg& a, const Arg& b, const char* rounding_mode);
 Tensor div(const Arg& a, Scalar b, const char* rounding_mode);
 Tensor pow(const Arg& a, const Arg& b);
@@ -100,8 +101,8 @@ Tensor bitwise_not(const Arg& a);  // integers; bools: not
   Tensor operator op(Scalar a, const Arg& b);
 WICK_OPERATORS(X)
 #undef X
-// Operands written in the expression itself: where nothing is recorded, a temporary's bytes become
-// the result's, so that g * (1 - y * y) takes one buffer, not three.
+// For operands that are temporaries of the expression: if nothing is recorded, a temporary's bytes
+// are reused for the result, so that g * (1 - y * y) needs one buffer instead of three.
 #define WICK_REUSING_OPERATORS(X) \
   X(+, add, kAdd)                 \
   X(-, sub, kSub)                 \
@@ -116,11 +117,11 @@ WICK_REUSING_OPERATORS(X)
 Tensor operator-(const Arg& a);
 Tensor operator~(const Arg& a);
 
-// -- choice
+// -- selection
 Tensor where(const Arg& condition, const Arg& a, const Arg& b);  // condition: bool
 Tensor where(const Arg& condition, const Arg& a, Scalar b);
 Tensor where(const Arg& condition, Scalar a, const Arg& b);
-// Either bound may be absent, not both. Integers beside a float bound become floats; NaN stays.
+// One of the bounds may be absent. Integers with a float bound become floats; NaN is kept.
 Tensor clamp(const Arg& x, OptScalar min, OptScalar max = {});
 Tensor clamp(const Arg& x, const Tensor& min, const Tensor& max = Tensor());
 Tensor clip(const Arg& x, OptScalar min, OptScalar max = {});
@@ -133,12 +134,12 @@ Tensor lerp(const Arg& a, const Arg& b, const Arg& weight);
 Tensor addcmul(const Arg& x, const Arg& a, const Arg& b, Scalar value = 1);  // x + value a b
 Tensor addcdiv(const Arg& x, const Arg& a, const Arg& b, Scalar value = 1);  // x + value a / b
 
-// -- nearness: |a - b| <= atol + rtol |b|
+// -- closeness: |a - b| <= atol + rtol |b|
 Tensor isclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8,
                bool equal_nan = false);
 bool allclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8,
               bool equal_nan = false);
-bool equal(const Arg& a, const Arg& b);  // shapes and values; dtypes must be one
+bool equal(const Arg& a, const Arg& b);  // compares shapes and values; the dtypes must be the same
 
 }  // namespace wick
 

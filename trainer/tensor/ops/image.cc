@@ -9,30 +9,32 @@
 namespace wick {
 namespace {
 
-// What outputs of a resized dim read: int64 places [out] and their weights, float64 [out]. No
-// weights: the element as it is.
+// The inputs that the outputs of a resized dim read: int64 indices [out] and their weights, float64
+// [out]. Without weights the element is copied.
 struct Taps {
   std::vector<Tensor> from, weight;
 };
 
-// How a dim is resized. Numbers that depend on its size are tensors, so that a graph computes them.
+// Describes how a dim is resized. Numbers that depend on its size are tensors, so that a graph
+// computes them.
 struct Resizing {
   int64_t in, out;
-  double factor;  // 0: the sizes tell
+  double factor;  // 0: use the sizes
   bool align_corners;
   const At& at;
 
   Tensor number(int64_t n, DType dtype) const { return full({}, n, dtype, at.where); }
-  // Places among the outputs.
+  // Returns the indices of the outputs.
   Tensor places(DType dtype) const { return arange(0, out, 1, dtype, at.where); }
   Tensor last() const { return number(in - 1, DType::kI64); }
 
-  // The scale as a divisor of places, in the arithmetic of `dtype`.
+  // Returns the scale as a factor for output indices, in the arithmetic of `dtype`.
   Tensor scale(DType dtype) const {
     if (factor != 0) return full({}, 1.0 / factor, dtype, at.where);
     return at(number(in, dtype)) / at(number(out, dtype));
   }
-  // Where outputs lie among the inputs, float64. The only output of corners lies at 0.
+  // Returns the positions of the outputs among the inputs, float64. With align_corners, a single
+  // output is at 0.
   Tensor positions() const {
     const DType f64 = DType::kF64;
     if (align_corners) {
@@ -43,7 +45,7 @@ struct Resizing {
   }
 };
 
-// PyTorch computes nearest positions in float32 whatever the tensor's dtype.
+// PyTorch computes nearest positions in float32 for any dtype.
 Taps nearest(const Resizing& r, bool exact) {
   const At& at = r.at;
   Tensor i = r.places(DType::kF32);
@@ -99,14 +101,15 @@ Tensor resize(const Tensor& x, int dim, const Taps& taps, const At& at) {
   return y;
 }
 
-// -- as one op of a graph, with the arithmetic of the above
+// -- as one op of a graph, with the same arithmetic
 
-// Whether an op that is told the scale as a float computes with this one.
+// Returns whether an op that gets the scale as a float computes with exactly this factor.
 bool is_ratio(double factor) {
   return factor > 0 && factor <= kMaxScale &&
          ratio_of(static_cast<double>(static_cast<float>(factor))).value() == factor;
 }
-// Whether nearest places are floor(i / factor) in whole numbers, whatever float32 rounds: ONNX's.
+// Returns whether nearest positions equal floor(i / factor) in integers, ONNX's definition, in
+// spite of float32 rounding.
 bool places_are_exact(double factor) {
   constexpr int64_t kPlaces = 1 << 20;
   if (factor != std::floor(factor) || factor > 64) return false;
@@ -124,7 +127,7 @@ bool is_one_op(const Tensor& x, const InterpolateOptions& o, bool smooth) {
   return std::all_of(o.scale_factor.begin(), o.scale_factor.end(), is_ratio);
 }
 
-// `out`: of the spatial dims.
+// `out` has the spatial sizes.
 Tensor resize_op(const Arg& x, const InterpolateOptions& o, bool smooth, bool cubic,
                  const Sizes& out) {
   ResizeAttrs a;

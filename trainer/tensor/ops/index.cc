@@ -23,7 +23,7 @@ Tensor scattered(const Line& line, const Tensor& index, const Tensor& src, Scatt
               {{line.x, line.where}, index, src});
 }
 
-// Rank 0 stands for one element; src may be larger than the index, as in PyTorch.
+// Treats rank 0 as one element; src may be larger than the index, as in PyTorch.
 struct Scattering {
   Line line;
   Tensor index, src;
@@ -59,7 +59,8 @@ ScatterReduction reduction_of(const char* op, const std::string& reduce, const W
   throw_error(op, "reduce must be add or multiply, got '" + reduce + "'", where);
 }
 
-// x with slices index[i] of a dim replaced by, or plus, source's slices i: lines of dim 0.
+// Returns x with slices index[i] of a dim replaced by source's slices i, or incremented by them:
+// lines of dim 0.
 Tensor put_slices(const char* op, const Arg& x, int dim, const Tensor& index, const Tensor& source,
                   ScatterReduction how) {
   Composite composite(op, x.where);
@@ -108,7 +109,7 @@ std::vector<Tensor> where(const Arg& condition) {
 
 Tensor masked_select(const Arg& x, const Arg& mask) {
   Tensor m = same_shape_mask("masked_select", x, mask), v = x.tensor;
-  // both spread over the common shape
+  // both expand to the common shape
   Tensor shape = logical_or(zeros(v.raw_shape(), DType::kBool), m);
   if (!(m.raw_shape() == shape.raw_shape())) m = m.expand(shape.raw_shape(), x.where);
   if (!(v.raw_shape() == shape.raw_shape())) v = v.expand(shape.raw_shape(), x.where);
@@ -201,7 +202,7 @@ Tensor scatter_reduce(const Arg& x, int dim, const Arg& index, const Arg& src,
     auto low = static_cast<int64_t>(-(uint64_t{1} << (bits - 1)));
     return number(lowest ? low : -(low + 1), t);
   };
-  // old elements that are written to count as nothing: the reduction's neutral element
+  // old elements that are written to become the reduction's neutral element
   auto start = [&](const Tensor& neutral) {
     if (include_self) return;
     Tensor none = neutral.expand(s.index.raw_shape(), x.where);
@@ -233,7 +234,7 @@ Tensor scatter_reduce(const Arg& x, int dim, const Arg& index, const Arg& src,
     count = maximum(count, number(1, t));
   }
   if (is_float(t)) return s.line.back(total / count);
-  // integers round down
+  // integers are rounded down
   Tensor q = call(OpId::kDiv, NoAttrs{}, {{total, x.where}, count});
   Tensor over = gt(q * count, total);
   return s.line.back(q - over.to(t));
@@ -285,7 +286,7 @@ Tensor diagonal_scatter(const Arg& x, const Arg& src, SizeArg offset, int dim1, 
   if (a == b) throw_error("diagonal_scatter", "the two dimensions must differ", x.where);
   int64_t row = std::max<int64_t>(0, -offset), column = std::max<int64_t>(0, offset);
   int64_t n = std::max<int64_t>(0, std::min(t.raw_shape()[a] - row, t.raw_shape()[b] - column));
-  TransposeAttrs to, back;  // the two dims first
+  TransposeAttrs to, back;  // moves the two dims first
   to.perm = {a, b};
   for (int i = 0; i < t.rank(); ++i) {
     if (i != a && i != b) to.perm.values[to.perm.count++] = i;
@@ -301,7 +302,7 @@ Tensor diagonal_scatter(const Arg& x, const Arg& src, SizeArg offset, int dim1, 
         "diagonal_scatter",
         "src " + text(src.tensor) + " should have the diagonal's shape " + to_text(want).text,
         x.where, Code::kShapeMismatch);
-  // the diagonal comes last in src, first among the updates
+  // the diagonal is the last dim of src, and the first of the updates
   TransposeAttrs first;
   first.perm = {t.rank() - 2};
   for (int i = 0; i + 2 < t.rank(); ++i) first.perm.values[first.perm.count++] = i;
@@ -338,7 +339,7 @@ Tensor one_hot(const Arg& x, SizeArg num_classes) {
   return eq({at.unsqueeze(-1, x.where), x.where}, arange(num_classes)).to(DType::kI64);
 }
 
-// Names the first place of `value`, which is no row of a table of n.
+// Throws an Error that names the first position of `value`, which is not a row of a table of n.
 [[noreturn]] static void outside_table(const Arg& indices, int64_t value, int64_t n) {
   std::vector<int64_t> flat = indices.tensor.to(DType::kI64).to_vector<int64_t>();
   int64_t left = std::find(flat.begin(), flat.end(), value) - flat.begin();

@@ -1,5 +1,5 @@
-// In-place forms of the elementwise functions, name_(x, ...): the result goes into x's own bytes
-// (trainer/tensor/inplace.h has the rules), and x is returned. The same as methods: x.relu_().
+// In-place forms of the elementwise functions, name_(x, ...): write the result into x's own bytes
+// (trainer/tensor/inplace.h has the rules), and return x. The same as the methods: x.relu_().
 #pragma once
 
 #include "trainer/tensor/ops/common.h"

@@ -20,7 +20,7 @@ void need_labels(const char* op, const Arg& x, const Arg& target) {
   }
 }
 
-// Values of the target in [low, C); nothing is read in a capture.
+// Checks that the target's values are in [low, C); in a capture nothing is read.
 void need_classes(const char* op, const Arg& x, const Arg& target, int64_t low) {
   if (active_tracer() != nullptr) return;
   const int64_t classes = dim_of(x.tensor, -1);

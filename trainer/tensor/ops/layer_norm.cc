@@ -15,7 +15,8 @@ struct Parts {
     const auto centred = x - rows.mean(x);
     return centred / sqrt(rows.mean(centred * centred) + eps);
   }
-  // dL/dx out of h = dL/d(standardized): (h - mean(h) - n mean(h n)) / root
+  // dL/dx from h = dL/d(standardized), with n the standardized x: (h - mean(h) - n mean(h n)) /
+  // root
   template <class Rows, class V>
   auto input_grad(const Rows& rows, const V& x, const V& h) const {
     const auto centred = x - rows.mean(x);

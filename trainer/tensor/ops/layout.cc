@@ -22,7 +22,7 @@ Tensor cat_pointers(Span<const Tensor* const> in, int dim, const Where& where) {
     call(OpId::kConcat, &a, in, {&out, 1}, where);
     return out;
   }
-  // A vector of no elements goes with any shape: PyTorch's empty tensor of old.
+  // A vector without elements is accepted with any shape, like PyTorch's legacy empty tensor.
   std::vector<Tensor> cast;
   cast.reserve(in.size());
   std::vector<const Tensor*> left;

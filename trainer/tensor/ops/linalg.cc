@@ -37,7 +37,7 @@ Tensor with_batch(const Tensor& t, const Shape& batch, const At& at) {
   return s == t.raw_shape() ? t : t.expand(s, at.where);
 }
 
-// Both sides with the batch dims they broadcast to.
+// Expands both to the broadcast batch dims.
 void broadcast_batches(const char* op, Tensor* a, Tensor* b, const At& at) {
   Shape sa = batch_of(*a), sb = batch_of(*b), out;
   const int rank = std::max(sa.rank(), sb.rank());
@@ -77,7 +77,7 @@ namespace linalg {
 Tensor solve(const Arg& a, const Arg& b) {
   const At at(a);
   need_matrices("solve", a, true);
-  // PyTorch: b is a batch of vectors when it has one dim, or a's dims without the last.
+  // As in PyTorch, b is a batch of vectors if it has one dim, or a's dims without the last.
   const Tensor &x = a.tensor, &y = b.tensor;
   bool vector = y.rank() == 1;
   if (!vector && y.rank() == x.rank() - 1) {
@@ -163,8 +163,8 @@ EighResult eigh(const Arg& a, char uplo) {
 }
 Tensor eigvalsh(const Arg& a, char uplo) { return eigh(a, uplo).eigenvalues; }
 
-// Of R of a's (or its transpose's) QR: a column that depends on those before it leaves no more than
-// rounding on the diagonal.
+// Checks R of the QR of a (or its transpose): a column that depends on those before it leaves only
+// rounding errors on the diagonal.
 static void need_full_rank(const Arg& a, const Tensor& r) {
   if (active_tracer() != nullptr) return;
   const int64_t n = dim_of(r, -1), rows = std::max(dim_of(a.tensor, -1), dim_of(a.tensor, -2));
@@ -200,7 +200,7 @@ LstsqResult lstsq(const Arg& a, const Arg& b) {
     need_full_rank(a, f.r);
     Tensor projected = matmul(at(mt(f.q, at)), at(y));
     result.solution = solve_triangular(at(f.r), at(projected), true);
-  } else {  // the shortest solution: a^T = q r, x = q r^-T b
+  } else {  // the minimum-norm solution: a^T = q r, x = q r^-T b
     QrResult f = linalg::qr(at(mt(x, at)));
     need_full_rank(a, f.r);
     Tensor inner = solve_triangular(at(mt(f.r, at)), at(y), false);
@@ -278,7 +278,8 @@ Tensor vector_norm(const Arg& x, double ord, Dims dims, bool keepdim) {
   if (ord == -kInf) return amin(at(magnitude), dims, keepdim);
   if (ord == 0) return sum(at(ne(x, 0).to(t, x.where)), dims, keepdim);
   if (ord == 1) return sum(at(magnitude), dims, keepdim);
-  // f(s), but the constant `there` where s is 0: an infinite slope is a gradient of 0.
+  // Returns f(s), but the constant `there` where s is 0, so that an infinite slope gives a gradient
+  // of 0.
   auto off_zero = [&](const Tensor& s, double there, const auto& f) {
     Tensor zero = eq(at(s), 0), safe = where(at(zero), at(full({}, 1, t)), at(s));
     return where(at(zero), at(full({}, there, t)), at(f(safe)));
@@ -291,7 +292,7 @@ Tensor vector_norm(const Arg& x, double ord, Dims dims, bool keepdim) {
   return off_zero(s, of_zero, [&](const Tensor& safe) { return pow(at(safe), 1 / ord); });
 }
 
-// The two dims of a matrix norm, wrapped.
+// Returns the two dims of a matrix norm, as non-negative numbers.
 static void matrix_dims(const Arg& a, Dims* dims) {
   if (dims->count != 2) throw_error("matrix_norm", "needs two dims", a.where);
   for (int i = 0; i < 2; ++i) {
@@ -300,7 +301,7 @@ static void matrix_dims(const Arg& a, Dims* dims) {
   if ((*dims)[0] == (*dims)[1]) throw_error("matrix_norm", "the two dims are one", a.where);
 }
 
-// Singular values along a new last dim, the matrix dims moved away.
+// Returns the singular values along a new last dim, without the two matrix dims.
 static Tensor singular_values(const Arg& a, const Dims& dims) {
   TransposeAttrs p;
   for (int i = 0; i < a.tensor.rank(); ++i) {
@@ -339,7 +340,7 @@ Tensor matrix_norm(const Arg& a, double ord, Dims dims, bool keepdim) {
   if (size != 1 && size != kInf) {
     throw_error("matrix_norm", "ord is 1, 2, inf or their negative", a.where);
   }
-  // Sums of columns (1) or rows (inf), then the extreme one.
+  // Sums over columns (1) or rows (inf), then the extreme sum.
   const int64_t summed = size == 1 ? dims[0] : dims[1], other = size == 1 ? dims[1] : dims[0];
   Tensor sums = sum(at(abs(a)), {summed}, true);
   Tensor y = ord > 0 ? amax(at(sums), {other}, true) : amin(at(sums), {other}, true);

@@ -1,5 +1,5 @@
-// torch.linalg: solvers, decompositions, norms of matrices [..., m, n], batched over the leading
-// dims. float32 and float64; values by Eigen, computed in double.
+// torch.linalg: solvers, decompositions and norms of matrices [..., m, n], batched over the leading
+// dims. float32 and float64; values are computed by Eigen in double.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
@@ -24,44 +24,45 @@ struct LstsqResult {
 
 namespace linalg {
 
-// -- systems. A singular matrix is an error that names the batch entry and the pivot.
+// -- systems. A singular matrix throws an Error that names the batch entry and the pivot.
 Tensor solve(const Arg& a, const Arg& b);  // a[..., n, n], b[..., n, k] or [..., n]
 Tensor inv(const Arg& a);
 Tensor solve_triangular(const Arg& a, const Arg& b, bool upper, bool left = true,
                         bool unitriangular = false);  // the other triangle is not read
-Tensor det(const Arg& a);  // a singular matrix's gradient is its cofactors
+Tensor det(const Arg& a);  // the gradient of a singular matrix is its cofactors
 SlogdetResult slogdet(const Arg& a);
 
 // -- decompositions
-// a = l l^T, lower (or u^T u). Reads the lower triangle; the gradient is symmetric. A matrix that
-// is not positive definite is an error that names the batch entry and the minor.
+// a = l l^T with l lower triangular (or u^T u). Reads the lower triangle; the gradient is
+// symmetric. A matrix that is not positive definite throws an Error that names the batch entry and
+// the minor.
 Tensor cholesky(const Arg& a, bool upper = false);
-// mode: "reduced", "complete" (no gradient), "r" (q undefined). Gradient for m >= n.
+// mode: "reduced", "complete" (no gradient), "r" (q is undefined). There is a gradient for m >= n.
 QrResult qr(const Arg& a, const std::string& mode = "reduced");
-// s descends. Gradients of u and vh where no two singular values are equal.
+// s is in descending order. u and vh have gradients if no two singular values are equal.
 SvdResult svd(const Arg& a, bool full_matrices = true);
 Tensor svdvals(const Arg& a);
-// Of symmetric matrices; eigenvalues ascend. Reads the triangle given: 'L' or 'U'.
+// For symmetric matrices; eigenvalues are in ascending order. Reads the given triangle: 'L' or 'U'.
 EighResult eigh(const Arg& a, char uplo = 'L');
 Tensor eigvalsh(const Arg& a, char uplo = 'L');
 
 // -- least squares, rank
-// a[..., m, n] of full rank, b[..., m, k]. Residuals: squared, for m > n, else empty.
+// a[..., m, n] must have full rank; b[..., m, k]. Residuals are squared; empty unless m > n.
 LstsqResult lstsq(const Arg& a, const Arg& b);
-// Singular values of rtol * the largest and below count as 0; default max(m, n) * eps.
+// Singular values <= rtol * the largest are treated as 0; the default is max(m, n) * eps.
 Tensor pinv(const Arg& a, std::optional<double> rtol = {});
 Tensor matrix_rank(const Arg& a, std::optional<double> rtol = {});  // int64
-Tensor cond(const Arg& a, double p = 2);  // 2 and -2 of any matrix; 1, -1, inf, -inf of square ones
+Tensor cond(const Arg& a, double p = 2);  // 2, -2: any matrix; 1, -1, inf, -inf: square ones
 
 // -- norms
-// (sum |x|^ord)^(1/ord); inf, -inf: the largest, smallest |x|; 0: how many are not 0. Empty dims:
-// all. The gradient at 0 is 0.
+// (sum |x|^ord)^(1/ord); inf, -inf: the largest, smallest |x|; 0: the number of nonzeros. Empty
+// dims mean all. The gradient at 0 is 0.
 Tensor vector_norm(const Arg& x, double ord = 2, Dims dims = {}, bool keepdim = false);
 // "fro", "nuc"; 2, -2 (singular values), 1, -1 (columns), inf, -inf (rows)
 Tensor matrix_norm(const Arg& a, const char* ord = "fro", Dims dims = {-2, -1},
                    bool keepdim = false);
 Tensor matrix_norm(const Arg& a, double ord, Dims dims = {-2, -1}, bool keepdim = false);
-// One or no dim: a vector's norm; two dims: a matrix's.
+// With one or no dim it is a vector norm, with two dims a matrix norm.
 Tensor norm(const Arg& x, std::optional<double> ord = {}, Dims dims = {}, bool keepdim = false);
 
 Tensor matrix_power(const Arg& a, int64_t n);
@@ -70,7 +71,7 @@ Tensor cross(const Arg& a, const Arg& b, int dim = -1);
 
 }  // namespace linalg
 
-// -- torch's own names
+// -- functions of the torch namespace
 Tensor cholesky(const Arg& a, bool upper = false);
 Tensor cholesky_solve(const Arg& b, const Arg& factor, bool upper = false);
 Tensor triangular_solve(const Arg& b, const Arg& a, bool upper = true, bool transpose = false,
@@ -78,7 +79,7 @@ Tensor triangular_solve(const Arg& b, const Arg& a, bool upper = true, bool tran
 Tensor inverse(const Arg& a);
 Tensor pinverse(const Arg& a, double rcond = 1e-15);
 Tensor det(const Arg& a);
-Tensor logdet(const Arg& a);  // NaN where det < 0
+Tensor logdet(const Arg& a);  // NaN if det < 0
 SlogdetResult slogdet(const Arg& a);
 QrResult qr(const Arg& a, bool some = true);
 

@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-// Before input and target meet: floats, and the warning where their shapes differ.
+// Checks input and target of a distance: floats, with a warning if their shapes differ.
 void check_distance(const char* loss, const Arg& x, const Arg& target) {
   if (!is_float(x.tensor.dtype()) && !is_float(target.tensor.dtype())) {
     throw_error(loss,
@@ -22,7 +22,7 @@ void check_distance(const char* loss, const Arg& x, const Arg& target) {
 
 Tensor zero_of(const Tensor& t) { return full({}, 0, t.dtype()); }
 
-// max(x, 0), its gradient 0 at 0.
+// max(x, 0) with a gradient of 0 at 0.
 Tensor positive(const Tensor& x, const At& at) { return relu(at(x)); }
 
 }  // namespace
@@ -64,9 +64,9 @@ Tensor huber_loss(const Arg& x, const Arg& target, Reduction reduction, double d
   return reduced(where(at(le(at(d), delta)), at(near), at(far)), reduction, at);
 }
 
-// log x, kept >= -100. Within 1e-12 of 0 and 1 the slope is PyTorch's, (1 - x) / max(x (1 - x),
-// 1e-12): a certain and wrong probability still has a finite gradient that pushes it away, a
-// certain and right one has none.
+// log x, clamped to >= -100. Within 1e-12 of 0 and 1 the slope is PyTorch's, (1 - x) / max(x (1 -
+// x), 1e-12): a confident wrong probability still has a finite gradient away from it, a confident
+// right one has none.
 static Tensor clamped_log(const Tensor& x, const At& at) {
   constexpr double kSmallest = 1e-12F;  // a float in PyTorch too
   Tensor fixed = x.detach(), rest = 1 - at(fixed), one = full({}, 1, x.dtype());
@@ -78,7 +78,7 @@ static Tensor clamped_log(const Tensor& x, const At& at) {
 }
 
 static void need_probabilities(const Arg& x) {
-  if (active_tracer() != nullptr) return;  // the graph holds for any values
+  if (active_tracer() != nullptr) return;  // the graph must work for any values
   const auto v = x.tensor.detach().cpu(x.where).contiguous().to(DType::kF64);
   const double* p = v.raw().as<double>();
   for (int64_t i = 0, n = v.layout().numel(); i < n; ++i) {
@@ -146,7 +146,7 @@ Tensor kl_div(const Arg& x, const Arg& target, KlReduction reduction, bool log_t
   Tensor loss;
   if (log_target) {
     loss = mul(at(exp(target)), at(sub(target, x)));
-  } else {  // t log t is 0 at 0
+  } else {  // t log t is defined as 0 at 0
     Tensor one = full({}, 1, target.tensor.dtype()), zero = zero_of(target.tensor);
     Tensor some = gt(target, 0);
     Tensor log_t = log(at(where(at(some), target, at(one))));
@@ -187,9 +187,9 @@ Tensor gaussian_nll_loss(const Arg& x, const Arg& target, const Arg& variance, b
   const AutocastWide wide;
   check_distance("gaussian_nll_loss", x, target);
   Tensor var = variance.tensor;
-  // One variance for the last dim: without that dim.
+  // One variance for the last dim, without that dim.
   if (var.rank() == x.tensor.rank() - 1 && var.rank() > 0) var = var.unsqueeze(-1, x.where);
-  // The variance is kept >= eps without a gradient through the bound.
+  // The variance is clamped to >= eps, without a gradient through the bound.
   Tensor low = lt(at(var), eps);
   Tensor held = at(var) + at(where(at(low), at(eps - at(var.detach())), at(zero_of(var))));
   Tensor loss = at(at(log(at(held))) + at(div(at(square(at(sub(x, target)))), at(held)))) * 0.5;
@@ -227,7 +227,7 @@ Tensor cosine_embedding_loss(const Arg& x1, const Arg& x2, const Arg& target, do
                   ", " + text(x2.tensor) + " and " + text(target.tensor),
               x1.where);
   }
-  // PyTorch's own form: a small number is added to the squares.
+  // As in PyTorch a small number is added to the squares.
   constexpr double kEps = 1e-12;
   Tensor product = sum(at(mul(x1, x2)), {-1});
   Tensor norms =

@@ -1,5 +1,5 @@
-// torch.nn.functional: losses. Every one takes the reduction; kMean divides by the number of
-// elements unless said.
+// torch.nn.functional: losses. All take a reduction; kMean divides by the number of elements unless
+// stated otherwise.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
@@ -8,7 +8,7 @@ namespace wick {
 
 enum class Reduction { kNone, kMean, kSum };
 
-// -- distances; input and target broadcast (with a warning when their shapes differ)
+// -- distances; input and target broadcast (with a warning if their shapes differ)
 Tensor mse_loss(const Arg& x, const Arg& target, Reduction reduction = Reduction::kMean);
 Tensor l1_loss(const Arg& x, const Arg& target, Reduction reduction = Reduction::kMean);
 Tensor smooth_l1_loss(const Arg& x, const Arg& target, Reduction reduction = Reduction::kMean,
@@ -17,14 +17,14 @@ Tensor huber_loss(const Arg& x, const Arg& target, Reduction reduction = Reducti
                   double delta = 1);
 
 // -- classes: logits[N, C] (or [C], [N, C, d...]), target[N] int64 class indices. A target outside
-// [0, C) that is not ignore_index is an error that names it and where it is.
+// of [0, C) that is not ignore_index throws an Error that names it and its position.
 struct ClassLossOptions {
   Tensor weight = {};                      // [C]
-  int64_t ignore_index = -100;             // targets that do not count
-  Reduction reduction = Reduction::kMean;  // divides by the sum of the weights that count
+  int64_t ignore_index = -100;             // targets that are ignored
+  Reduction reduction = Reduction::kMean;  // kMean divides by the sum of the weights of the targets
   double label_smoothing = 0;              // cross_entropy only
 };
-// Targets may also be probabilities, of the logits' shape and dtype.
+// Targets may also be probabilities of the logits' shape and dtype.
 Tensor cross_entropy(const Arg& logits, const Arg& target, const ClassLossOptions& options);
 Tensor cross_entropy(const Arg& logits, const Arg& target, Reduction reduction = Reduction::kMean);
 Tensor nll_loss(const Arg& log_probs, const Arg& target, const ClassLossOptions& options);
@@ -32,8 +32,8 @@ Tensor nll_loss(const Arg& log_probs, const Arg& target, Reduction reduction = R
 Tensor multi_margin_loss(const Arg& x, const Arg& target, double margin = 1,
                          Reduction reduction = Reduction::kMean);
 
-// -- yes or no. Target in [0, 1] of the input's shape.
-// x in [0, 1]; its log is kept >= -100.
+// -- binary labels. The target is in [0, 1] and has the input's shape.
+// x is in [0, 1]; its log is clamped to >= -100.
 Tensor binary_cross_entropy(const Arg& x, const Arg& target, const Tensor& weight = Tensor(),
                             Reduction reduction = Reduction::kMean);
 Tensor binary_cross_entropy_with_logits(const Arg& x, const Arg& target,
@@ -52,7 +52,7 @@ Tensor poisson_nll_loss(const Arg& x, const Arg& target, bool log_input = true, 
 Tensor gaussian_nll_loss(const Arg& x, const Arg& target, const Arg& variance, bool full = false,
                          double eps = 1e-6, Reduction reduction = Reduction::kMean);
 
-// -- margins; target -1 or 1
+// -- margins; the target is -1 or 1
 Tensor hinge_embedding_loss(const Arg& x, const Arg& target, double margin = 1,
                             Reduction reduction = Reduction::kMean);
 Tensor margin_ranking_loss(const Arg& x1, const Arg& x2, const Arg& target, double margin = 0,

@@ -27,7 +27,7 @@ void need_one_dtype(const char* op, const Arg& a, const Arg& b) {
               a.where, Code::kTypeMismatch);
 }
 
-// beta * x + alpha * product, x broadcast to the product.
+// beta * x + alpha * product, with x broadcast to the product.
 Tensor blend(const char* op, const Arg& x, const Tensor& product, Scalar beta, Scalar alpha) {
   const At at(x.where);
   if (!is_float(product.dtype()) && !(beta.integral && alpha.integral)) {
@@ -55,7 +55,7 @@ Tensor reshape_to(const Tensor& x, const Dims& dims, const At& at) {
   ReshapeAttrs a;
   a.shape = dims;
   if (x.layout().numel() != 0) return call(OpId::kReshape, a, {at(x)});
-  // -1 has no meaning for an empty tensor: there is no batch to keep, the sizes are known.
+  // -1 is undefined for an empty tensor: there is no batch to keep, so the sizes are known.
   Shape s;
   s.set_rank(static_cast<int>(dims.count));
   int64_t known = 1, total = 1;
@@ -117,7 +117,7 @@ Tensor outer(const Arg& a, const Arg& b) {
 Tensor ger(const Arg& a, const Arg& b) { return outer(a, b); }
 
 Tensor linear(const Arg& x, const Arg& weight, const Tensor& bias) {
-  if (weight.tensor.rank() == 1) {  // PyTorch: one output feature, its dim dropped
+  if (weight.tensor.rank() == 1) {  // as in PyTorch: one output feature, whose dim is dropped
     Tensor y = matmul(x, weight);
     return bias.defined() ? add({y, x.where}, {bias, x.where}) : y;
   }
@@ -231,7 +231,7 @@ Tensor kron(const Arg& a, const Arg& b) {
   if (2 * rank > kMaxRank) {
     bad_shape("kron", "rank " + std::to_string(rank) + " is too high: at most 4", a.where);
   }
-  // a[i, 1, j, 1] * b[1, p, 1, q], pairs merged
+  // a[i, 1, j, 1] * b[1, p, 1, q], with pairs of dims merged
   Shape sa, sb, out;
   for (int i = rank; i > 0; --i) {
     const int64_t da = i > a.tensor.rank() ? 1 : dim_of(a.tensor, -i);
@@ -270,7 +270,7 @@ Tensor chain_matmul(const std::vector<Tensor>& given, Where where) {
                 where);
     }
   }
-  // cost[i][j]: multiplications of m[i] ... m[j]; split[i][j]: where to cut
+  // cost[i][j]: multiplications for m[i] ... m[j]; split[i][j]: where to split
   std::vector<std::vector<double>> cost(n, std::vector<double>(n, 0));
   std::vector<std::vector<size_t>> split(n, std::vector<size_t>(n, 0));
   for (size_t length = 1; length < n; ++length) {

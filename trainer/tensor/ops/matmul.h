@@ -7,15 +7,15 @@
 
 namespace wick {
 
-// -- matrices: operands of one dtype, floats or integers
-// a[..., m, k] x b[..., k, n], batches broadcast; a vector is a row (a) or a column (b)
+// -- matrices: operands of the same dtype, floats or integers
+// a[..., m, k] x b[..., k, n], with broadcast batches; a vector is a row (a) or a column (b)
 Tensor matmul(const Arg& a, const Arg& b);
 Tensor mm(const Arg& a, const Arg& b);     // [m, k] x [k, n]
 Tensor bmm(const Arg& a, const Arg& b);    // [b, m, k] x [b, k, n]
 Tensor mv(const Arg& a, const Arg& x);     // [m, k] x [k]
 Tensor dot(const Arg& a, const Arg& b);    // [n] x [n] -> []
-Tensor vdot(const Arg& a, const Arg& b);   // dot(): there are no complex tensors
-Tensor inner(const Arg& a, const Arg& b);  // over the last dims; a number multiplies
+Tensor vdot(const Arg& a, const Arg& b);   // the same as dot(), as there are no complex tensors
+Tensor inner(const Arg& a, const Arg& b);  // over the last dims; a 0-dim tensor multiplies
 Tensor outer(const Arg& a, const Arg& b);  // [m] x [n] -> [m, n]
 Tensor ger(const Arg& a, const Arg& b);    // outer()
 // x[..., in] weight[out, in]^T + bias[out]
@@ -23,7 +23,7 @@ Tensor linear(const Arg& x, const Arg& weight, const Tensor& bias = Tensor());
 // x1[..., i], x2[..., j], weight[o, i, j], bias[o] -> [..., o]
 Tensor bilinear(const Arg& x1, const Arg& x2, const Arg& weight, const Tensor& bias = Tensor());
 
-// beta * x + alpha * product; x broadcasts. beta 0: x is not read (its NaN do not spread)
+// beta * x + alpha * product; x broadcasts. With beta 0, x is not read (its NaNs do not spread)
 Tensor addmm(const Arg& x, const Arg& a, const Arg& b, Scalar beta = 1, Scalar alpha = 1);
 Tensor addmv(const Arg& x, const Arg& a, const Arg& v, Scalar beta = 1, Scalar alpha = 1);
 Tensor addr(const Arg& x, const Arg& a, const Arg& b, Scalar beta = 1, Scalar alpha = 1);
@@ -31,9 +31,9 @@ Tensor baddbmm(const Arg& x, const Arg& a, const Arg& b, Scalar beta = 1, Scalar
 Tensor addbmm(const Arg& x, const Arg& a, const Arg& b, Scalar beta = 1,
               Scalar alpha = 1);  // the products summed over the batch
 
-// Einstein summation: "bij,bjk->bik", "ii", "...ij->...ji". Letters name dims; one that is repeated
-// in an operand takes the diagonal, one that is not in the output is summed. Without "->" the
-// output has the letters that occur once, in alphabetical order, after the ellipsis.
+// Einstein summation: "bij,bjk->bik", "ii", "...ij->...ji". Letters name dims; a letter that is
+// repeated in an operand selects the diagonal, one that is not in the output is summed. Without
+// "->" the output has the letters that occur once, in alphabetical order, after the ellipsis.
 Tensor einsum(std::string_view equation, std::initializer_list<Arg> operands);
 Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands,
               Where where = Where::current());
@@ -41,14 +41,15 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands,
 Tensor tensordot(const Arg& a, const Arg& b, int64_t dims = 2);
 Tensor tensordot(const Arg& a, const Arg& b, Dims a_dims, Dims b_dims);
 Tensor kron(const Arg& a, const Arg& b);
-// Two or more matrices (the first and last may be vectors), in the cheapest order.
+// Multiplies two or more matrices (the first and last may be vectors) in the cheapest order.
 Tensor chain_matmul(const std::vector<Tensor>& matrices, Where where = Where::current());
-Tensor matrix_power(const Arg& a, int64_t n);  // n < 0: of the inverse
+Tensor matrix_power(const Arg& a, int64_t n);  // n < 0: powers of the inverse
 Tensor trace(const Arg& a);                    // [n, m] -> []
-// Of the three elements along dim (default: the first dim of size 3); the others broadcast.
+// Cross product of the three elements along dim (default: the first dim of size 3); the others
+// broadcast.
 Tensor cross(const Arg& a, const Arg& b, std::optional<int> dim = {});
 
-// -- distances; their gradient at distance 0 is 0
+// -- distances; the gradient at distance 0 is 0
 Tensor cdist(const Arg& a, const Arg& b, double p = 2);  // [..., m, d], [..., n, d] -> [..., m, n]
 Tensor cosine_similarity(const Arg& a, const Arg& b, int dim = 1, double eps = 1e-8);
 Tensor pairwise_distance(const Arg& a, const Arg& b, double p = 2, double eps = 1e-6,

@@ -13,31 +13,32 @@
 namespace wick {
 namespace {
 
-// (x - mean) / sqrt(var + eps) over `dims`, biased variance.
+// (x - mean) / sqrt(var + eps) over `dims`, with the biased variance.
 Tensor standardized(const Tensor& x, const Dims& dims, double eps, const At& at) {
   Tensor centred = at(x) - at(mean(at(x), dims, true));
   Tensor var = mean(at(square(at(centred))), dims, true);
   return at(centred) / at(sqrt(at(at(var) + eps)));
 }
 
-// y * weight + bias, each optional.
+// y * weight + bias, both optional.
 Tensor affine(Tensor y, const Tensor& weight, const Tensor& bias, const At& at) {
   if (weight.defined()) y = at(y) * at(weight);
   if (bias.defined()) y = at(y) + at(bias);
   return y;
 }
 
-// f on x, weight and bias in float32 where they have 16 bits.
+// Calls f with x, weight and bias in float32 if they have 16 bits.
 template <class F>
 Tensor widened(const Arg& x, const Tensor& weight, const Tensor& bias, const F& f) {
   const DType t = x.tensor.dtype();
   if (!is_16_bit_float(t)) return f(x.tensor, weight, bias);
   auto wide = [&](const Tensor& v) { return v.defined() ? v.to(DType::kF32, x.where) : v; };
   Tensor y = f(wide(x.tensor), wide(weight), wide(bias));
-  return autocast_enabled() ? y : y.to(t, x.where);  // as torch.autocast has the norms
+  return autocast_enabled() ? y : y.to(t, x.where);  // torch.autocast returns norms in float32
 }
 
-// The last dims, which must be `shape`; weight and bias, where given, too.
+// Returns the last dims, which must have the sizes `shape`; checks the shape of weight and bias, if
+// given.
 Dims last_dims(const char* op, const Arg& x, const Shape& shape, const Tensor& weight,
                const Tensor& bias) {
   Dims dims;
@@ -68,7 +69,7 @@ void need_channels(const char* op, const Arg& x, int64_t c, const Tensor& t, con
             x.where);
 }
 
-// [C] laid along dim 1 of a tensor of rank `rank`.
+// Reshapes [C] to broadcast along dim 1 of a tensor of rank `rank`.
 Tensor along(const Tensor& t, int rank, const At& at) {
   if (!t.defined()) return t;
   Shape s;

@@ -14,7 +14,7 @@ namespace {
 void check_out(const char* name, const Arg& out, std::initializer_list<Arg> in) {
   need_defined(name, {out});
   need_defined(name, in);
-  // A single number goes along from the CPU, as it does without out.
+  // A single number is moved from the CPU, as without out.
   bool elsewhere = false;
   for (const Arg& a : in)
     elsewhere = elsewhere || (a.tensor.is_vulkan() != out.tensor.is_vulkan() &&
@@ -43,8 +43,8 @@ void check_out(const char* name, const Arg& out, std::initializer_list<Arg> in) 
   }
 }
 
-// The kernel writes out's bytes itself where it may; else whole() makes the result and it is
-// copied. Of integers the function may make something else than the op does (a mean, a quotient).
+// Lets the kernel write out's bytes directly if possible; otherwise whole() makes the result, which
+// is copied. For integers the function may compute something else than the op (a mean, a quotient).
 template <class Whole>
 const Tensor& into(const char* name, OpId op, const void* attrs, const Arg& out,
                    std::initializer_list<Arg> in, const Whole& whole) {
@@ -67,7 +67,7 @@ const Tensor& into(const char* name, OpId op, const void* attrs, const Arg& out,
       ++n;
     }
     RuleCtx<int64_t> ctx{op, attrs, {info, n}, {&result, 1}};
-    // What the rule refuses the function itself may convert.
+    // The function may convert inputs that the rule refuses.
     if (infer_shapes(ctx).ok() && result.dtype == t.dtype() && result.shape == t.raw_shape()) {
       check_writable(name, t, out.where);
       TensorView target[1] = {t.layout()};

@@ -1,7 +1,7 @@
-// name_out(out, ...): the result straight into out's bytes, of floats without an allocation where
-// out has the result's dtype and is contiguous. out's shape must be the result's (PyTorch would
-// resize it); its dtype may be one that the result casts to. Nothing is recorded: a tensor that
-// requires grad is refused in gradient mode, a dual always. Returns out.
+// name_out(out, ...): writes the result directly into out's bytes; for floats without an allocation
+// if out has the result's dtype and is contiguous. out must have the result's shape (PyTorch would
+// resize it); its dtype may be one that the result can be cast to. Nothing is recorded: a tensor
+// that requires grad is refused in gradient mode, a dual tensor always. Returns out.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"

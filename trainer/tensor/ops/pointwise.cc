@@ -18,7 +18,7 @@ Tensor as_float(const Arg& a) {
 }
 
 void need_defined(const char* name, std::initializer_list<Arg> args) {
-  const CallSite* site = modes().site;  // whose formula asks
+  const CallSite* site = modes().site;  // the public function that is running
   for (const Arg& a : args) {
     if (a.tensor.defined()) continue;
     throw_error(site != nullptr ? site->name : name, "an operand is undefined",
@@ -39,7 +39,7 @@ std::pair<Tensor, Tensor> promoted_floats(const char* name, const Arg& a, const 
 }
 
 void refuse_bool(const char* name, const char* why, const Where& where) {
-  const CallSite* site = modes().site;  // whose formula asks
+  const CallSite* site = modes().site;  // the public function that is running
   throw_error(site != nullptr ? site->name : name, why, site != nullptr ? site->where : where,
               Code::kTypeMismatch);
 }

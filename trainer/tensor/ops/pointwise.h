@@ -1,4 +1,4 @@
-// What the elementwise families share; not public.
+// Helpers that the elementwise families share; not public.
 #pragma once
 
 #include <initializer_list>
@@ -11,8 +11,8 @@
 
 namespace wick {
 
-// While it lives, ops of this thread carry the name and the line of the public function that is
-// made of them; the outermost wins.
+// While it lives, errors of this thread's ops name the public function that is composed of them,
+// and its line. The outermost one takes precedence.
 class Composite {
  public:
   Composite(const char* name, const Where& where) : site_{name, where} {
@@ -36,28 +36,28 @@ namespace pointwise {
 
 inline bool is_bool(const Arg& a) { return a.tensor.dtype() == DType::kBool; }
 
-// A number as a 0-dim tensor beside `like`, in the dtype the two share.
+// Returns a number as a 0-dim tensor for use with `like`, in the dtype of a result of both.
 Tensor scalar_like(const Tensor& like, Scalar s);
-// Integers and bools as float32.
+// Converts integers and bools to float32.
 Tensor as_float(const Arg& a);
-// Of one dtype, as PyTorch promotes them.
+// Converts both to one dtype, by PyTorch's promotion.
 std::pair<Tensor, Tensor> promoted(const char* name, const Arg& a, const Arg& b);
-// ... and of a float dtype.
+// ... and that to a float dtype.
 std::pair<Tensor, Tensor> promoted_floats(const char* name, const Arg& a, const Arg& b);
-// Both are defined, else an error.
+// Throws unless all are defined.
 void need_defined(const char* name, std::initializer_list<Arg> args);
-// alpha * x; an integer tensor's alpha is a whole number.
+// Returns alpha * x; for an integer tensor alpha must be an integer.
 Tensor times(const Arg& x, Scalar alpha);
-// A 0-dim constant of x's dtype.
+// Returns a 0-dim constant of x's dtype.
 inline Tensor constant(const Tensor& like, Scalar v) { return full({}, v, like.dtype()); }
-// Whether a gradient or a tangent may be asked through x. Where it is not, and in a capture, a
-// function may leave out what only its slope at a kink needs.
+// Returns whether x may get a gradient or a tangent. If not, and in a capture, a function may omit
+// what only the slope at a kink needs.
 inline bool differentiated(const Tensor& x) {
   if (active_tracer() != nullptr) return false;
   return modes().forward != 0 || (grad_enabled() && x.requires_grad());
 }
 [[noreturn]] void refuse_bool(const char* name, const char* why, const Where& where);
-// Refuses an integer divisor that holds a 0.
+// Throws if an integer divisor contains a 0.
 void need_divisor(const char* name, const Tensor& divisor, const Where& where);
 
 }  // namespace pointwise

@@ -49,8 +49,8 @@ Tensor avg_pool(const char* name, const Arg& x, Size kernel, const std::optional
                ceil_mode, count_include_pad});
 }
 
-// Output i of n covers [floor(i * size / n), ceil((i + 1) * size / n)): equal windows where n
-// divides the size, else a slice each, one dim after the other.
+// Output i of n covers [floor(i * size / n), ceil((i + 1) * size / n)): equal windows if n divides
+// the size, otherwise one slice each, one dim after the other.
 Tensor adaptive(const char* name, bool average, const Arg& x, const Sizes& out) {
   const At at(x);
   bool added = false;
@@ -74,7 +74,7 @@ Tensor adaptive(const char* name, bool average, const Arg& x, const Sizes& out) 
   if (whole && average) {
     t = mean(at(t), spatial, true);
   } else if (whole && active_tracer() != nullptr) {
-    t = amax(at(t), spatial, true);  // whatever the size is, which a kernel would fix
+    t = amax(at(t), spatial, true);  // for any size; a kernel would fix it
   } else if (even) {
     t = pool(name, average ? OpId::kAveragePool : OpId::kMaxPool, at(t), w);
   } else {

@@ -5,7 +5,7 @@
 
 namespace wick {
 
-// stride {}: the kernel's size. A window's gradient goes to its first maximum.
+// stride {}: the kernel's size. The gradient of a window goes to its first maximum.
 Tensor max_pool1d(const Arg& x, int64_t kernel_size, std::optional<int64_t> stride = {},
                   int64_t padding = 0, int64_t dilation = 1, bool ceil_mode = false);
 Tensor max_pool2d(const Arg& x, Pair kernel_size, std::optional<Pair> stride = {}, Pair padding = 0,
@@ -18,7 +18,7 @@ Tensor avg_pool2d(const Arg& x, Pair kernel_size, std::optional<Pair> stride = {
                   bool ceil_mode = false, bool count_include_pad = true);
 Tensor avg_pool3d(const Arg& x, Triple kernel_size, std::optional<Triple> stride = {},
                   Triple padding = 0, bool ceil_mode = false, bool count_include_pad = true);
-// Windows of (nearly) equal size, as many as asked for.
+// These use as many windows of (nearly) equal size as requested.
 Tensor adaptive_avg_pool1d(const Arg& x, int64_t output_size);
 Tensor adaptive_avg_pool2d(const Arg& x, Pair output_size);
 Tensor adaptive_avg_pool3d(const Arg& x, Triple output_size);

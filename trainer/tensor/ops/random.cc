@@ -13,7 +13,8 @@ using namespace pointwise;  // NOLINT: what these files share
 
 namespace {
 
-// Draws are made outside of tape and trace, in float64 for it and in float32 for the narrower.
+// Draws are neither recorded nor traced. They are made in float64 for float64, in float32 for
+// narrower dtypes.
 DType drawn_in(DType t) { return t == DType::kF64 ? DType::kF64 : DType::kF32; }
 
 template <class F>
@@ -33,7 +34,7 @@ void need_probability(const char* name, double p, const Where& where) {
 
 }  // namespace
 
-// Whole numbers in [from, to) must be values of t; floats round.
+// Throws unless the integers in [from, to) are values of t; floats round.
 static void need_bounds(const char* name, DType t, int64_t from, int64_t to, const Where& where) {
   if (is_float(t) || to <= from) return;
   const bool boolean = t == DType::kBool;
@@ -86,7 +87,7 @@ Tensor bernoulli(const Arg& p, Generator& g) {
     need_probability("bernoulli", min(p).item(p.where), p.where);
     need_probability("bernoulli", max(p).item(p.where), p.where);
   }
-  // In float32 for 16-bit p, whose own steps are coarse.
+  // Uses float32 for 16-bit p, whose own steps are too coarse.
   return draw("bernoulli", t, p.where, [&](DType d) {
     return lt(rand(t.raw_shape(), d, g, p.where), to_host(t, p.where).to(d)).to(t.dtype());
   });
@@ -132,7 +133,7 @@ Tensor multinomial(const Arg& p, int64_t samples, bool replacement, Generator& g
       int64_t pick = -1;
       for (int64_t i = 0; i < n; ++i) {
         if (row[i] == 0) continue;
-        pick = i;  // rounding may leave a rest: the last possible one takes it
+        pick = i;  // rounding may leave a remainder: the last possible index gets it
         if (left < row[i]) break;
         left -= row[i];
       }

@@ -1,6 +1,6 @@
-// Drawing numbers: what philox.h's rand, randn, randint and randperm leave. Every call takes one
-// whole stream of its generator, so results depend on (seed, number of calls before) alone. No draw
-// is differentiable.
+// Random numbers, in addition to rand, randn, randint and randperm of philox.h. Every call uses one
+// whole stream of its generator, so that results depend only on (seed, number of earlier calls). No
+// draw is differentiable.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
@@ -15,23 +15,23 @@ Tensor randint(int64_t high, const SizeList& shape, Generator& g = default_gener
                Where where = Where::current());
 Tensor normal(double mean, double std, const SizeList& shape, DType dtype = DType::kF32,
               Generator& g = default_generator(), Where where = Where::current());
-// One draw an element; mean and std broadcast.
+// One draw per element; mean and std broadcast.
 Tensor normal(const Arg& mean, const Arg& std, Generator& g = default_generator());
-// 1 with probability p, else 0, in p's dtype.
+// Returns 1 with probability p, else 0, in p's dtype.
 Tensor bernoulli(const Arg& p, Generator& g = default_generator());
-// Indices drawn in proportion to the weights p[n] or p[rows, n]: int64 [samples] or
-// [rows, samples]. Without replacement at most as many as weights are not 0.
+// Draws indices with probabilities proportional to the weights p[n] or p[rows, n]: int64 [samples]
+// or [rows, samples]. Without replacement, samples must not exceed the number of nonzero weights.
 Tensor multinomial(const Arg& p, int64_t samples, bool replacement = false,
                    Generator& g = default_generator());
 
-// -- into x's own bytes
+// -- in place
 const Tensor& uniform_(const Arg& x, double from = 0, double to = 1,
                        Generator& g = default_generator());
 const Tensor& normal_(const Arg& x, double mean = 0, double std = 1,
                       Generator& g = default_generator());
 const Tensor& bernoulli_(const Arg& x, double p = 0.5, Generator& g = default_generator());
 const Tensor& exponential_(const Arg& x, double lambd = 1, Generator& g = default_generator());
-// Whole numbers in [from, to); without bounds, all that x's dtype holds exactly.
+// Integers in [from, to); without bounds, all those that x's dtype can hold exactly.
 const Tensor& random_(const Arg& x, int64_t from, int64_t to, Generator& g = default_generator());
 const Tensor& random_(const Arg& x, Generator& g = default_generator());
 

@@ -9,10 +9,10 @@
 namespace wick {
 namespace {
 
-// SELU's limit at -inf: -scale * alpha.
+// The limit of SELU at -inf: -scale * alpha.
 constexpr double kLowest = -1.0507009873554804934193349852946 * 1.6732632423543772848170429916717;
 
-// x with what the mask over `shape` drops set to the lowest value.
+// Returns x with the elements that a mask of `shape` drops set to the lowest value.
 Tensor alpha(const char* op, const Arg& x, double p, bool training, const Shape& shape) {
   const At at(x);
   if (!(p >= 0 && p <= 1)) {

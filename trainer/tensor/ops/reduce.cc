@@ -17,7 +17,7 @@ ReduceAttrs reduce_attrs(const char* name, const Arg& x, Dims dims, bool keepdim
   const int rank = x.tensor.rank();
   bool seen[kMaxRank] = {};
   for (int64_t d : dims.span()) {
-    if (rank == 0 && (d == 0 || d == -1)) continue;  // a number is its own only element
+    if (rank == 0 && (d == 0 || d == -1)) continue;  // a 0-dim tensor has one element
     int at = wrap_dim(name, d, rank, x.where);
     if (seen[at]) {
       throw_error(name, "dimension " + std::to_string(at) + " is listed twice", x.where);
@@ -32,7 +32,7 @@ Tensor reduce(OpId op, const char* name, const Arg& x, Dims dims, bool keepdim) 
   return call(op, reduce_attrs(name, x, dims, keepdim), {x});
 }
 
-// Elements that make one of the result.
+// Returns the number of elements that are reduced to one.
 int64_t reduced(const Arg& x, const ReduceAttrs& a) {
   int64_t n = 1;
   const Shape& s = x.tensor.raw_shape();
@@ -57,7 +57,7 @@ Tensor extremum(OpId op, const char* name, const Arg& x, Dims dims, bool keepdim
   return call(op, a, {x});
 }
 
-// Integers and bools accumulate in int64.
+// Converts integers and bools to int64, in which they accumulate.
 Tensor wide(const Arg& x, OptDType dtype) {
   DType t = x.tensor.dtype();
   if (dtype) return x.tensor.to(*dtype, x.where);
@@ -70,7 +70,7 @@ void need_float(const char* name, const Arg& x, const char* hint) {
       std::string("needs a floating-point tensor, got ") + dtype_name(x.tensor.dtype()) + hint,
       x.where, Code::kTypeMismatch);
 }
-// The dims without those that keepdim has kept.
+// Drops the dims that keepdim has kept.
 Tensor drop(const Tensor& kept, const ReduceAttrs& a) {
   AxesAttrs axes;
   axes.axes = a.axes;
@@ -145,7 +145,7 @@ Tensor min(const Arg& x) { return extremum(OpId::kReduceMin, "min", x, {}, false
 static Tensor place_of(OpId op, const char* name, const Arg& x, int dim, bool keepdim) {
   need_defined(name, {x});
   if (x.tensor.rank() > 0) return call(op, ArgAttrs{dim, keepdim ? 1 : 0, 0}, {x});
-  wrap_dim(name, dim, 1, x.where);  // a number is its own only element
+  wrap_dim(name, dim, 1, x.where);  // a 0-dim tensor has one element
   return zeros({}, DType::kI64);
 }
 Tensor argmax(const Arg& x, int dim, bool keepdim) {
@@ -155,7 +155,7 @@ Tensor argmin(const Arg& x, int dim, bool keepdim) {
   return place_of(OpId::kArgMin, "argmin", x, dim, keepdim);
 }
 
-// Of 0 and 1 in uint8: an empty product of truths is true, an empty sum false.
+// Reduces 0 and 1 in uint8: an empty product is true, an empty sum false.
 static Tensor truth(OpId op, const char* name, const Arg& x, Dims dims, bool keepdim) {
   need_defined(name, {x});
   Composite composite(name, x.where);
@@ -178,7 +178,7 @@ Tensor count_nonzero(const Arg& x, Dims dims) {
   return sum(ne(x, 0), dims);
 }
 
-// The largest element is taken out first, so that no exponential overflows.
+// The largest element is subtracted first, so that no exponential overflows.
 Tensor logsumexp(const Arg& x, Dims dims, bool keepdim) {
   Composite composite("logsumexp", x.where);
   need_defined("logsumexp", {x});

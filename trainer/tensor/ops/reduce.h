@@ -1,5 +1,5 @@
-// Reductions over dimensions: a list, one number, or none for all of them; negative ones count
-// from the end. keepdim leaves a 1 in the place of each.
+// Reductions over dimensions: a list, one number, or none for all; negative ones count from the
+// end. With keepdim each keeps a size of 1.
 #pragma once
 
 #include <utility>
@@ -14,30 +14,31 @@ Tensor prod(const Arg& x, Dims dims = {}, bool keepdim = false, OptDType dtype =
 Tensor mean(const Arg& x, Dims dims = {}, bool keepdim = false, OptDType dtype = {});  // floats
 Tensor nansum(const Arg& x, Dims dims = {}, bool keepdim = false);  // NaN counts as 0
 Tensor nanmean(const Arg& x, Dims dims = {}, bool keepdim = false);
-// Divided by n - correction: 1 for the unbiased estimate, 0 for that of a whole population. NaN
-// where nothing is left to divide by.
+// Divided by n - correction: 1 for the unbiased estimate, 0 for a whole population. NaN if that is
+// not positive.
 Tensor var(const Arg& x, Dims dims = {}, int64_t correction = 1, bool keepdim = false);
 Tensor std(const Arg& x, Dims dims = {}, int64_t correction = 1, bool keepdim = false);
 std::pair<Tensor, Tensor> var_mean(const Arg& x, Dims dims = {}, int64_t correction = 1,
                                    bool keepdim = false);
 std::pair<Tensor, Tensor> std_mean(const Arg& x, Dims dims = {}, int64_t correction = 1,
                                    bool keepdim = false);
-// Extrema. NaN wins, +0 > -0; equal ones share the gradient. Refused over a dimension of size 0.
+// Extrema. NaN takes precedence, +0 > -0; equal elements share the gradient. Throw for a dimension
+// of size 0.
 Tensor amax(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor amin(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor max(const Arg& x);
 Tensor min(const Arg& x);
-// Of one dimension, with indices: sort.h.
+// Those along one dimension, with indices, are in sort.h.
 inline Tensor max(const Arg& a, const Arg& b);  // maximum
 inline Tensor min(const Arg& a, const Arg& b);
-Tensor argmax(const Arg& x, int dim, bool keepdim = false);  // int64; the first of equal ones
+Tensor argmax(const Arg& x, int dim, bool keepdim = false);  // int64; the first of equal elements
 Tensor argmin(const Arg& x, int dim, bool keepdim = false);
-// Bools; uint8 stays uint8. Anything but 0 is true.
+// Return bools; uint8 for uint8. Anything but 0 is true.
 Tensor all(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor any(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor count_nonzero(const Arg& x, Dims dims = {});  // int64
 Tensor logsumexp(const Arg& x, Dims dims, bool keepdim = false);
-// (sum |x|^p)^(1/p); p = 0 counts what is not 0, +-inf takes the largest or smallest |x|. The
+// (sum |x|^p)^(1/p); p = 0 counts the nonzeros, +-inf gives the largest or smallest |x|. The
 // gradient of the 2-norm at 0 is 0.
 Tensor norm(const Arg& x, double p = 2, Dims dims = {}, bool keepdim = false);
 

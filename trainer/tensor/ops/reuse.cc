@@ -10,7 +10,7 @@ namespace {
 
 bool gone(const Arg& a) { return a.temporary != nullptr && detail::is_spent(a.tensor); }
 
-// Whether b broadcasts to a's shape as it is.
+// Returns whether b broadcasts to a's shape without changing it.
 bool fits(const TensorView& b, const TensorView& a) {
   const int skip = a.rank() - b.rank();
   if (skip < 0) return false;

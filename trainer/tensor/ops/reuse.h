@@ -1,4 +1,4 @@
-// Results written into the bytes of an operand that nobody reads again; not public.
+// Writes results into the bytes of an operand that is not read again; not public.
 #pragma once
 
 #include "runtime/ops/op_info.h"
@@ -6,13 +6,13 @@
 
 namespace wick::detail {
 
-// Nothing but this handle leads to its bytes, now or later (of a temporary, or a gradient that only
-// the running node has).
+// Returns whether nothing but this handle refers to its bytes, now or later (true for a temporary,
+// or a gradient that only the running node has).
 bool is_spent(const Tensor& t);
 
-// `op` of a and b in the bytes of whichever is a temporary that alone owns bytes of the result's
-// shape and dtype; the operand is moved from. Undefined where there is none, or where the call has
-// to be seen: by autograd, a tracer, forward mode or a watcher.
+// Computes `op` of a and b in the bytes of an operand that is a temporary and the sole owner of
+// bytes of the result's shape and dtype; that operand is moved from. Returns undefined if there is
+// none, or if the call has to be visible to autograd, a tracer, forward mode or a watcher.
 Tensor reuse(OpId op, const Arg& a, const Arg& b);
 
 }  // namespace wick::detail

@@ -13,8 +13,8 @@ Tensor cumulate(OpId op, const char* name, const Arg& x, int dim, std::optional<
   return line.back(call(op, CumulateAttrs{line.dim, 0, 0}, {{line.x.to(to, x.where), x.where}}));
 }
 
-// Doubling steps: after each, element i holds the result over the last 2 * step elements. Steps a
-// logarithm of the length, so it stays a graph of a few ops.
+// Doubles the range with each step: element i then has the result over the last 2 * step elements.
+// The number of steps is logarithmic in the length, so the graph stays small.
 ValuesIndices running_extreme(const char* name, const Arg& x, int dim, bool largest) {
   Line line(name, x, dim);
   Tensor at;
@@ -35,7 +35,7 @@ ValuesIndices running_extreme(const char* name, const Arg& x, int dim, bool larg
   return {line.back(gather({line.x, x.where}, line.dim, at)), line.back(at)};
 }
 
-// log(exp(a) + exp(b)); where one is inf or both are -inf, the larger, which has the gradient.
+// log(exp(a) + exp(b)); if one is inf or both are -inf, the larger one, which gets the gradient.
 Tensor log_add(const Tensor& a, const Tensor& b) {
   Tensor larger = maximum(a, b), top = larger.detach(), zero = number(0, top.dtype());
   Tensor far = isinf(top), shift = where(far, zero, top);

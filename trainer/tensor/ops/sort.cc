@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-// bool has no order of its own among the kernels
+// the kernels have no order for bool
 Tensor ordered(const Tensor& x) { return x.dtype() == DType::kBool ? x.to(DType::kU8) : x; }
 
 ValuesIndices top(const Line& line, int64_t k, bool largest, bool sorted) {
@@ -25,7 +25,7 @@ ValuesIndices whole(const Line& line, bool descending) {
   return top(line, line.size(), descending, true);
 }
 
-// Element at[...] of each line of a sort; `at` has size 1 along the dim.
+// Selects element at[...] of each sorted line; `at` has size 1 along the dim.
 ValuesIndices pick(const Line& line, const ValuesIndices& sorted, const Tensor& at, bool keepdim) {
   return {line.reduced(gather({sorted.values, line.where}, line.dim, at), keepdim),
           line.reduced(gather({sorted.indices, line.where}, line.dim, at), keepdim)};
@@ -45,7 +45,7 @@ Shape kept_shape(const Line& line) {
   return s;
 }
 
-// How many elements of each line are numbers.
+// Returns the number of elements of each line that are not NaN.
 Tensor count_numbers(const Line& line) {
   const Tensor x = line.x.detach(line.where);
   const Tensor is_number = eq({x, line.where}, {x, line.where});
@@ -58,7 +58,7 @@ ValuesIndices median_of(const char* op, const Arg& x, int dim, bool keepdim, boo
   Tensor at;
   if (floats(line.x)) {
     Tensor valid = count_numbers(line);
-    // truncation makes -1 / 2 the first element, which is NaN then
+    // truncation turns -1 / 2 into the first element, which is NaN then
     const Where& w = line.where;
     at = call(OpId::kDiv, NoAttrs{}, {{sub({valid, w}, 1), w}, {number(2, DType::kI64), w}});
     if (!leave_nan_out) at = where({lt({valid, w}, line.size()), w}, {valid, w}, {at, w});
@@ -70,7 +70,7 @@ ValuesIndices median_of(const char* op, const Arg& x, int dim, bool keepdim, boo
 
 Tensor flat(const Arg& x) { return x.tensor.reshape({-1}, x.where); }
 
-// The gradient of a median of all elements is shared by those that equal it.
+// The gradient of a median of all elements is shared by the elements equal to it.
 Tensor shared_median(const char* op, const Arg& x, bool leave_nan_out) {
   Tensor v = flat(x);
   if (!floats(v) || !pointwise::differentiated(v)) {
@@ -112,7 +112,7 @@ Tensor quantile_of(const char* op, const Arg& x, const Tensor& q, std::optional<
   Tensor s = whole(last, false).values, valid = count_numbers(last).to(s.dtype());
   int64_t m = q.numel();
   Tensor ranks = q.reshape({m}) * (valid - 1);  // [..., m]
-  if (!leave_nan_out) {                         // a NaN is the last element, and the answer
+  if (!leave_nan_out) {                         // a NaN is the last element, and becomes the result
     Tensor end = number(static_cast<double>(last.size() - 1), s.dtype());
     ranks = where(lt(valid, last.size()), end, ranks);
   }
@@ -134,11 +134,11 @@ Tensor quantile_of(const char* op, const Arg& x, const Tensor& q, std::optional<
     Tensor high = gather({s, where_at}, -1, above.to(DType::kI64));
     Tensor weight = how == "linear" ? ranks - below : full_like(low, 0.5);
     Tensor d = high - low;
-    // torch.lerp: from the nearer end
+    // as torch.lerp: from the nearer end
     result = where(lt(weight, 0.5), low + weight * d, high - d * (1 - weight));
   }
-  // [..., m], the dim and the last one swapped -> [..., m, ...], m in the dim's place. No step has
-  // a dimension more than the result: a tensor of the highest rank has none to spare.
+  // [..., m], with the dim and the last one swapped -> [..., m, ...], with m in the dim's place. No
+  // step has more dimensions than the result, as a tensor of the highest rank has none to spare.
   result = result.transpose(line.dim, -1, where_at);
   const bool keep = keepdim && !line.scalar, one = q.rank() == 0;
   if (keep && !dim) {
@@ -164,7 +164,7 @@ ValuesIndices extreme(OpId op, const char* name, const Arg& x, int dim, bool kee
           line.reduced(at, keepdim)};
 }
 
-// Whether slice i of dim 0 differs from slice i - 1, for i from 1 on.
+// Returns whether slice i of dim 0 differs from slice i - 1, for i >= 1.
 Tensor changes(const Tensor& x, const Where& where_at) {
   int64_t n = x.raw_shape()[0];
   Tensor differ = ne({x.slice(0, 1, n, 1, where_at), where_at}, x.slice(0, 0, n - 1, 1, where_at));
@@ -231,7 +231,7 @@ ValuesIndices mode(const Arg& x, int dim, bool keepdim) {
   ValuesIndices sorted = whole(line, false);
   int64_t n = line.size();
   Tensor s = sorted.values.detach();
-  // A run's last place minus the place before its first is its length: both by running extrema.
+  // The length of a run is its last position minus its start, found by a cumulative maximum.
   Tensor places = positions(n, line.dim, s.rank()).expand(s.raw_shape());
   Tensor starts = places;
   if (n > 1) {
@@ -239,7 +239,7 @@ ValuesIndices mode(const Arg& x, int dim, bool keepdim) {
     Tensor first = where(same, number(0, DType::kI64), line.slice(places, 1, n));
     starts = cummax(cat({line.slice(places, 0, 1), first}, line.dim), line.dim).values;
   }
-  // the first of the longest runs, seen at the run's last place
+  // the first of the longest runs, at the run's last position
   Tensor at = call(OpId::kArgMax, ArgAttrs{line.dim, 1, 0}, {places - starts});
   return pick(line, sorted, at, keepdim);
 }
@@ -321,7 +321,7 @@ UniqueResult unique_consecutive(const Arg& x, bool return_inverse, bool return_c
   return r;
 }
 
-// Binary search, all values at once: one gather a bit of the length.
+// Binary search for all values at once: one gather per bit of the length.
 Tensor searchsorted(const Arg& sequence, const Arg& values, bool out_int32, bool right,
                     const Tensor& sorter) {
   NoGrad guard;
@@ -346,10 +346,10 @@ Tensor searchsorted(const Arg& sequence, const Arg& values, bool out_int32, bool
   while (step * 2 <= n) step *= 2;
   Tensor found = zeros(v.raw_shape(), DType::kI64);
   for (; n > 0 && step > 0; step /= 2) {
-    Tensor next = found + step;  // elements known to lie before, if this step is taken
+    Tensor next = found + step;  // elements known to be before the value, if this step is taken
     Tensor at = minimum(next, number(n, DType::kI64)) - 1;
     Tensor element = seq.rank() == 1 ? index_select(seq, 0, at) : gather(seq, -1, at);
-    // so written, a NaN lies behind everything
+    // in this form, a NaN is after everything
     Tensor before = right ? logical_not(gt(element, v)) : logical_not(ge(element, v));
     found = where(logical_and(before, le(next, n)), next, found);
   }

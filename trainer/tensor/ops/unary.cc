@@ -11,12 +11,12 @@ using namespace pointwise;  // NOLINT: what these files share
 namespace {
 
 Tensor one_op(OpId op, const Arg& x) { return call(op, NoAttrs{}, {x}); }
-// Steps of integers are the integers themselves.
+// Rounding integers returns the integers themselves.
 Tensor step(OpId op, const char* name, const Arg& x) {
   if (is_bool(x)) refuse_bool(name, "bools have nothing to round", x.where);
   return is_int(x.tensor.dtype()) ? x.tensor.clone(x.where) : one_op(op, x);
 }
-// False everywhere, of x's shape.
+// Returns false everywhere, in x's shape.
 Tensor never(const Arg& x) { return call(OpId::kXor, NoAttrs{}, {eq(x, x), eq(x, x)}); }
 
 }  // namespace
@@ -68,7 +68,7 @@ Tensor round(const Arg& x, int64_t decimals) {
   return one_op(OpId::kRound, x.tensor * ten) / ten;
 }
 
-// A composite of the float `v` that x becomes.
+// Defines a composite of `v`, which is x as a float.
 #define WICK_COMPOSED(function, ...)         \
   Tensor function(const Arg& x) {            \
     Composite composite(#function, x.where); \
@@ -78,7 +78,7 @@ Tensor round(const Arg& x, int64_t decimals) {
   }
 WICK_COMPOSED(rsqrt, return reciprocal(sqrt(v));)
 WICK_COMPOSED(exp2, return pow(2, v);)
-// sin(pi v) / (pi v), of 1 where `mask`.
+// sin(pi v) / (pi v), with v = 1 where `mask` is true.
 static Tensor quotient_unless(const Tensor& mask, const Tensor& v) {
   Tensor angle = where(mask, constant(v, 1), v) * M_PI;
   return sin(angle) / angle;

@@ -1,5 +1,5 @@
-// Functions of one tensor, element by element: x's shape. Integers and bools become float32 where
-// the mathematics needs a float.
+// Elementwise functions of one tensor; the result has x's shape. Integers and bools become float32
+// where the mathematics needs a float.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
@@ -34,7 +34,7 @@ namespace wick {
   X(asinh, Asinh)                                  \
   X(acosh, Acosh)                                  \
   X(atanh, Atanh)
-// PyTorch's other names of the same.
+// PyTorch's other names of these.
 #define WICK_UNARY_ALIASES(X) \
   X(arcsin, asin)             \
   X(arccos, acos)             \
@@ -46,7 +46,7 @@ namespace wick {
   X(negative, neg)            \
   X(fix, trunc)               \
   X(sgn, sign)
-// x's own dtype.
+// The result has x's dtype.
 #define WICK_UNARY_SAME(X)                    \
   X(relu)                                     \
   X(neg)      /* bool is refused */           \
@@ -57,7 +57,7 @@ namespace wick {
   X(floor)                                    \
   X(ceil)                                     \
   X(trunc)
-// Floats, made of several ops.
+// Composed of several ops; the result is a float.
 #define WICK_UNARY_COMPOSED(X)     \
   X(rsqrt)                         \
   X(exp2)                          \
@@ -71,7 +71,7 @@ namespace wick {
   X(mish)                          \
   X(selu)                          \
   X(hardsigmoid)
-// Bools.
+// The result is bool.
 #define WICK_UNARY_TESTS(X) \
   X(isnan)                  \
   X(isinf)                  \
@@ -89,11 +89,11 @@ WICK_UNARY_SAME(X)
 WICK_UNARY_COMPOSED(X)
 WICK_UNARY_TESTS(X)
 #undef X
-// To `decimals` digits after the point (before it, where negative); ties go to the even one.
+// Rounds to `decimals` digits after the point (before it if negative); ties go to the even digit.
 Tensor round(const Arg& x, int64_t decimals = 0);
-// Refuses x outside (0, 1) with NaN; eps clamps x to [eps, 1 - eps] first.
+// Returns NaN for x outside of (0, 1); eps clamps x to [eps, 1 - eps] first.
 Tensor logit(const Arg& x, std::optional<double> eps = {});
-// NaN, +inf and -inf replaced; by 0 and the dtype's largest and lowest unless given.
+// Replaces NaN, +inf and -inf; by default with 0 and the dtype's largest and lowest number.
 Tensor nan_to_num(const Arg& x, double nan = 0, std::optional<double> posinf = {},
                   std::optional<double> neginf = {});
 

@@ -16,8 +16,8 @@ int64_t offset_of(const TensorImpl* t) {
          static_cast<int64_t>(dtype_size(t->view.dtype));
 }
 
-// Elements of x's memory by strides. The call goes to the outermost tensor of x's bytes that lies
-// in one piece, so that it is one op for gradients and graphs whatever x's own strides are.
+// Addresses x's memory by strides. The op is applied to the outermost contiguous tensor that shares
+// x's bytes, so that it is one op for gradients and graphs, whatever x's own strides are.
 Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& stride,
                int64_t offset) {
   TensorImpl *from = nullptr, *outermost = nullptr;
@@ -29,10 +29,10 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
       break;
   }
   Tensor whole = x.tensor;
-  bool alien = false;  // whole has the bytes, but is nothing that x was taken from
+  bool alien = false;  // whole has the bytes, but x was not taken from it
   if (from != nullptr) {
     whole = Tensor(IntrusivePtr<TensorImpl>(from));
-  } else {  // of a transposed tensor of its own: its dims by descending stride
+  } else {  // a transposed tensor without such a base: sort its dims by descending stride
     whole = Tensor(IntrusivePtr<TensorImpl>(outermost));
     const TensorView& v = whole.layout();
     std::vector<int64_t> order;
@@ -42,7 +42,7 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
     });
     whole = permute({whole, x.where}, Shape(Span<const int64_t>(order.data(), order.size())));
     if (!whole.is_contiguous()) {
-      // A part of memory whose owner is not known here (of detach()): the memory itself, where
+      // A part of memory with an unknown owner (e.g. from detach()): use the memory itself, if
       // there is no history to follow.
       if (x.tensor.requires_grad() || tangent_of(x.tensor).defined() || active_tracer() != nullptr)
         throw_error(name, "the tensor's memory is not in one piece: call contiguous() first",
@@ -59,7 +59,8 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
   a.strides = sizes_of(name, stride, x.where);
   a.offset = offset - offset_of(whole.impl());
   Tensor out = call(OpId::kAsStrided, a, {{whole, x.where}});
-  // A recorded write through it would not reach x: refused, as one through a view under NoGrad is.
+  // A recorded write through it would not reach x: refuse it, like one through a view taken under
+  // NoGrad.
   if (alien && out.impl()->view_of) out.impl()->view_of->kind = ViewKind::kNoGrad;
   return out;
 }
@@ -84,7 +85,7 @@ std::vector<Tensor> split_at(const Arg& x, const std::vector<int64_t>& ends, int
   return parts;
 }
 
-// hsplit, vsplit and dsplit want equal parts.
+// hsplit, vsplit and dsplit need equal parts.
 template <class How>
 std::vector<Tensor> split_dim(const char* name, const Arg& x, const How& how, int dim, int rank) {
   if (x.tensor.rank() < rank) {
@@ -199,7 +200,7 @@ Tensor movedim(const Arg& x, const Shape& from, const Shape& to) {
   int rank = x.tensor.rank();
   if (from.rank() != to.rank())
     throw_error("movedim", "source and destination must have one length", x.where);
-  int64_t at[kMaxRank];  // which dim stands at place i
+  int64_t at[kMaxRank];  // the dim at place i
   bool moved[kMaxRank] = {};
   std::fill(at, at + kMaxRank, -1);
   for (int i = 0; i < from.rank(); ++i) {

@@ -1,19 +1,19 @@
-// Views: other shapes of the same bytes, differentiable; writing through one writes into its base.
-// None of them copies, except reshape, flatten and ravel where the strides leave no other way.
+// Views: other shapes of the same bytes, differentiable; writing to a view writes to its base. None
+// of them copies, except reshape, flatten and ravel where the strides require it.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
 
 namespace wick {
 
-// Tensors copied by this thread's ops so far: layout ops that could not be views, clone(), and
-// operands that a kernel needs in one piece.
+// Returns the number of tensors that this thread's ops have copied so far: layout ops that could
+// not be views, clone(), and operands that a kernel needs contiguous.
 int64_t copies_made();
 
-// Sizes and strides among the elements of x's base in memory, from element `offset` of the storage
-// (-1: where x starts). Strides must not be negative.
+// Sizes and strides refer to the memory of x's base, from element `offset` of the storage (-1:
+// where x starts). Strides must not be negative.
 Tensor as_strided(const Arg& x, const Shape& size, const Shape& stride, int64_t offset = -1);
-// All windows of `size` along dim, `step` apart, as a new last dimension.
+// Returns all windows of `size` along dim, `step` apart, as a new last dimension.
 Tensor unfold(const Arg& x, int dim, SizeArg size, SizeArg step);
 Tensor diagonal(const Arg& x, SizeArg offset = 0, int dim1 = 0, int dim2 = 1);
 
@@ -35,7 +35,7 @@ Tensor moveaxis(const Arg& x, const Shape& from, const Shape& to);
 Tensor narrow(const Arg& x, int dim, SizeArg start, SizeArg length);
 Tensor select(const Arg& x, int dim, SizeArg index);
 Tensor squeeze(const Arg& x);
-Tensor squeeze(const Arg& x, int dim);            // as it is where dim is not 1
+Tensor squeeze(const Arg& x, int dim);            // returned as it is if dim is not 1
 Tensor squeeze(const Arg& x, const Shape& dims);  // those of them that are 1
 Tensor unsqueeze(const Arg& x, int dim);
 Tensor flatten(const Arg& x, int start_dim = 0, int end_dim = -1);

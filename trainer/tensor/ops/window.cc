@@ -11,7 +11,7 @@ int64_t product(const Sizes& s) {
   return n;
 }
 
-// From the mean of each window of x^p; PyTorch's formula, which has a slope of 0 at 0.
+// Computed from the mean of each window of x^p, by PyTorch's formula, whose slope at 0 is 0.
 template <class Mean>
 Tensor lp_pool(const char* op, const Arg& x, double p, int64_t taps, const Mean& mean_of) {
   const At at(x);
@@ -53,7 +53,7 @@ std::pair<Tensor, Tensor> with_indices(const char* op, const Arg& x, const Windo
   const Tensor* inputs[] = {&in};
   Tensor out[2];
   call(OpId::kMaxPoolIndices, &a, inputs, out, x.where);
-  // The op counts through all of x, PyTorch through each plane.
+  // The op counts indices through all of x, PyTorch within each plane.
   Tensor index = remainder(at(out[1]), plane);
   if (!added) return {out[0], index};
   return {out[0].squeeze(0, x.where), index.squeeze(0, x.where)};
@@ -103,7 +103,7 @@ Tensor unpool(const char* op, const Arg& x, const Arg& indices, const Window& w,
     }
   }
   const Shape flat{out[0], out[1], numel(in.raw_shape()) / std::max<int64_t>(out[0] * out[1], 1)};
-  // PyTorch writes, so that of two elements with one place the last stays.
+  // PyTorch writes in order, so that of two elements with the same index the last one stays.
   Tensor values = in.reshape(flat, x.where);
   Tensor places = indices.tensor.to(DType::kI64).reshape(flat, x.where);
   Tensor none = zeros({out[0], out[1], plane}, in.dtype());

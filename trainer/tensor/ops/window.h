@@ -1,5 +1,5 @@
-// torch.nn.functional: pooling beyond maximum and mean, and what undoes it. x[N, C, spatial...], or
-// without N; stride {}: the kernel's size.
+// torch.nn.functional: pooling other than maximum and mean, and max unpooling. x[N, C, spatial...],
+// or without N; stride {}: the kernel's size.
 #pragma once
 
 #include <utility>
@@ -9,13 +9,13 @@
 namespace wick {
 
 // (sum of x^norm_type over the window)^(1 / norm_type); NaN for a negative sum, as in PyTorch.
-// norm_type is not 0.
+// norm_type must not be 0.
 Tensor lp_pool1d(const Arg& x, double norm_type, int64_t kernel_size,
                  std::optional<int64_t> stride = {}, bool ceil_mode = false);
 Tensor lp_pool2d(const Arg& x, double norm_type, Pair kernel_size, std::optional<Pair> stride = {},
                  bool ceil_mode = false);
 
-// Values and their places: int64, counted row by row within each [spatial...].
+// Return values and their indices: int64, counted row by row within each [spatial...].
 std::pair<Tensor, Tensor> max_pool1d_with_indices(const Arg& x, int64_t kernel_size,
                                                   std::optional<int64_t> stride = {},
                                                   int64_t padding = 0, int64_t dilation = 1,
@@ -28,8 +28,8 @@ std::pair<Tensor, Tensor> max_pool3d_with_indices(const Arg& x, Triple kernel_si
                                                   Triple padding = 0, Triple dilation = 1,
                                                   bool ceil_mode = false);
 
-// x at its indices in a tensor of zeros. output_size: the spatial sizes, or all of them; {}:
-// (n - 1) * stride + kernel - 2 * padding. An index outside is an error that names it.
+// Puts x at its indices in a tensor of zeros. output_size: the spatial sizes, or all of them; {}:
+// (n - 1) * stride + kernel - 2 * padding. An index outside throws an Error that names it.
 Tensor max_unpool1d(const Arg& x, const Arg& indices, int64_t kernel_size,
                     std::optional<int64_t> stride = {}, int64_t padding = 0,
                     const Shape& output_size = {});

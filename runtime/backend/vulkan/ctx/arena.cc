@@ -24,7 +24,7 @@ Result<uint64_t> plan_arena(Array<ArenaItem>& items, uint64_t limit) {
   Array<uint32_t> order(items.allocator());
   WICK_TRY(order.resize(items.size()));
   for (uint32_t i = 0; i < items.size(); ++i) {
-    // Insertion keeps equal sizes in their own order: the plan depends on nothing but its input.
+    // An insertion sort keeps the order of equal sizes: the plan depends only on its input.
     uint32_t at = i;
     for (; at > 0 && items[order[at - 1]].bytes < items[i].bytes; --at) order[at] = order[at - 1];
     order[at] = i;
@@ -34,7 +34,8 @@ Result<uint64_t> plan_arena(Array<ArenaItem>& items, uint64_t limit) {
     ArenaItem& item = items[order[placed]];
     uint64_t bytes = align_up(item.bytes);
     uint64_t offset = 0;
-    // Every move is past a neighbour that stays or to the next buffer, behind all of them at last.
+    // Every move goes past a placed neighbour or to the next buffer, so this ends after all of
+    // them.
     for (bool moved = true; moved;) {
       moved = false;
       if (offset % limit + bytes > limit) {

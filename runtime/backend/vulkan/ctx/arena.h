@@ -1,11 +1,12 @@
-// Arena planning: where in one buffer tensors lie, so that two live at the same time never overlap.
+// Arena planning: places tensors in one buffer so that two that live at the same time never
+// overlap.
 #pragma once
 
 #include "runtime/core/array.h"
 
 namespace wick::vulkan {
 
-// What any device accepts as the offset of a storage buffer in a descriptor.
+// Every device accepts multiples of this as the offset of a storage buffer in a descriptor.
 constexpr uint64_t kRegionAlignment = 256;
 
 struct ArenaItem {
@@ -14,11 +15,11 @@ struct ArenaItem {
   uint64_t offset = 0;          // set by plan_arena
 };
 
-// Largest first, each at the lowest offset free over its life; none lies across a multiple of
-// `limit`, at which another buffer begins. Returns the arena's size.
+// Places the largest item first, each at the lowest offset that is free during its life; none
+// crosses a multiple of `limit`, where another buffer begins. Returns the arena's size.
 Result<uint64_t> plan_arena(Array<ArenaItem>& items, uint64_t limit = uint64_t{1} << 62);
 
-// Where things lie that are given out one behind another, none across a multiple of `limit`.
+// Assigns consecutive offsets; no item crosses a multiple of `limit`.
 class Bump {
  public:
   explicit Bump(uint64_t limit) : limit_(limit) {}

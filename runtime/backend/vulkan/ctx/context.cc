@@ -61,7 +61,7 @@ Status Context::open(const ContextOptions& options) {
   has_timeline_ = device_.info().timeline;
   if (has_timeline_) WICK_TRY(timeline_.create(device_));
   VkPhysicalDeviceType type = device_.info().type;
-  // A discrete GPU may map its memory too, but the host reads it slowly: staging is better there.
+  // A discrete GPU may map its memory too, but the host reads it slowly: staging is faster there.
   bool near = type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || type == VK_PHYSICAL_DEVICE_TYPE_CPU;
   const char* staging = getenv("WICK_VULKAN_FORCE_STAGING");
   force_staging_ = options.force_staging || (staging != nullptr && staging[0] == '1');
@@ -78,7 +78,7 @@ Status Context::open(const ContextOptions& options) {
   return {};
 }
 
-// A device that is lost or hangs is its sessions' to find out.
+// The sessions of a device find out by themselves if it is lost or hangs.
 void Context::wait_for_all() {
   if (lost()) return;
   MutexLock lock(queue_lock_);
@@ -102,7 +102,7 @@ void Context::save_pipelines() {
       api.GetPipelineCacheData(device_.handle(), cache_.get(), &bytes, data.data()) != VK_SUCCESS) {
     return;
   }
-  // What cannot be kept is compiled again.
+  // If the pipelines cannot be stored, they are compiled again.
   (void)disk_.write("pipelines", {data.data(), bytes});
 }
 
@@ -168,7 +168,7 @@ Status Context::make(CachedPipeline& entry) {
 Status Context::keep(Array<CachedPipeline>& made) {
   MutexLock lock(pipelines_lock_);
   for (CachedPipeline& entry : made) {
-    // Another session may have made it meanwhile.
+    // Another session may have made it in the meantime.
     if (find_locked(entry.id, {entry.specialisation, entry.count}) != nullptr) continue;
     cache_grew_ = true;
     WICK_TRY(pipelines_.push_back(std::move(entry)));
@@ -222,12 +222,12 @@ Status Context::submit(Span<const CommandBuffer> commands, Submission& submissio
   return {};
 }
 
-// The queue works in order, so it hangs only where nothing at all is done for hang_ns_: what others
-// had submitted before comes first, whether or not somebody waits for it. A timeline says where the
-// queue is; with fences each of them may take as long.
+// The queue works in order, so it hangs only if nothing at all completes for hang_ns_: earlier
+// submissions of others come first, whether or not somebody waits for them. A timeline shows the
+// queue's progress; with fences each earlier command buffer is granted the same time.
 Status Context::wait_until_done(Submission& submission, uint64_t deadline_ns, Stop* stop,
                                 bool* hangs) {
-  constexpr uint64_t kSliceNs = 5'000'000;  // how long nobody looks whether the run is cancelled
+  constexpr uint64_t kSliceNs = 5'000'000;  // interval of checks whether the run is cancelled
   const uint64_t each = has_timeline_ ? 1 : submission.ahead_ + submission.batches_;
   for (;;) {
     const uint64_t over = done_value_.load(std::memory_order_relaxed);
@@ -255,7 +255,7 @@ Status Context::wait_until_done(Submission& submission, uint64_t deadline_ns, St
       last_done_ns_.store(now_ns(), std::memory_order_relaxed);
       return done;
     }
-    // Only what is done now shows that the queue goes on, not what was known to be.
+    // Only a completion that is new shows progress of the queue, not one that was known.
     uint64_t known = over;
     while (known < next) {
       if (!done_value_.compare_exchange_weak(known, next, std::memory_order_relaxed)) continue;
@@ -271,8 +271,8 @@ Status Context::noted(Status s) {
   return s;
 }
 
-// What was submitted reads and writes buffers that the caller frees when this fails: it must be
-// known to be over, or nothing may be freed.
+// Submitted commands use buffers that the caller frees when this fails, so the work must be known
+// to have ended, or nothing may be freed.
 Status Context::wait(Submission& submission, uint64_t deadline_ns, Stop* stop) {
   if (!submission.pending_) return Status(Code::kInternal, "nothing was submitted");
   bool hangs = false;
@@ -310,7 +310,7 @@ Status Context::upload(Span<const Upload> pieces) {
       memcpy(staging.mapped(), static_cast<const std::byte*>(piece.from) + done, n);
       WICK_TRY(commands.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
       commands.copy({&staging, 0}, {piece.to.buffer, piece.to.offset + done}, n);
-      // Later submissions on this queue read what was copied.
+      // Later submissions on this queue read the copied data.
       commands.barrier(kCopyAccess, kShaderAccess);
       WICK_TRY(commands.end());
       WICK_TRY(run(commands, submission));

@@ -1,5 +1,5 @@
-// Context: one opened device with its queue, set layouts and pipelines. Shared by the graphs of all
-// sessions on it; safe to use from several threads.
+// Context: an opened device with its queue, set layouts and pipelines. The graphs of all sessions
+// on the device share it; it is safe to use from several threads.
 #pragma once
 
 #include "runtime/backend/vulkan/ctx/arena.h"
@@ -15,31 +15,30 @@ namespace wick::vulkan {
 struct ContextOptions {
   // Index or part of a name; null or "": the environment's WICK_VULKAN_DEVICE, else the best.
   const char* device = nullptr;
-  // Copies through staging buffers even where the host could write device memory, and fills arenas
-  // with NaN first: a missing copy shows on unified-memory devices too.
+  // Copies through staging buffers even if the host could write device memory, and first fills
+  // arenas with NaN, so that a missing copy shows on unified-memory devices too.
   bool force_staging = false;
-  // Only what any device of Vulkan 1.1 has: the shaders that do without 16-bit storage, integer dot
+  // Uses only what every Vulkan 1.1 device has: the shaders without 16-bit storage, integer dot
   // products and the like.
   bool plain = false;
-  // For tests, 0 for none: shaders see at most so many bytes of a buffer (a multiple of 256 from
-  // 1024 on), and no allocation is larger than this (a multiple of 256, not below the largest
-  // tensor).
+  // For tests, 0 for none: the bytes of a buffer that shaders can access (a multiple of 256 from
+  // 1024 on), and the largest allocation (a multiple of 256, not below the largest tensor).
   uint64_t max_range = 0, max_allocation = 0;
-  bool timeline = true;  // false, for tests: fences also where the device has timeline semaphores
+  bool timeline = true;          // false, for tests: uses fences even with timeline semaphores
   const char* loader = nullptr;  // null: the platform's Vulkan loader
-  // Floating point operations, and bytes counted as some, that a command buffer of a graph is given
-  // at most, a single dispatch apart: systems kill what keeps a device for seconds.
+  // The most floating point operations (and bytes counted as some) in one command buffer of a
+  // graph, unless a single dispatch has more: systems kill work that occupies a device for seconds.
   uint64_t batch_work = uint64_t{1} << 33;
-  // What takes longer than this is taken for a device that hangs.
+  // A device that is busy for longer is considered hung.
   uint64_t hang_ns = 60'000'000'000;
   Intercept intercept = nullptr;       // for tests
-  const char* cache_folder = nullptr;  // DiskCache::open's
+  const char* cache_folder = nullptr;  // as in DiskCache::open()
 };
 
 constexpr size_t kMaxSpecConstants = 13;
-constexpr size_t kMaxBatches = 16;  // command buffers of one submission
+constexpr size_t kMaxBatches = 16;  // command buffers per submission
 
-// One submission at a time of command buffers, from submit() until wait() says that it is over.
+// Tracks one submission of command buffers, from submit() until wait() says that it has completed.
 class Submission {
  public:
   bool pending() const { return pending_; }
@@ -49,24 +48,24 @@ class Submission {
   Fence fence_;
   uint64_t value_ = 0;  // of the context's timeline
   uint64_t begin_ns_ = 0;
-  uint64_t ahead_ = 0;  // command buffers that were not known to be over then
+  uint64_t ahead_ = 0;  // command buffers not known to have completed at that time
   uint64_t batches_ = 0;
   bool pending_ = false;
 };
 
 class Context final : private AsyncWork {
  public:
-  // kDevice without a loader or a usable device. The allocator must outlive the context.
+  // Fails with kDevice without a loader or a usable device. The allocator must outlive the context.
   static Result<Context*> create(Allocator& allocator, const ContextOptions& options);
-  static void destroy(Context* context);  // null is fine; no graph may be left
+  static void destroy(Context* context);  // null is fine; all graphs must have been destroyed
 
   Allocator& allocator() const { return allocator_; }
   const Device& device() const { return device_; }
-  // True iff graphs put tensors where host and device both reach them quickly.
+  // True if graphs keep tensors in memory that both host and device access quickly.
   bool unified() const { return unified_; }
   bool force_staging() const { return force_staging_; }
   uint64_t batch_work() const { return batch_work_; }
-  // Bytes of a buffer that a shader sees, and of one allocation.
+  // The bytes of a buffer that a shader can access, and those of one allocation.
   uint64_t max_range() const { return device_.info().limits.maxStorageBufferRange; }
   uint64_t max_allocation() const {
     // A driver rounds a buffer's size up to pages before it compares it.
@@ -76,10 +75,11 @@ class Context final : private AsyncWork {
     return most / unit * unit;
   }
 
-  // Made on first use, then kept; alive as long as the context.
+  // Created on first use and kept as long as the context lives.
   Result<PipelineRef> pipeline(ShaderId id, Span<const uint32_t> specialisation);
-  // The same for many, in three steps: what is missing is added to `made` (nothing where it is
-  // there, or in `made`); make() may be called from any thread, one an entry; keep() takes them.
+  // The same for many pipelines, in three steps: want() adds a missing one to `made` (nothing if it
+  // exists or is in `made`); make() may be called from any thread, once per entry; keep() stores
+  // them.
   struct CachedPipeline {
     ShaderId id;
     uint32_t count = 0;
@@ -93,22 +93,22 @@ class Context final : private AsyncWork {
   Result<VkDescriptorSetLayout> set_layout(uint32_t bindings);
 
   const DiskCache& disk() const { return disk_; }
-  // Keeps what the driver compiled since for the next program.
+  // Stores newly compiled pipelines for the next program.
   void save_pipelines();
 
-  // Gives the device commands, up to kMaxBatches buffers in their order, and does not wait. After
-  // kDevice the device is lost().
+  // Submits up to kMaxBatches command buffers in order and does not wait. After kDevice the device
+  // is lost().
   Status submit(Span<const CommandBuffer> commands, Submission& submission);
   Status submit(const CommandBuffer& commands, Submission& submission) {
     return submit({&commands, 1}, submission);
   }
-  // Until it is over; kDeadline when it is not by `deadline_ns` (0: none): it stays pending then.
-  // A device that takes longer than ContextOptions::hang_ns for one of its buffers is lost. What
-  // was submitted before has its own time.
+  // Waits for completion; kDeadline if it is not complete at `deadline_ns` (0: none), and it stays
+  // pending. A device that takes longer than ContextOptions::hang_ns for one of its buffers is
+  // lost. Earlier submissions have their own time.
   Status wait(Submission& submission, uint64_t deadline_ns = 0) {
     return wait(submission, deadline_ns, nullptr);
   }
-  // The same with the deadline of a run (null: none), or kCancelled.
+  // The same with the deadline of a run (null: none); also returns kCancelled.
   Status wait(Submission& submission, Stop* stop) {
     return wait(submission, stop == nullptr ? 0 : stop->deadline_ns(), stop);
   }
@@ -116,12 +116,12 @@ class Context final : private AsyncWork {
     WICK_TRY(submit(commands, submission));
     return wait(submission);
   }
-  // It failed or hung while it worked: nothing is given to it any more.
+  // It failed or hung: nothing is submitted to it any more.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
-  // Of a call outside submit() and wait(), which may be the first to be told of a lost device.
+  // For calls outside submit() and wait(), which may be the first to see a lost device: records it.
   Status noted(Status s);
 
-  // Copies host bytes into device memory through a staging buffer, in pieces.
+  // Copies host bytes to device memory through a staging buffer, in pieces.
   struct Upload {
     const void* from;
     Place to;
@@ -138,7 +138,7 @@ class Context final : private AsyncWork {
   Status open(const ContextOptions& options);
   void wait_for_all() override;
   Status wait(Submission& submission, uint64_t deadline_ns, Stop* stop);
-  // kDeadline: *hangs, or the caller's own deadline.
+  // On kDeadline, *hangs tells a hang from the caller's own deadline.
   Status wait_until_done(Submission& submission, uint64_t deadline_ns, Stop* stop, bool* hangs);
   Result<VkDescriptorSetLayout> set_layout_locked(uint32_t bindings);
 
@@ -149,8 +149,8 @@ class Context final : private AsyncWork {
   bool force_staging_ = false;
   uint64_t hang_ns_ = 0, batch_work_ = 0;
   std::atomic<bool> lost_{false};
-  // What is known of the queue: its last submission that is over, when that was seen, and how many
-  // are not.
+  // The known state of the queue: its last completed submission, when that was seen, and how many
+  // are not complete.
   std::atomic<uint64_t> done_value_{0}, last_done_ns_{0}, pending_{0};
   Mutex pipelines_lock_;
   UniqueSetLayout layouts_[kMaxBindings + 1];
@@ -161,7 +161,7 @@ class Context final : private AsyncWork {
   Mutex queue_lock_;
   bool has_timeline_ = false;
   Timeline timeline_;
-  uint64_t submitted_ = 0;  // the timeline's last number
+  uint64_t submitted_ = 0;  // last value used of the timeline
   Weights weights_;
 };
 

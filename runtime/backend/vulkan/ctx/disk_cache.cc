@@ -16,14 +16,14 @@ namespace {
 
 constexpr char kMagic[8] = {'W', 'i', 'c', 'k', 'v', 'k', '0', '1'};
 constexpr size_t kHeader = sizeof(kMagic) + 32;
-constexpr uint64_t kLargest = uint64_t{256} << 20;  // nothing of ours is larger
+constexpr uint64_t kLargest = uint64_t{256} << 20;  // no file of ours is larger
 
 template <class T>
 Span<const uint8_t> bytes_of(const T& value) {
   return {reinterpret_cast<const uint8_t*>(&value), sizeof(value)};
 }
 
-void make_folder(char* path) {  // and the one above it
+void make_folder(char* path) {  // and its parent
   char* slash = strrchr(path, '/');
   if (slash != nullptr && slash != path) {
     *slash = '\0';

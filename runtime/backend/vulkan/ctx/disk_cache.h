@@ -1,5 +1,5 @@
-// DiskCache: what a device was found to do, kept between programs. One file a kind, for one driver
-// of one device and one set of shaders; a file that is not whole counts as missing.
+// DiskCache: facts about a device that are kept between programs. One file per kind, for one driver
+// of one device and one set of shaders; an incomplete file counts as missing.
 #pragma once
 
 #include "runtime/backend/vulkan/vk/instance.h"
@@ -9,14 +9,13 @@ namespace wick::vulkan {
 class DiskCache {
  public:
   // `folder` null: the environment's WICK_CACHE_DIR, else $XDG_CACHE_HOME/wick, else ~/.cache/wick.
-  // "" keeps nothing, and so does a machine without any of them.
+  // With "", or if none of them exists, nothing is kept.
   void open(const char* folder, const DeviceInfo& device);
   bool enabled() const { return folder_[0] != '\0'; }
 
-  // Empty when there is none, or it is not what was written.
+  // Empty when there is no file, or its content is not what was written.
   Status read(const char* kind, Array<uint8_t>& bytes) const;
-  // Replaces the file as a whole. A folder that cannot be written is no reason to fail: callers go
-  // on without.
+  // Replaces the file as a whole. Callers go on without the cache if the folder cannot be written.
   Status write(const char* kind, Span<const uint8_t> bytes) const;
 
  private:
@@ -24,7 +23,7 @@ class DiskCache {
   bool path_of(const char* kind, char* path) const;
 
   char folder_[kMaxPath] = "";
-  char driver_[33] = "";  // of device, driver and shaders
+  char driver_[33] = "";  // hash of device, driver and shaders
 };
 
 }  // namespace wick::vulkan

@@ -1,4 +1,4 @@
-// Locks of what several sessions of one device share: the queue and the pipelines.
+// Locks for what several sessions share on a device: the queue and the pipelines.
 #pragma once
 
 #include "runtime/platform/threads.h"

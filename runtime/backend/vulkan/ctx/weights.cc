@@ -108,7 +108,7 @@ Status Weights::take(Context& context, Span<Weight> weights, Hold& hold, ThreadP
     WICK_TRY(missing.push_back(weight));
   }
   WICK_TRY(upload(context, missing, pool, tasks, beside));
-  // Others find them from here on: they are there.
+  // The weights are complete, so from here on other graphs may find them.
   for (size_t i = 0; i < which.size(); ++i) {
     const Weight& weight = weights[which[i]];
     if (weight.key != nullptr)
@@ -117,7 +117,7 @@ Status Weights::take(Context& context, Span<Weight> weights, Hold& hold, ThreadP
   return {};
 }
 
-// Where the host reaches the memory, in pieces that all threads copy; else one task feeds the
+// If the host can access the memory, all threads copy pieces; otherwise one task uploads to the
 // device.
 Status Weights::upload(Context& context, Span<const Weight> weights, ThreadPool* pool,
                        int64_t tasks, FunctionRef<void(int64_t)> beside) {

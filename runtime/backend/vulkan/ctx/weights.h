@@ -1,5 +1,5 @@
-// Weights: constants on the device. What several graphs have of one program is uploaded once, and
-// goes with the last of them.
+// Weights: constants on the device. A constant that several graphs of one program have is uploaded
+// once and freed with the last of them.
 #pragma once
 
 #include "runtime/backend/vulkan/ctx/mutex.h"
@@ -10,11 +10,11 @@ namespace wick::vulkan {
 
 class Context;
 
-// A constant of a graph, and where it lies.
+// A constant of a graph and its place.
 struct Weight {
   const void* data = nullptr;
   uint64_t bytes = 0;
-  // Stands for these bytes as long as a graph holds them, whichever graph; null: this graph's own.
+  // Identifies these bytes for all graphs as long as one holds them; null: private to this graph.
   const void* key = nullptr;
   Place place;
 };
@@ -26,7 +26,7 @@ class Weights {
   explicit Weights(Allocator& allocator) : allocator_(allocator), blocks_(allocator) {}
   ~Weights();
 
-  // What a graph holds; given back when it goes.
+  // The weights that a graph holds; they are released when the graph is destroyed.
   class Hold {
    public:
     explicit Hold(Allocator& allocator) : blocks_(allocator) {}
@@ -34,7 +34,7 @@ class Weights {
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
     void release();
-    uint64_t made_bytes() const { return made_bytes_; }  // of device memory, for this graph first
+    uint64_t made_bytes() const { return made_bytes_; }  // allocated for this graph
 
    private:
     friend class Weights;
@@ -43,8 +43,8 @@ class Weights {
     uint64_t made_bytes_ = 0;
   };
 
-  // Finds or uploads them and sets their places. `beside` runs with the upload: tasks of numbers
-  // below `tasks`, on the pool's threads.
+  // Finds or uploads the weights and sets their places. `beside` runs during the upload: tasks 0 to
+  // `tasks` - 1, on the pool's threads.
   Status take(Context& context, Span<Weight> weights, Hold& hold, ThreadPool* pool, int64_t tasks,
               FunctionRef<void(int64_t)> beside);
 

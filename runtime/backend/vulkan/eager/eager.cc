@@ -16,7 +16,7 @@ struct VulkanEager::State {
 
   Allocator& allocator;
   Owned<VulkanBackend> backend;
-  vulkan::Pool pool;  // behind the queue, which may still use it
+  vulkan::Pool pool;  // destroyed after the queue, which may still use it
   vulkan::EagerQueue queue;
   vulkan::Mutex lock;
 };
@@ -71,7 +71,8 @@ Result<int> VulkanEager::count() {
 
 const char* VulkanEager::device_name() const { return state_->backend->device_name(); }
 
-// Every error but those of one call leaves the device unusable: what is recorded is lost with it.
+// Every error except those of one call makes the device unusable: recorded commands are lost with
+// it.
 Status VulkanEager::checked(Status s) {
   if (s.ok() || s.code() == Code::kUnsupported || s.code() == Code::kInvalidArgument) return s;
   if (!state_->queue.dead() && !state_->backend->context().lost()) return s;
@@ -121,7 +122,7 @@ Status VulkanEager::upload(VulkanMemory& to, const void* from, uint64_t bytes, b
   vulkan::EagerQueue& queue = state_->queue;
   if (to.mapped() != nullptr) {
     WICK_TRY(checked(queue.reap()));
-    if (to.last_use <= queue.finished()) {  // nobody else is at it
+    if (to.last_use <= queue.finished()) {  // no command uses it
       memcpy(to.mapped(), from, bytes);
       return {};
     }
@@ -211,7 +212,7 @@ Status VulkanEager::synchronize() {
 
 void VulkanEager::wait_for_all() {
   MutexLock lock(state_->lock);
-  if (usable().ok()) (void)checked(state_->queue.wait_all());  // told by the next call
+  if (usable().ok()) (void)checked(state_->queue.wait_all());  // the next call reports an error
 }
 
 size_t VulkanEager::in_flight() const {

@@ -8,9 +8,9 @@ namespace wick::vulkan {
 namespace {
 
 constexpr uint64_t kSlabBytes = 1 << 20, kLargestSmall = 64 << 10;
-constexpr uint64_t kMostKept = uint64_t{1} << 30;  // of large ones
+constexpr uint64_t kMostKept = uint64_t{1} << 30;  // of large blocks
 
-// Four sizes a doubling: at most a fifth is unused.
+// Four sizes per doubling: at most a fifth is unused.
 uint64_t large_size(uint64_t bytes) {
   uint64_t base = kLargestSmall;
   while (base * 2 < bytes) base *= 2;

@@ -1,5 +1,5 @@
-// Device memory for tensors that come and go: small ones from slabs, large ones kept for the next
-// of their size. The queue works in order, so what was freed is given out again at once.
+// Device memory for short-lived tensors: small ones come from slabs, large ones are kept for the
+// next of their size. The queue works in order, so freed memory can be reused at once.
 #pragma once
 
 #include "runtime/backend/vulkan/ctx/context.h"
@@ -8,14 +8,14 @@ namespace wick {
 
 class VulkanMemory {
  public:
-  const vulkan::Buffer* buffer = nullptr;  // a slab's, or own
+  const vulkan::Buffer* buffer = nullptr;  // of a slab, or its own
   uint64_t offset = 0;                     // in the buffer
-  uint64_t bytes = 0;                      // there are
-  uint64_t last_use = 0;                   // the number of the last batch that names it; 0: none
-  VulkanMemory* next = nullptr;            // where it is kept
+  uint64_t bytes = 0;                      // allocated
+  uint64_t last_use = 0;                   // number of the last batch that uses it; 0: none
+  VulkanMemory* next = nullptr;            // in the list of kept ones
   vulkan::Buffer own;
-  int small = -1;  // of a slab: its size class
-  // Null where the host does not reach it.
+  int small = -1;  // for slabs: the size class
+  // Null if the host cannot access it.
   std::byte* mapped() const {
     return buffer->mapped() == nullptr ? nullptr : buffer->mapped() + offset;
   }
@@ -28,11 +28,11 @@ class Pool {
   explicit Pool(Context& context) : context_(context) {}
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
-  ~Pool();  // the queue is done with all of it, or nothing of the device is freed
+  ~Pool();  // the queue must have finished; else nothing is freed
 
   Result<VulkanMemory*> take(uint64_t bytes);
   void give(VulkanMemory* memory);
-  // Gives back to the device what was let go and last used by a batch up to `finished`; with `all`
+  // Releases to the device what was freed and last used by a batch up to `finished`; with `all`
   // also what is kept for reuse. Slabs stay.
   void collect(uint64_t finished, bool all);
 

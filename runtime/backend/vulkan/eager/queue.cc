@@ -51,7 +51,7 @@ Status EagerQueue::begin() {
   WICK_TRY(b.sets.create(context_.device(), kDispatches, kDispatches * kMaxBindings));
   memset(b.fault.mapped(), 0, 4);
   WICK_TRY(b.commands.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
-  b.commands.barrier(kAll, kAll);  // behind what earlier batches do
+  b.commands.barrier(kAll, kAll);  // after the commands of earlier batches
   touched_.clear();
   b.number = next_++;
   b.dispatches = b.count = 0;
@@ -60,7 +60,7 @@ Status EagerQueue::begin() {
   return {};
 }
 
-// Sets a barrier where this must not pass what was recorded before.
+// Adds a barrier if the command must not overtake earlier ones.
 Status EagerQueue::order(Span<const Touch> touches) {
   bool conflict = false;
   for (const Touch& t : touches) {
@@ -87,7 +87,7 @@ Status EagerQueue::order(Span<const Touch> touches) {
 }
 
 Status EagerQueue::dispatch(const Dispatch& d, Span<const Touch> touches, const CallNote& note) {
-  // Whatever can fail, and may take long, before the batch is touched.
+  // Everything that can fail or take long is done before the batch is changed.
   WICK_ASSIGN(PipelineRef pipeline, context_.pipeline(d.shader, {d.spec, d.spec_count}));
   WICK_ASSIGN(VkDescriptorSetLayout layout, context_.set_layout(d.operands));
   WICK_TRY(begin());
@@ -246,7 +246,7 @@ Status EagerQueue::wait(uint64_t batch) {
 Status EagerQueue::wait_all() { return wait(next_ - 1); }
 
 void EagerQueue::settle() {
-  // A wait that fails has settled the device, or given it up.
+  // A wait that fails has settled the device, or has given it up.
   while (finished_ < submitted_ && finish(batches_[(finished_ + 1) % kBatches]).ok()) {
   }
 }

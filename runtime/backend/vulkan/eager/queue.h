@@ -1,5 +1,5 @@
-// EagerQueue: commands recorded as they come, a few command buffers in flight. Barriers are set
-// where two commands touch the same bytes and one writes.
+// EagerQueue: records commands as they come, with a few command buffers in flight. It adds barriers
+// where two commands access the same bytes and one of them writes.
 #pragma once
 
 #include "runtime/backend/vulkan/eager/pool.h"
@@ -8,19 +8,19 @@
 
 namespace wick::vulkan {
 
-// Bytes that a command touches.
+// Bytes that a command accesses.
 struct Touch {
   VulkanMemory* memory = nullptr;
-  uint64_t offset = 0, bytes = 0;  // in the memory
+  uint64_t offset = 0, bytes = 0;  // within the memory
   bool write = false;
 };
 
-// Where a call came from, for what only the device finds out.
+// The origin of a call, for errors that only the device finds.
 struct CallNote {
   OpId op = OpId::kNone;
   const char* file = "";
   uint32_t line = 0;
-  const char* fault_text = "";  // what a shader that notes a fault means
+  const char* fault_text = "";  // meaning of a fault that a shader reports
 };
 
 class EagerQueue {
@@ -30,33 +30,33 @@ class EagerQueue {
   EagerQueue& operator=(const EagerQueue&) = delete;
   ~EagerQueue();
   Status open();
-  // Nothing may be freed while the device is at work: waits, as well as it can be known.
+  // Nothing may be freed while the device is working: waits as far as that can be known.
   void settle();
 
-  // `touches`: one an operand; kFaultOperand's has no memory.
+  // `touches`: one per operand; kFaultOperand's has no memory.
   Status dispatch(const Dispatch& d, Span<const Touch> touches, const CallNote& note);
   Status copy(const Touch& from, const Touch& to);
   Status fill(const Touch& to, uint32_t word);
-  // Host bytes, read before it returns, by way of staging buffers.
+  // Copies host bytes, which have been read when it returns, through staging buffers.
   Status stage(const void* from, const Touch& to);
   // Waits.
   Status read_back(const Touch& from, void* to);
 
   Status flush();
-  Status wait(uint64_t batch);  // until that one is done, and those before it
+  Status wait(uint64_t batch);  // until that batch and all before it are done
   Status wait_all();
   Status reap();  // notes what is done by now, without waiting
 
   uint64_t finished() const { return finished_; }
   bool dead() const { return dead_; }  // it refused a batch
   size_t in_flight() const { return static_cast<size_t>(next_ - 1 - finished_); }
-  // What shaders met since the last time it was asked. After any other error of the queue itself
-  // nothing is given to it any more: what was recorded is lost.
+  // Returns what shaders have found since the last call. After any other error of the queue itself
+  // nothing is submitted any more, and recorded commands are lost.
   Status take_fault();
 
  private:
   static constexpr uint32_t kBatches = 4, kDispatches = 64, kCommands = 256;
-  static constexpr uint64_t kChunkBytes = 4 << 20, kMostStaged = 64 << 20;  // of a batch
+  static constexpr uint64_t kChunkBytes = 4 << 20, kMostStaged = 64 << 20;  // per batch
   struct Chunk {
     Buffer buffer;
     uint64_t used = 0;
@@ -73,7 +73,7 @@ class EagerQueue {
     Chunk* staging = nullptr;
     uint64_t staged = 0;
   };
-  Status begin();  // a batch to record into
+  Status begin();  // starts a batch to record into
   Status order(Span<const Touch> touches);
   Status finish(Batch& batch, uint64_t deadline = 0);
   Result<Chunk*> chunk(Batch& batch);

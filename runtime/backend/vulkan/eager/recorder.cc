@@ -8,7 +8,7 @@
 
 namespace wick::vulkan {
 
-// Dims of one element are left out, and neighbours that both views walk as one are merged.
+// Dims of extent 1 are dropped, and neighbours that both views step through as one are merged.
 struct Recorder::Walk {
   int rank = 0;
   int64_t dims[kMaxRank + 1] = {}, from[kMaxRank + 1] = {}, to[kMaxRank + 1] = {};
@@ -38,7 +38,7 @@ Touch touch(const VulkanOperand& o, bool write) {
   return {o.memory, o.offset, o.view.nbytes(), write};
 }
 
-// All of the memory, for shaders that find their elements by themselves.
+// The whole memory, for shaders that compute element addresses themselves.
 Touch whole(const VulkanOperand& o, bool write) { return {o.memory, 0, o.memory->bytes, write}; }
 
 }  // namespace
@@ -133,7 +133,7 @@ Status Recorder::dispatch(const Dispatch& d, Span<const TensorId> in, Span<const
 
 Result<TensorId> Recorder::window(TensorId of, uint64_t at, const Shape& shape) {
   VulkanOperand o = operands_[of];
-  auto* data = static_cast<std::byte*>(o.view.data);  // of what is known on the host
+  auto* data = static_cast<std::byte*>(o.view.data);  // if it is known on the host
   o.offset += at;
   o.view = TensorView(data == nullptr ? nullptr : data + at, o.view.dtype, shape);
   return add(o);
@@ -177,7 +177,7 @@ Status Recorder::copy(const VulkanOperand& from, const VulkanOperand& to) {
     if (!to.view.contiguous())
       return unsupported("no shader that writes elements of one or two bytes by strides");
     if (to.offset % kRegionAlignment == 0 && n * size % 4 == 0) return gather_small(from, w, to);
-    // The shader makes whole words from where a descriptor may begin; copies go to the byte.
+    // The shader fills whole words from an aligned offset; copies can start at any byte.
     WICK_ASSIGN(TensorId id, temporary(to.view.dtype, to.view.shape));
     const VulkanOperand piece = operands_[id];
     WICK_TRY(gather_small(from, w, piece));

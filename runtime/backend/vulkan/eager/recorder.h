@@ -1,5 +1,5 @@
-// Recorder: calls over operands, on their way to the queue. What they need in between lives as long
-// as it does: the queue works in order, so that the memory may then be given out again.
+// Recorder: translates calls with operands to commands of the queue. Its temporaries live as long
+// as the Recorder: the queue works in order, so that their memory may then be reused.
 #pragma once
 
 #include "runtime/backend/vulkan/eager/eager.h"
@@ -31,12 +31,12 @@ class Recorder final : public Builder, private Parts {
   Status call(OpId op, const void* attrs, Span<const TensorId> in,
               Span<const TensorId> out) override;
 
-  // The operand itself where a shader can bind it, else a copy in one piece.
+  // Returns the operand itself if a shader can bind it, else a contiguous copy.
   Result<TensorId> bindable(const VulkanOperand& operand);
   Status copy(const VulkanOperand& from, const VulkanOperand& to);
 
  private:
-  static constexpr size_t kMost = 64;  // operands of one call
+  static constexpr size_t kMost = 64;  // operands of a call
   struct Walk;
   static Walk walk_of(const TensorView& from, const TensorView& to);
   Status gather_small(const VulkanOperand& from, const Walk& w, const VulkanOperand& to);

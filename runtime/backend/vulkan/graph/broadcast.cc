@@ -17,7 +17,7 @@ BroadcastDims broadcast_dims(const Shape& result, Span<const Shape* const> opera
   for (int i = 0; i < kMaxRank; ++i) out.dims[i] = 1;
   for (int d = 0; d < result.rank(); ++d) {
     if (result[d] == 1) continue;
-    // One step through two dims as through one, for every operand.
+    // Two dims merge if every operand steps through them as through one.
     bool merge = out.rank > 0;
     for (size_t k = 0; k < operands.size(); ++k)
       merge = merge && out.strides[k][out.rank - 1] == own[k][d] * result[d];

@@ -18,7 +18,7 @@ void move(Cut& cut, int operand, int dim, int64_t unit = 1) {
   cut.unit[operand] = unit;
 }
 
-// Dims that are one for all operands become one: fewer, larger parts.
+// Dims that all operands step through as one are merged, which gives fewer, larger parts.
 Status cut_broadcast(Cuts& cuts) {
   const int out = cuts.operands - 1;
   if (out > kMaxOperands) return unsupported("too many inputs to be cut");
@@ -42,7 +42,7 @@ Status cut_broadcast(Cuts& cuts) {
   return {};
 }
 
-// The first `dims` of input 0 and of the output are the same, and stand side by side.
+// The first `dims` dims of input 0 and the output are equal and are cut together.
 Status cut_leading(Cuts& cuts, int dims) {
   const int out = cuts.operands - 1;
   const Shape &x = cuts.operand[0].shape, &y = cuts.operand[out].shape;
@@ -54,8 +54,8 @@ Status cut_leading(Cuts& cuts, int dims) {
   return {};
 }
 
-// What stands behind a product: inputs 2 to 4 an entry a column (or channel), input 5 as the
-// output.
+// The epilogue of a product: inputs 2 to 4 have an entry per column (or channel), input 5 has the
+// output's layout.
 void move_epilogue(const Cuts& cuts, Cut& cut, int64_t per_step) {
   for (int k = 2; k < cuts.operands - 1 && k < 5; ++k) {
     if (cuts.operand[k].seen) move(cut, k, 0, per_step);
@@ -79,7 +79,7 @@ Status cut_product(Cuts& cuts) {
   return {};
 }
 
-// x [rows, depth]; of Linear the weight's rows are columns of the output.
+// x [rows, depth]; with Linear the weight's rows are columns of the output.
 Status cut_rows(Cuts& cuts, bool weight_rows) {
   const int out = cuts.operands - 1;
   Shape &x = cuts.operand[0].shape, &y = cuts.operand[out].shape;
@@ -107,7 +107,7 @@ Status cut_rows(Cuts& cuts, bool weight_rows) {
   return {};
 }
 
-// By images, then by channels of the output, or by groups.
+// Cuts images first, then channels of the output, or groups.
 Status cut_images(const ConvAttrs& conv, Cuts& cuts) {
   const int out = cuts.operands - 1;
   const Shape &x = cuts.operand[0].shape, &w = cuts.operand[1].shape, &y = cuts.operand[out].shape;
@@ -130,7 +130,7 @@ Status cut_images(const ConvAttrs& conv, Cuts& cuts) {
   return {};
 }
 
-// One scale for all of them is broadcast; else the dims before its axis, then the axis.
+// A single scale is broadcast; otherwise the dims before its axis are cut, then the axis.
 Status cut_quantized(Cuts& cuts, int64_t axis, bool blocks) {
   const int out = cuts.operands - 1, rank = cuts.operand[out].shape.rank();
   bool one = true;
@@ -194,7 +194,7 @@ Status cut_batch_norm(const OpCall&, Cuts& cuts) {
   return {};
 }
 
-// The dims before the axis, then the indices'.
+// Cuts the dims before the axis, then those of the indices.
 Status cut_gather(const OpCall& call, Cuts& cuts) {
   const int axis = axis_of(call);
   WICK_TRY(cut_leading(cuts, axis));
@@ -208,7 +208,7 @@ Status cut_gather(const OpCall& call, Cuts& cuts) {
   return {};
 }
 
-// Of some rows alone, a part would see others.
+// A dim that is indexed only in part cannot be cut: a part would read other rows.
 Status cut_gather_elements(const OpCall& call, Cuts& cuts) {
   const int axis = axis_of(call);
   WICK_TRY(cut_leading(cuts, axis));

@@ -1,5 +1,5 @@
-// Along which dims a call may be cut into calls that each give a part of its output, and no other
-// numbers than the whole does.
+// The dims along which a call can be cut into calls that each compute a part of its output, with
+// the same numbers as the whole.
 #pragma once
 
 #include "runtime/backend/vulkan/graph/expand.h"
@@ -8,16 +8,16 @@ namespace wick::vulkan {
 
 constexpr int kMostOperands = 8;
 
-// A tensor of a call, the inputs first, then its output.
+// A tensor of a call; the inputs come first, then the output.
 struct CutOperand {
-  bool seen = false;  // by the device
+  bool seen = false;  // read or written by the device
   Shape shape;
   uint32_t element_bits = 0;
 };
 
-// `extent` steps; a step takes unit[k] rows of operand k's dim[k] (-1: it needs the whole operand).
-// Cuts come from the outermost dim inwards: behind a cut into single steps everything before the
-// next one's dims has the extent 1, so that each part of a tensor is one run of its bytes.
+// A cut has `extent` steps; a step takes unit[k] rows of operand k's dim[k] (-1: it needs the whole
+// operand). Cuts go from the outermost dim inwards: after a cut into single steps, all dims before
+// the next cut's have extent 1, so that each part of a tensor is one run of bytes.
 struct Cut {
   int64_t extent = 1;
   int dim[kMostOperands];
@@ -29,10 +29,10 @@ struct Cuts {
   CutOperand operand[kMostOperands];
   int count = 0;
   Cut cut[kMaxRank];
-  bool by_groups = false;  // the last one is over a convolution's groups
+  bool by_groups = false;  // the last cut divides a convolution's groups
 };
 
-// kUnsupported, with the reason, for what cannot be cut.
+// Fails with kUnsupported and the reason if the call cannot be cut.
 Status cuts_of(const OpCall& call, Cuts& cuts);
 
 }  // namespace wick::vulkan

@@ -1,4 +1,4 @@
-// Helpers the lowerings share.
+// Helpers for the lowerings.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace wick::vulkan {
 
-constexpr int64_t kMaxElements = int64_t{1} << 30;  // shaders index with 32 bits, strides included
+constexpr int64_t kMaxElements = int64_t{1} << 30;  // shaders use 32-bit indices, also for strides
 
 inline void add_spec(Dispatch& d, uint32_t v) { d.spec[d.spec_count++] = v; }
 inline void add_push(Dispatch& d, uint32_t v) { d.push[d.push_words++] = v; }
@@ -20,7 +20,7 @@ inline void add_operand(Dispatch& d, int index) {
 }
 constexpr int out_operand(int i) { return ~i; }
 
-// Every device offers 65535 groups a dimension; flat shaders loop when that is not enough.
+// Every device supports 65535 groups per dimension; flat shaders loop when that is not enough.
 constexpr uint32_t kMaxGroups = 65535;
 inline uint32_t groups_for(int64_t n, int64_t each) {
   int64_t groups = (n + each - 1) / each;
@@ -33,11 +33,11 @@ inline Dispatch flat_dispatch(ShaderId shader, int64_t n) {
   return d;
 }
 
-// A shader by how the call's floats are stored.
+// Selects the shader variant by the storage type of the call's floats.
 #define WICK_STORED(dtype, name) \
   ((dtype) == DType::kF16 ? ShaderId::k_##name##_f16 : ShaderId::k_##name##_f32)
 
-// Words that all have one value, or each second one another: elements of 64 bits.
+// Fills words with one value, or with two alternating ones for 64-bit elements.
 inline Dispatch fill_dispatch(int64_t words, uint32_t value, uint32_t value_high, int output) {
   Dispatch d = flat_dispatch(ShaderId::k_fill, words);
   add_push(d, words);
@@ -49,13 +49,15 @@ inline Dispatch fill_dispatch(int64_t words, uint32_t value, uint32_t value_high
 
 inline Status unsupported(const char* why) { return Status(Code::kUnsupported, why); }
 
-// The WICK_FN_ number of an epilogue's Activation; kUnsupported for those without a shader.
+// Returns the WICK_FN_ number of an epilogue's Activation; kUnsupported if there is no shader for
+// it.
 Result<uint32_t> activation_function(int64_t activation);
 
-// Bindings 0..6 of a product with an epilogue; the WICK_HAS_ parts there are.
+// Adds bindings 0..6 of a product with an epilogue; returns the WICK_HAS_ parts that are present.
 uint32_t add_epilogue(const OpCall& call, Dispatch& d);
 
-// Arithmetic by elements, in the shader of the call's dtype. alpha and beta are a unary function's.
+// Elementwise arithmetic, in the shader of the call's dtype. alpha and beta are those of a unary
+// function.
 Status lower_arithmetic(const OpCall& call, const ShaderFunctions& functions, float alpha,
                         float beta, Lowered& out);
 Status lower_integer(const OpCall& call, int function, Lowered& out);

@@ -1,11 +1,11 @@
-// What an element of a tensor is to a shader.
+// The type of a tensor's elements in shaders.
 #pragma once
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 
 namespace wick::vulkan {
 
-// The WICK_TYPE_ number; -1 for what no shader takes apart.
+// Returns the WICK_TYPE_ number; -1 if no shader unpacks the dtype.
 constexpr int element_type(DType dtype) {
   switch (dtype) {
     case DType::kF32: return WICK_TYPE_F32;
@@ -41,14 +41,15 @@ constexpr bool is_16_bit_float(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-// Elements that move whatever they mean: a power of two of bits, two words at most.
+// Returns whether elements can be moved without interpretation: a power of two of bits, at most two
+// words.
 constexpr bool is_movable(DType dtype) {
   return dtype != DType::kNone && !is_container(dtype) && dtype_bits(dtype) <= 64;
 }
 inline uint32_t log_bits(DType dtype) {
   return static_cast<uint32_t>(std::countr_zero(static_cast<uint32_t>(dtype_bits(dtype))));
 }
-// Of elements that share words: one invocation a word.
+// Returns the number of words for n elements that share words: one invocation per word.
 inline int64_t words_of(DType dtype, int64_t n) {
   const int bits = dtype_bits(dtype);
   if (bits == 0 || bits >= 32) return n;

@@ -6,7 +6,7 @@
 namespace wick::vulkan {
 namespace {
 
-// A call a step: what lies between is in the device's memory like any other tensor.
+// One call per step; intermediate results are in device memory like any other tensor.
 Status expand_chain(const WholeCall& call, Builder& builder) {
   const auto& a = *static_cast<const ChainAttrs*>(call.attrs);
   if (call.in.size() > kChainInputs) return unsupported("too many inputs");
@@ -43,7 +43,7 @@ Status expand_chain(const WholeCall& call, Builder& builder) {
   return {};
 }
 
-// A tensor on its way through an attention.
+// An intermediate tensor of an attention.
 struct Part {
   TensorId id = 0;
   Shape shape;
@@ -75,7 +75,7 @@ class Attention {
  private:
   Part input(size_t i) const { return {call_.in_ids[i], call_.in[i].shape}; }
 
-  // The last two dims change places behind the permutation where `swap` says so.
+  // With `swap` the last two dims are exchanged after the permutation.
   static int from(const DimList& perm, int rank, bool swap, int i) {
     if (swap && i >= rank - 2) i = i == rank - 1 ? rank - 2 : rank - 1;
     return perm.empty() ? i : static_cast<int>(perm[i]);
@@ -87,7 +87,7 @@ class Attention {
     return true;
   }
 
-  // One call; it makes part.id, or `*out` where that is given.
+  // Adds one call, which computes part.id, or `*out` if that is given.
   template <class Attrs>
   Status add(OpId op, const Attrs& attrs, std::initializer_list<TensorId> in, Part& part,
              const TensorId* out) {
@@ -113,8 +113,8 @@ class Attention {
     return {};
   }
 
-  // x[..., heads, rows, k] times y[..., fewer heads, k, columns]: heads that follow one another
-  // share one of y's.
+  // x[..., heads, rows, k] times y[..., fewer heads, k, columns]: consecutive heads share one of
+  // y's.
   Status product(const Part& x, const Part& y, const TensorId* out, Part* made) {
     const int rank = x.shape.rank();
     const int64_t heads = rank < 3 ? 1 : x.shape[rank - 3],
@@ -226,7 +226,7 @@ Status expand_whole(const WholeCall& call, Builder& builder) {
   return builder.call(call.op, call.attrs, {in, 2}, call.out_ids);
 }
 
-// In float32, rounded once at the end.
+// Computes in float32 and rounds once at the end.
 Status expand_in_float32(const WholeCall& call, Builder& builder) {
   constexpr size_t kMost = 16;
   if (call.in.size() > kMost || call.out.size() > kMost) return unsupported("too many tensors");
@@ -269,7 +269,7 @@ bool may_expand(OpId op, Span<const TensorView> in, Span<const TensorView> out) 
 }
 
 Status expand(const WholeCall& call, Builder& builder) {
-  if (is_expanded(call.op)) {  // in one, where a shader takes it
+  if (is_expanded(call.op)) {  // as a single dispatch, if a shader supports it
     Status one = builder.call(call.op, call.attrs, call.in_ids, call.out_ids);
     if (one.code() != Code::kUnsupported) return one;
   }

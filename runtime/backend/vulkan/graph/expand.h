@@ -1,5 +1,5 @@
-// Calls that the device runs as several others: chains of elementwise steps, attention, and what
-// has shaders of float32 only, over float16 and bfloat16.
+// Calls that the device runs as several others: chains of elementwise steps, attention, and float16
+// or bfloat16 versions of ops that only have float32 shaders.
 #pragma once
 
 #include "runtime/backend/vulkan/graph/lower.h"
@@ -8,7 +8,7 @@ namespace wick::vulkan {
 
 using TensorId = uint32_t;
 
-// Where the others go: a graph, or a look at whether each has shaders.
+// Receives the calls: a graph, or a check whether each has a shader.
 class Builder {
  public:
   virtual Result<TensorId> temporary(DType dtype, const Shape& shape) = 0;
@@ -20,7 +20,7 @@ class Builder {
   ~Builder() = default;
 };
 
-// A call with its tensors: views have dtypes and shapes, ids are the builder's.
+// A call with its tensors: views have dtypes and shapes, ids belong to the builder.
 struct WholeCall {
   OpId op = OpId::kNone;
   const void* attrs = nullptr;
@@ -30,11 +30,11 @@ struct WholeCall {
   Span<const TensorId> out_ids;
 };
 
-// Whatever its dtypes and shapes are.
+// Returns true for ops that are expanded whatever their dtypes and shapes are.
 bool is_expanded(OpId op);
-// Where lower() has no shader: whether expand() may.
+// If lower() has no shader: returns whether expand() may have.
 bool may_expand(OpId op, Span<const TensorView> in, Span<const TensorView> out);
-// kUnsupported, with the reason, where a part of it has no shader.
+// Fails with kUnsupported and the reason if a part has no shader.
 Status expand(const WholeCall& call, Builder& builder);
 
 }  // namespace wick::vulkan

@@ -8,7 +8,7 @@
 namespace wick::vulkan {
 
 namespace {
-constexpr uint64_t kFlopsPerByte = 4;  // that take about as long
+constexpr uint64_t kFlopsPerByte = 4;  // that take about the same time
 }  // namespace
 
 VulkanGraph::VulkanGraph(Context& context, Allocator& allocator)
@@ -210,7 +210,7 @@ Status VulkanGraph::finish(ThreadPool* pool) {
 }
 
 Status VulkanGraph::plan_memory() {
-  // Lives are kept at the roots. An input is there from the start, an output to the end.
+  // Lifetimes are kept at the roots. An input lives from the start, an output to the end.
   int64_t end = static_cast<int64_t>(nodes_.size());
   for (Tensor& t : tensors_) {
     Tensor& root = tensors_[t.root];
@@ -225,7 +225,7 @@ Status VulkanGraph::plan_memory() {
     }
   }
   for (TensorId id : outputs_) tensors_[tensors_[id].root].last = end;
-  if (fault_ != kNoTensor) tensors_[fault_].first = -1;  // cleared before all of them
+  if (fault_ != kNoTensor) tensors_[fault_].first = -1;  // it is cleared before all of them
 
   Array<ArenaItem> items(allocator_);
   Array<TensorId> owners(allocator_);
@@ -259,8 +259,8 @@ Status VulkanGraph::create_buffers() {
   return annotate(readback_.create(device, out_bytes, MemoryKind::kReadback, limit), "outputs: ");
 }
 
-// Weights and pipelines, side by side: the first are memory's work, the others the driver's
-// compiler's.
+// Uploads weights and makes pipelines in parallel: the former is limited by memory, the latter by
+// the driver's compiler.
 Status VulkanGraph::make_ready(ThreadPool* pool) {
   Array<Context::CachedPipeline> made(allocator_);
   for (const Node& node : nodes_) {

@@ -7,7 +7,7 @@
 namespace wick::vulkan {
 namespace {
 
-// A call without results is the device's where the same call of some elements would be: not every
+// A call without results belongs to the device if the same call with some elements would: not every
 // dtype of an op has a shader.
 Status ask_as_if_full(const VulkanRow& row, const OpCall& call, Lowered& out) {
   constexpr size_t kMost = 8;
@@ -17,7 +17,8 @@ Status ask_as_if_full(const VulkanRow& row, const OpCall& call, Lowered& out) {
     for (int i = 0; i < v.rank(); ++i) v.shape[i] = v.shape[i] == 0 ? 1 : v.shape[i];
     return v;
   };
-  // What is read now, an empty list of axes among it, has no element to be made up.
+  // Inputs that are read here (such as an empty list of axes) keep their extent, as elements cannot
+  // be made up.
   for (size_t i = 0; i < call.in.size(); ++i)
     views[i] = reads_input(call.op, i) ? full(call.in[i]) : call.in[i];
   for (size_t i = 0; i < call.out.size(); ++i) views[kMost + i] = full(call.out[i]);

@@ -1,11 +1,11 @@
-// FusedAttention as one dispatch; what it does not take is left to the parts that expand.cc makes.
+// FusedAttention as one dispatch; unsupported cases are left to the parts that expand.cc makes.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/kernels/attention.h"
 
 namespace wick::vulkan {
 namespace {
 
-constexpr size_t kOperands = 3;  // the bindings behind q, k, v and the output
+constexpr size_t kOperands = 3;  // bindings after q, k, v and the output
 constexpr int64_t kMostSteps = 4;
 
 static_assert(static_cast<int>(AttentionStep::kMulQuery) == WICK_ATTEND_MUL_QUERY &&
@@ -75,7 +75,7 @@ static Status lower_attention(const OpCall& call, Lowered& out) {
     const bool given = i < call.in.size();
     const AttentionStrides at = given ? s.operand(call.in[i]) : AttentionStrides();
     for (int64_t v : {at.batch[0], at.head, at.row, at.col}) add_push(d, v);
-    add_operand(d, given ? static_cast<int>(i) : 0);  // an absent one is bound to q, unread
+    add_operand(d, given ? static_cast<int>(i) : 0);  // absent: binds q, which is not read
   }
   d.groups[0] = static_cast<uint32_t>(across);
   d.groups[1] = static_cast<uint32_t>(s.heads);

@@ -1,4 +1,4 @@
-// BlockLinear: Linear by weights of 4 or 8 bits with a scale a block.
+// BlockLinear: Linear with weights of 4 or 8 bits and one scale per block.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 
 namespace wick::vulkan {
@@ -28,7 +28,7 @@ static Status lower_block_linear(const OpCall& call, Lowered& out) {
   add_push(d, scale.shape[1]);
   add_push(d, a.zero_point);
   for (int i = 0; i < 3; ++i) add_operand(d, i);
-  add_operand(d, present(3) ? 3 : 1);  // an absent one is bound to a tensor, unread
+  add_operand(d, present(3) ? 3 : 1);  // absent: binds another tensor, which is not read
   add_operand(d, present(4) ? 4 : 0);
   add_operand(d, out_operand(0));
   const int64_t across = (columns + 3) / 4;

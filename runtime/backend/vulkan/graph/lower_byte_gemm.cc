@@ -1,7 +1,7 @@
-// Products and convolutions of bytes in tiles: QLinearConv, ConvInteger, QGemm, and those of
-// QLinearMatMul and MatMulInteger that are large enough. Scales and zero points must be known, but
-// for what is taken off plain sums and for QGemm's x: what a sum is multiplied by is a quotient,
-// which a device may round its own way, and what the CPU says of bad ones is left to it.
+// Tiled products and convolutions of bytes: QLinearConv, ConvInteger, QGemm, and QLinearMatMul and
+// MatMulInteger if they are large enough. Scales and zero points must be known, except the zero
+// points of plain sums and those of QGemm's x: sums are multiplied by a quotient, which a device
+// may round differently. The CPU reports bad scales.
 #include <cmath>
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
@@ -11,11 +11,11 @@ namespace wick::vulkan {
 namespace {
 
 constexpr int64_t kTile = 64;      // rows and columns of a tile of byte_gemm
-constexpr int64_t kFar = 1 << 29;  // positions are 32 bits
+constexpr int64_t kFar = 1 << 29;  // positions have 32 bits
 constexpr uint32_t kRunBindings = 8;
-constexpr int64_t kWorthTiles = 4096;  // products; below, an invocation makes sums alone
+constexpr int64_t kWorthTiles = 4096;  // products; for fewer, each invocation computes its own sum
 
-// A call in the shaders' terms. Inputs are the call's numbers.
+// A call in the shaders' terms. Inputs are numbered as in the call.
 struct Bytes {
   int left = 0, right = 0, bias = -1;  // -1: none
   bool weight_left = false, transposed = false;
@@ -23,14 +23,14 @@ struct Bytes {
   int64_t dims[4] = {1, 1, 1, 1}, left_strides[4] = {}, right_strides[4] = {};
 };
 
-// The rest of what becomes of a sum.
+// Describes how a sum is converted to the result.
 struct Ends {
   uint32_t result = WICK_BYTES_TO_SUMS;
-  int32_t zero = 0;  // of what is no weight
+  int32_t zero = 0;  // of the operand that is not the weight
   int32_t y_zero = 0, y_low = 0;
   bool other_zero = false, weight_zero = false;  // any that is not 0 as a signed byte
-  int zero_of_a_run = -1;       // the input that has what `zero` stands for, where only a run knows
-  bool scale_of_a_run = false;  // left's, which is not in the table then
+  int zero_of_a_run = -1;       // input with the value for `zero`, if only a run knows it
+  bool scale_of_a_run = false;  // left's scale is known in a run only, and not in the table
   float y_scale = 1;
 };
 
@@ -38,7 +38,7 @@ bool known(const OpCall& call, size_t i) {
   return !has_input(call.in, i) || call.in[i].data != nullptr;
 }
 
-// As a signed byte's: uint8 counts from 128.
+// Returns the zero point for signed bytes: uint8 is offset by 128.
 int32_t signed_zero(const TensorView& bytes, const TensorView* zeros, int64_t i) {
   const int32_t from = bytes.dtype == DType::kU8 ? 128 : 0;
   return (zeros == nullptr ? 0 : byte_at(*zeros, zeros->numel() == 1 ? 0 : i)) - from;
@@ -47,7 +47,8 @@ const TensorView* zeros_of(const OpCall& call, size_t i) {
   return has_input(call.in, i) ? &call.in[i] : nullptr;
 }
 
-// Multipliers and the weight's zero points into the table. `other_zero`, `weight_zero`: inputs.
+// Writes multipliers and the weight's zero points to the table. `other_zero`, `weight_zero`:
+// inputs.
 Status fill_table(const OpCall& call, const Bytes& b, const ProductScales* scales,
                   size_t other_zero, size_t weight_zero, Lowered& out, Ends& ends) {
   const TensorView& weight = call.in[static_cast<size_t>(b.weight_left ? b.left : b.right)];
@@ -100,7 +101,7 @@ void add_common(const OpCall& call, const Bytes& b, const Ends& ends, Dispatch& 
   add_operand(d, b.left);
   add_operand(d, b.right);
   add_operand(d, out_operand(0));
-  // Sums have no bias; an absent one is bound to a tensor, unread.
+  // Sums have no bias; absent: binds another tensor, which is not read.
   const bool sums = ends.zero_of_a_run >= 0 && !ends.scale_of_a_run;
   add_operand(d, sums ? ends.zero_of_a_run : b.bias >= 0 ? b.bias : b.left);
   add_operand(d, kTableOperand);
@@ -133,14 +134,14 @@ Status add_product(const OpCall& call, const Bytes& b, const Ends& ends, Lowered
     d.fault_text = "a scale is not above 0 and finite, or the scales' quotient is not finite";
     add_push(d, uint32_t{0});
     add_operand(d, 1);
-    add_operand(d, ends.zero_of_a_run >= 0 ? ends.zero_of_a_run : 1);  // an absent one is not read
+    add_operand(d, ends.zero_of_a_run >= 0 ? ends.zero_of_a_run : 1);  // absent: not read
     add_operand(d, kFaultOperand);
   }
   WICK_TRY(set_groups(b.columns, b.rows, b.batches, d));
   return out.dispatches.push_back(d);
 }
 
-// y's zero point in input `zero`, which says y's dtype.
+// Converts to bytes with y's zero point in input `zero`, which determines y's dtype.
 Ends to_bytes(const OpCall& call, size_t zero) {
   Ends ends;
   ends.result = WICK_BYTES_TO_BYTES;
@@ -149,7 +150,7 @@ Ends to_bytes(const OpCall& call, size_t zero) {
   return ends;
 }
 
-// Multipliers, or the weight's scales where left's is a run's.
+// Returns multipliers, or the weight's scales if left's scale is known in a run only.
 Status scales_of_gemm(const OpCall& call, ProductScales& scales, Ends& ends) {
   ends.scale_of_a_run = !known(call, 1) || !known(call, 2);
   if (!ends.scale_of_a_run) {
@@ -166,7 +167,7 @@ Status scales_of_gemm(const OpCall& call, ProductScales& scales, Ends& ends) {
   return {};
 }
 
-// Of QLinearConv and QLinearMatMul, which have them at the same places.
+// For QLinearConv and QLinearMatMul, which have scales at the same inputs.
 Status read_scales(const OpCall& call, ProductScales* scales, Ends* ends) {
   for (size_t i : {1, 4, 6, 7}) {
     if (!known(call, i)) return unsupported("scales that only a run knows");
@@ -218,7 +219,7 @@ static Status lower_byte_conv(const OpCall& call, Lowered& out) {
   b.batches = x[0] * conv.group;
   WICK_TRY(fill_table(call, b, bytes ? &scales : nullptr, x_zero, w_zero, out, ends));
   const bool direct = b.rows < 8;
-  if (pointwise && !direct) {  // a product, whose batches are images and groups
+  if (pointwise && !direct) {  // a product whose batches are images and groups
     b.dims[2] = x[0];
     b.dims[3] = conv.group;
     b.left_strides[3] = b.rows * b.depth;
@@ -284,7 +285,7 @@ Status lower_byte_gemm(const OpCall& call, Lowered& out) {
     return unsupported("operands that are no plain matrices");
   if (p.batches * p.m * p.n * p.k < kWorthTiles) return unsupported("too little for tiles");
   if (call.in[static_cast<size_t>(b.right)].rank() == 2 && call.in[0].rank() >= 2) {
-    b.rows *= b.batches;  // all of left's rows meet the same right
+    b.rows *= b.batches;  // all of left's rows use the same right operand
     b.batches = 1;
   } else {
     const int rank = p.a.batch.rank();

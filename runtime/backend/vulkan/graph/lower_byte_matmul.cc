@@ -5,7 +5,7 @@
 namespace wick::vulkan {
 namespace {
 
-constexpr int kBatchDims = 4;  // what the push constants hold
+constexpr int kBatchDims = 4;  // as many as the push constants hold
 constexpr uint32_t kRunBindings = 10;
 
 Status add_product(const IntegerProduct& p, const Shape& y, Dispatch& d) {
@@ -42,7 +42,7 @@ void add_spec(Dispatch& d, DType a, DType b, DType y, uint32_t zeros, const Inte
   vulkan::add_spec(d, p.n % 4 == 0 && p.b.column == 1 ? 1 : 0);
 }
 
-// A view of the dtype and shape alone.
+// Returns a view with only the dtype and shape.
 TensorView bare(const TensorView& v) {
   return v.present() ? TensorView(nullptr, v.dtype, v.shape) : TensorView();
 }
@@ -59,13 +59,14 @@ Status lower_sums(const OpCall& call, Lowered& out) {
   WICK_TRY(add_product(p, y, d));
   add_operand(d, 0);
   add_operand(d, 1);
-  add_operand(d, p.has_a_zero ? 2 : 0);  // an absent one is bound to its tensor, unread
+  add_operand(d, p.has_a_zero ? 2 : 0);  // absent: binds its tensor, which is not read
   add_operand(d, p.has_b_zero ? 3 : 1);
   add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);
 }
 
-// Scales that only a run knows: each multiplier is made where it is needed, by integer steps.
+// Scales that only a run knows: each multiplier is computed where it is needed, in integer
+// arithmetic.
 Status lower_bytes_of_a_run(const OpCall& call, Lowered& out) {
   if (out.can.bindings < kRunBindings) return unsupported("more buffers than a shader sees");
   const TensorView in[4] = {bare(call.in[0]), bare(call.in[3]), {}, {}};
@@ -83,7 +84,7 @@ Status lower_bytes_of_a_run(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
-// Known ones are multiplied and divided once, here. What the CPU says of bad ones is left to it.
+// Known scales are multiplied and divided once, here. The CPU reports bad ones.
 Status lower_bytes(const OpCall& call, Lowered& out) {
   for (size_t i : {1, 2, 4, 5, 6, 7}) {
     if (call.in[i].data == nullptr) return lower_bytes_of_a_run(call, out);
@@ -111,7 +112,7 @@ Status lower_bytes(const OpCall& call, Lowered& out) {
 
 }  // namespace
 
-// In tiles, or else by itself.
+// Uses tiles if possible, else the untiled shader.
 template <Status (*kAlone)(const OpCall&, Lowered&)>
 static Status lower_byte_matmul(const OpCall& call, Lowered& out) {
   const Status tiles = lower_byte_gemm(call, out);

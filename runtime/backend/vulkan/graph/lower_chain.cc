@@ -1,4 +1,4 @@
-// FusedElementwise as one dispatch; longer chains, those that reduce and those of bools are left to
+// FusedElementwise as one dispatch; longer chains, and those with reductions or bools, are left to
 // the calls that expand.cc makes.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/ops/rules/chain-inl.h"
@@ -6,9 +6,9 @@
 namespace wick::vulkan {
 namespace {
 
-constexpr int kDims = 4;  // what the push constants hold
+constexpr int kDims = 4;  // as many as the push constants hold
 
-// Which of the shader's functions a step is; alpha and beta of a unary one.
+// The shader function of a step; alpha and beta of a unary one.
 struct Function {
   uint32_t number = 0;
   uint32_t alpha = 0, beta = 0;  // bits
@@ -38,7 +38,7 @@ Result<Function> function_of(const ChainAttrs& chain, const ChainStep& step, Low
   scratch.dispatches.clear();
   WICK_TRY(row.lower(one, scratch));
   const Dispatch& d = scratch.dispatches[0];
-  // Not all of a unary op's functions are here.
+  // The shader does not have all functions of unary ops.
   if (d.shader != ShaderId::k_unary_f32) return unsupported("no shader for this step");
   f.number = d.spec[0];
   f.alpha = d.push[1];
@@ -53,7 +53,8 @@ uint32_t place_of(int operand) {
                                        : operand);
 }
 
-// Dims of the result, neighbours merged where one step through two is as through one for all.
+// Adds the dims of the result, with neighbours merged where all operands step through two as
+// through one.
 Status add_walk(const OpCall& call, Dispatch& d) {
   const Shape& y = call.out[0].shape;
   int64_t dims[kMaxRank] = {}, strides[WICK_CHAIN_INPUTS][kMaxRank] = {};

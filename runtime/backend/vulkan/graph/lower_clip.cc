@@ -1,4 +1,4 @@
-// Clip of every number type, between attributes or tensors.
+// Clip for every number type, with bounds from attributes or tensors.
 #include <limits>
 
 #include "runtime/backend/vulkan/graph/element.h"
@@ -16,7 +16,7 @@ uint64_t whole_bound(double v) {
   return static_cast<uint64_t>(static_cast<std::make_unsigned_t<T>>(whole));
 }
 
-// An attribute as an element of the dtype.
+// Returns an attribute as an element of the dtype.
 uint64_t bound(DType dtype, double v) {
   switch (dtype) {
     case DType::kF32: return std::bit_cast<uint32_t>(static_cast<float>(v));
@@ -39,7 +39,7 @@ Status lower_number_clip(const OpCall& call, Lowered& out) {
   const DType dtype = call.in[0].dtype;
   const bool tensor[] = {call.in.size() > 1 && call.in[1].present(),
                          call.in.size() > 2 && call.in[2].present()};
-  // The bounds are compared in float32, which holds more than 16 bits do.
+  // The bounds are compared in float32, which has more precision than 16 bits.
   if (is_16_bit_float(dtype) && !(tensor[0] && tensor[1])) {
     const auto exact = [&](double v) {
       const auto f = static_cast<float>(v);
@@ -69,7 +69,7 @@ Status lower_number_clip(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
-// Floats between attributes are a unary function's.
+// Clip of floats with bounds from attributes is a unary function.
 Status lower_clip(const OpCall& call, Lowered& out) {
   bool other = !is_float(call.in[0].dtype) || call.in[0].dtype == DType::kF64;
   for (size_t i = 1; i < call.in.size(); ++i) other = other || call.in[i].present();

@@ -1,4 +1,4 @@
-// DFT and Det: small things of linear algebra.
+// DFT and Det.
 #include <cmath>
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
@@ -6,14 +6,14 @@
 namespace wick::vulkan {
 namespace {
 
-// By its sum a transform takes its length for each number: long ones are the CPU's, which is faster
-// then.
+// The sum takes as many steps per number as the transform is long; long ones are left to the CPU,
+// which is then faster.
 constexpr int64_t kLongest = int64_t{1} << 14, kMostWork = int64_t{1} << 31;
 
 struct Root {
   double cosine, sine;
 };
-// e^(2 pi i k / n), 0 <= k < n: by symmetry from the first octant.
+// Returns e^(2 pi i k / n), 0 <= k < n: by symmetry from the first octant.
 Root root_of_unity(int64_t k, int64_t n) {
   if (2 * k > n) {
     const Root r = root_of_unity(n - k, n);
@@ -31,7 +31,7 @@ Root root_of_unity(int64_t k, int64_t n) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-// As the sum of two floats of 12 bits and one of 24.
+// Adds v as the sum of two floats of 12 bits and one of 24.
 Status add_parts(double v, Array<uint32_t>& table) {
   const auto whole = static_cast<float>(v);
   const uint32_t high = std::bit_cast<uint32_t>(whole) & 0xfffff000u;
@@ -42,7 +42,7 @@ Status add_parts(double v, Array<uint32_t>& table) {
   return table.push_back(std::bit_cast<uint32_t>(low));
 }
 
-// As the CPU chooses: numbers that are not finite spread otherwise in each.
+// Chooses the form like the CPU: non-finite numbers spread differently in each.
 uint32_t form_of(int64_t n) {
   constexpr int64_t kSummed = 64;
   if (std::has_single_bit(static_cast<uint64_t>(n))) return WICK_DFT_HALVED;

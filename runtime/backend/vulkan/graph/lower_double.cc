@@ -1,4 +1,4 @@
-// Elementwise float64, by integers.
+// Elementwise float64 in integer arithmetic.
 #include "runtime/backend/vulkan/graph/broadcast.h"
 
 namespace wick::vulkan {

@@ -1,4 +1,5 @@
-// DynamicLinear: rows of floats become bytes by their ranges, then a product of bytes.
+// DynamicLinear: rows of floats are quantized to bytes by their ranges, followed by a product of
+// bytes.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/kernels/qlinear.h"
 
@@ -6,7 +7,7 @@ namespace wick::vulkan {
 namespace {
 
 constexpr int64_t kTile = 64;      // rows and columns of a tile of dynamic_linear
-constexpr int64_t kThinRows = 16;  // up to so many, weights are what is read
+constexpr int64_t kThinRows = 16;  // up to here reading the weights dominates
 
 }  // namespace
 
@@ -14,7 +15,7 @@ static Status lower_dynamic_linear(const OpCall& call, Lowered& out) {
   const TensorView &x = call.in[0], &w = call.in[1], &scale = call.in[2];
   if (x.dtype != DType::kF32 || w.dtype != DType::kI8)
     return unsupported("no shader for this dtype");
-  // What the CPU says of bad ones is left to it, where they are known.
+  // If scales are known and bad, the CPU reports them.
   const bool known = scale.data != nullptr;
   if (known && !check_scale(scale, "scale").ok()) return unsupported("a scale that is none");
   const bool bias = has_input(call.in, 3), dot = out.can.integer_dot;
@@ -44,9 +45,9 @@ static Status lower_dynamic_linear(const OpCall& call, Lowered& out) {
   add_operand(d, 0);
   add_operand(d, 1);
   add_operand(d, out_operand(0));
-  add_operand(d, bias ? 3 : 0);  // an absent one is bound to a tensor, unread
+  add_operand(d, bias ? 3 : 0);  // absent: binds another tensor, which is not read
   add_operand(d, 2);
-  add_operand(d, known ? out_operand(0) : kFaultOperand);  // one that may be written, and is not
+  add_operand(d, known ? out_operand(0) : kFaultOperand);  // must be writable, but is not written
   return out.dispatches.push_back(d);
 }
 

@@ -8,11 +8,11 @@
 namespace wick::vulkan {
 namespace {
 
-// What float16 computes to the bits of float32 rounded once, where its arithmetic is IEEE's. A sum,
-// a difference or a product in 24 digits, of which 11 are kept, rounds as if it were exact: 24 >= 2
-// * 11 + 2. The others choose, round to integers or take signs, and make no digits. Not here:
-// quotients and roots, which Vulkan does not round correctly in any format, and what is more than
-// one step.
+// Functions for which float16 arithmetic gives the bits of float32 rounded once, if it is IEEE. A
+// sum, a difference or a product in 24 digits, rounded to 11, is rounded as if it were exact: 24 >=
+// 2 * 11 + 2. The others select, round to integers or change signs, and create no digits. Quotients
+// and roots are missing, as Vulkan does not round them correctly in any format, and so is
+// everything of more than one step.
 constexpr uint32_t kUnaryInF16[] = {WICK_FN_RELU, WICK_FN_LEAKY_RELU, WICK_FN_CLIP,
                                     WICK_FN_NEG,  WICK_FN_ABS,        WICK_FN_FLOOR,
                                     WICK_FN_CEIL, WICK_FN_ROUND,      WICK_FN_SIGN};
@@ -29,7 +29,7 @@ struct Unary {
   float alpha = 0, beta = 0;
 };
 
-// A parameter without rounding; a bound of Clip may also be beyond all of float16.
+// The parameter must be exact in float16; a bound of Clip may also be beyond its range.
 bool is_half(float v) { return static_cast<float>(Half(v)) == v; }
 bool in_f16(const Unary& u) {
   if (!holds(kUnaryInF16, u.function)) return false;
@@ -114,7 +114,7 @@ Status lower_hard_sigmoid(const OpCall& call, Lowered& out) {
                           static_cast<float>(a.beta), out);
 }
 
-// Which of two functions an attribute says.
+// An attribute selects one of two functions.
 Status lower_gelu(const OpCall& call, Lowered& out) {
   const bool tanh = static_cast<const GeluAttrs*>(call.attrs)->tanh != 0;
   return lower_arithmetic(call, {.unary = tanh ? WICK_FN_GELU_TANH : WICK_FN_GELU_ERF}, 0, 0, out);

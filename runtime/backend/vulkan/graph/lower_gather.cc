@@ -26,7 +26,7 @@ Status lower_gather(const OpCall& call, Lowered& out) {
   add_push(d, x[at]);
   add_push(d, strides[at]);
   add_push(d, numel(indices));
-  add_push(d, strides[at]);  // what lies behind the axis
+  add_push(d, strides[at]);  // elements after the axis
   d.fault_push = d.push_words;
   add_push(d, uint32_t{0});
   for (int i = 0; i < kMaxRank; ++i)

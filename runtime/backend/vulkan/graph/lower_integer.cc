@@ -1,4 +1,4 @@
-// Elementwise arithmetic of integers, of every width.
+// Elementwise integer arithmetic of every width.
 #include "runtime/backend/vulkan/graph/broadcast.h"
 #include "runtime/backend/vulkan/graph/element.h"
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostCopies = 4096;
 
-// The elements that a walk by strides touches.
+// The range of elements that strided access touches.
 struct Reach {
   int64_t first = 0, end = 0;
   uint64_t bytes(uint64_t size) const { return static_cast<uint64_t>(end - first) * size; }
@@ -25,13 +25,14 @@ Reach reach_of(int64_t offset, const Shape& dims, const Strides& strides) {
   return r;
 }
 
-// Bytes that a binding may see of it; a window begins at a multiple of kRegionAlignment.
+// Returns the bytes that a binding may access; a window begins at a multiple of kRegionAlignment.
 uint64_t most_bytes(uint64_t range) {
   constexpr uint64_t kMost = static_cast<uint64_t>(kMaxElements) * 4;
   return (range < kMost ? range : kMost) - kRegionAlignment;
 }
 
-// A window where the elements lie beyond what a shader sees; returns the elements before it.
+// Sets a window if the elements are beyond a shader's reach; returns the number of elements before
+// it.
 int64_t see(const Reach& r, uint64_t size, uint64_t range, Window& window) {
   if (static_cast<uint64_t>(r.end) * size <= most_bytes(range)) return 0;
   const uint64_t first = static_cast<uint64_t>(r.first) * size;
@@ -40,22 +41,21 @@ int64_t see(const Reach& r, uint64_t size, uint64_t range, Window& window) {
   return static_cast<int64_t>(window.offset / size);
 }
 
-// Copies `dims` elements of some bits from input `input` into an output, both walked by the given
-// strides.
+// Copies `dims` elements of `bits` bits from input `input` to an output, both strided.
 struct Ends {
   int bits = 32;
   int input = 0, output = 0;
   int64_t from_offset = 0, to_offset = 0;
-  const Shape* whole = nullptr;  // of the output, where it is copied a part of an axis at a time
+  const Shape* whole = nullptr;  // shape of the output, if a part of an axis is copied
   int axis = 0;
-  int64_t begin = 0;  // of this part
+  int64_t begin = 0;  // start of this part
 };
 
 struct Walk {
   Shape dims;
   Strides from, to;
 };
-// Neighbouring dims through which both sides go as through one.
+// Merges neighbouring dims that both sides step through as one.
 Walk merged(const Shape& dims, const Strides& from, const Strides& to) {
   Walk w;
   for (int i = 0; i < dims.rank(); ++i) {
@@ -74,7 +74,7 @@ Walk merged(const Shape& dims, const Strides& from, const Strides& to) {
   return w;
 }
 
-// -1: both ends are seen whole. Else the dim that makes the longer way.
+// Returns -1 if both ends can be accessed whole, else the dim with the longest reach.
 int dim_to_cut(const Walk& w, const Reach& reads, const Reach& writes, uint64_t size,
                uint64_t range) {
   const uint64_t most = most_bytes(range);
@@ -89,8 +89,8 @@ int dim_to_cut(const Walk& w, const Reach& reads, const Reach& writes, uint64_t 
   return cut;
 }
 
-// True: elements of less than a word lie in runs of whole words on both sides, and are walked as
-// such.
+// If elements smaller than a word form runs of whole words on both sides, rewrites the copy in
+// words and returns true.
 bool as_words(Walk& w, Ends& ends) {
   const int last = w.dims.rank() - 1, per = ends.bits > 0 ? 32 / ends.bits : 0;
   if (per == 0 || last < 0 || w.from[last] != 1 || w.to[last] != 1) return false;
@@ -131,7 +131,7 @@ Status add_packed_copy(const Ends& ends, const Shape& dims, const Strides& from,
   return out.dispatches.push_back(d);
 }
 
-// Over whole words or pairs of them, in parts where a shader does not see both ends whole.
+// Copies words or pairs of words, in parts if a shader cannot access both ends whole.
 Status add_walk(const Ends& ends, const Walk& w, Lowered& out) {
   const uint64_t size = ends.bits == 64 ? 8 : 4;
   const Reach reads = reach_of(ends.from_offset, w.dims, w.from),
@@ -251,7 +251,7 @@ Status lower_slice(const OpCall& call, Lowered& out) {
   return add_copy(walked, y, from, contiguous_strides(y), out);
 }
 
-// An attribute as an element.
+// Returns an attribute as an element.
 Result<uint64_t> constant_bits(DType dtype, double v) {
   const auto integer = static_cast<uint64_t>(static_cast<int64_t>(v));
   const int bits = dtype_bits(dtype);
@@ -310,7 +310,7 @@ Status lower_bit_cast(const OpCall& call, Lowered& out) {
   return lower_view(call, out);
 }
 
-// A copy near the beginning of a tensor that no binding sees whole has a window, too.
+// A copy near the start of a tensor that no binding can access whole needs a window, too.
 template <Status (*kCopy)(const OpCall&, Lowered&)>
 Status in_windows(const OpCall& call, Lowered& out) {
   WICK_TRY(kCopy(call, out));

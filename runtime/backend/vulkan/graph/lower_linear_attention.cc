@@ -4,7 +4,7 @@
 
 namespace wick::vulkan {
 
-// See lower_scatter.cc: a column of the state takes so many steps, one after the other.
+// See lower_scatter.cc: the limit of consecutive steps for a column of the state.
 constexpr int64_t kMostSteps = int64_t{1} << 24;
 
 static Status lower_linear_attention(const OpCall& call, Lowered& out) {

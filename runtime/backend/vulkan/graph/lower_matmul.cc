@@ -1,5 +1,5 @@
-// MatMul, Linear, Conv and their fused forms: tiles of several sizes, a shader for products that
-// are thin, and a direct one for thin groups.
+// MatMul, Linear, Conv and their fused forms: tiles of several sizes, a shader for thin products,
+// and a direct one for thin groups.
 #include <algorithm>
 
 #include "runtime/backend/vulkan/graph/element.h"
@@ -7,7 +7,7 @@
 
 namespace wick::vulkan {
 
-// Bindings 3..6. Inputs 2.. of the fused ops are bias, scale, shift, residual.
+// Adds bindings 3..6. Inputs 2.. of the fused ops are bias, scale, shift, residual.
 uint32_t add_epilogue(const OpCall& call, Dispatch& d) {
   constexpr uint32_t kParts[] = {WICK_HAS_BIAS, WICK_HAS_SCALE, WICK_HAS_SHIFT, WICK_HAS_RESIDUAL};
   uint32_t parts = 0;
@@ -18,21 +18,21 @@ uint32_t add_epilogue(const OpCall& call, Dispatch& d) {
     bool given = i + 2 < call.in.size() && call.in[i + 2].present();
     if (given) parts |= kParts[i];
     add_operand(
-        d, given ? static_cast<int>(i + 2) : 1);  // an absent one is bound to the weight, unread
+        d, given ? static_cast<int>(i + 2) : 1);  // absent: binds the weight, which is not read
   }
   return parts;
 }
 
 namespace {
 
-// Large enough to fill a device with tiles that are read from shared memory less often.
+// Enough groups to fill a device with large tiles, which read shared memory less often.
 constexpr int64_t kManyGroups = 192;
-// As many work groups as keep a small device busy.
+// The number of work groups that keeps a small device busy.
 constexpr int64_t kFewGroups = 64;
 
 int64_t tiles_of(int64_t n, int64_t each) { return (n + each - 1) / each; }
 
-// Tiles of a product: gemm.comp's of 64 x 128 or 32 x 64, or matmul.comp's of 8 x 64, which make
+// Tile sizes of a product: gemm.comp's 64 x 128 or 32 x 64, or matmul.comp's 8 x 64, which gives
 // the most work groups.
 enum class Tile : uint8_t { kThin, kSmall, kLarge };
 Tile tile_for(int64_t rows, int64_t columns, int64_t batches) {
@@ -59,8 +59,8 @@ Status set_tiles(Dispatch& d, Tile tile, int64_t rows, int64_t columns, int64_t 
   return set_groups(d, tiles_of(columns, tile_columns), tiles_of(rows, tile_rows), batches);
 }
 
-// Up to so many rows or columns a product is thin; below so many steps sharing an output is not
-// worth it.
+// Up to this many rows or columns a product is thin; with a smaller depth, sharing an output among
+// invocations does not pay.
 constexpr int64_t kVectorRows = 4, kVectorDepth = 64;
 
 struct BatchWalk {
@@ -69,7 +69,7 @@ struct BatchWalk {
   int64_t left[4] = {}, right[4] = {};
 };
 
-// The batch dims of y = a x b, right-aligned into four.
+// Computes the batch dims of y = a x b, right-aligned into four.
 Status walk_batches(const Shape& a, const Shape& b, const Shape& y, BatchWalk& walk) {
   int batch_rank = y.rank() - 2;
   if (batch_rank > 4) return unsupported("a matmul with more than four batch dims");
@@ -89,7 +89,7 @@ Status walk_batches(const Shape& a, const Shape& b, const Shape& y, BatchWalk& w
   return {};
 }
 
-// A vector on the left is one row, on the right one column.
+// A vector is one row on the left, one column on the right.
 Shape as_matrix(const Shape& s, bool row) {
   if (s.rank() != 1) return s;
   return row ? Shape{1, s[0]} : Shape{s[0], 1};
@@ -114,7 +114,7 @@ Status product_of(const OpCall& call, bool linear, bool fused, Product& p) {
   p.rows = left[left.rank() - 2];
   p.depth = left[left.rank() - 1];
   p.columns = right[right.rank() - 1];
-  if (right.rank() == 2) {  // all of left's rows meet the same right
+  if (right.rank() == 2) {  // all of left's rows use the same right operand
     p.rows = call.out[0].numel() / p.columns;
     return {};
   }
@@ -130,31 +130,31 @@ Status product_of(const OpCall& call, bool linear, bool fused, Product& p) {
 
 static Status lower_matmul(const OpCall& call, Lowered& out) {
   const bool fused = call.op == OpId::kFusedLinear || call.op == OpId::kFusedMatMul;
-  // Rows of weights are outputs; else they are as MatMul has them.
+  // With Linear the rows of the weight are outputs; otherwise it has MatMul's layout.
   const bool linear = call.op == OpId::kLinear || call.op == OpId::kFusedLinear;
   Product product;
   WICK_TRY(product_of(call, linear, fused, product));
   const auto& [rows, columns, depth, walk] = product;
-  if (depth == 0) {  // sums of nothing
+  if (depth == 0) {  // empty sums
     const TensorView& sums = call.out[0];
     return out.dispatches.push_back(fill_dispatch(words_of(sums.dtype, sums.numel()), 0, 0, 0));
   }
   EpilogueAttrs epilogue;
   if (fused) epilogue = *static_cast<const EpilogueAttrs*>(call.attrs);
-  // Right is stored along k also where it is one column.
+  // Right is treated as stored along k also if it is a single column.
   const bool transposed = linear || columns == 1;
   const auto rows_each = static_cast<uint32_t>(rows < kVectorRows ? rows : kVectorRows);
   const int64_t lanes = transposed ? 32 : 16, across = tiles_of(columns, WICK_FLAT_SIZE / lanes),
                 down = tiles_of(rows, rows_each);
-  // So few rows or columns that only reading the other operand takes time.
+  // So few rows or columns that the time for reading the other operand dominates.
   const bool thin = (rows <= kVectorRows || columns <= kVectorRows) && depth >= kVectorDepth &&
                     across <= kMaxGroups && down <= kMaxGroups;
   const Tile tile = tile_for(rows, columns, walk.count);
   const DType dtype = call.out[0].dtype;
   const ShaderId tiled[] = {WICK_STORED(dtype, matmul), WICK_STORED(dtype, gemm_small),
                             WICK_STORED(dtype, gemm)};
-  // Matrix units, where whole vectors of eight make up both operands and a tile is not mostly
-  // empty.
+  // Matrix units are used if both operands consist of whole vectors of eight and tiles are not
+  // mostly empty.
   const bool matrix = out.can.matrix_units && dtype == DType::kF16 && !thin && depth % 8 == 0 &&
                       (linear || columns % 8 == 0) && rows > 16 && columns > 16;
   Dispatch d;
@@ -197,7 +197,7 @@ static Status add_conv(const OpCall& call, const ConvAttrs& conv, const Epilogue
   if (spatial == 3) return lower_conv3d(call, conv, epilogue, out);
   if (!WindowShape(x, y, conv, [&](int i) { return w[2 + i]; }).fits())
     return unsupported("a window too large for 32-bit indices");
-  // One dim is a plane of height 1.
+  // A one-dimensional convolution is a plane of height 1.
   auto at = [&](const Shape& s, int i) {
     return i < 2 - spatial ? int64_t{1} : s[s.rank() - 2 + i];
   };
@@ -209,7 +209,7 @@ static Status add_conv(const OpCall& call, const ConvAttrs& conv, const Epilogue
   int64_t depth = w[1] * at(w, 0) * at(w, 1);
   int64_t batches = x[0] * conv.group;
   bool direct = rows < WICK_TILE_Y;
-  // A tile goes on from one image to the next, except matmul.comp's.
+  // A tile continues from one image to the next, except in matmul.comp.
   const Tile tile = tile_for(rows, columns * x[0], conv.group);
   const DType dtype = call.out[0].dtype;
   const ShaderId tiled[] = {WICK_STORED(dtype, conv2d), WICK_STORED(dtype, conv_gemm_small),

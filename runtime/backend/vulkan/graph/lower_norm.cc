@@ -32,7 +32,7 @@ Status lower_softmax(const OpCall& call, Lowered& out) {
   int64_t inner = product(x, at + 1, x.rank());
   int64_t rows = product(x, 0, at) * inner;
   Dispatch d;
-  // Long rows go to a subgroup each, short ones to 16 invocations.
+  // Long rows are given to a subgroup each, short ones to 16 invocations.
   const int64_t lanes = out.can.subgroup;
   const bool subgroups = lanes >= 8 && lanes <= WICK_FLAT_SIZE && x[at] >= kLongRow;
   d.shader = subgroups ? WICK_STORED(call.out[0].dtype, softmax_subgroup)

@@ -1,13 +1,13 @@
-// Comparisons, logic, Where, tests, and Cast where float32 is exact between.
+// Comparisons, logic, Where, tests, and Casts that are exact by way of float32.
 #include "runtime/backend/vulkan/graph/broadcast.h"
 #include "runtime/backend/vulkan/graph/element.h"
 
 namespace wick::vulkan {
 namespace {
 
-constexpr int kDims = 6;  // what the push constants hold
+constexpr int kDims = 6;  // as many as the push constants hold
 
-// float32 holds what is between the two dtypes.
+// Returns whether float32 can represent the values of the cast.
 bool casts_by_float(DType from, DType to) {
   if (element_type(from) > WICK_TYPE_BOOL || element_type(to) > WICK_TYPE_BOOL) return false;
   return !is_16_bit_float(to) || (from != DType::kI32 && from != DType::kU32);
@@ -17,7 +17,7 @@ Status lower_pointwise(const OpCall& call, Lowered& out) {
   const bool where = call.op == OpId::kWhere;
   const int function = vulkan_row(call.op).function.point;
   const bool unary = function >= WICK_POINT_FIRST_UNARY;
-  // a, b, and what chooses between them
+  // a, b, and the condition
   const int a = where ? 1 : 0, b = unary ? a : a + 1, c = where ? 0 : a;
   const int operands[] = {a, b, c};
   WICK_ASSIGN(Dispatch d, walk_dispatch(ShaderId::k_pointwise, call,

@@ -1,4 +1,4 @@
-// MaxPool, with indices or without, AveragePool, LpPool.
+// MaxPool with or without indices, AveragePool, LpPool.
 #include "runtime/backend/vulkan/graph/window.h"
 
 namespace wick::vulkan {

@@ -1,5 +1,5 @@
-// Between reals and the integers and small floats that stand for them; bytes to bytes, element by
-// element.
+// Conversions between reals and quantized integers or small floats; elementwise ops from bytes to
+// bytes.
 #include "runtime/backend/vulkan/graph/broadcast.h"
 #include "runtime/backend/vulkan/graph/element.h"
 #include "runtime/core/quantized_dtype.h"
@@ -8,7 +8,7 @@
 namespace wick::vulkan {
 namespace {
 
-// What per_element.glsl asks, behind which come a shader's own constants.
+// The constants of per_element.glsl, followed by the shader's own.
 Dispatch per_element(const OpCall& call, ShaderId shader, int64_t axis, int64_t block) {
   const TensorView &x = call.in[0], &scale = call.in[1], &y = call.out[0];
   const bool zero = call.in.size() > 2 && call.in[2].present();
@@ -54,7 +54,7 @@ Status lower_dequantize_linear(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(per_element(call, ShaderId::k_dequantize, a.axis, a.block_size));
 }
 
-// The range, then the bytes by what it gave.
+// One dispatch computes the range, the next one the bytes.
 Status lower_dynamic(const OpCall& call, Lowered& out) {
   Dispatch range;
   range.shader = ShaderId::k_quantize_range;
@@ -69,7 +69,7 @@ Status lower_dynamic(const OpCall& call, Lowered& out) {
   Dispatch d = per_element(quantize, ShaderId::k_quantize, 0, 0);
   add_spec(d, type_number(DType::kF32));
   add_spec(d, 1);
-  // Written by the dispatch before: the order between the two is that of two writes.
+  // The dispatch before writes these: declaring them as outputs orders the two.
   d.operand[1] = out_operand(1);
   d.operand[2] = out_operand(2);
   return out.dispatches.push_back(d);

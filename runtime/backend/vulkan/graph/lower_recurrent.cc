@@ -5,11 +5,11 @@
 namespace wick::vulkan {
 namespace {
 
-// See lower_scatter.cc: multiplications that a lane does one after the other.
+// See lower_scatter.cc: the limit of consecutive multiplications of a lane.
 constexpr int64_t kMostSteps = int64_t{1} << 26;
 constexpr uint32_t kBindings = 10;
 
-// The final states are also where they begin.
+// The initial state is written where the final state will be.
 Status add_first(const OpCall& call, size_t input, int output, Lowered& out) {
   const bool given = input < call.in.size() && call.in[input].present();
   const int64_t n = call.out[static_cast<size_t>(output)].numel();
@@ -62,7 +62,7 @@ static Status lower_recurrent(const OpCall& call, Lowered& out) {
   for (const auto* f : functions) add_push(d, static_cast<float>(f->alpha));
   for (const auto* f : functions) add_push(d, static_cast<float>(f->beta));
   for (int i = 0; i < 3; ++i) add_operand(d, i);
-  // An absent one is bound to X, unread.
+  // Absent: binds X, which is not read.
   for (int i : {3, 4, 7}) add_operand(d, has(static_cast<size_t>(i)) ? i : 0);
   add_operand(d, out_operand(0));
   add_operand(d, out_operand(1));

@@ -9,11 +9,11 @@
 namespace wick::vulkan {
 namespace {
 
-constexpr bool reduces_words(DType dtype) {  // not floats of 32 bits or 16
+constexpr bool reduces_words(DType dtype) {  // not floats of 32 or 16 bits
   return is_int(dtype) || dtype == DType::kBool || dtype == DType::kF64;
 }
 
-// Of nothing, by function: WICK_REDUCE_SUM and so on.
+// The result of an empty reduction, by function: WICK_REDUCE_SUM and so on.
 constexpr float kIdentity[] = {0, std::numeric_limits<float>::quiet_NaN(),
                                -std::numeric_limits<float>::infinity(),
                                std::numeric_limits<float>::infinity(), 1};

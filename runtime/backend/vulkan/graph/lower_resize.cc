@@ -1,5 +1,5 @@
-// Resize: the CPU's tables of weighted neighbours, made once, weights as floats. What weighs
-// nothing stays: 0 times NaN is NaN.
+// Resize: uses the CPU's tables of weighted neighbours, made once, with float weights. Neighbours
+// of weight 0 stay: 0 times NaN is NaN.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/core/arena.h"
 #include "runtime/kernels/resize_table.h"
@@ -7,15 +7,15 @@
 namespace wick::vulkan {
 namespace {
 
-constexpr size_t kMaxTables = size_t{1} << 28;  // bytes
-constexpr int64_t kMaxTaps = int64_t{1} << 20;  // of one output: more are the CPU's
+constexpr size_t kMaxTables = size_t{1} << 28;  // in bytes
+constexpr int64_t kMaxTaps = int64_t{1} << 20;  // per output; more are left to the CPU
 
 bool crops(const ResizeAttrs& a) {
   return a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
 }
 
-// Where the axis's words begin: how many words a row has, then for every output a row of: how many
-// neighbours, and of each its place and its weight.
+// Returns the start of the axis's words: the size of a row in words, then for every output a row
+// with the number of neighbours, and the position and weight of each.
 Result<uint32_t> add_axis(const ResizeAxis& axis, Array<uint32_t>& table, int64_t* most) {
   *most = axis.taps;
   auto row_of = [&](int64_t o) { return axis.table + o * axis.taps; };
@@ -46,7 +46,7 @@ Result<uint32_t> add_axis(const ResizeAxis& axis, Array<uint32_t>& table, int64_
 static Status lower_resize(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const ResizeAttrs*>(call.attrs);
   const bool nearest = a.mode == static_cast<int64_t>(ResizeMode::kNearest);
-  // Integers are moved, not computed with.
+  // Integers are moved only; there is no arithmetic on them.
   if (call.in[0].dtype != DType::kF32 && (!nearest || crops(a)))
     return unsupported("no shader for this dtype");
   if (crops(a) && call.in[1].data == nullptr)
@@ -62,12 +62,12 @@ static Status lower_resize(const OpCall& call, Lowered& out) {
     return {};
   }
   const Shape& y = call.out[0].shape;
-  // Neighbouring dims that stay are one.
+  // Neighbouring dims that stay are merged.
   uint32_t dims[kMaxRank] = {}, steps[kMaxRank] = {}, tables[kMaxRank] = {};
   uint32_t rank = 0;
   int64_t taps = 1;
   int axis = 0;
-  WICK_TRY(out.table.push_back(0));  // no table begins at 0
+  WICK_TRY(out.table.push_back(0));  // so that no table begins at 0
   for (int d = 0; d < y.rank(); ++d) {
     const bool merges = !job.changes[d] && rank > 0 && tables[rank - 1] == 0;
     if (merges) {

@@ -4,7 +4,7 @@
 namespace wick::vulkan {
 namespace {
 
-constexpr int64_t kMaxExtent = int64_t{1} << 22;  // a place and its fraction are two floats
+constexpr int64_t kMaxExtent = int64_t{1} << 22;  // a position and its fraction are two floats
 
 Status lower_grid_sample(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const GridSampleAttrs*>(call.attrs);
@@ -30,7 +30,8 @@ Status lower_grid_sample(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
-// -1 to 1 over `extent` points: at their centers, or (align) from the first to the last.
+// Maps point i of `extent` to -1 .. 1: at the points' centers, or (align) from the first to the
+// last.
 double grid_point(int64_t i, int64_t extent, bool align) {
   const auto n = static_cast<double>(extent), at = static_cast<double>(i);
   if (align) return extent == 1 ? 0.0 : 2 * at / (n - 1) - 1;

@@ -1,4 +1,4 @@
-// Along one axis, in order: ArgMax, ArgMin, TopK, CumSum, CumProd; and Trilu.
+// Ops that go along one axis in order: ArgMax, ArgMin, TopK, CumSum, CumProd; and Trilu.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/backend/vulkan/graph/whole_element.h"
 
@@ -7,9 +7,9 @@ namespace {
 
 // See lower_scatter.cc.
 constexpr int64_t kMostSteps = int64_t{1} << 22, kMostWork = int64_t{1} << 34;
-constexpr int64_t kShortLine = 64;  // that one lane looks through
+constexpr int64_t kShortLine = 64;  // that one lane scans
 
-// x as lines along an axis: `inner` elements lie between neighbours.
+// x as lines along an axis: neighbours have a stride of `inner` elements.
 struct Lines {
   int64_t lines = 1, count = 1, inner = 1;
 };
@@ -50,7 +50,7 @@ Status add_selection(const OpCall& call, const Selection& s, Lowered& out) {
   add_push(d, l.inner);
   add_push(d, s.k);
   add_operand(d, 0);
-  // Without values their place has what is there anyway, unwritten.
+  // Without values, input 0 is bound in their place and not written.
   add_operand(d, s.values ? out_operand(0) : 0);
   add_operand(d, out_operand(s.values ? 1 : 0));
   return out.dispatches.push_back(d);
@@ -71,7 +71,7 @@ Status lower_topk(const OpCall& call, Lowered& out) {
   s.axis = a.axis;
   s.k = call.out[0].shape[static_cast<int>(a.axis < 0 ? a.axis + call.out[0].rank() : a.axis)];
   s.smallest = a.largest == 0;
-  s.nan_first = !s.smallest;  // NaN is above all
+  s.nan_first = !s.smallest;  // NaN is greater than all
   s.values = true;
   return add_selection(call, s, out);
 }
@@ -100,7 +100,7 @@ Status lower_trilu(const OpCall& call, Lowered& out) {
   const Shape& x = call.in[0].shape;
   int64_t k = call.args->number.value;
   const int64_t rows = x[x.rank() - 2], columns = x[x.rank() - 1];
-  k = k > columns ? columns : k < -rows ? -rows : k;  // beyond these nothing changes
+  k = k > columns ? columns : k < -rows ? -rows : k;  // larger ones change nothing
   Dispatch d = flat_dispatch(ShaderId::k_trilu, numel(x));
   add_element(d, call.in[0].dtype);
   add_spec(d, a.upper != 0 ? 1 : 0);

@@ -1,11 +1,11 @@
-// By tensors of indices: ScatterElements, ScatterND, GatherND.
+// Ops with index tensors: ScatterElements, ScatterND, GatherND.
 #include "runtime/backend/vulkan/graph/whole_element.h"
 
 namespace wick::vulkan {
 namespace {
 
-// More than this one after the other in an invocation, or in all of them, is for the CPU: a device
-// that is asked for seconds may take it for a hang.
+// Calls with more consecutive steps in an invocation, or in all of them, are left to the CPU: work
+// of several seconds may be taken for a hang.
 constexpr int64_t kMostSteps = int64_t{1} << 22, kMostWork = int64_t{1} << 31;
 constexpr int64_t kFewUpdates = 64, kManyLines = 64;  // where each way begins to pay
 
@@ -52,7 +52,7 @@ Status lower_scatter_elements(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
-// Tuples of `columns` indices address lines behind `batch` leading dims.
+// Tuples of `columns` indices, which address lines after `batch` leading dims.
 struct Tuples {
   int64_t count = 1, columns = 0, line = 1, batches = 1;
   int64_t dims[kMaxRank] = {};

@@ -1,4 +1,4 @@
-// Convolution's kin: ConvTranspose, Col2Im, DeformConv.
+// Variants of convolution: ConvTranspose, Col2Im, DeformConv.
 #include <numeric>
 
 #include "runtime/backend/vulkan/graph/window.h"
@@ -7,7 +7,7 @@
 namespace wick::vulkan {
 namespace {
 
-// An absent input is bound to input 1, unread.
+// An absent input is replaced by input 1, which is not read.
 void add_optional(const OpCall& call, size_t i, Dispatch& d) {
   const bool given = i < call.in.size() && call.in[i].present();
   add_spec(d, given ? 1 : 0);
@@ -24,7 +24,7 @@ Status lower_conv_transpose(const OpCall& call, Lowered& out) {
     if (i >= 0) s.pad[d] = transposed_pad(a, x[2 + i], w[2 + i], y[2 + i], i);
     const int64_t g = std::gcd(s.stride[d], s.dilation[d]);
     k_step[d] = s.stride[d] / g, q_step[d] = s.dilation[d] / g;
-    // what a source's place is computed of
+    // the sum from which a source position is computed
     if (s.out[d] + s.pad[d] + s.kernel[d] * s.dilation[d] + k_step[d] > kMaxElements)
       return unsupported("a window too large for 32-bit indices");
   }

@@ -1,4 +1,4 @@
-// Why ops have no shader, one by one: what `wick ops` says of them.
+// The reasons why ops have no shader, for `wick ops`.
 #include "runtime/backend/vulkan/graph/rows.h"
 
 namespace wick::vulkan {

@@ -6,8 +6,8 @@
 
 namespace wick::vulkan {
 
-// What was read and written since the last barrier. Two accesses conflict when they touch the same
-// bytes and one writes: arena memory is reused, so this is asked of bytes, not of tensors.
+// The bytes read and written since the last barrier. Two accesses conflict if they touch the same
+// bytes and one of them writes. Arena memory is reused, so this compares bytes, not tensors.
 class VulkanGraph::Hazards {
  public:
   explicit Hazards(Allocator& allocator) : reads_(allocator), writes_(allocator) {}
@@ -35,7 +35,7 @@ class VulkanGraph::Hazards {
   Array<Region> reads_, writes_;
 };
 
-// What several dispatches note in the fault word needs no order: they do it atomically.
+// Several dispatches may write the fault word without order: they do it atomically.
 static bool writes(const Dispatch& d, uint32_t k) { return d.operand[k] < 0; }
 
 VulkanGraph::Region VulkanGraph::region_of(TensorId id) const {
@@ -76,8 +76,8 @@ Status VulkanGraph::write_descriptors() {
   return {};
 }
 
-// Ends the buffer that is recorded and begins the next. A barrier reaches behind it: what it waits
-// for is all that was submitted before.
+// Ends the current command buffer and begins the next. A barrier there also waits for everything
+// that was submitted before.
 Status VulkanGraph::next_batch() {
   if (!commands_.empty()) WICK_TRY(commands_.back().end());
   WICK_TRY(commands_.push_back(CommandBuffer()));
@@ -89,7 +89,7 @@ Status VulkanGraph::record_dispatches() {
   Hazards hazards(allocator_);
   uint64_t all = 0, work = 0;
   for (const Node& node : nodes_) all += node.work;
-  // Of two batches that follow one another the work is more than `most`.
+  // The work of any two consecutive batches is more than `most`.
   const uint64_t most = std::max(context_.batch_work(), all / (kMaxBatches / 2 - 1) + 1);
   barriers_ = 0;
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -153,7 +153,7 @@ Status VulkanGraph::record() {
   if (context_.unified()) {
     commands_.back().barrier(kShaderAccess, kHostRead);
   } else {
-    // An output may be an input's bytes, untouched by any shader.
+    // An output may be an input's bytes, not written by any shader.
     commands_.back().barrier(
         {kShaderAccess.stages | kCopyAccess.stages, kShaderAccess.access | kCopyAccess.access},
         kCopyAccess);

@@ -9,9 +9,10 @@
 namespace wick::vulkan {
 namespace {
 
-constexpr int64_t kMostParts = 1024;  // more take longer than the CPU
+constexpr int64_t kMostParts = 1024;  // with more the CPU is faster
 
-// The parts: single steps of the cuts before `level`, `chunk` steps of that one, all of the others.
+// A part has single steps of the cuts before `level`, `chunk` steps of that one, and all steps of
+// later cuts.
 struct Blocks {
   int level = 0;
   int64_t chunk = 1;
@@ -23,7 +24,7 @@ class Splitter {
       : call_(call),
         in_(in),
         out_(out),
-        // A window that begins anywhere is seen from the alignment before it on.
+        // A window is extended to the alignment boundary before its first byte.
         range_(range > 2 * kRegionAlignment ? range - kRegionAlignment : range),
         parts_(parts) {}
 
@@ -44,7 +45,7 @@ class Splitter {
   }
 
  private:
-  // Operand k's shape in a part of n steps at the chosen level.
+  // Returns operand k's shape in a part of n steps at the chosen level.
   Shape shape_of(int k, int level, int64_t n) const {
     Shape s = cuts_.operand[k].shape;
     for (int d = 0; d <= level; ++d) {
@@ -69,7 +70,7 @@ class Splitter {
     return contiguous_strides(cuts_.operand[k].shape)[dim];
   }
 
-  // The largest parts that fit, of a size that leaves windows aligned if there is such.
+  // Chooses the largest parts that fit, with a size that keeps windows aligned if possible.
   Status choose() {
     int level = 0;
     while (level < cuts_.count && !fits(level, 1)) ++level;
@@ -128,7 +129,7 @@ class Splitter {
     WICK_TRY(begins_at_a_word(out, first));
     return parts_.move(ids[out], 0, out_, bytes_of(out, first), bytes_in(out, first, n));
   }
-  // A tensor has room for all of its last word.
+  // A tensor has memory for all of its last word.
   uint64_t bytes_in(int k, int64_t first, int64_t n) const {
     const int64_t elements = numel(shape_of(k, blocks_.level, n));
     const bool last = first + elements == numel(cuts_.operand[k].shape);
@@ -143,7 +144,7 @@ class Splitter {
   bool aligned(int k, int64_t first) const {
     return bits_of(k, first) % (kRegionAlignment * 8) == 0;
   }
-  // What begins where no descriptor may goes through a tensor of its own.
+  // A part at an offset that descriptors cannot have is copied to or from a temporary.
   Result<TensorId> operand(int k, TensorId whole, const int64_t* at, int64_t n, bool read) {
     const Shape shape = shape_of(k, blocks_.level, n);
     const int64_t first = first_of(k, at);

@@ -1,4 +1,4 @@
-// What shaders with element.glsl are told of a dtype.
+// The dtype parameters of shaders that use element.glsl.
 #pragma once
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
@@ -9,13 +9,13 @@ struct Element {
   uint32_t type = WICK_TYPE_U8, wide = WICK_WIDE_NONE;
 };
 
-// False: elements that do not lie in whole words or parts of them.
+// Returns false for elements that are neither whole words nor divide a word.
 inline bool is_element(DType dtype) {
   const int bits = dtype_bits(dtype);
   return bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
-// Dtypes that are nothing but bits to a shader have a type of their size.
+// Dtypes without arithmetic in shaders use an integer type of the same size.
 inline Element element_of(DType dtype) {
   switch (dtype) {
     case DType::kF32: return {WICK_TYPE_F32};
@@ -38,7 +38,7 @@ inline Element element_of(DType dtype) {
   }
 }
 
-// Sums and products of them.
+// Returns whether shaders can add and multiply the dtype.
 inline bool has_arithmetic(DType dtype) {
   return is_int(dtype) || is_float(dtype) || dtype == DType::kBool;
 }

@@ -1,4 +1,4 @@
-// Three spatial dims as shaders see them: missing leading ones have extent 1.
+// Three spatial dims as shaders use them: missing leading dims have extent 1.
 #pragma once
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
@@ -9,7 +9,8 @@ struct WindowShape {
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};
   int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {}, pad_end[3] = {};
 
-  // Of any attributes with strides, dilations and pads; kernel_at(i) of spatial dim i.
+  // Reads any attributes with strides, dilations and pads; kernel_at(i) is the kernel size of
+  // spatial dim i.
   template <class A, class F>
   WindowShape(const Shape& x, const Shape& y, const A& a, F&& kernel_at) {
     const int spatial = x.rank() - 2;
@@ -21,7 +22,7 @@ struct WindowShape {
     }
   }
 
-  // Whether every position is below 2^30, padding and what hangs over it included.
+  // Returns whether every position is below 2^30, including padding and any overhang.
   bool fits() const {
     for (int d = 0; d < 3; ++d) {
       for (int64_t v : {in[d], out[d], kernel[d], stride[d], dilation[d], pad[d], pad_end[d]}) {
@@ -34,7 +35,8 @@ struct WindowShape {
   }
 };
 
-// How many output channels of a group an invocation has at one place: the shader's kRows.
+// Returns how many output channels of a group an invocation computes at one position: the shader's
+// kRows.
 inline int64_t channel_rows(const Shape& y, int64_t group) {
   const int64_t outputs = y[1] / group;
   return outputs < WICK_ROWS ? outputs : WICK_ROWS;

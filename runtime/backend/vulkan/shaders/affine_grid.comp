@@ -5,7 +5,7 @@
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kDims = 2;
 
-// y[N, dims..., kDims]; where[] has, of each dim in turn, -1 to 1 over its points.
+// y[N, dims..., kDims]; where[] has the points of each dim in turn, from -1 to 1.
 layout(push_constant) uniform Push { uint n, points; uint dims[3]; };
 layout(binding = 0) readonly buffer Theta { float theta[]; };
 layout(binding = 1) readonly buffer Where { float where[]; };
@@ -17,7 +17,7 @@ void main() {
     uint matrix = (i / kDims / points * kDims + row) * (kDims + 1);
     uint end = dims[0] + dims[1] + dims[2];
     float sum = 0.0;
-    // From the last dim on, as theta's columns are.
+    // From the last dim on, in the order of theta's columns.
     for (int d = 2; d >= 3 - int(kDims); --d) {
       end -= dims[d];
       sum = fma(theta[matrix + uint(2 - d)], where[end + rest % dims[d]], sum);

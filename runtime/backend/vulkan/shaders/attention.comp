@@ -5,19 +5,19 @@
 #include "math.glsl"
 #include "typed.glsl"
 
-// softmax(steps(q k^T)) v of one head and kRows of its queries, block of keys by block of keys: scores stay in shared
-// memory, and a row's largest score, its sum and its output are brought up to date with each block. 16 rows by 32
-// keys where a head is of at most 64 elements, 8 by 16 up to 128.
+// Computes softmax(steps(q k^T)) v of one head for kRows of its queries, one block of keys after another: scores stay
+// in shared memory, and each block updates a row's largest score, its sum and its output. A block has 16 rows by 32
+// keys for heads of at most 64 elements, 8 by 16 up to 128.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kRows = 16;
 layout(constant_id = 1) const uint kSteps = 0;
-// The steps, in the order of a graph: an AttentionStep, and which of the operands behind v are its own.
+// The steps, in the order of the graph: an AttentionStep, and which of the operands after v it uses.
 layout(constant_id = 2) const uint kStep0 = 0;
 layout(constant_id = 3) const uint kStep1 = 0;
 layout(constant_id = 4) const uint kStep2 = 0;
 layout(constant_id = 5) const uint kStep3 = 0;
 
-// Strides: of batches, heads and rows; an operand's are of columns, too, and 0 where one serves all.
+// Strides of batches, heads and rows; an operand has one of columns as well. 0: broadcast.
 layout(push_constant) uniform Push {
   uint rows, keys, size, values, heads, batches, key_share, value_share;
   uint q_batch, q_head, q_row;
@@ -34,10 +34,10 @@ layout(binding = 4) readonly buffer First { uint first[]; };
 layout(binding = 5) readonly buffer Second { uint second[]; };
 layout(binding = 6) readonly buffer Third { uint third[]; };
 
-const uint kTeam = WICK_FLAT_SIZE / kRows;  // invocations of a row
-const uint kKeys = kRows == 16 ? 32 : 16;   // of a block
+const uint kTeam = WICK_FLAT_SIZE / kRows;  // invocations per row
+const uint kKeys = kRows == 16 ? 32 : 16;   // per block
 const uint kKeysEach = kKeys / kTeam;
-const uint kWidth = 8 * kTeam;  // the most elements of a head
+const uint kWidth = 8 * kTeam;  // maximum elements of a head
 #define kLowest uintBitsToFloat(0xff800000u)
 
 shared float queries[1024];      // kRows x kWidth
@@ -56,7 +56,7 @@ bool holds(uint operand, uvec4 where) {
   return ((word_of(operand, at >> 2) >> ((at & 3u) * 8u)) & 0xffu) != 0;
 }
 
-// Of a query's or a key's element, and of a score.
+// Applies a step to an element of a query or a key, or to a score.
 float applied(uint step, uint phase, float x, uvec4 where) {
   uint a = (step >> 8) & 3u, b = (step >> 10) & 3u;
   switch (step & 0xffu) {
@@ -101,7 +101,7 @@ void main() {
     [[unroll]] for (uint j = 0; j < 8; ++j) acc[j] = 0.0;
     for (uint key0 = 0; key0 < keys; key0 += kKeys) {
       uint count = min(kKeys, keys - key0);
-      barrier();  // the last block's values were read, the queries written
+      barrier();  // the last block's values have been read, the queries written
       for (uint e = thread; e < count * size; e += WICK_FLAT_SIZE) {
         uint r = e / size, c = e % size;
         block[r * (kWidth + 1) + c] = through(1, k[k_at + (key0 + r) * k_row + c], uvec4(0));
@@ -126,7 +126,7 @@ void main() {
         uint r = e / values, c = e % values;
         block[r * (kWidth + 1) + c] = v[v_at + (key0 + r) * v_row + c];
       }
-      // Each of a row's invocations finds the same of it. Until a score is above -infinity there is nothing to rescale.
+      // All invocations of a row compute the same values. Until a score is above -infinity there is nothing to rescale.
       float largest = best;
       for (uint i = 0; i < count; ++i) {
         float s = weights[local * (kKeys + 1) + i];

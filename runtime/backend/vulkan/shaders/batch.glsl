@@ -1,4 +1,4 @@
-// Where a batch of a product begins in an operand.
+// Returns the offset of a batch of a product in an operand.
 uint batch_offset(uint batch, bool of_left) {
   uint offset = 0;
   for (int d = 3; d >= 0; --d) {

@@ -7,9 +7,9 @@
 
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kFunction = 0;
-layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where both operands allow
+layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where both operands allow it
 
-layout(constant_id = 2) const uint kType = WICK_TYPE_F16;  // where two lie in a word
+layout(constant_id = 2) const uint kType = WICK_TYPE_F16;  // for two elements per word
 
 // A stride is 0 where the operand is broadcast. y is contiguous.
 layout(push_constant) uniform Push { uint n; uint dims[8]; uint a_strides[8]; uint b_strides[8]; };

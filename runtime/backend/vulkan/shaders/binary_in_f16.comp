@@ -3,10 +3,11 @@
 #include "constants.inc"
 #include "f16.glsl"
 
-// Functions whose float16 results are those of float32 rounded once (kBinaryInF16). A word of one dim is read as it lies.
+// Functions whose float16 results equal those of float32 rounded once (kBinaryInF16). With one dim, words are read
+// directly.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kFunction = 0;
-layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where both operands allow
+layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where both operands allow it
 
 // A stride is 0 where the operand is broadcast. y is contiguous.
 layout(push_constant) uniform Push { uint n; uint dims[8]; uint a_strides[8]; uint b_strides[8]; };
@@ -14,12 +15,12 @@ layout(binding = 0) readonly buffer A { uint a[]; };
 layout(binding = 1) readonly buffer B { uint b[]; };
 layout(binding = 2) writeonly buffer Out { uint y[]; };
 
-// The halves of a word in which both are equal.
+// Returns a mask of the halves of a word in which both are equal.
 uint where_equal(f16vec2 u, f16vec2 v) {
   bvec2 same = equal(u, v);
   return (same.x ? 0xffffu : 0u) | (same.y ? 0xffff0000u : 0u);
 }
-// NaN is above all and below all, +0 above -0.
+// NaN is returned if there is one (for the largest and the smallest); +0 is above -0.
 uint larger(uint p, uint q) {
   f16vec2 u = unpackFloat2x16(p), v = unpackFloat2x16(q);
   uint chosen = packFloat2x16(mix(mix(v, u, greaterThan(u, v)), u, isnan(u)));

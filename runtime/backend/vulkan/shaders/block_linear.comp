@@ -4,9 +4,9 @@
 #include "constants.inc"
 #include "typed.glsl"
 
-// Linear by weights of 4 or 8 bits with a scale a block, made floats in registers. A word of weights is read once for
-// kRows rows of x: few rows are bound by the weights' bits alone. 32 invocations share an output, each with every
-// 32nd word in a chain of fma; their sums are added by halving.
+// Linear with weights of 4 or 8 bits and one scale per block, dequantized in registers. A word of weights is read once
+// for kRows rows of x: with few rows, only the size of the weights limits the speed. 32 invocations share an output,
+// each with every 32nd word in a chain of fma; their sums are added by halving.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kBits = 4;
 layout(constant_id = 1) const uint kSigned = 0;

@@ -3,8 +3,8 @@
 #include "constants.inc"
 #include "byte_product.glsl"
 
-// A convolution of bytes in groups of few output channels (depthwise), where tiles would be mostly empty: an
-// invocation makes one result, or four neighbouring ones, which are a word of bytes.
+// A convolution of bytes with few output channels per group (depthwise), where tiles would be mostly empty: an
+// invocation computes one result, or four neighbouring ones, which form a word of bytes.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 
 layout(push_constant) uniform Push {

@@ -3,17 +3,17 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "constants.inc"
 
-// Sums of products of bytes, exact: 128 invocations make a tile of 64 x 64, 8 x 4 each, out of words of four k in
-// shared memory. GATHER: right is the patches of an image, columns go on from one image to the next and z is the
-// group; else z walks batches. Zero points come off at the end, by the sums of each row and column.
+// Exact sums of byte products: 128 invocations compute a tile of 64 x 64, 8 x 4 each, from words of four k in shared
+// memory. GATHER: right is the patches of an image, columns continue from one image to the next, and z is the group;
+// otherwise z is the batch. Zero points are corrected at the end with the sums of each row and column.
 layout(local_size_x = WICK_TILE_X, local_size_y = WICK_TILE_Y) in;
 
 layout(push_constant) uniform Push {
   uint rows, columns, depth, batches;
-  uint groups;     // of a convolution: channels are groups * rows
-  int known_zero;  // of the operand that is no weight
+  uint groups;     // of a convolution: there are groups * rows channels
+  int known_zero;  // of the operand that is not the weight
   int y_zero, y_low;
-  uint flags;      // WICK_BYTES_: few pipelines serve all calls
+  uint flags;      // WICK_BYTES_: push constants, so that few pipelines serve all calls
 #if GATHER
   uint height, width, out_width, stride_h, stride_w, dilation_h, dilation_w;
   int pad_h, pad_w;
@@ -96,7 +96,7 @@ void main() {
           uint kw = (k + j) % kernel_w, kh = (k + j) / kernel_w % kernel_h, c = (k + j) / (kernel_h * kernel_w);
           [[unroll]] for (uint q = 0; q < 4; ++q) {
             int ih = patch_h[q] + int(kh * dilation_h), iw = patch_w[q] + int(kw * dilation_w);
-            uint byte = uint(zero) & 0xffu;  // padding adds nothing
+            uint byte = uint(zero) & 0xffu;  // padding contributes nothing
             if (uint(ih) < height && uint(iw) < width) {
               uint at = ((image_at[q] + c) * height + uint(ih)) * width + uint(iw);
               byte = ((right[at >> 2] ^ flip_right) >> ((at & 3u) * 8u)) & 0xffu;

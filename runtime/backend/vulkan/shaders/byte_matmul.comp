@@ -4,19 +4,19 @@
 #include "math.glsl"
 #include "typed.glsl"
 
-// MatMulInteger; BYTES: QLinearMatMul, 2: of scales that only a run knows. Sums of products of bytes less their zero points, in int32 that wraps. An
-// invocation makes one sum, or four neighbouring ones, which are a word of bytes.
+// MatMulInteger; BYTES: QLinearMatMul, 2: with scales that only a run knows. Sums of products of bytes minus their zero
+// points, in wrapping int32. An invocation computes one sum, or four neighbouring ones, which form a word of bytes.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kSignedA = 0;
 layout(constant_id = 1) const uint kSignedB = 0;
 layout(constant_id = 2) const uint kSignedOut = 0;
-layout(constant_id = 3) const uint kZeros = 0;  // which of the zero points are there
-layout(constant_id = 4) const uint kByWords = 0;  // four neighbouring columns lie in a word of b
+layout(constant_id = 3) const uint kZeros = 0;  // which of the zero points are present
+layout(constant_id = 4) const uint kByWords = 0;  // four neighbouring columns share a word of b
 #if BYTES == 2
-layout(constant_id = 5) const uint kScales = 0;  // of b a column; 2: its zero points, too
+layout(constant_id = 5) const uint kScales = 0;  // 1: b has a scale per column; 2: a zero point per column
 #endif
 
-// A stride is 0 where there is one for all.
+// A stride is 0 where broadcast.
 layout(push_constant) uniform Push {
   uint n, rows, columns, depth;
   uint a_row, a_step, b_step, b_column, zero_a_row, zero_b_column;
@@ -42,7 +42,7 @@ layout(binding = 8) writeonly buffer Out { uint y[]; };
 layout(binding = 9) buffer Fault { uint fault; };
 #include "requantize.glsl"
 #elif BYTES == 1
-// a's zero point, y's, a multiplier a column, b's zero point a column
+// a's zero point, y's, a multiplier per column, b's zero point per column.
 layout(binding = 2) readonly buffer Table { uint table[]; };
 layout(binding = 3) writeonly buffer Out { uint y[]; };
 #include "requantize.glsl"
@@ -78,7 +78,7 @@ Place place_of(uint i) {
 int a_zero_of(Place p) { return BYTE_AT(zero_a, 0, kTypeA); }
 int b_zero_of(Place p) { return BYTE_AT(zero_b, (kScales & 2u) != 0 ? p.column : 0, kTypeB); }
 int y_zero() { return BYTE_AT(zero_y, 0, kSignedOut != 0 ? WICK_TYPE_I8 : WICK_TYPE_U8); }
-// As the CPU has it: a product, a quotient, each a float.
+// Like the CPU: a product and a quotient, each rounded to float.
 Real multiplier(uint column) {
   uint of_a = a_scale[0], of_b = b_scale[(kScales & 1u) != 0 ? column : 0], of_y = y_scale[0];
   if (is_scale(of_a) && is_scale(of_b) && is_scale(of_y)) {
@@ -106,7 +106,7 @@ int sum_at(Place p) {
   return sum;
 }
 
-// Of column p.column, the first of a word, and the next three.
+// Returns the sums of column p.column, the first of a word, and the next three.
 ivec4 sums_at(Place p) {
   ivec4 bz, sum = ivec4(0);
   Place next = p;

@@ -5,7 +5,7 @@
 
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kFirst = 0;  // 128: x is signed
-layout(constant_id = 1) const uint kLog = 3;    // of the bits of an entry: bytes, or float32
+layout(constant_id = 1) const uint kLog = 3;    // log2 of the bits of an entry: bytes, or float32
 
 layout(push_constant) uniform Push { uint n; };
 layout(binding = 0) readonly buffer In { uint x[]; };

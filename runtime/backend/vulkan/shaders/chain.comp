@@ -4,10 +4,10 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// A chain of elementwise steps: what lies between them stays in registers. Steps are specialisation constants, so what
-// a driver compiles is the chain alone; the module itself is left as functions (-O0), or each step would carry every
-// function. A driver puts every function into every step before it knows that few are there: a chain of up to
-// WICK_CHAIN_SHORT has a module of its own. Bools are 0 and 1.
+// A chain of elementwise steps with intermediate results in registers. Steps are specialisation constants, so that a
+// driver compiles only this chain; the module keeps its functions (-O0), or each step would contain every function. A
+// driver inlines every function into every step before it knows that few are used, so chains of up to WICK_CHAIN_SHORT
+// steps have a module of their own. Bools are 0 and 1.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kRank = 1;
 layout(constant_id = 1) const uint kInputs = 1;
@@ -24,7 +24,7 @@ layout(constant_id = 10) const uint kStep7 = 0;
 layout(constant_id = 11) const uint kStep8 = 0;
 layout(constant_id = 12) const uint kStep9 = 0;
 
-// Strides of an input are 0 where it is broadcast.
+// An input's stride is 0 where it is broadcast.
 layout(push_constant) uniform Push { uint n; uint dims[4]; uint strides[20]; };
 layout(binding = 0) readonly buffer A { float a[]; };
 layout(binding = 1) readonly buffer B { float b[]; };
@@ -43,7 +43,7 @@ float result_of(uint i, uint step) {
   if (function < WICK_CHAIN_BINARY) {
     return apply(function, p, table[WICK_CHAIN_CONSTANTS + 2 * i], table[WICK_CHAIN_CONSTANTS + 2 * i + 1]);
   }
-  precise float v = 0.0;  // as one op after another rounds
+  precise float v = 0.0;  // rounds after every op
   switch (function) {
     case WICK_CHAIN_BINARY + WICK_BINARY_ADD: v = p + q; break;
     case WICK_CHAIN_BINARY + WICK_BINARY_SUB: v = p - q; break;

@@ -5,8 +5,8 @@
 #include "typed.glsl"
 #include "compare.glsl"
 
-// Clip of any number type, between bounds that tensors or push constants have. An invocation makes a word, or both words
-// of an element.
+// Clip for any number type, with bounds from tensors or push constants. An invocation writes a word, or both words of
+// an element.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kType = WICK_TYPE_F32;
 layout(constant_id = 1) const uint kLowTensor = 0;

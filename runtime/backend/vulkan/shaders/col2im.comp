@@ -3,11 +3,11 @@
 #include "constants.inc"
 #include "sources.glsl"
 
-// Every pixel adds what the windows over it say of it, in the order of the kernel's positions.
+// Every pixel adds the values of the windows that cover it, in the order of the kernel's positions.
 layout(local_size_x = WICK_FLAT_SIZE) in;
-layout(constant_id = 0) const uint kDims = 2;  // 6 at most
+layout(constant_id = 0) const uint kDims = 2;  // at most 6
 
-// x[planes, kernel positions, columns]. table: of each dim, WICK_COL2IM_ words.
+// x[planes, kernel positions, columns]. table: WICK_COL2IM_ words per dim.
 layout(push_constant) uniform Push { uint n, positions, columns; };
 layout(binding = 0) readonly buffer In { STORE x[]; };
 layout(binding = 1) readonly buffer Table { int table[]; };

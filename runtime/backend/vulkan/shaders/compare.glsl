@@ -1,4 +1,4 @@
-// Order between elements of one dtype.
+// The order of elements of one dtype.
 #include "words.glsl"
 
 bool less_of(uvec2 p, uvec2 q, uint type) {

@@ -1,4 +1,4 @@
-// What both convolutions know of their input x[N, C, H, W] and weight w[O, C/group, KH, KW].
+// Shared by both convolutions: their input x[N, C, H, W] and weight w[O, C/group, KH, KW].
 layout(constant_id = 4) const uint kKernelH = 1;
 layout(constant_id = 5) const uint kKernelW = 1;
 layout(constant_id = 6) const uint kStrideH = 1;
@@ -15,7 +15,7 @@ layout(push_constant) uniform Push {
   int pad_h, pad_w;
 };
 
-// Element k of the patch under output pixel `pixel`; a padded tap is 0.
+// Returns element k of the patch under output pixel `pixel`; a padded tap is 0.
 float tap(uint batch, uint k, uint pixel) {
   uint kw = k % kKernelW;
   uint kh = (k / kKernelW) % kKernelH;

@@ -5,9 +5,9 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// For groups of few output channels (depthwise), where tiles would be mostly empty: an invocation makes kPixels
-// outputs of a row with each weight it reads. They are a part of the row apart, so that neighbouring invocations
-// read and write neighbouring addresses.
+// For few output channels per group (depthwise), where tiles would be mostly empty: an invocation computes kPixels
+// outputs of a row with each weight that it reads. They are a part of the row apart, so that neighbouring invocations
+// access neighbouring addresses.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 
 layout(binding = 0) readonly buffer In { STORE x[]; };

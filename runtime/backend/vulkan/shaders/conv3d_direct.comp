@@ -3,12 +3,13 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// An output is one chain of fma: channels of the group, then the kernel's positions.
+// Each output is one chain of fma over the group's channels, then the kernel's positions.
 layout(local_size_x = WICK_FLAT_SIZE) in;
-layout(constant_id = 2) const uint kRows = 1;  // WICK_ROWS at most
+layout(constant_id = 2) const uint kRows = 1;  // at most WICK_ROWS
 #include "rows.glsl"
 
-// n: of images, blocks of output channels and pixels; outputs: output channels of a group; channels: input channels of one.
+// n: images * blocks of output channels * pixels; outputs: output channels per group; channels: input channels per
+// group.
 layout(push_constant) uniform Push {
   uint n, outputs, groups, channels;
   float alpha, beta;

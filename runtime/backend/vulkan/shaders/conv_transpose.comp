@@ -3,13 +3,14 @@
 #include "constants.inc"
 #include "sources.glsl"
 
-// Every output gathers what reaches it: channels of the group, then the kernel's positions, one chain of fma.
+// Every output gathers the inputs that reach it in one chain of fma: channels of the group, then kernel positions.
 layout(local_size_x = WICK_FLAT_SIZE) in;
-layout(constant_id = 0) const uint kRows = 1;  // WICK_ROWS at most
+layout(constant_id = 0) const uint kRows = 1;  // at most WICK_ROWS
 layout(constant_id = 1) const uint kBias = 0;
 #include "rows.glsl"
 
-// n: of images, blocks of output channels and pixels. x[N, groups * channels, extent...], w[groups * channels, outputs, kernel...], y[N, groups * outputs, outer...]
+// n: images * blocks of output channels * pixels. x[N, groups * channels, extent...], w[groups * channels, outputs,
+// kernel...], y[N, groups * outputs, outer...]
 layout(push_constant) uniform Push {
   uint n, groups, channels, outputs;
   int extent[3], outer[3], kernel[3], stride[3], dilation[3], pad[3], k_step[3], q_step[3];

@@ -2,7 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// Moves elements between two strided views: transpose, expand, slice, split, concat.
+// Copies elements between two strided views: transpose, expand, slice, split, concat.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kRank = 1;
 

@@ -3,13 +3,13 @@
 #include "constants.inc"
 #include "typed.glsl"
 
-// copy.comp for elements of less than a word. An invocation makes a whole word of y, which is contiguous; where only a
-// part of y is made (a part of a concatenation), the rest of the word stays as it was.
+// copy.comp for elements smaller than a word. An invocation writes a whole word of y, which is contiguous; if only a
+// part of y is written (a part of a concatenation), the rest of the word keeps its value.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kRank = 1;
-layout(constant_id = 1) const uint kLog = 4;  // of the bits of an element
+layout(constant_id = 1) const uint kLog = 4;  // log2 of an element's bits
 layout(constant_id = 2) const uint kAxis = 0;
-layout(constant_id = 3) const uint kPart = 0;  // of y along the axis
+layout(constant_id = 3) const uint kPart = 0;  // writes only a part of y along the axis
 
 layout(push_constant) uniform Push {
   uint n;

@@ -2,16 +2,16 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// An output is a chain of fma over the group's channels and the kernel's positions, each tap read between pixels.
+// Each output is a chain of fma over the group's channels and the kernel's positions; each tap is interpolated.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kDims = 2;
-layout(constant_id = 1) const uint kRows = 1;  // WICK_ROWS at most
+layout(constant_id = 1) const uint kRows = 1;  // at most WICK_ROWS
 layout(constant_id = 2) const uint kBias = 0;
 layout(constant_id = 3) const uint kMask = 0;
 #include "rows.glsl"
 
-// n: of images, blocks of output channels and pixels. channels: of x; group_channels: of the weight; outputs: of y, of
-// a group; shared_channels read at the same places.
+// n: images * blocks of output channels * pixels. channels: of x; group_channels: of the weight; outputs: of y;
+// group_outputs: per group; shared_channels have the same offsets.
 layout(push_constant) uniform Push {
   uint n, channels, group_channels, outputs, group_outputs, shared_channels;
   int extent[3], outer[3], kernel[3], stride[3], dilation[3], pad[3];
@@ -23,7 +23,7 @@ layout(binding = 3) readonly buffer Bias { STORE bias[]; };
 layout(binding = 4) readonly buffer Mask { STORE mask[]; };
 layout(binding = 5) writeonly buffer Out { STORE y[]; };
 
-// Between the pixels around `at`; 0 outside. The corners in row-major order.
+// Interpolates between the pixels around `at`; 0 outside. The corners are in row-major order.
 float read_at(uint plane, float at[3]) {
   int base[3];
   float part[3];

@@ -5,7 +5,7 @@
 #include "number.glsl"
 #include "per_element.glsl"
 
-// (x - zero) * scale in float32, rounded once more to 16 bits.
+// (x - zero) * scale in float32, with another rounding to 16-bit outputs.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 
 float float_of(Number v) { return uintBitsToFloat(f32_bits(v).x); }

@@ -2,7 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// Determinants by elimination with the largest pivot of each column, a work group a matrix, a lane a row.
+// Determinants by elimination with the largest pivot of each column, one work group per matrix, one lane per row.
 layout(local_size_x = WICK_DET_SIZE) in;
 
 layout(push_constant) uniform Push { uint matrices, size; };
@@ -29,7 +29,7 @@ void main() {
       }
       barrier();
       uint best = pivot_row;
-      // Lane j exchanges the rows' elements j.
+      // Lane j exchanges element j of the two rows.
       if (best != k && lane < size) {
         float held = rows[k][lane];
         rows[k][lane] = rows[best][lane];

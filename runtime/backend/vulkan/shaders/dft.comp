@@ -2,18 +2,18 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// Discrete Fourier transforms by their sums. The CPU sums in double; here a sum is two floats, and so is a product:
-// operands are cut into 12 bits, whose products are exact.
+// Discrete Fourier transforms by their sums. The CPU sums in double; here a sum is a pair of floats, and so is a
+// product: operands are split into parts of 12 bits, whose products are exact.
 layout(local_size_x = WICK_FLAT_SIZE) in;
-layout(constant_id = 0) const uint kParts = 1;     // numbers of an input: real, or real and imaginary
+layout(constant_id = 0) const uint kParts = 1;     // numbers per element: real, or real and imaginary
 layout(constant_id = 1) const uint kOutParts = 2;
 layout(constant_id = 2) const uint kInverse = 0;
-layout(constant_id = 3) const uint kToReal = 0;    // from the first half of a spectrum of reals
-layout(constant_id = 4) const uint kForm = 0;      // WICK_DFT_, how the CPU sums: it shows in what is not finite
+layout(constant_id = 3) const uint kToReal = 0;    // from half of a spectrum to reals
+layout(constant_id = 4) const uint kForm = 0;      // WICK_DFT_, the CPU's algorithm, which affects non-finite numbers
 
 layout(push_constant) uniform Push { uint outputs, length, size, kept, inner; };
 layout(binding = 0) readonly buffer In { float x[]; };
-layout(binding = 1) readonly buffer Table { uint roots[]; };  // of unity: cosine and sine, each high, next, low
+layout(binding = 1) readonly buffer Table { uint roots[]; };  // of unity: cosine and sine, each as high, next, low
 layout(binding = 2) writeonly buffer Out { float y[]; };
 
 float root_part(uint at, uint part) { return uintBitsToFloat(roots[at * 6 + part]); }
@@ -24,7 +24,7 @@ bool is_finite(float v) { return (floatBitsToUint(v) & 0x7f800000u) != 0x7f80000
 
 void add_product(inout Sum sum, float v, uint at, uint first) {
   float a = root_part(at, first), b = root_part(at, first + 1);
-  if (!is_finite(v)) {  // has no parts
+  if (!is_finite(v)) {  // not split
     sum.high += kForm == WICK_DFT_CONVOLVED ? uintBitsToFloat(0x7fc00000u) : v * (a + b);
     return;
   }
@@ -44,8 +44,8 @@ void add_product(inout Sum sum, float v, uint at, uint first) {
   sum.low = rest;
 }
 
-// Number t of the line: cut, filled up with zeros, completed by its mirror; conjugated for the inverse, which is the
-// conjugate of the conjugate's transform.
+// Returns number t of the line, which is cropped, zero-padded or completed by its mirror image; conjugated for the
+// inverse, which is the conjugate of the conjugate's transform.
 vec2 number_at(uint line, uint t) {
   bool mirrored = kToReal != 0 && t > length / 2;
   uint i = mirrored ? length - t : t;
@@ -56,11 +56,11 @@ vec2 number_at(uint line, uint t) {
   return mirrored != (kInverse != 0) ? vec2(v.x, -v.y) : v;
 }
 
-// Number k of a line's transform, every input times `scale`.
+// Computes number k of a line's transform, with every input multiplied by `scale`.
 void transform(uint line, uint k, float scale, out float re_all, out float im_all) {
   Sum re = Sum(0.0, 0.0), im = Sum(0.0, 0.0);
   uint first = 0, at = 0;
-  if (kForm == WICK_DFT_HALVED) {  // the first number is added as it is, whatever it is
+  if (kForm == WICK_DFT_HALVED) {  // radix 2 adds the first number unscaled, whatever it is
     vec2 v = number_at(line, 0) * scale;
     re.high = v.x, im.high = v.y;
     first = 1, at = k;
@@ -86,7 +86,7 @@ void main() {
     float re, im, back = 1.0;
     transform(line, k, 1.0, re, im);
     if (!is_finite(re) || !is_finite(im)) {
-      // A sum on the way, or an input, is beyond float32; a double's sum is not.
+      // An input or an intermediate sum exceeds float32; the CPU's sum in double would not.
       back = 16777216.0;  // 2^24
       transform(line, k, 1.0 / back, re, im);
     }

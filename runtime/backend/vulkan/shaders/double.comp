@@ -5,7 +5,7 @@
 
 // Elementwise float64.
 layout(local_size_x = WICK_FLAT_SIZE) in;
-layout(constant_id = 0) const uint kFunction = 0;  // WICK_BINARY_, or WICK_FN_ behind WICK_DOUBLE_UNARY
+layout(constant_id = 0) const uint kFunction = 0;  // WICK_BINARY_, or WICK_DOUBLE_UNARY + WICK_FN_
 layout(constant_id = 1) const uint kRank = 1;
 
 // A stride is 0 where the operand is broadcast. y is contiguous.
@@ -16,7 +16,7 @@ layout(binding = 2) writeonly buffer Out { uvec2 y[]; };
 
 const uvec2 kSign = uvec2(0, 0x80000000u);
 
-// What the bits alone say; else the numbers' business.
+// Computes functions that only need the bits; returns false for the others.
 bool has_bits(uvec2 p, uvec2 q, out uvec2 r) {
   const bool is_zero = (p | kSign) == kSign;
   r = p;
@@ -35,7 +35,7 @@ bool has_bits(uvec2 p, uvec2 q, out uvec2 r) {
   }
 }
 
-// One call of each function: a compiler puts each call's whole code in its place.
+// Each function is called only once, because a compiler inlines its whole code at every call.
 Number result_of(Number v, Number w) {
   switch (kFunction) {
     case WICK_BINARY_ADD:

@@ -1,11 +1,11 @@
-// Functions of float64, on soft_double.glsl's numbers: e^x and the logarithm are within two units, all else is the
-// CPU's. Between two steps a number has 53 digits and any exponent.
+// Functions of float64 on the numbers of soft_double.glsl: e^x and the logarithm are within two units, all others equal
+// the CPU's. Between two steps a number has 53 digits and any exponent.
 #include "soft_double.glsl"
 
 Number plus_53(Number a, Number b) { return to_53_digits(plus(a, b)); }
 Number times_53(Number a, Number b) { return to_53_digits(times(a, b)); }
 
-// NaN wins.
+// NaN takes precedence.
 uvec2 extreme_double(uvec2 p, uvec2 q, bool largest) {
   if (is_nan_64(p) || is_nan_64(q)) {
     if (is_nan_64(p)) return p;
@@ -15,7 +15,7 @@ uvec2 extreme_double(uvec2 p, uvec2 q, bool largest) {
   return less_64(order_of(p), order_of(q)) == largest ? q : p;
 }
 
-// To an integer: half to even (0), towards zero (1).
+// Rounds to an integer: half to even (0), towards zero (1).
 Number whole_of(Number v, uint mode) {
   if (v.kind != kFinite || v.e >= 63) return v;
   uvec2 m = v.e < -1 ? uvec2(0) : mode == 0 ? without(v.m, 63 - v.e) : shift_right(v.m, 63 - v.e);
@@ -59,7 +59,7 @@ const uvec2 kLogTerms[12] = uvec2[12](
     uvec2(0x55555555u, 0x3fd55555u),
     uvec2(0x00000000u, 0x3ff00000u));
 
-// 32 digits of ln 2, the product of which with an exponent is exact, and the next 53.
+// 32 digits of ln 2, whose product with an exponent is exact, and the next 53.
 const uvec2 kWideLn2High = uvec2(0xfee00000u, 0x3fe62e42u), kWideLn2Rest = uvec2(0x35793c76u, 0x3dea39efu), kWideLog2E = uvec2(0x652b82feu, 0x3ff71547u);
 
 Number exponential(Number x) {
@@ -100,14 +100,14 @@ Number logarithm(Number x) {
   return plus(times_53(n, number_of_double(kWideLn2High)), p);
 }
 
-// The remainder with the sign of a, exactly.
+// The exact remainder with the sign of a.
 Number fmod_of(Number a, Number b) {
   if (a.kind == kNaN || b.kind == kNaN || a.kind == kInfinite || b.kind == kZero)
     return Number(kNaN, false, 0, uvec2(0));
   if (a.kind == kZero || b.kind == kInfinite || is_less_magnitude(a, b)) return a;
-  uvec2 rest = shift_right(a.m, 1), by = shift_right(b.m, 1);  // room for a digit
+  uvec2 rest = shift_right(a.m, 1), by = shift_right(b.m, 1);  // leaves space for a digit
   const uvec2 minus = negate_64(by);
-  for (int left = a.e - b.e; left >= 0; --left) {  // 2098 at most
+  for (int left = a.e - b.e; left >= 0; --left) {  // at most 2098
     if (!less_64(rest, by)) rest = add_64(rest, minus);
     if (left > 0) rest = shift_left(rest, 1);
   }

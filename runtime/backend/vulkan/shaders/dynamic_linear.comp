@@ -8,12 +8,12 @@
 #include "number.glsl"
 #include "divide.glsl"
 
-// DynamicLinear in tiles of 64 x 64, 8 x 4 an invocation, out of words of four k in shared memory as in byte_gemm.comp.
-// Rows of x become bytes as they are fetched, after a pass over them for their ranges.
+// DynamicLinear in tiles of 64 x 64, 8 x 4 per invocation, from words of four k in shared memory as in byte_gemm.comp.
+// Rows of x are quantized as they are fetched, after a pass over them for their ranges.
 layout(local_size_x = WICK_TILE_X, local_size_y = WICK_TILE_Y) in;
-layout(constant_id = 1) const uint kScales = 0;  // of weights: one a column
+layout(constant_id = 1) const uint kScales = 0;  // 1: one weight scale per column
 layout(constant_id = 2) const uint kBias = 0;
-layout(constant_id = 3) const uint kChecked = 0;  // scales that only a run knows
+layout(constant_id = 3) const uint kChecked = 0;  // 1: scales are known only in a run, so they are checked
 
 layout(push_constant) uniform Push { uint rows, columns, depth, call; };
 layout(binding = 5) buffer Fault { uint fault; };

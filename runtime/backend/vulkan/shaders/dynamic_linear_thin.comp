@@ -8,17 +8,17 @@
 #include "number.glsl"
 #include "divide.glsl"
 
-// DynamicLinear of few rows, which the weights' bytes bound: 32 invocations share a column, each word of which is read
-// once for kRows rows of x. Those are bytes in shared memory, a piece at a time.
+// DynamicLinear with few rows, limited by the size of the weights: 32 invocations share a column, and each of its words
+// is read once for kRows rows of x. These are quantized into shared memory, a piece at a time.
 layout(local_size_x = WICK_FLAT_SIZE) in;
-layout(constant_id = 1) const uint kScales = 0;  // of weights: one a column
+layout(constant_id = 1) const uint kScales = 0;  // 1: one weight scale per column
 layout(constant_id = 2) const uint kBias = 0;
-layout(constant_id = 3) const uint kChecked = 0;  // scales that only a run knows
+layout(constant_id = 3) const uint kChecked = 0;  // 1: scales are known only in a run, so they are checked
 
 layout(push_constant) uniform Push { uint rows, columns, depth, call; };
 layout(binding = 5) buffer Fault { uint fault; };
 
-const uint kRows = WICK_BLOCK_ROWS, kLanes = 32, kColumns = WICK_FLAT_SIZE / kLanes, kPiece = 64;  // words
+const uint kRows = WICK_BLOCK_ROWS, kLanes = 32, kColumns = WICK_FLAT_SIZE / kLanes, kPiece = 64;  // kPiece: in words
 const uint kRangeRows = kRows;
 #include "dynamic_row.glsl"
 

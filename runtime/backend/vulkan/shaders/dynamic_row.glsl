@@ -1,19 +1,19 @@
-// DynamicLinear's rows of floats as signed bytes, by each row's range with 0 in it: the CPU's bytes
-// (runtime/kernels/qlinear.h). A byte is its code less 128, and so is the zero point.
+// Quantizes DynamicLinear's rows to signed bytes, by each row's range extended to 0: gives the CPU's bytes
+// (runtime/kernels/qlinear.h). A byte is its code minus 128, and so is the zero point.
 struct RowRange {
-  float scale, inverse, zero;  // inverse: 0 where a product by it could not tell
+  float scale, inverse, zero;  // inverse: 0 if multiplying by it is not precise enough
 };
 RowRange row_range(float low, float high) {
   float scale = quotient_f32(high - low, 255.0);
-  // By its bits: a device may take a subnormal for 0.
+  // Compares bits, because a device may treat a subnormal as 0.
   if (floatBitsToUint(scale) == 0 || is_nan(scale)) return RowRange(1.0, 1.0, 0.0);
   float zero = quotient_f32(-low, scale);
   zero = is_nan(zero) ? 0.0 : roundEven(clamp(zero, 0.0, 255.0));  // NaN: an end is infinite
   return RowRange(scale, scale > 1e-30 && scale < 1e30 ? 1.0 / scale : 0.0, zero);
 }
 
-// Beside a tie the quotient is divided digit by digit; elsewhere a product, off by less than 2^-12 in 255, rounds as
-// it does.
+// Near a tie the quotient is divided digit by digit; elsewhere the product, whose error is below 2^-12 for up to 255,
+// rounds to the same integer.
 uint row_byte(float v, RowRange r) {
   if ((floatBitsToUint(v) & 0x7fffffffu) == 0) return (uint(r.zero) ^ 0x80u) & 0xffu;
   float q = v * r.inverse, whole = roundEven(q);
@@ -24,14 +24,14 @@ uint row_byte(float v, RowRange r) {
   return (uint(clamp(whole + r.zero, 0.0, 255.0)) ^ 0x80u) & 0xffu;
 }
 
-// Of left, whose words are x's floats.
+// Returns a word of left, whose words are x's floats.
 uint row_word(uint at, uint k, uint depth, RowRange r) {
   uint word = 0;
   for (uint j = 0; j < 4 && k + j < depth; ++j) word |= row_byte(uintBitsToFloat(left[at + k + j]), r) << (j * 8u);
   return word;
 }
 
-// The ranges of up to kRangeRows rows from row0 on, by all 128 invocations: 16 a row.
+// Computes the ranges of up to kRangeRows rows from row0 on with all 128 invocations: 16 per row.
 const uint kRowLanes = 16, kAtOnce = 128 / kRowLanes;
 shared float row_lows[128], row_highs[128];
 shared RowRange ranges[kRangeRows];
@@ -61,7 +61,7 @@ void find_ranges(uint thread, uint row0, uint rows, uint depth) {
   }
 }
 
-// What a sum becomes, each step rounded as the CPU's.
+// Converts a sum, with each step rounded like the CPU's.
 uint row_result(int sum, RowRange r, uint column) {
   uint of_weights = table[kScales != 0 ? column : 0];
   if (kChecked != 0 && (of_weights == 0 || of_weights >= 0x7f800000u)) atomicMax(fault, call);

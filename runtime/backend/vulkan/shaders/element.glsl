@@ -1,5 +1,5 @@
-// Elements of any dtype of up to 64 bits, each as a pair of words, low first. The shader that includes this has the
-// specialisation constants kType and kWide (0, or what 64 bits are) and calls the buffer it writes `y`.
+// Elements of any dtype of up to 64 bits, each as a pair of words, low first. The including shader defines the
+// specialisation constants kType and kWide (0, or the meaning of 64 bits) and calls the buffer that it writes `y`.
 #include "soft_double.glsl"
 #include "typed.glsl"
 
@@ -8,7 +8,7 @@ uint element_size() { return kWide != 0 ? 8 : size_of(kType); }
   (kWide != 0 ? uvec2(words[2 * (i)], words[2 * (i) + 1]) \
               : uvec2(READ_BITS(words, i, size_of(kType)), 0u))
 
-// Smaller elements share a word with others that other invocations store.
+// Smaller elements share a word with elements that other invocations store.
 #define STORE_ELEMENT(words, i, v)                                    \
   if (kWide != 0) {                                                   \
     words[2 * (i)] = (v).x;                                           \
@@ -27,8 +27,8 @@ uint cut(uint v) {
   return size == 4 ? v : size == 2 ? v & 0xffffu : v & 0xffu;
 }
 
-// Their sum or product. Integers wrap; bools: or, and. One function for both, or float64's digits are taken apart twice
-// wherever it stands.
+// Returns the sum or product. Integers wrap; bools: or, and. One function for both, or float64 would be unpacked twice
+// at every call.
 uvec2 sum_or_product(uvec2 a, uvec2 b, bool product) {
   if (kWide == WICK_WIDE_F64) {
     Number p = number_of_double(a), q = number_of_double(b), r;
@@ -46,7 +46,7 @@ uvec2 sum_or_product(uvec2 a, uvec2 b, bool product) {
   return uvec2(bits_of_float(product ? p * q : p + q, kType), 0u);
 }
 
-// Numbers in the elements' order, -0 below +0, every NaN at one end.
+// Returns numbers with the order of the elements, -0 below +0, every NaN at one end.
 uvec2 key_of(uvec2 v, bool nan_above) {
   const uint kSign = 0x80000000u;
   const uvec2 end = nan_above ? uvec2(0xffffffffu) : uvec2(0u);

@@ -1,10 +1,10 @@
-# A shader's module as glslc makes it without optimization, optimized, validated, and as a list of its words:
+# Takes a shader's module as glslc makes it without optimization, and optimizes, validates and lists it as words:
 #   cmake -DNAME=path/of/shader -DOPTIMIZE=ON -DTOOLS=folder/spirv- -P embed.cmake     .spv to .spv and .inc
 #
-# No driver may make one fma of a product and a sum: then each driver would have bits of its own. `precise` in GLSL says
-# so, but spirv-opt forgets it in the copies that it makes of an unrolled loop's body, and makes fmas of them itself. So
-# loops are unrolled first, then every float sum, difference and product is decorated, then the rest is optimized. Where
-# an fma is meant the shaders call fma().
+# No driver may fuse a product and a sum to an fma, or results would depend on the driver. `precise` in GLSL says so,
+# but spirv-opt drops it in the copies of an unrolled loop's body, and fuses them itself. So loops are unrolled first,
+# then every float sum, difference and product is decorated, then the rest is optimized. Where an fma is wanted the
+# shaders call fma().
 function(spirv tool)
   execute_process(COMMAND ${TOOLS}${tool} ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -16,7 +16,7 @@ function(count_fmas to)
   set(${to} ${count} PARENT_SCOPE)
 endfunction()
 
-# What spirv-opt -O begins with, as far as its loops.
+# The passes with which spirv-opt -O begins, up to its loops.
 set(unroll --strip-debug --wrap-opkill --eliminate-dead-branches --merge-return --inline-entry-points-exhaustive
   --eliminate-dead-functions --eliminate-dead-code-aggressive --private-to-local --eliminate-local-single-block
   --eliminate-local-single-store --eliminate-dead-code-aggressive --scalar-replacement=100 --convert-local-access-chains
@@ -35,7 +35,8 @@ foreach(result IN LISTS results)
   string(REGEX REPLACE " = .*" "" id "${result}")
   string(APPEND decorations "OpDecorate ${id} NoContraction\n")
 endforeach()
-string(REGEX MATCH "[^\n]* = OpType" first "${text}") # decorations stand before the types
+# Decorations come before the types.
+string(REGEX MATCH "[^\n]* = OpType" first "${text}")
 string(FIND "${text}" "${first}" at)
 string(SUBSTRING "${text}" 0 ${at} head)
 string(SUBSTRING "${text}" ${at} -1 tail)

@@ -1,5 +1,5 @@
-// Bindings 3..6 and what ends a matmul or a convolution: bias, scale and shift, residual, activation, in this
-// order. Parts that are absent are bound to some buffer and not read.
+// Bindings 3..6 and the epilogue of a matmul or a convolution: bias, scale and shift, residual, activation, in this
+// order. Parts that are absent bind some other buffer, which is not read.
 layout(constant_id = 0) const uint kActivation = WICK_FN_NONE;
 layout(constant_id = 1) const uint kParts = 0;
 
@@ -8,8 +8,8 @@ layout(binding = 4) readonly buffer Scale { STORE scale[]; };
 layout(binding = 5) readonly buffer Shift { STORE shift[]; };
 layout(binding = 6) readonly buffer Residual { STORE residual[]; };
 
-// apply() of math.glsl, of what an Activation can be. Drivers read all of a module for each pipeline, whatever its
-// constants leave of it: so the exponential stands here once.
+// apply() of math.glsl for the functions of Activation. Drivers parse the whole module for each pipeline, whatever its
+// constants select, so the exponential appears only once.
 float activate(float x, float alpha, float beta) {
   float inner = kActivation == WICK_FN_GELU_TANH ? gelu_tanh_inner(x) : x, a = abs(inner);
   vec2 tail = vec2(0.0);

@@ -1,5 +1,5 @@
-// Sums and products without loss, as pairs (rounded, what the rounding left), and divisions that round once. Such
-// pairs pick the pixel that the CPU's doubles pick. `precise` keeps drivers from simplifying the errors away.
+// Lossless sums and products, as pairs (rounded result, rounding error), and divisions that round once. Such pairs
+// select the same pixel as the CPU's doubles. `precise` keeps drivers from simplifying the errors away.
 
 vec2 two_sum(float a, float b) {
   precise float s = a + b;
@@ -20,12 +20,12 @@ vec2 two_product(float a, float b) {
   return vec2(p, e);
 }
 
-// What 53 bits would not hold is dropped, as a double drops it.
+// Drops what exceeds 53 bits, like a double.
 vec2 pair_of(float high, float low) {
   vec2 v = two_sum(high, low);
   uint bits = floatBitsToUint(v.x);
   float half_unit = uintBitsToFloat(bits & 0x7f800000u) * 1.1102230246251565e-16;  // 2^-53
-  // Below a power of two numbers lie closer together.
+  // Numbers just below a power of two are closer together.
   if ((bits & 0x7fffffu) == 0 && (v.x < 0.0) != (v.y < 0.0)) half_unit *= 0.5;
   return vec2(v.x, abs(v.y) <= half_unit ? 0.0 : v.y);
 }
@@ -42,7 +42,7 @@ vec2 pair_times(vec2 a, float b) {
 bool pair_below(vec2 a, float b) { return a.x < b || (a.x == b && a.y < 0.0); }
 bool pair_above(vec2 a, float b) { return a.x > b || (a.x == b && a.y > 0.0); }
 
-// To nearest, half to even.
+// Rounds to the nearest integer, half to even.
 vec2 pair_round(vec2 v) {
   float r = roundEven(v.x);
   if (r == v.x) return two_sum(r, roundEven(v.y));
@@ -52,13 +52,13 @@ vec2 pair_round(vec2 v) {
   return vec2(r, 0.0);
 }
 
-// The quotient's own error, computed exactly, corrects it.
+// Corrects the quotient by its own error, which is computed exactly.
 float divide(float a, float b) {
   float q = a / b;
   if ((floatBitsToUint(q) & 0x7f800000u) == 0x7f800000u || q == 0.0) return q;
   vec2 p = two_product(q, b);
   precise float left = (a - p.x) - p.y;
   precise float result = q + left / b;
-  // Near the ends of the range the product's parts are not exact, or not finite.
+  // Near the ends of the range the product's parts are inexact or not finite.
   return (floatBitsToUint(result) & 0x7f800000u) == 0x7f800000u ? q : result;
 }

@@ -1,5 +1,5 @@
-// Arithmetic of float16, two elements a word, as IEEE says: what VK_KHR_shader_float_controls promises of such modules.
-// No other float type is here: some devices cannot tell the modes of two apart.
+// IEEE float16 arithmetic, two elements per word, as VK_KHR_shader_float_controls guarantees for such modules. No other
+// float type is used: some devices cannot have different modes for two types.
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_spirv_intrinsics : require
 
@@ -9,5 +9,5 @@ spirv_execution_mode(capabilities = [4467], 4462, 16);                          
 
 #define SIGNS_OF_BOTH 0x80008000u
 
-// What lies beyond the last of n elements stays 0.
+// Elements after the last of n stay 0.
 uint word_within(uint both, uint w, uint n) { return 2 * w + 1 < n ? both : both & 0xffffu; }

@@ -4,7 +4,7 @@
 
 layout(local_size_x = WICK_FLAT_SIZE) in;
 
-layout(push_constant) uniform Push { uint words, value, value_high; };  // of words in turn
+layout(push_constant) uniform Push { uint words, value, value_high; };  // two alternating words
 layout(binding = 0) writeonly buffer Out { uint y[]; };
 
 void main() {

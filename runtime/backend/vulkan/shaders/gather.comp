@@ -5,12 +5,12 @@
 
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kElements = 0;  // 0: Gather, 1: GatherElements
-layout(constant_id = 1) const uint kWide = 0;      // indices of 64 bits
+layout(constant_id = 1) const uint kWide = 0;      // indices have 64 bits
 layout(constant_id = 2) const uint kRank = 1;      // of GatherElements' indices
-layout(constant_id = 3) const uint kLog = 4;       // of the bits of an element, where they are packed
+layout(constant_id = 3) const uint kLog = 4;       // log2 of an element's bits, if packed
 
-// Gather: y[outer, count, inner] of x[outer, extent, inner]. GatherElements: dims are the indices', strides x's
-// (0 along the axis).
+// Gather: y[outer, count, inner] from x[outer, extent, inner]. GatherElements: dims are those of the indices, strides
+// those of x (0 along the axis).
 layout(push_constant) uniform Push {
   uint n, extent, axis_stride, count, inner, call;
   uint dims[8];
@@ -21,7 +21,7 @@ layout(binding = 1) readonly buffer Index { uint indices[]; };
 layout(binding = 2) writeonly buffer Out { STORE y[]; };
 layout(binding = 3) buffer Fault { uint fault; };
 
-// Where element i comes from; an index out of range is noted and gives false.
+// Computes the source of element i; reports an index out of range and returns false.
 bool source(uint i, out uint from) {
   uint k = i;
   from = 0;

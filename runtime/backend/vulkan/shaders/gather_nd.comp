@@ -7,7 +7,7 @@ layout(constant_id = 0) const uint kType = WICK_TYPE_F32;
 layout(constant_id = 1) const uint kWide = 0;
 layout(constant_id = 2) const uint kWideIndex = 0;
 
-// `dims` are those that the columns of a tuple address; tuples follow one another by batches.
+// `dims` are those that the columns of a tuple address; tuples are ordered by batch.
 layout(push_constant) uniform Push {
   uint n, call, batch_tuples, columns, line;
   uint dims[8];

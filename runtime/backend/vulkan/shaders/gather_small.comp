@@ -2,13 +2,13 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// A strided view of elements of one or two bytes, in one piece: an invocation makes one word of it.
+// Copies a strided view of elements of one or two bytes to a contiguous one: an invocation writes one word.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kRank = 1;
 layout(constant_id = 1) const uint kSize = 1;
 
 layout(push_constant) uniform Push {
-  uint n, in_offset;  // in elements, like the strides
+  uint n, in_offset;  // in elements, as are the strides
   uint dims[8];
   int strides[8];
 };

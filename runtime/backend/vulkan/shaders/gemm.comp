@@ -5,32 +5,32 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// The product in registers: 128 invocations make a tile of 8 * ROWS x 16 * COLUMNS outputs, ROWS x COLUMNS each, out
-// of two tiles of operands in shared memory, the next of which is on its way from memory while one is used. Each
-// output is one chain of fma, k ascending, as in matmul.comp. docs/vulkan-kernels.md has the reckoning.
+// The product in registers: 128 invocations compute a tile of 8 * ROWS x 16 * COLUMNS outputs, ROWS x COLUMNS each,
+// from two tiles of operands in shared memory, of which the next one is loaded while one is used. Each output is one
+// chain of fma, k ascending, as in matmul.comp. docs/vulkan-kernels.md has the calculation.
 layout(local_size_x = WICK_TILE_X, local_size_y = WICK_TILE_Y) in;
 
 #include "product.glsl"
 
 const uint kThreads = WICK_TILE_X * WICK_TILE_Y;
 const uint kTileRows = WICK_TILE_Y * ROWS, kTileColumns = WICK_TILE_X * COLUMNS;
-// A vector holds one k of four rows that follow one another, or of four columns that are kStep apart, so that
-// neighbouring invocations read and write neighbouring addresses.
+// A vector holds one k of four consecutive rows, or of four columns that are kStep apart, so that neighbouring
+// invocations access neighbouring addresses.
 const uint kRowVectors = kTileRows / 4, kColumnVectors = kTileColumns / 4, kStep = kColumnVectors;
 const uint kRightLoads = kColumnVectors * DEPTH / kThreads;
 
-// A vector more a row, so that storing down a column meets every bank.
+// One extra vector per row, so that storing down a column uses every bank.
 shared vec4 tile_left[2][DEPTH][kRowVectors + 1];
 shared vec4 tile_right[2][DEPTH][kColumnVectors + 1];
 
 void main() {
   uint row0 = gl_WorkGroupID.y * kTileRows, column0 = gl_WorkGroupID.x * kTileColumns;
   uint tx = gl_LocalInvocationID.x, ty = gl_LocalInvocationID.y, thread = gl_LocalInvocationIndex;
-  // What this invocation fetches: one vector of left, kRightLoads of right.
+  // This invocation fetches one vector of left and kRightLoads of right.
   uint left_k = thread % DEPTH, left_v = thread / DEPTH;
   uint left_row = row0 + left_v * 4;
 #if GATHER
-  // Columns go on from one image to the next, so that a small map fills its tile; z is the group.
+  // Columns continue from one image to the next, so that a small map fills its tile; z is the group.
   const bool along_k = false;
   uint images = batches / groups, all_columns = images * columns, zs = groups;
   uint channels = depth / (kKernelH * kKernelW);
@@ -104,7 +104,7 @@ void main() {
         }
       }
       if (t < tiles) {
-        // The tile written now was last read before the barrier of the step before.
+        // The tile that is written now was last read before the previous step's barrier.
         tile_left[t % 2][left_k][left_v] = fetched_left;
         [[unroll]] for (uint l = 0; l < kRightLoads; ++l) {
           tile_right[t % 2][right_k + l * next_k][right_v + l * next_v] = fetched_right[l];

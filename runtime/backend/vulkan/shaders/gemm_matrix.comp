@@ -9,9 +9,9 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// The product of 16-bit floats by a device's matrix units, summed in 32 bits: eight subgroups of 32 make a tile of
-// 128 x 128 outputs, 64 x 32 each out of 4 x 2 matrices of 16 x 16. Depth and the rows of both operands are
-// multiples of eight elements, so all that is fetched are whole vectors. The order of a sum is the device's.
+// The product of 16-bit floats on a device's matrix units, summed in 32 bits: eight subgroups of 32 compute a tile of
+// 128 x 128 outputs, each 64 x 32 as 4 x 2 matrices of 16 x 16. Depth and the rows of both operands are multiples of
+// eight elements, so only whole vectors are fetched. The device determines the order of a sum.
 layout(local_size_x = WICK_MATRIX_THREADS) in;
 
 #include "product.glsl"
@@ -20,12 +20,13 @@ layout(binding = 0) readonly buffer InVectors { uvec4 x8[]; };
 layout(binding = 1) readonly buffer WeightVectors { uvec4 w8[]; };
 
 const uint kTile = WICK_MATRIX_TILE, kDepth = 32, kSide = 16;
-// In vectors of eight: a tile of 128 rows along k, or one of 32 rows along columns; one more a row against conflicts.
+// In vectors of eight: a tile of 128 rows along k, or of 32 rows along columns; one extra per row avoids bank
+// conflicts.
 const uint kAlongK = kDepth / 8 + 1, kAlongColumns = kTile / 8 + 1;
 const uint kLoads = kTile * kDepth / 8 / WICK_MATRIX_THREADS;
 
 shared uvec4 tile_left[kTile * kAlongK];
-shared uvec4 tile_right[kTile * kAlongK];  // 32 * kAlongColumns is less
+shared uvec4 tile_right[kTile * kAlongK];  // at least 32 * kAlongColumns
 shared float results[WICK_MATRIX_THREADS / 32][kSide * kSide];
 
 void main() {
@@ -89,7 +90,7 @@ void main() {
         }
       }
     }
-    // Which invocation has which output is the device's: they go through shared memory.
+    // The device determines which invocation has which output, so they go through shared memory.
     [[unroll]] for (uint i = 0; i < 4; ++i) {
       [[unroll]] for (uint j = 0; j < 2; ++j) {
         barrier();

@@ -5,22 +5,22 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// A product of few rows or few columns: every element of the large operand is read once and used kRowsEach times, so
-// only memory's speed matters. kLanes invocations share an output, each with every kLanes-th k in a chain of fma;
-// their sums are added by halving. Sums are of fewer roundings than one chain over k, in another order.
+// A product with few rows or few columns: every element of the large operand is read once and used kRowsEach times, so
+// memory bandwidth limits the speed. kLanes invocations share an output, each with every kLanes-th k in a chain of fma;
+// their sums are added by halving. This has fewer roundings than one chain over k, in another order.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 4) const uint kLanes = 32;
 
 #include "product.glsl"
 
-const uint kOutputs = WICK_FLAT_SIZE / kLanes;  // columns of a work group
-const uint kUnroll = 8;  // loads on their way at a time
+const uint kOutputs = WICK_FLAT_SIZE / kLanes;  // columns per work group
+const uint kUnroll = 8;  // outstanding loads
 
 shared vec4 sums[WICK_FLAT_SIZE];
 
 void main() {
   uint thread = gl_LocalInvocationIndex;
-  // Neighbours read neighbouring addresses: along k where right is stored so, else along columns.
+  // Neighbours read neighbouring addresses: along k if right is stored so, else along columns.
   uint lane = kTransposed != 0 ? thread % kLanes : thread / kOutputs;
   uint slot = kTransposed != 0 ? thread / kLanes : thread % kOutputs;
   uint column = gl_WorkGroupID.x * kOutputs + slot, row0 = gl_WorkGroupID.y * kRowsEach;

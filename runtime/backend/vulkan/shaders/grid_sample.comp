@@ -3,14 +3,14 @@
 #include "constants.inc"
 #include "exact.glsl"
 
-// One invocation an output; sums nest as the CPU's, the first dim outermost.
+// One invocation per output; sums nest like the CPU's, with the first dim outermost.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kDims = 2;
 layout(constant_id = 1) const uint kMode = WICK_SAMPLE_LINEAR;
 layout(constant_id = 2) const uint kPadding = WICK_SAMPLE_ZEROS;
 layout(constant_id = 3) const uint kAlign = 0;
 
-// x[N, channels, extent...]: missing leading dims have extent 1. points: of an image's grid.
+// x[N, channels, extent...]: missing leading dims have extent 1. points: per image of the grid.
 layout(push_constant) uniform Push { uint n, channels, points; int extent[3]; };
 layout(binding = 0) readonly buffer In { float x[]; };
 layout(binding = 1) readonly buffer Grid { float grid[]; };
@@ -18,14 +18,14 @@ layout(binding = 2) writeonly buffer Out { float y[]; };
 
 struct Reach {
   int count;
-  float weight[4];  // 0: there is none
+  float weight[4];  // 0: no neighbour
   int at[4];
 };
 
 float low() { return kAlign != 0 ? 0.0 : -0.5; }
 float high(float length) { return kAlign != 0 ? length - 1.0 : length - 0.5; }
 
-// |v| is a few lengths at most, a multiple of 1/2.
+// Needs |v| of at most a few lengths, a multiple of 1/2.
 float reflect_whole(float v, float lo, float hi) {
   float span = hi - lo;
   if (span <= 0.0) return lo;
@@ -34,7 +34,7 @@ float reflect_whole(float v, float lo, float hi) {
   return lo + (past > span ? 2.0 * span - past : past);
 }
 
-// |v| is five lengths at most.
+// Needs |v| of at most five lengths.
 vec2 reflect_pair(vec2 v, float lo, float hi) {
   float span = hi - lo, period = 2.0 * span;
   if (span <= 0.0) return vec2(lo, 0.0);
@@ -45,7 +45,7 @@ vec2 reflect_pair(vec2 v, float lo, float hi) {
   return pair_add(past, lo);
 }
 
-// Of the pixel at p, whole and perhaps outside.
+// Sets neighbour i to the pixel at p, an integer that may be outside.
 void place(inout Reach r, int i, float weight, float p, float length) {
   float last = length - 1.0;
   if (kPadding == WICK_SAMPLE_ZEROS && !(p >= 0.0 && p <= last)) weight = 0.0;
@@ -55,13 +55,13 @@ void place(inout Reach r, int i, float weight, float p, float length) {
   r.at[i] = int(p >= 0.0 ? min(p, last) : 0.0);
 }
 
-// From here on a double knows no 1 beside it: a multiple of the period.
+// From here on a double cannot represent v + 1, so v is a multiple of the period.
 const float kFar = 9007199254740992.0;
 
 Reach reach(float coordinate, int extent_of) {
   float length = float(extent_of);
   bool bad = (floatBitsToUint(coordinate) & 0x7f800000u) == 0x7f800000u, far = abs(coordinate) >= kFar;
-  // The reflected image repeats, and floats are exact multiples of their last bit.
+  // The reflected image is periodic, and floats are exact multiples of their last bit.
   if (kPadding == WICK_SAMPLE_REFLECTION && !bad && !far && abs(coordinate) > 8.0)
     coordinate -= 4.0 * floor(coordinate * 0.25);
   // Far outside every neighbour is the same; NaN counts as below.
@@ -75,7 +75,7 @@ Reach reach(float coordinate, int extent_of) {
     if (kMode == WICK_SAMPLE_NEAREST) v = pair_round(v);
   }
   if (bad || far || pair_below(v, low()) || pair_above(v, high(length))) {
-    // Each of the cubic's neighbours finds its own border.
+    // Each of the cubic's neighbours is clamped by itself.
     if (kPadding == WICK_SAMPLE_BORDER && kMode != WICK_SAMPLE_CUBIC)
       v = vec2(v.x >= 0.0 ? min(v.x, length - 1.0) : 0.0, 0.0);
     if (kPadding == WICK_SAMPLE_REFLECTION) {
@@ -102,7 +102,7 @@ Reach reach(float coordinate, int extent_of) {
     place(r, 0, rest, base, length);
     place(r, 1, ratio, base + 1.0, length);
   } else {
-    // Keys' kernel, a = -3/4, its outer pieces as products.
+    // Keys' kernel with a = -3/4, its outer pieces as products.
     r.count = 4;
     place(r, 0, -0.75 * ratio * rest * rest, base - 1.0, length);
     place(r, 1, (1.25 * ratio - 2.25) * ratio * ratio + 1.0, base, length);
@@ -120,14 +120,14 @@ void main() {
       r[d].count = 1;
       r[d].weight[0] = 1.0;
       r[d].at[0] = 0;
-      // The grid's last coordinate is the first dim's.
+      // The grid's last coordinate belongs to the first dim.
       int from = 2 - d;
       if (from < int(kDims)) r[d] = reach(grid[(image * points + point) * kDims + uint(from)], extent[d]);
     }
     uint plane = which * uint(extent[0] * extent[1] * extent[2]);
     float sum = 0.0;
     for (int a = 0; a < r[0].count; ++a) {
-      if (r[0].weight[a] == 0.0) continue;  // an infinity there is not part of the sum
+      if (r[0].weight[a] == 0.0) continue;  // an infinity there must not affect the sum
       float of_rows = 0.0;
       for (int b = 0; b < r[1].count; ++b) {
         if (r[1].weight[b] == 0.0) continue;

@@ -1,7 +1,7 @@
-// Indices of 32 or 64 bits in the buffer `indices`, counted from the end where they are negative. A wrong one is noted
-// in the fault word. The shader that includes this has the specialisation constant kWideIndex.
+// Indices of 32 or 64 bits in the buffer `indices`, counted from the end if negative. An index out of range is reported
+// in the fault word. The including shader defines the specialisation constant kWideIndex.
 
-// -1: out of range.
+// Returns -1 if out of range.
 int index_at(uint i, uint extent, uint call) {
   int index = int(indices[kWideIndex != 0 ? 2 * i : i]);
   bool right = index < int(extent) && index >= -int(extent);

@@ -4,14 +4,14 @@
 #include "typed.glsl"
 #include "number.glsl"
 
-// Arithmetic of integers of any width, as the CPU's: it wraps; what is divided by 0 is 0. Elements are taken to 64 bits
-// by their signs and cut again. An invocation makes a word, or both words of an element.
+// Arithmetic on integers of any width, like the CPU's: it wraps, and division by 0 gives 0. Elements are sign- or
+// zero-extended to 64 bits and truncated again. An invocation writes a word, or both words of an element.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kFunction = 0;
-layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where all operands allow
+layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where all operands allow it
 
 // A stride is 0 where the operand is broadcast. y is contiguous.
-// `type` is a's and y's, `other` b's: no constants, so that one pipeline does for all widths.
+// `type` is a's and y's, `other` b's: no specialisation constants, so that one pipeline serves all widths.
 layout(push_constant) uniform Push { uint n, type, other; uint dims[8]; uint a_strides[8]; uint b_strides[8]; };
 layout(binding = 0) readonly buffer A { uint a[]; };
 layout(binding = 1) readonly buffer B { uint b[]; };
@@ -27,7 +27,7 @@ bool below(uvec2 p, uvec2 q) {
   return less_64(uvec2(p.x, p.y ^ sign), uvec2(q.x, q.y ^ sign));
 }
 
-// p = quotient q + rest, without signs; q is not 0.
+// Unsigned division: p = quotient q + rest; q is not 0.
 void divide(uvec2 p, uvec2 q, out uvec2 quotient, out uvec2 rest) {
   if ((p.y | q.y) == 0) {
     uint by = max(q.x, 1u);
@@ -67,7 +67,7 @@ uvec2 power_of(uvec2 p, uvec2 q) {
     if (p == kOne || (is_signed() && p == kMinusOne)) return (q.x & 1u) == 0 ? kOne : p;
     return kNone;
   }
-  // Squares repeat modulo 2^64: what is beyond 2^63 acts like another large one with its low bits.
+  // Squares repeat modulo 2^64: an exponent beyond 2^63 acts like a smaller large one with the same low bits.
   if ((q.y & 0x80000000u) != 0) q.y = (q.y & 0x7fffffffu) | 0x40000000u;
   uvec2 result = kOne;
   for (int i = 0; i < 64 && q != kNone; ++i) {
@@ -80,7 +80,7 @@ uvec2 power_of(uvec2 p, uvec2 q) {
 
 uvec2 shifted(uvec2 p, uvec2 count, bool right) {
   const uint width = 1u << log_bits(type);
-  bool beyond = count.y != 0 || count.x >= width;  // a negative one, too
+  bool beyond = count.y != 0 || count.x >= width;  // also for a negative count
   if (!right) return beyond ? kNone : shift_left(p, int(count.x));
   if (beyond) return negative(p) ? kMinusOne : kNone;
   return negative(p) ? ~shift_right(~p, int(count.x)) : shift_right(p, int(count.x));

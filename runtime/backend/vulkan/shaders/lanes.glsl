@@ -1,15 +1,15 @@
-// Reductions in the CPU's order: an output's elements go to 16 lanes, element i to lane i mod 16, lanes combined by
-// halving, blocks of 4096 in order. The shader that includes this says what the elements are (VALUE) and what becomes of
-// them: load(at), identity(first), combine(a, b), store(output, total).
+// Reductions in the CPU's order: an output's elements go to 16 lanes, element i to lane i mod 16, lanes are combined by
+// halving, blocks of 4096 in order. The including shader defines the element type (VALUE) and load(at),
+// identity(first), combine(a, b), store(output, total).
 layout(local_size_x = 16, local_size_y = WICK_SOFTMAX_ROWS) in;
 layout(constant_id = 1) const uint kKept = 0;
 layout(constant_id = 2) const uint kReduced = 1;
 
-// Of x: the kept dims, then the reduced ones, neighbours merged.
+// The dims and strides are those of x: the kept dims, then the reduced ones, with neighbours merged.
 layout(push_constant) uniform Push { uint outputs, count; uint dims[8]; uint strides[8]; };
 
 VALUE load(uint at);
-VALUE identity(VALUE first);  // `first`: an element that there is
+VALUE identity(VALUE first);  // `first`: any element
 VALUE combine(VALUE a, VALUE b);
 void store(uint output_at, VALUE total);
 
@@ -27,7 +27,7 @@ uint offset_of(uint i, uint first, uint n) {
 
 void reduce() {
   uint lane = gl_LocalInvocationID.x, row = gl_LocalInvocationID.y;
-  // The loops' bounds are those of the whole work group: barriers need uniform control flow.
+  // All invocations of a work group have the same loop bounds: barriers need uniform control flow.
   for (uint o0 = gl_WorkGroupID.x * WICK_SOFTMAX_ROWS; o0 < outputs;
        o0 += gl_NumWorkGroups.x * WICK_SOFTMAX_ROWS) {
     uint o = o0 + row;

@@ -3,7 +3,7 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// An invocation has a column of a head's state and walks the tokens. FILL: makes the state the first token meets.
+// An invocation has a column of a head's state and visits the tokens in order. FILL: writes the initial state.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 #if FILL
 layout(constant_id = 0) const uint kGiven = 0;
@@ -18,8 +18,8 @@ void main() {
   }
 }
 #else
-layout(constant_id = 0) const uint kDecay = 0;      // there is one
-layout(constant_id = 1) const uint kDecayEach = 0;  // a row of the state, else one for all
+layout(constant_id = 0) const uint kDecay = 0;      // there is a decay
+layout(constant_id = 1) const uint kDecayEach = 0;  // one per row of the state, else one for all
 layout(constant_id = 2) const uint kBeta = 0;
 
 layout(push_constant) uniform Push {

@@ -1,10 +1,10 @@
-// f32 elementary functions out of add, mul and integer steps, which Vulkan rounds correctly: their error is the
-// same on every device, unlike that of the built-in ones. `precise` keeps drivers from reassociating: x - n * high
-// - n * low would become x - n * (high + low).
+// f32 elementary functions from add, mul and integer operations, which Vulkan rounds correctly: their error is the same
+// on every device, unlike that of the built-in ones. `precise` keeps drivers from reassociating: x - n * high - n * low
+// would become x - n * (high + low).
 
 bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
 
-// Order by the bits: a device may take a subnormal for 0. Both zeros are 0.
+// Compares by bits, because a device may treat a subnormal as 0. Both zeros are 0.
 int order_f32(float x) {
   int bits = floatBitsToInt(x);
   return bits < 0 ? -(bits & 0x7fffffff) : bits;
@@ -12,7 +12,7 @@ int order_f32(float x) {
 bool less_f32(float p, float q) { return !is_nan(p) && !is_nan(q) && order_f32(p) < order_f32(q); }
 bool equal_f32(float p, float q) { return !is_nan(p) && !is_nan(q) && order_f32(p) == order_f32(q); }
 
-// a * b - p, where p is the rounded product: Dekker's, since a device need not fuse what is called fma.
+// Returns a * b - p, where p is the rounded product, by Dekker's method: a device's fma() need not be fused.
 float product_rest(float a, float b, float p) {
   precise float ca = 4097.0 * a, cb = 4097.0 * b;
   precise float a_high = ca - (ca - a), b_high = cb - (cb - b);
@@ -20,7 +20,7 @@ float product_rest(float a, float b, float p) {
   precise float rest = ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low;
   return rest;
 }
-// The built-in quotient and root are several units off; a step with the exact remainder leaves one rounding.
+// The built-in quotient and root are several units off; a correction with the exact remainder leaves one rounding.
 float divide_f32(float n, float d) {
   float q = n / d;
   if (!(abs(q) < 1e30 && abs(q) > 1e-30 && abs(d) < 1e30 && abs(n) > 1e-25)) return q;
@@ -43,7 +43,7 @@ float pow2i(int n) { return uintBitsToFloat(uint(n + 127) << 23); }
 const float kLn2High = 0.693359375;
 const float kLn2Low = -2.12194440e-4;
 
-// e^x 2^k for |k| < 2, without an intermediate that overflows.
+// Returns e^x 2^k for |k| < 2, without an intermediate overflow.
 float exp_scaled(float x, int k) {
   if (x > 89.5) return uintBitsToFloat(0x7f800000u);
   float n = roundEven(x * 1.44269504);
@@ -57,7 +57,7 @@ float exp_scaled(float x, int k) {
   p = p * r + 5.0000001201e-1;
   precise float y = (p * (r * r) + r) + 1.0;
   int i = int(n) + k;
-  int half_n = i / 2;  // in two steps: 2^n alone may be out of range where the product is not
+  int half_n = i / 2;  // in two steps: 2^n may overflow where the product does not
   return y * pow2i(half_n) * pow2i(i - half_n);
 }
 
@@ -129,9 +129,8 @@ float tanh_f32(float x) {
   return tanh_with(x, exp_f32(a + a));
 }
 
-// For z >= 0, a Chebyshev fit of log(erfc(z) / t) in t (Numerical Recipes, 6.2): 1.2e-7 relative, plus the
-// exponent's rounding, z * z u.
-// The result is x exp(y).
+// For z >= 0, a Chebyshev fit of log(erfc(z) / t) in t (Numerical Recipes, 6.2): 1.2e-7 relative, plus the rounding of
+// the exponent, z * z u. The result is x exp(y).
 vec2 erfc_parts(float z) {
   float t = 1.0 / (1.0 + 0.5 * z);
   precise float p = 0.17087277;
@@ -184,12 +183,11 @@ float gelu_f32(float x) { return gelu_with(x, erfc_f32(abs(x) * kSqrtHalf)); }
 float gelu_tanh_inner(float x) { return 0.797884561 * (x + 0.044715 * (x * x * x)); }
 
 float clip_f32(float x, float low, float high) {
-  // NaN stays: both comparisons are false.
+  // NaN is returned: both comparisons are false.
   return x < low ? low : (x > high ? high : x);
 }
 
-// Far below 0 the sum with 1 would leave nothing of e.
-// e: exp(-|x|), l: log(1 + e).
+// Far below 0 the sum 1 + e would lose e. e: exp(-|x|), l: log(1 + e).
 float softplus_with(float x, float e, float l) {
   return max(x, 0.0) + (e < 1e-3 ? e * (1.0 - e * (0.5 - e * 0.333333333)) : l);
 }
@@ -198,8 +196,7 @@ float softplus_f32(float x) {
   return softplus_with(x, e, log_f32(1.0 + e));
 }
 
-// Relative to the result |y log x| rounding errors of the logarithm and of the product; squares, which
-// norms are made of, are exact.
+// The relative error is |y log x| roundings of the logarithm and of the product; squares, which norms use, are exact.
 float pow_f32(float x, float y) {
   if (y == 2.0) return x * x;
   if (y == 0.0 || x == 1.0) return 1.0;
@@ -214,8 +211,8 @@ float pow_f32(float x, float y) {
   return whole || !finite || a == 0.0 ? r : uintBitsToFloat(0x7fc00000u);
 }
 
-// Drivers read all of a module for each pipeline, whatever its constants leave of it: so the exponential and the logarithm
-// stand here once.
+// Drivers parse the whole module for each pipeline, whatever its constants select, so the exponential and the logarithm
+// appear only once.
 float apply(uint fn, float x, float alpha, float beta) {
   float inner = fn == WICK_FN_GELU_TANH ? gelu_tanh_inner(x) : x, a = abs(inner), at = x;
   vec2 tail = vec2(0.0);

@@ -4,8 +4,8 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// Tiled product, y[batch] = left[batch] (rows x depth) * right[batch] (depth x columns). GATHER: left is the
-// weight and right the patches of an image (implicit GEMM). Each output is one chain of fma, k ascending.
+// Tiled product, y[batch] = left[batch] (rows x depth) * right[batch] (depth x columns). GATHER: left is the weight and
+// right the patches of an image (implicit GEMM). Each output is one chain of fma, k ascending.
 layout(local_size_x = WICK_TILE_X, local_size_y = WICK_TILE_Y) in;
 
 #include "product.glsl"
@@ -14,7 +14,7 @@ const uint kTileRows = WICK_TILE_Y * kRowsEach;
 const uint kColumnsEach = WICK_TILE_COLUMNS / WICK_TILE_X;
 const uint kThreads = WICK_TILE_X * WICK_TILE_Y;
 
-shared float tile_left[WICK_TILE_Y * 4 * WICK_TILE_K];  // room for kRowsEach up to 4
+shared float tile_left[WICK_TILE_Y * 4 * WICK_TILE_K];  // for kRowsEach up to 4
 shared float tile_right[WICK_TILE_K * WICK_TILE_COLUMNS];
 
 void main() {

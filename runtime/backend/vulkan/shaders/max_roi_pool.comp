@@ -3,7 +3,7 @@
 #include "constants.inc"
 #include "exact.glsl"
 
-// One invocation a bin. Edges are whole numbers in floats, sums of them pairs: none is lost.
+// One invocation per bin. Edges are integers in floats, their sums are pairs: nothing is lost.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 
 layout(push_constant) uniform Push {
@@ -17,16 +17,16 @@ layout(binding = 1) readonly buffer Rois { float rois[]; };
 layout(binding = 2) writeonly buffer Out { float y[]; };
 layout(binding = 3) buffer Fault { uint fault; };
 
-const float kFar = 1099511627776.0;  // 2^40: what no image reaches is cut
+const float kFar = 1099511627776.0;  // 2^40: limit of edges, beyond any image
 
-// To nearest, half away from 0.
+// Rounds to nearest, half away from 0.
 float pixel(float v) {
   float t = trunc(v);
   if (abs(v - t) >= 0.5) t += sign(v);
   return t > -kFar ? min(t, kFar) : -kFar;
 }
 
-// last - first + 1, at least 1, rounded once.
+// Returns last - first + 1, at least 1, rounded once.
 float length_of(float first, float last) {
   vec2 s = two_sum(last, -first);
   vec2 t = two_sum(s.x, 1.0);
@@ -58,7 +58,7 @@ void main() {
     int r0 = cut(floor(float(row) * down), top, height), r1 = cut(ceil(float(row + 1) * down), top, height);
     int c0 = cut(floor(float(column) * along), left, width), c1 = cut(ceil(float(column + 1) * along), left, width);
     uint source = (uint(image) * channels + i / bins % channels) * uint(height * width);
-    float best = 0.0;  // of no pixel
+    float best = 0.0;  // for a bin without pixels
     bool first = true;
     for (int r = r0; r < r1; ++r) {
       for (int c = c0; c < c1; ++c) {

@@ -34,9 +34,9 @@ constexpr uint32_t kLocalSize = 17, kWorkgroup = 4, kSpecId = 1, kBuiltIn = 11, 
 constexpr uint32_t kNone = UINT32_MAX;
 
 struct Id {
-  uint32_t value = 0;      // of a constant; of a pointer the type that it is to
+  uint32_t value = 0;      // of a constant; for a pointer its target type
   uint32_t bytes = 0;      // of a type
-  uint32_t spec = kNone;   // which specialisation constant
+  uint32_t spec = kNone;   // number of the specialisation constant
   uint32_t storage = 0;    // of a pointer
   uint32_t parts[3] = {};  // of a composite
   bool group_size = false;
@@ -71,8 +71,8 @@ Result<ModuleInfo> module_info(Span<const uint32_t> spirv, Span<const uint32_t> 
     if (words == 0 || at + words > spirv.size()) return damaged;
     const Span<const uint32_t> w = spirv.subspan(at, words);
     at += words;
-    if (op == kFunction) break;  // what is declared stands before
-    // Every id that is named below is checked here, where it stands.
+    if (op == kFunction) break;  // declarations come before functions
+    // Checks every id where it is read.
     auto id = [&](uint32_t k) -> Id& {
       const bool there = k < w.size() && w[k] < ids.size();
       known = known && there;
@@ -126,7 +126,7 @@ Result<ModuleInfo> module_info(Span<const uint32_t> spirv, Span<const uint32_t> 
       case kSpecConstantOp: {
         bool can = words == 6;
         if (can) id(2).value = apply(w[3], id(4).value, id(5).value, &can);
-        break;  // of others (selections, comparisons) no size is made
+        break;  // others (selections, comparisons) do not determine a size
       }
       case kVariable: {
         if (words < 4 || w[3] != kWorkgroup) break;

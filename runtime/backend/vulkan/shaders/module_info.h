@@ -1,4 +1,4 @@
-// What a SPIR-V module says of itself, as its specialisation makes it.
+// Facts that a SPIR-V module contains, with its specialisation applied.
 #pragma once
 
 #include "runtime/core/array.h"
@@ -7,11 +7,11 @@ namespace wick::vulkan {
 
 struct ModuleInfo {
   uint32_t group_size[3] = {1, 1, 1};
-  uint32_t shared_bytes = 0;  // of a work group
+  uint32_t shared_bytes = 0;  // per work group
 };
 
-// `constants`: specialisation constant i has the value of element i. An error for what it cannot
-// read; modules are our own.
+// `constants`: specialisation constant i has the value of element i. Fails for what it cannot
+// parse; the modules are our own.
 Result<ModuleInfo> module_info(Span<const uint32_t> spirv, Span<const uint32_t> constants,
                                Allocator& allocator);
 

@@ -1,4 +1,4 @@
-// Any element as a number of 64 digits, and back with one rounding: the same on every device.
+// Converts any element to a number of 64 digits, and back with one rounding: the same on every device.
 #include "soft_double.glsl"
 
 Number integer_number(uvec2 v, bool is_signed) {
@@ -15,7 +15,7 @@ bool is_real_type(uint type) {
          (type >= WICK_TYPE_F8E4M3FN && type <= WICK_TYPE_F8E8M0);
 }
 
-// An integer's 64 bits.
+// Extends an integer to 64 bits.
 uvec2 widened(uvec2 bits, uint type) {
   uint width = 1u << log_bits(type);
   if (width == 64u || !is_signed_type(type)) return bits;
@@ -23,7 +23,8 @@ uvec2 widened(uvec2 bits, uint type) {
   return uvec2(uint(low), uint(low >> 31));
 }
 
-// The formats of the float types. One call for all of them: a compiler puts each call's whole code in its place.
+// The formats of the float types. A single call for all of them, because a compiler inlines the whole code at every
+// call.
 struct Format {
   int digits, width, bias;
 };
@@ -58,12 +59,12 @@ Number number_of(uvec2 bits, uint type) {
   return small_number(negative, uvec2(magnitude, 0), f.digits, f.bias);
 }
 
-// As core/narrow.h's float_to_narrow.
+// Like float_to_narrow() of core/narrow.h.
 uint to_narrow(Number v, uint type, bool saturate) {
   Format f = format_of(type);
   uint sign_bit = 1u << (f.width - 1), sign = v.negative ? sign_bit : 0u;
   uint largest = type == WICK_TYPE_F8E4M3FN ? 0x7eu : type == WICK_TYPE_F8E5M2 ? 0x7bu : sign_bit - 1u;
-  // The sign's bit alone where there is one zero, and for 4 bits, which have no NaN.
+  // Only the sign bit for types with a single zero, and for 4 bits, which have no NaN.
   uint nan = type == WICK_TYPE_F8E4M3FN ? 0x7fu | sign : type == WICK_TYPE_F8E5M2 ? 0x7eu | sign : sign_bit;
   if (v.kind == kNaN) return nan;
   uint code = 0;
@@ -77,7 +78,7 @@ uint to_narrow(Number v, uint type, bool saturate) {
   return code == 0 && one_zero ? 0u : code | sign;
 }
 
-// To a power of two: the next above |v| (0), below (1), the nearer, half up (2).
+// Rounds to a power of two: the next above |v| (0), the next below (1), or the nearest, half up (2).
 uint to_e8m0(Number v, bool saturate, uint round_mode) {
   if (v.kind == kNaN) return 0xffu;
   int code = v.kind == kZero ? -1 : v.kind == kInfinite ? 0xff : v.e + 127;
@@ -90,18 +91,18 @@ uint to_e8m0(Number v, bool saturate, uint round_mode) {
   return uint(code);
 }
 
-// Towards zero, saturating, NaN is 0.
+// Rounds towards zero and saturates; NaN is 0.
 uvec2 to_integer(Number v, uint type) {
   int width = int(1u << log_bits(type));
   bool is_signed = is_signed_type(type);
   if (v.kind == kNaN || v.kind == kZero || (v.negative && !is_signed)) return uvec2(0);
-  uvec2 top = shift_left(uvec2(1, 0), is_signed ? width - 1 : width);  // 0 for 64 bits without a sign
+  uvec2 top = shift_left(uvec2(1, 0), is_signed ? width - 1 : width);  // 0 for unsigned 64 bits
   uvec2 limit = v.negative ? top : add_64(top, uvec2(0xffffffffu));
   uvec2 whole = v.kind == kInfinite || v.e > 63 ? uvec2(0xffffffffu) : v.e < 0 ? uvec2(0) : shift_right(v.m, 63 - v.e);
   if (less_64(limit, whole)) whole = limit;
   return v.negative ? negate_64(whole) : whole;
 }
-// The low bits of the nearest integer, half to even; 0 where they are all 0 or there are none.
+// Returns the low bits of the nearest integer, half to even; 0 if it is so large that they are 0, or not finite.
 uint low_bits_of(Number v) {
   if (v.kind != kFinite || v.e >= 62 || v.e < -1) return 0;
   uint whole = without(v.m, 63 - v.e).x;
@@ -125,7 +126,7 @@ uvec2 bits_of_number(Number v, uint type, bool saturate, uint round_mode) {
   return is_real_type(type) ? uvec2(to_narrow(v, type, saturate), 0) : to_integer(v, type);
 }
 
-// Of one of the IEEE types, rounded to another.
+// Rounds a number to one of the IEEE types.
 Number rounded_to(Number v, uint type) {
   if (type == WICK_TYPE_F64) return v;
   Format f = format_of(type);

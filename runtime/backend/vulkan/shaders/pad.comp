@@ -6,17 +6,17 @@
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kRank = 1;
 layout(constant_id = 1) const uint kMode = WICK_PAD_CONSTANT;
-layout(constant_id = 2) const uint kLog = 4;  // of the bits of an element, where they are packed
+layout(constant_id = 2) const uint kLog = 4;  // log2 of an element's bits, if packed
 
-// Both contiguous; `before` is negative where a pad crops.
+// Both are contiguous; `before` is negative where a pad crops.
 layout(push_constant) uniform Push { uint n, value, value_high; int dims[8]; int extents[8]; int before[8]; };
 layout(binding = 0) readonly buffer In { STORE x[]; };
 layout(binding = 1) writeonly buffer Out { STORE y[]; };
 
-// i modulo n, never negative. Of a negative operand `%` is whatever a device makes of it.
+// Returns i modulo n, never negative. `%` of a negative operand is undefined.
 int wrapped(int i, int n) { return i >= 0 ? int(uint(i) % uint(n)) : n - 1 - int(uint(-1 - i) % uint(n)); }
 
-// The source index of position i on an axis; -1: the constant.
+// Returns the source index of position i on an axis; -1: the constant.
 int source_of(int i, int before_axis, int extent) {
   int at = i - before_axis;
   if (at >= 0 && at < extent) return at;
@@ -31,7 +31,7 @@ int source_of(int i, int before_axis, int extent) {
   return -1;
 }
 
-// Of element i; -1: the constant.
+// Returns the source of element i; -1: the constant.
 int source(uint i) {
   uint rest = i;
   int from = 0, stride = 1;

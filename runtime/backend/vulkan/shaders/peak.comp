@@ -3,8 +3,8 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "constants.inc"
 
-// What a device can do at most, for bench/vulkan_kernels_bench.cc: kCopy 0 keeps WICK_PEAK_CHAINS chains of fma going
-// in registers, 1 moves vectors of 16 bytes from x to y.
+// Measures the peak of a device, for bench/vulkan_kernels_bench.cc: kCopy 0 runs WICK_PEAK_CHAINS chains of fma in
+// registers, 1 copies vectors of 16 bytes from x to y.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kCopy = 0;
 layout(push_constant) uniform Push { uint n; float a, b; };

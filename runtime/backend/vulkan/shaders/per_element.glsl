@@ -1,4 +1,4 @@
-// Which scale or zero point serves an element: one for all, for each index of an axis, or for each block of it.
+// Selects an element's scale or zero point: one for all, one per index of an axis, or one per block of it.
 layout(constant_id = 0) const uint kX = WICK_TYPE_F32;
 layout(constant_id = 1) const uint kScaleType = WICK_TYPE_F32;
 layout(constant_id = 2) const uint kZeroType = WICK_TYPE_U8;

@@ -1,5 +1,5 @@
-// Where the operands of element i lie. The shader that includes this has the specialisation constant kRank and the push
-// constants dims, a_strides and b_strides; a stride is 0 where the operand is broadcast.
+// Computes the offsets of element i's operands. The including shader defines the specialisation constant kRank and the
+// push constants dims, a_strides and b_strides; a stride is 0 where the operand is broadcast.
 void places(uint i, out uint ia, out uint ib) {
   ia = 0;
   ib = 0;

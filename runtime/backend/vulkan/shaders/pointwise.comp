@@ -5,11 +5,11 @@
 #include "typed.glsl"
 #include "compare.glsl"
 
-// What chooses and compares, of any dtype, and what converts between those of up to 32 bits. An invocation makes a word,
+// Selections and comparisons of any dtype, and conversions between those of up to 32 bits. An invocation writes a word,
 // or both words of an element.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kFunction = 0;
-layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where all operands allow
+layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where all operands allow it
 layout(constant_id = 2) const uint kIn = WICK_TYPE_F32;   // of a and b
 layout(constant_id = 3) const uint kOut = WICK_TYPE_F32;
 layout(constant_id = 4) const uint kOption = 0;
@@ -24,10 +24,10 @@ layout(push_constant) uniform Push {
 };
 layout(binding = 0) readonly buffer A { uint a[]; };
 layout(binding = 1) readonly buffer B { uint b[]; };
-layout(binding = 2) readonly buffer C { uint c[]; };  // of bools
+layout(binding = 2) readonly buffer C { uint c[]; };  // bools
 layout(binding = 3) writeonly buffer Out { uint y[]; };
 
-// Saturates, NaN is 0; behind a float's exactness nothing is asked of it.
+// Saturates; NaN is 0. Not used for values that float32 does not hold exactly.
 uint integer_of(float v) {
   if (is_nan(v)) return 0;
   switch (kOut) {
@@ -65,7 +65,7 @@ uvec2 apply(uvec2 p, uvec2 q, uint chosen) {
     case WICK_POINT_LESS_EQUAL: truth = less_of(p, q, kIn) || equal_of(p, q, kIn); break;
     case WICK_POINT_GREATER: truth = less_of(q, p, kIn); break;
     case WICK_POINT_GREATER_EQUAL: truth = less_of(q, p, kIn) || equal_of(p, q, kIn); break;
-    // Of a caller's bool every byte but 0 is true.
+    // In a bool from a caller every byte but 0 is true.
     case WICK_POINT_AND: truth = p.x != 0 && q.x != 0; break;
     case WICK_POINT_OR: truth = (p.x | q.x) != 0; break;
     case WICK_POINT_XOR: truth = (p.x != 0) != (q.x != 0); break;

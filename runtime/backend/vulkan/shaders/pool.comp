@@ -4,20 +4,20 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// One invocation a window, its positions in row-major order: the CPU's order.
+// One invocation per window, with its positions in row-major order like the CPU.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kKind = WICK_POOL_MAX;
 layout(constant_id = 1) const uint kCountPadding = 0;
-layout(constant_id = 2) const uint kPower = 1;         // of LpPool: 1, 2 or, for all that are more, 3
-layout(constant_id = 3) const uint kColumnsFirst = 0;  // of the indices
+layout(constant_id = 2) const uint kPower = 1;         // of LpPool: 1, 2, or 3 for all larger ones
+layout(constant_id = 3) const uint kColumnsFirst = 0;  // indices are column-major
 
 layout(push_constant) uniform Push {
-  uint n;  // planes * outputs of one
+  uint n;  // planes * outputs per plane
   float power, root;
   uint outer[3];
   int extent[3], kernel[3], stride[3], dilation[3];
   int pad[3];      // before
-  int pad_end[3];  // after: a window beyond it (ceil_mode) does not count
+  int pad_end[3];  // after: what a window has beyond it (ceil_mode) does not count
 };
 layout(binding = 0) readonly buffer In { STORE x[]; };
 layout(binding = 1) writeonly buffer Out { STORE y[]; };
@@ -68,7 +68,7 @@ void main() {
             float a = abs(v);
             sum = kPower == 1 ? sum + a : kPower == 2 ? fma(a, a, sum) : sum + pow_f32(a, power);
           } else if (above(v, best) || (v == 0.0 && best == 0.0)) {
-            // of zeros the one without a sign
+            // of two zeros, the one without a sign
             best = v == best ? uintBitsToFloat(floatBitsToUint(v) & floatBitsToUint(best)) : v;
           }
 #endif
@@ -76,7 +76,7 @@ void main() {
       }
     }
 #if INDICES
-    // A window on padding alone says 0.
+    // The index of a window of padding only is 0.
     int first = max(which, 0);
     int q = first % extent[2], r = first / extent[2] % extent[1], s = first / extent[2] / extent[1];
     y[i] = STORE(best);

@@ -1,7 +1,7 @@
-// The two operands of a product, what both of its shaders know of them, and where its results go.
-// left is rows x depth; right is depth x columns, or stored columns x depth (kTransposed: Linear's weight). GATHER:
-// left is the weight, right the patches of an image (implicit GEMM).
-layout(constant_id = 2) const uint kRowsEach = 4;    // of matmul.comp: rows an invocation computes
+// Shared by both shaders for products: the operands and the output. left is rows x depth; right is depth x columns, or
+// stored as columns x depth (kTransposed: Linear's weight). GATHER: left is the weight, right the patches of an image
+// (implicit GEMM).
+layout(constant_id = 2) const uint kRowsEach = 4;    // for matmul.comp: rows per invocation
 layout(constant_id = 3) const uint kTransposed = 0;
 
 layout(binding = 0) readonly buffer In { STORE x[]; };
@@ -18,7 +18,7 @@ float left(uint batch, uint row, uint k) {
 float right(uint batch, uint k, uint column) { return tap(batch, k, column); }
 uint channel_of(uint batch, uint row, uint column) { return (batch % groups) * rows + row; }
 #else
-// A stride is 0 where the operand is broadcast over that batch dim.
+// A stride is 0 if the operand is broadcast over that batch dim.
 layout(push_constant) uniform Push {
   uint rows, columns, depth, batches;
   float alpha, beta;

@@ -3,7 +3,7 @@
 #include "constants.inc"
 #include "typed.glsl"
 
-// QLinearAdd and QLinearMul: kernels/requantize.h's operations, in float32 and in this order.
+// QLinearAdd and QLinearMul: the float32 operations of kernels/requantize.h, in this order.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kSum = 1;
 layout(constant_id = 1) const uint kRank = 1;
@@ -12,9 +12,9 @@ layout(constant_id = 3) const uint kB = WICK_TYPE_U8;
 
 layout(push_constant) uniform Push {
   uint n;
-  float a_factor, b_factor;  // a's alone for a product
+  float a_factor, b_factor;  // a product uses only a's
   int a_zero, b_zero;
-  float low, high;  // less the zero point
+  float low, high;  // minus the zero point
   int zero;
   uint dims[8];
   uint a_strides[8];

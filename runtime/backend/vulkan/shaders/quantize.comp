@@ -5,13 +5,13 @@
 #include "number.glsl"
 #include "per_element.glsl"
 
-// clamp(round(x / scale) + zero): the CPU's integers. A device's quotient may be a few units off, which matters beside
-// a tie only: there, and in other types than float32, digits are divided one by one.
+// clamp(round(x / scale) + zero), with the CPU's integers. A device's quotient may be a few units off, which matters
+// only near a tie: there, and for other types than float32, it divides digit by digit.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 8) const uint kPrecision = WICK_TYPE_F32;  // of the division; F64: as the CPU's double
 layout(constant_id = 9) const uint kSaturate = 1;
 
-const float kFar = 1048576.0;  // beyond every range, zero points included
+const float kFar = 1048576.0;  // beyond every range, including zero points
 
 int nearest(Number q) {
   if (q.kind == kNaN || q.kind == kZero) return 0;
@@ -43,7 +43,7 @@ uvec2 element(uint i) {
     Number q = quotient(i);
     if (kHasZero != 0) {
       Number z = number_of(zero_bits(i), kZeroType);
-      // An 8-bit zero leaves -0 as it is.
+      // An 8-bit zero point of 0 is not added, which keeps -0.
       if (z.kind != kZero || kY == WICK_TYPE_F4E2M1) {
         float sum = uintBitsToFloat(f32_bits(q).x) + uintBitsToFloat(f32_bits(z).x);
         q = rounded_to(f32_number(sum), kPrecision);

@@ -5,7 +5,7 @@
 #include "number.glsl"
 #include "divide.glsl"
 
-// The range of all of x, 0 in it, as a scale of 255 steps and a zero point; NaN is in no range.
+// Converts the range of x, extended to 0, to a scale of 255 steps and a zero point; NaN does not count.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 
 layout(push_constant) uniform Push { uint n; };

@@ -3,19 +3,20 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// RNN, GRU and LSTM: a work group has a sequence in a direction and walks its steps; a lane has every so manieth
-// number of the state. A gate's sum is (x-part + Wb) + (h-part + Rb), each part one chain, k ascending: the CPU's order.
+// RNN, GRU and LSTM: a work group has one sequence in one direction and computes its steps in order; the lanes share
+// the elements of the state. A gate's sum is (x-part + Wb) + (h-part + Rb), each part one chain, k ascending: the CPU's
+// order.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kCell = WICK_CELL_RNN;
 layout(constant_id = 1) const uint kBatchFirst = 0;
-layout(constant_id = 2) const uint kReverse = 0;   // the first direction is backwards
-layout(constant_id = 3) const uint kParts = 0;     // which inputs there are
+layout(constant_id = 2) const uint kReverse = 0;   // the first direction is reversed
+layout(constant_id = 3) const uint kParts = 0;     // which inputs are present
 layout(constant_id = 4) const uint kOption = 0;    // linear_before_reset, input_forget
 
-// f, g, h of a direction, then of the second; four bits a kind.
+// f, g, h of the first direction, then of the second; four bits per kind.
 layout(push_constant) uniform Push {
   uint seq, batch, dirs, inputs, hidden, kinds, call;
-  float limit;  // of the gates' sums; 0: none
+  float limit;  // limit of the gates' sums; 0: none
   float alpha[6];
   float beta[6];
 };
@@ -26,12 +27,12 @@ layout(binding = 3) readonly buffer Bias { float bias[]; };
 layout(binding = 4) readonly buffer Lengths { int lengths[]; };
 layout(binding = 5) readonly buffer Peepholes { float peepholes[]; };
 layout(binding = 6) writeonly buffer Out { float y[]; };
-layout(binding = 7) buffer State { float state[]; };    // what it begins with, then what it ends with
-layout(binding = 8) buffer Memory { float memory[]; };  // of LSTM
+layout(binding = 7) buffer State { float state[]; };    // the initial state, then the final one
+layout(binding = 8) buffer Memory { float memory[]; };  // the cell state of LSTM
 layout(binding = 9) buffer Fault { uint fault; };
 
-shared float held[2][WICK_MOST_HIDDEN];  // the state of this step and of the next
-shared float reset[WICK_MOST_HIDDEN];    // of GRU: r h
+shared float held[2][WICK_MOST_HIDDEN];  // the state of this step and the next
+shared float reset[WICK_MOST_HIDDEN];    // for GRU: r h
 
 float function(uint direction, uint i, float v) {
   uint at = direction * 3 + i;
@@ -58,7 +59,7 @@ float x_part(uint direction, uint row, uint at) {
   for (uint k = 0; k < inputs; ++k) sum = fma(x[at + k], w[(direction * rows + row) * inputs + k], sum);
   return (kParts & WICK_CELL_HAS_BIAS) != 0 ? sum + bias[direction * 2 * rows + row] : sum;
 }
-// Of the state, or of the reset one.
+// Uses the state, or the reset state.
 float h_part(uint direction, uint row, uint now, bool of_reset) {
   const uint rows = hidden * WICK_CELL_GATES(kCell);
   float sum = 0.0;
@@ -135,7 +136,7 @@ void main() {
       uint to = (kBatchFirst != 0 ? (b * seq + t) * dirs + d : (t * dirs + d) * batch + b) * hidden;
       for (uint j = lane; j < hidden; j += WICK_FLAT_SIZE) y[to + j] = 0.0;
     }
-    // Nothing at all of a sequence of no steps.
+    // An empty sequence gives zeros.
     for (uint j = lane; j < hidden; j += WICK_FLAT_SIZE) {
       state[own + j] = steps == 0 ? 0.0 : held[now][j];
       if (kCell == WICK_CELL_LSTM && steps == 0) memory[own + j] = 0.0;

@@ -22,7 +22,7 @@ float identity(float first) {
   }
 }
 
-// NaN wins, +0 is above -0.
+// NaN takes precedence; +0 is above -0.
 float combine(float a, float b) {
   switch (kFunction) {
     case WICK_REDUCE_MAX:

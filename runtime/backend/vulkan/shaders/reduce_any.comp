@@ -4,7 +4,7 @@
 #define VALUE uvec2
 #include "lanes.glsl"
 
-// Sums, products, largest and smallest of integers, bools and float64, and float64's means.
+// Sums, products, extremes of integers, bools and float64, and means of float64.
 layout(constant_id = 0) const uint kFunction = WICK_REDUCE_SUM;
 layout(constant_id = 3) const uint kType = WICK_TYPE_I32;
 layout(constant_id = 4) const uint kWide = 0;
@@ -21,7 +21,7 @@ void store(uint to, uvec2 total) {
   STORE_ELEMENT(y, to, total)
 }
 
-// What changes nothing. Of the largest and the smallest: an element that there is.
+// The neutral element; for extremes any element.
 uvec2 identity(uvec2 first) {
   switch (kFunction) {
     case WICK_REDUCE_SUM:

@@ -1,10 +1,10 @@
-// The contract's requantization out of integer steps alone, so that a device's rounding modes, subnormals and division
-// have no part in it: float32 products, rounded to the nearest, half to even.
+// The contract's requantization in integer arithmetic alone, so that it does not depend on a device's rounding modes,
+// subnormals and division: float32 products, rounded to nearest, half to even.
 
 // m * 2^e; m has 24 bits or is 0.
 struct Real { uint m; int e; };
 
-Real real_of(uint bits) {  // of a float of at least 0
+Real real_of(uint bits) {  // from a float >= 0
   int e = int(bits >> 23) & 255;
   uint m = bits & 0x7fffffu;
   if (e != 0) return Real(m | 0x800000u, e - 150);
@@ -13,7 +13,7 @@ Real real_of(uint bits) {  // of a float of at least 0
   return Real(m << shift, -149 - shift);
 }
 
-// m * 2^e as a float would be; m below 2^30; `sticky`: a little more than that.
+// Rounds m * 2^e like a float; m is below 2^30; `sticky`: the exact value is slightly larger.
 Real rounded(uint m, bool sticky, int e) {
   if (m == 0) return Real(0u, 0);
   int drop = max(findMSB(m) - 23, -149 - e);
@@ -47,16 +47,16 @@ Real quotient(Real a, Real b) {
   }
   return rounded(q, rest != 0, a.e - b.e - 25);
 }
-// Finite and above 0; a float that is finite.
+// A scale is finite and above 0; a Real is finite if it fits a float.
 bool is_scale(uint bits) { return bits > 0u && bits < 0x7f800000u; }
 bool is_finite(Real r) { return r.m == 0 || r.e + 23 < 128; }
 
-// round(sum * multiplier), kept between lo and hi.
+// Returns round(sum * multiplier), clamped to [lo, hi].
 int scaled(int sum, Real multiplier, int lo, int hi) {
   uint m = sum < 0 ? 0u - uint(sum) : uint(sum);
   Real r = m < 0x40000000u ? rounded(m, false, 0) : rounded(m >> 2, (m & 3u) != 0, 2);
   r = product(r, multiplier);
-  int v = 1024;  // beyond every byte
+  int v = 1024;  // greater than every byte
   if (r.m == 0 || r.e < -31) {
     v = 0;
   } else if (r.e + 23 < 10) {

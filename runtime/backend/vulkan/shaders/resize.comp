@@ -2,18 +2,18 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// An output is the nested sum over its neighbours along each axis that changes, the outermost axis outermost: the
-// CPU's order.
+// Each output is the nested sum over its neighbours along each axis that changes, with the outermost axis outermost:
+// the CPU's order.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kRank = 1;
-layout(constant_id = 1) const uint kAxes = 1;  // of the dims: how many change
+layout(constant_id = 1) const uint kAxes = 1;  // number of dims that change
 layout(constant_id = 2) const uint kNearest = 0;
 
 layout(push_constant) uniform Push {
   uint n, outside;
   uint dims[8];    // of y
   uint steps[8];   // of x
-  uint tables[8];  // where an axis's table begins; 0: the dim stays
+  uint tables[8];  // start of an axis's table; 0: the dim stays
 };
 layout(binding = 0) readonly buffer In { uint x[]; };
 layout(binding = 1) readonly buffer Table { uint table[]; };
@@ -50,7 +50,7 @@ void main() {
       y[i] = x[from];
       continue;
     }
-    // The innermost axis's taps first; a sum that is whole is one term of the axis around it.
+    // The innermost axis's taps come first; a complete sum is one term of the next axis outward.
     bool more = true;
     while (more) {
       uint from = fixed_part;

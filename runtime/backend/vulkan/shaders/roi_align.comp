@@ -3,15 +3,15 @@
 #include "constants.inc"
 #include "exact.glsl"
 
-// One invocation an output. Places are rounded as the CPU rounds them: one beside the image's edge reads nothing.
+// One invocation per output. Positions are rounded like the CPU's: one outside the image's edge reads nothing.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kMax = 0;
 layout(constant_id = 1) const uint kHalfPixel = 1;
-layout(constant_id = 2) const uint kWide = 0;  // indices of 64 bits
+layout(constant_id = 2) const uint kWide = 0;  // indices have 64 bits
 
 layout(push_constant) uniform Push {
   uint n, channels, images;
-  int height, width, out_height, out_width, samples;  // samples 0: by the region's size
+  int height, width, out_height, out_width, samples;  // samples 0: derived from the region's size
   float scale;
   uint call;
 };
@@ -23,7 +23,7 @@ layout(binding = 4) buffer Fault { uint fault; };
 
 const int kMaxBin = 1 << 14;
 
-// How many samples a bin of `size / bins` has: the quotient rounded up. False: too many.
+// Computes the samples of a bin: `size / bins` rounded up. Returns false if there are too many.
 bool samples_of(float size, int bins, out int count) {
   count = 0;
   float whole = ceil(divide(size, float(bins)));

@@ -1,7 +1,7 @@
-// An invocation computes kRows output channels of a group at one place, so that what it reads of x serves all of
-// them. Needs kRows.
+// An invocation computes kRows output channels of a group at one position, so that each element of x that it reads
+// serves all of them. Needs kRows.
 
-// The channels of block `block` of all groups' blocks: the first, and how many.
+// The channels of block `block` among the blocks of all groups: the first, and their number.
 struct Rows {
   uint group, first, count;
 };

@@ -2,7 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// CumSum and CumProd: an invocation walks a line, in the CPU's order.
+// CumSum and CumProd: an invocation goes along a line, in the CPU's order.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kType = WICK_TYPE_F32;
 layout(constant_id = 1) const uint kWide = 0;
@@ -21,7 +21,7 @@ void main() {
   for (uint line = gl_GlobalInvocationID.x; line < lines; line += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
     uint base = line / inner * count * inner + line % inner;
     uvec2 running = kWide == WICK_WIDE_F64 ? uvec2(0u, kProduct * 0x3ff00000u) : uvec2(kProduct, 0u);
-    float running_float = float(kProduct);  // 16 bits run in 32
+    float running_float = float(kProduct);  // 16-bit floats are computed in 32
     for (uint i = 0; i < count; ++i) {
       uint at = base + (kReverse != 0 ? count - 1 - i : i) * inner;
       uvec2 v = LOAD(x, at), next = v;

@@ -2,8 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// ScatterElements. An invocation has an element of the output and looks for the updates that go there, or has a line
-// along the axis and applies the line's updates; in the indices' order either way.
+// ScatterElements. Either an invocation has an element of the output and searches the updates for it, or it has a line
+// along the axis and applies the line's updates; both in the order of the indices.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kType = WICK_TYPE_F32;
 layout(constant_id = 1) const uint kWide = 0;
@@ -13,7 +13,7 @@ layout(constant_id = 4) const uint kRank = 1;
 layout(constant_id = 5) const uint kAxis = 0;
 layout(constant_id = 6) const uint kLines = 0;
 
-// x's dims, and those of the indices, which are no larger beside the axis.
+// x's dims, and those of the indices, which are no larger except along the axis.
 layout(push_constant) uniform Push {
   uint n, call;
   uint dims[8];
@@ -32,7 +32,7 @@ layout(binding = 4) buffer Fault { uint fault; };
 void main() {
   const uint extent = dims[kAxis], count = index_dims[kAxis];
   for (uint i = gl_GlobalInvocationID.x; i < n; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    // Where the line of this element, or this line, begins in x and among the indices.
+    // Finds where the line of this element, or this line, begins in x and in the indices.
     uint rest = i, stride = 1, index_stride = 1, from = 0, first = 0, here = 0, step = 1, index_step = 1;
     bool has_updates = true;
     for (int d = int(kRank) - 1; d >= 0; --d) {

@@ -2,8 +2,9 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// ScatterND. An invocation has an element of the output and looks through all tuples for those that name its line; or,
-// where lines are long, y is x already and an invocation has a place in the lines and applies all tuples there.
+// ScatterND. Either an invocation has an element of the output and searches all tuples for those that address its line;
+// or, if lines are long, y already is a copy of x and an invocation has a position in the lines and applies all tuples
+// there.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kType = WICK_TYPE_F32;
 layout(constant_id = 1) const uint kWide = 0;
@@ -25,7 +26,7 @@ layout(binding = 4) buffer Fault { uint fault; };
 #include "combine.glsl"
 #include "index.glsl"
 
-// The line that tuple t names; -1: none.
+// Returns the line that tuple t addresses; -1: none.
 int line_of(uint t) {
   int at = 0;
   for (uint j = 0; j < columns; ++j) {

@@ -2,21 +2,21 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// ArgMax, ArgMin, TopK: the first k of each line in the order of values, then of positions. The lanes of a line look
-// for what comes next behind the element that was found last.
+// ArgMax, ArgMin, TopK: the first k of each line in the order of values, then of positions. The lanes of a line search
+// the next element after the one that was found last.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kType = WICK_TYPE_F32;
 layout(constant_id = 1) const uint kWide = 0;
-layout(constant_id = 2) const uint kLanes = 1;     // a line's: a power of two
-layout(constant_id = 3) const uint kSmallest = 0;  // the smallest come first
+layout(constant_id = 2) const uint kLanes = 1;     // lanes per line: a power of two
+layout(constant_id = 3) const uint kSmallest = 0;  // smallest first
 layout(constant_id = 4) const uint kNanFirst = 1;  // NaN comes first, else last
-layout(constant_id = 5) const uint kLast = 0;      // of equal ones the last
-layout(constant_id = 6) const uint kValues = 0;    // the values are wanted, too
+layout(constant_id = 5) const uint kLast = 0;      // of equal elements, the last one
+layout(constant_id = 6) const uint kValues = 0;    // also writes the values
 
 layout(push_constant) uniform Push { uint lines, count, inner, k; };
 layout(binding = 0) readonly buffer In { uint x[]; };
 layout(binding = 1) buffer Values { uint y[]; };
-layout(binding = 2) writeonly buffer Indices { uint indices[]; };  // of 64 bits
+layout(binding = 2) writeonly buffer Indices { uint indices[]; };  // 64 bits each
 
 #include "element.glsl"
 
@@ -36,7 +36,7 @@ bool before(uvec2 a, uint at_a, uvec2 b, uint at_b) {
 void main() {
   const uint kRows = WICK_FLAT_SIZE / kLanes;
   uint id = gl_LocalInvocationIndex, lane = id % kLanes, row = id / kLanes;
-  // The loops' bounds are those of the whole work group: barriers need uniform control flow.
+  // All invocations of a work group have the same loop bounds: barriers need uniform control flow.
   for (uint first = gl_WorkGroupID.x * kRows; first < lines; first += gl_NumWorkGroups.x * kRows) {
     uint line = first + row;
     bool in_range = line < lines;

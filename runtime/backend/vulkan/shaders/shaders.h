@@ -22,7 +22,7 @@ struct Shader {
 
 constexpr size_t kShaderCount = static_cast<size_t>(ShaderId::kCount);
 
-Span<const Shader> shaders();  // a ShaderId each
+Span<const Shader> shaders();  // indexed by ShaderId
 inline const Shader& shader(ShaderId id) { return shaders()[static_cast<size_t>(id)]; }
 
 }  // namespace wick::vulkan

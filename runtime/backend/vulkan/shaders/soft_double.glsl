@@ -1,12 +1,12 @@
-// Float64 out of integers, for devices without the type and for those with it alike: numbers of 64 digits and any
-// exponent, that round once to float64 or to any other float type. Sums, products, quotients and roots are IEEE 754's;
-// double_math.glsl has the functions on top of them.
+// Float64 in integer arithmetic, for devices with and without the type alike: numbers of 64 digits with any exponent,
+// which are rounded once to float64 or to any other float type. Sums, products, quotients and roots are those of IEEE
+// 754; double_math.glsl has the functions built on them.
 #ifndef WICK_SOFT_DOUBLE
 #define WICK_SOFT_DOUBLE
 #include "words.glsl"
 
 const uint kZero = 0, kFinite = 1, kInfinite = 2, kNaN = 3;
-// m 2^(e - 63), where m's highest bit is set.
+// The value m 2^(e - 63), where m's highest bit is set.
 struct Number {
   uint kind;
   bool negative;
@@ -20,7 +20,7 @@ Number finite(bool negative, uvec2 m, int scale) {  // m 2^scale
   return Number(kFinite, negative, scale + 63 - shift, shift_left(m, shift));
 }
 
-// Of sign, exponent and `digits` bits; exponent 0 is subnormal.
+// From a sign, an exponent and `digits` bits; exponent 0 is subnormal.
 Number small_number(bool negative, uvec2 magnitude, int digits, int bias) {
   int exponent = int(shift_right(magnitude, digits).x);
   uvec2 whole = uvec2(magnitude.x, magnitude.y);
@@ -39,7 +39,7 @@ Number ieee_number(uvec2 bits, int digits, int width, int bias) {
   return small_number(negative, magnitude, digits, bias);
 }
 
-// m without its `drop` lowest bits, half to even.
+// Returns m without its `drop` lowest bits, rounded half to even.
 uvec2 without(uvec2 m, int drop) {
   if (drop <= 0) return m;
   if (drop > 64) return uvec2(0);
@@ -48,7 +48,7 @@ uvec2 without(uvec2 m, int drop) {
   bool up = (last.x & 1u) != 0 && (rest || (kept.x & 1u) != 0);
   return up ? add_64(kept, uvec2(1, 0)) : kept;
 }
-// The digits of a double.
+// Rounds to the digits of a double.
 Number to_53_digits(Number v) {
   if (v.kind != kFinite) return v;
   uvec2 m = without(v.m, 11);
@@ -56,7 +56,7 @@ Number to_53_digits(Number v) {
   return Number(kFinite, v.negative, v.e, shift_left(m, 11));
 }
 
-// Exponent and digits of a finite number's magnitude; what is too large has too large an exponent.
+// Exponent and digits of a finite number's magnitude; a number that is too large gets too large an exponent.
 uvec2 magnitude_of(Number v, int digits, int bias) {
   int least = 1 - bias, below = max(least - v.e, 0);
   uvec2 code = without(v.m, 63 - digits + below);
@@ -79,7 +79,7 @@ uvec2 double_of(Number v) { return to_ieee(v, 52, 64, 1023); }
 
 bool is_less_magnitude(Number a, Number b) { return a.e < b.e || (a.e == b.e && less_64(a.m, b.m)); }
 
-// Unrounded, but for a last digit that notes what is below it.
+// Not rounded, except that the last digit records whether anything is below it.
 Number plus(Number a, Number b) {
   if (a.kind == kNaN || b.kind == kNaN || (a.kind == kInfinite && b.kind == kInfinite && a.negative != b.negative))
     return Number(kNaN, false, 0, uvec2(0));
@@ -95,7 +95,7 @@ Number plus(Number a, Number b) {
     a = b;
     b = c;
   }
-  // A digit of room above; the eleven below the 53 are 0.
+  // Leaves space for one digit above; the eleven below the 53 are 0.
   int apart = a.e - b.e + 1;
   uvec2 left = shift_right(a.m, 1), right = shift_right(b.m, apart);
   if (shift_left(right, apart) != b.m || apart >= 64) right.x |= 1u;
@@ -127,7 +127,7 @@ Number times(Number a, Number b) {
   return finite(negative, top, a.e + b.e - 62);
 }
 
-// A correctly rounded quotient: 64 digits of it, the last of which notes what is left.
+// A quotient that rounds correctly: 64 digits, the last of which records whether there is a remainder.
 Number divide(Number v, Number s) {
   bool negative = v.negative != s.negative;
   if (v.kind == kNaN || s.kind == kNaN || (v.kind == kZero && s.kind == kZero) ||
@@ -155,7 +155,7 @@ Number divide(Number v, Number s) {
   return Number(kFinite, negative, e, q);
 }
 
-// A square root, digit by digit: 55 of them, and what is left.
+// The square root, digit by digit: 55 digits, and whether there is a remainder.
 Number root(Number v) {
   if (v.kind == kNaN || v.kind == kZero || (v.kind == kInfinite && !v.negative)) return v;
   if (v.negative) return Number(kNaN, false, 0, uvec2(0));

@@ -4,8 +4,8 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// 16 lanes a row, element i to lane i mod 16, lanes combined by halving, blocks of 4096 in order: the sum's
-// order is the CPU's.
+// 16 lanes per row, element i in lane i mod 16, lanes combined by halving, blocks of 4096 in order: the CPU's order of
+// the sum.
 layout(local_size_x = 16, local_size_y = WICK_SOFTMAX_ROWS) in;
 layout(constant_id = 0) const uint kLog = 0;
 
@@ -19,7 +19,7 @@ shared float lanes[WICK_SOFTMAX_ROWS][16];
 
 void main() {
   uint lane = gl_LocalInvocationID.x, local_row = gl_LocalInvocationID.y;
-  // The loop's bounds are those of the whole work group: barriers need uniform control flow.
+  // All invocations of a work group have the same loop bounds: barriers need uniform control flow.
   for (uint row0 = gl_WorkGroupID.x * WICK_SOFTMAX_ROWS; row0 < rows;
        row0 += gl_NumWorkGroups.x * WICK_SOFTMAX_ROWS) {
     uint row = row0 + local_row;

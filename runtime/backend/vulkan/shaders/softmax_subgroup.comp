@@ -6,8 +6,8 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// A subgroup a row, which adds and compares without shared memory or barriers. How many of its invocations there are,
-// and which each is, is counted: a device may start fewer than its size says.
+// One subgroup per row, which adds and compares without shared memory or barriers. The number of its invocations, and
+// the index of each, is counted: a device may start fewer than the subgroup size says.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kLog = 0;
 
@@ -24,7 +24,7 @@ void main() {
     float best = uintBitsToFloat(0xff800000u);
     for (uint i = lane; i < len; i += lanes) {
       float v = COMPUTE(x[base + i * inner]);
-      if (v > best) best = v;  // a NaN comes out of the sum
+      if (v > best) best = v;  // a NaN shows in the sum
     }
     best = subgroupMax(best);
     float sum = 0.0;

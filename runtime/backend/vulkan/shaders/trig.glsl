@@ -1,4 +1,4 @@
-// Trigonometric and hyperbolic functions and their inverses, out of what math.glsl is made of; the bounds are in
+// Trigonometric and hyperbolic functions and their inverses, built like math.glsl; the error bounds are in
 // tests/vulkan/bounds.cc. The polynomials are those of runtime/kernels.
 
 const float kPio2 = 1.57079637, kPio2Low = -4.37113883e-8;
@@ -10,7 +10,7 @@ float nan_f32() { return uintBitsToFloat(0x7fc00000u); }
 // 2/pi in binary, the first word worth 2^-32.
 const uint kTwoOverPi[8] = uint[8](0xA2F9836Eu, 0x4E441529u, 0xFC2757D1u, 0xF534DDC0u, 0xDB629599u, 0x3C439041u,
                                    0xFE5163ABu, 0xDEBBC561u);
-// 32 bits of it from bit `start` on; bit 0 is worth 2^-1.
+// Returns 32 bits of it from bit `start` on; bit 0 is worth 2^-1.
 uint two_over_pi(int start) {
   if (start <= -32) return 0;
   if (start < 0) return kTwoOverPi[0] >> -start;
@@ -19,8 +19,9 @@ uint two_over_pi(int start) {
   return shift == 0 ? high : high | (kTwoOverPi[word + 1] >> (32 - shift));
 }
 
-// |x| = quadrant pi/2 + r, |r| <= pi/4. The bits of 2/pi above those that the exponent makes multiples of four
-// quadrants are left out, 94 behind the point are kept: every finite float is reduced alike (Payne and Hanek).
+// |x| = quadrant pi/2 + r, |r| <= pi/4. The bits of 2/pi that the exponent turns into multiples of four quadrants are
+// left out, and 94 bits after the point are kept: every finite float is reduced with the same precision (Payne and
+// Hanek).
 float reduce_pio2(float x, out int quadrant) {
   uint u = floatBitsToUint(x) & 0x7fffffffu;
   quadrant = 0;
@@ -34,7 +35,7 @@ float reduce_pio2(float x, out int quadrant) {
   uint top = m * two_over_pi(start) + high_1 + carry;
   quadrant = int(top >> 30);
   uint high = (top << 2) | (middle >> 30), low = (middle << 2) | (low_2 >> 30);
-  bool down = (high >> 31) != 0;  // from the next quadrant
+  bool down = (high >> 31) != 0;  // rounds up to the next quadrant
   if (down) {
     quadrant += 1;
     low = ~low + 1u;
@@ -114,7 +115,7 @@ float atan2_f32(float y, float x) {
   return uintBitsToFloat(floatBitsToUint(r) | (floatBitsToUint(y) & 0x80000000u));
 }
 
-// (asin(z) - z) / z by z^2 <= 1/4
+// (asin(z) - z) / z as a function of z^2 <= 1/4
 float asin_tail(float z2) {
   precise float p = 0.03757677;
   p = p * z2 + 0.014391219;
@@ -124,7 +125,7 @@ float asin_tail(float z2) {
   p = p * z2 + 0.1666666;
   return z2 * p;
 }
-float asin_of_half_angle(float a) {  // of sqrt((1 - a) / 2), a >= 1/2
+float asin_of_half_angle(float a) {  // for a >= 1/2
   float z2 = 0.5 - 0.5 * a, z = sqrt_f32(z2);
   return z + z * asin_tail(z2);
 }
@@ -178,7 +179,7 @@ float expm1_f32(float x) {
   }
   return exp_f32(x) - 1.0;
 }
-// What 1 + x rounds away is added again.
+// Adds what the rounding of 1 + x lost.
 float log1p_f32(float x) {
   if (x == 0.0) return x;
   precise float u = 1.0 + x;
@@ -223,7 +224,7 @@ float acosh_f32(float x) {
 }
 float atanh_f32(float x) {
   float a = abs(x);
-  if (a < 1e-4) return x;  // the cube is below half a unit
+  if (a < 1e-4) return x;  // the cubic term is below half a unit
   if (a >= 1.0) return a > 1.0 ? nan_f32() : (x < 0.0 ? -infinity_f32() : infinity_f32());
   float y = 0.5 * log1p_f32(divide_f32(a + a, 1.0 - a));
   return x < 0.0 ? -y : y;
@@ -234,7 +235,7 @@ float erfc_all_f32(float x) {
   return x < 0.0 ? 2.0 - tail : tail;
 }
 
-// The remainder with the sign of x, exactly: 8 binary digits of the quotient at a time.
+// The exact remainder with the sign of x: 8 binary digits of the quotient at a time.
 float fmod_f32(float x, float y) {
   uint ux = floatBitsToUint(x) & 0x7fffffffu, uy = floatBitsToUint(y) & 0x7fffffffu;
   if (ux >= 0x7f800000u || uy > 0x7f800000u || uy == 0) return nan_f32();
@@ -246,13 +247,13 @@ float fmod_f32(float x, float y) {
   for (int left = ex - ey; left > 0 && r != 0; left -= 8) r = (r << min(left, 8)) % my;
   uint sign = floatBitsToUint(x) & 0x80000000u;
   if (r == 0) return uintBitsToFloat(sign);
-  int up = min(23 - findMSB(r), ey - 1);  // to a leading digit, or to a subnormal
+  int up = min(23 - findMSB(r), ey - 1);  // normalises to a leading digit, or to a subnormal
   r <<= up;
   uint e = uint(ey - up);
   return uintBitsToFloat(sign | ((r & 0x800000u) != 0 ? (e << 23) | (r & 0x7fffffu) : r));
 }
-// A magnitude's bits as a number 2^149 times as large, and back. Near the bottom of the range a device may read or
-// write 0 for a subnormal, and a sum of two is exact there as it is among normal numbers.
+// Converts a magnitude's bits to a number 2^149 times as large, and back. Near the bottom of the range a device may
+// read or write 0 for a subnormal; sums of raised numbers are as exact as among normal ones.
 float raised(uint bits) { return (bits >> 23) == 0 ? float(bits) : uintBitsToFloat(bits + (149u << 23)); }
 uint lowered(float v) { return v < 8388608.0 ? uint(v) : floatBitsToUint(v) - (149u << 23); }
 // The remainder with the sign of y.

@@ -1,4 +1,4 @@
-// Elements of any dtype of up to 32 bits in buffers of words, as bits, floats or integers.
+// Elements of any dtype of up to 32 bits in buffers of words, read as bits, floats or integers.
 
 uint size_of(uint type) {
   return type <= WICK_TYPE_LAST_32 ? 4 : type <= WICK_TYPE_LAST_16 ? 2 : 1;
@@ -17,20 +17,20 @@ uint log_bits(uint type) {
          : type <= WICK_TYPE_LAST_2  ? 1
                                      : 6;
 }
-// Of up to 32 bits, then of any: the low word first.
+// Read elements of up to 32 bits, and of any size: the low word first.
 #define READ_PACKED(words, i, log)                                                 \
   ((words[(i) >> (5u - (log))] >> (((i) & ((1u << (5u - (log))) - 1u)) << (log))) & \
    (0xffffffffu >> (32u - (1u << (log)))))
 #define READ_ANY(words, i, log) \
   ((log) == 6u ? uvec2(words[2u * (i)], words[2u * (i) + 1u]) : uvec2(READ_PACKED(words, i, min(log, 5u)), 0u))
-// One invocation makes a whole word of what lies in it, or both words of an element.
+// One invocation writes all elements of a word, or both words of an element.
 uint elements_a_word(uint log) { return log >= 5u ? 1u : 1u << (5u - log); }
 
 bool is_float_type(uint type) {
   return type == WICK_TYPE_F32 || type == WICK_TYPE_F16 || type == WICK_TYPE_BF16;
 }
 
-// By integers throughout: what a device does with subnormals and rounding modes is its own.
+// Uses integers only: subnormals and rounding modes depend on the device.
 float half_to_float(uint h) {
   uint e = (h >> 10) & 31u, m = h & 1023u, sign = (h & 0x8000u) << 16;
   if (e == 31u) return uintBitsToFloat(sign | 0x7f800000u | (m << 13));
@@ -41,7 +41,7 @@ float half_to_float(uint h) {
   return uintBitsToFloat(sign | ((e + 112u) << 23) | (m << 13));
 }
 
-uint half_of(float f) {  // to nearest, half to even
+uint half_of(float f) {  // rounds to nearest, half to even
   uint x = floatBitsToUint(f), sign = (x >> 16) & 0x8000u;
   x &= 0x7fffffffu;
   if (x > 0x7f800000u) return sign | 0x7e00u;
@@ -81,7 +81,7 @@ float float_of_bits(uint bits, uint type) {
   }
 }
 
-// A float of a float dtype.
+// Converts to the bits of a float dtype.
 uint bits_of_float(float v, uint type) {
   switch (type) {
     case WICK_TYPE_F16: return half_of(v);

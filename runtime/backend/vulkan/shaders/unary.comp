@@ -9,7 +9,7 @@
 
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kFunction = 0;
-layout(constant_id = 1) const uint kType = WICK_TYPE_F16;  // where two lie in a word
+layout(constant_id = 1) const uint kType = WICK_TYPE_F16;  // for two elements per word
 
 layout(push_constant) uniform Push { uint n; float alpha, beta; };
 layout(binding = 0) readonly buffer In { STORE x[]; };

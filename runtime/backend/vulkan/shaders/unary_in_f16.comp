@@ -3,11 +3,11 @@
 #include "constants.inc"
 #include "f16.glsl"
 
-// Functions whose float16 results are those of float32 rounded once, with the CPU's zeros (kUnaryInF16).
+// Functions whose float16 results equal those of float32 rounded once, with the CPU's zeros (kUnaryInF16).
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kFunction = 0;
 
-layout(push_constant) uniform Push { uint n, alphas, betas; };  // each twice in its word
+layout(push_constant) uniform Push { uint n, alphas, betas; };  // each value twice in its word
 layout(binding = 0) readonly buffer In { uint x[]; };
 layout(binding = 1) writeonly buffer Out { uint y[]; };
 
@@ -36,7 +36,7 @@ void main() {
       case WICK_FN_ABS: result = both & ~SIGNS_OF_BOTH; break;
       default: result = packFloat2x16(of(unpackFloat2x16(both))); break;
     }
-    // What is rounded to zero keeps its sign, which GLSL does not ask of a device.
+    // A result rounded to zero keeps its sign, which GLSL does not guarantee.
     if (kFunction == WICK_FN_FLOOR || kFunction == WICK_FN_CEIL || kFunction == WICK_FN_ROUND)
       result |= both & SIGNS_OF_BOTH;
     y[w] = word_within(result, w, n);

@@ -1,4 +1,4 @@
-// 64 bits as two words, low first: shifts, sums, order. No device needs 64-bit integers for it.
+// 64 bits as two words, low first: shifts, sums, order, for devices without 64-bit integers.
 #ifndef WICK_WORDS
 #define WICK_WORDS
 
@@ -19,19 +19,19 @@ uvec2 add_64(uvec2 a, uvec2 b) {
 uvec2 negate_64(uvec2 a) { return add_64(uvec2(~a.x, ~a.y), uvec2(1, 0)); }
 bool less_64(uvec2 a, uvec2 b) { return a.y < b.y || (a.y == b.y && a.x < b.x); }
 
-// The lower half of a product.
+// Returns the lower half of a product.
 uvec2 multiply_64(uvec2 a, uvec2 b) {
   uint high, low;
   umulExtended(a.x, b.x, high, low);
   return uvec2(low, high + a.x * b.y + a.y * b.x);
 }
 
-// Order between float64s, by their bits.
+// The order of float64s, by their bits.
 bool is_nan_64(uvec2 v) {
   uint high = v.y & 0x7fffffffu;
   return high > 0x7ff00000u || (high == 0x7ff00000u && v.x != 0);
 }
-// A number that grows as a double does; both zeros are one.
+// Returns an integer that has the order of doubles; both zeros are equal.
 uvec2 order_of(uvec2 v) {
   if ((v.x | (v.y & 0x7fffffffu)) == 0) return uvec2(0, 0x80000000u);
   return (v.y & 0x80000000u) != 0 ? ~v : uvec2(v.x, v.y | 0x80000000u);

@@ -1,4 +1,4 @@
-// What a call is on the device, as a number: equal for equal dispatches over equal tensors.
+// Identifies a call on the device by a number: it is equal for equal dispatches over equal tensors.
 #pragma once
 
 #include "runtime/backend/vulkan/graph/lower.h"

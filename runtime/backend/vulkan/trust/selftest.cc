@@ -1,4 +1,4 @@
-// VulkanBackend::self_test: the calls of selftest_cases.cc, judged as trust judges a model's.
+// VulkanBackend::self_test: checks the calls of selftest_cases.cc like trust checks a model's.
 #include "runtime/backend/vulkan/backend.h"
 #include "runtime/backend/vulkan/shaders/module_info.h"
 #include "runtime/backend/vulkan/trust/selftest_cases.h"
@@ -6,7 +6,7 @@
 
 namespace wick {
 
-// Judges what has shaders, and notes which.
+// Checks the calls that have shaders, and records which ones they use.
 class VulkanBackend::Examiner final : public vulkan::SelfTestCalls {
  public:
   Examiner(VulkanBackend& backend, vulkan::Trust& trust, VulkanSelfTest& report)

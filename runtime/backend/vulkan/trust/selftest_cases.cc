@@ -14,8 +14,8 @@ struct In {
   DType dtype = DType::kNone;
   Shape shape;
   bool constant = false;
-  float scale = 1;                   // of a constant's numbers; a single one is itself
-  const int64_t* numbers = nullptr;  // of a constant of int64
+  float scale = 1;                   // of a constant's numbers; a single one equals it
+  const int64_t* numbers = nullptr;  // values of an int64 constant
 };
 In in(DType dtype, const Shape& shape) { return {dtype, shape, false, 1, nullptr}; }
 In weight(DType dtype, const Shape& shape, float scale = 1) {
@@ -36,13 +36,13 @@ class Cases {
   void add(OpId op, const A& attrs, std::initializer_list<In> inputs, size_t outputs = 1) {
     if (status_.ok()) status_ = run(op, &attrs, {inputs.begin(), inputs.size()}, outputs, false);
   }
-  // Of a dtype that the op may not take.
+  // Adds a case whose dtype the op may not accept.
   template <class A>
   void may(OpId op, const A& attrs, std::initializer_list<In> inputs, size_t outputs = 1) {
     if (status_.ok()) status_ = run(op, &attrs, {inputs.begin(), inputs.size()}, outputs, true);
   }
   Status status() const { return status_; }
-  bool strict = false;  // what may be must be, of float32
+  bool strict = false;  // optional cases are required for float32
 
  private:
   static constexpr size_t kMost = 10;
@@ -75,7 +75,7 @@ class Cases {
   Status fill(const In& from, TensorView& v) {
     WICK_ASSIGN(v.data, arena_.allocate(v.nbytes() + 1, 64));
     const int64_t n = v.numel();
-    memset(v.data, 0x35, v.nbytes() + 1);  // of packed small integers
+    memset(v.data, 0x35, v.nbytes() + 1);  // for packed small integers
     for (int64_t i = 0; i < n; ++i) {
       const int64_t spread = (i * 37 + 11) % 64 - 32;
       const float real = n == 1 ? from.scale : from.scale * static_cast<float>(spread) / 32;
@@ -100,7 +100,7 @@ class Cases {
   Status status_;
 };
 
-// Every op that works element by element, with its attributes' defaults.
+// Every elementwise op, with its default attributes.
 void elementwise(Cases& c) {
   for (const OpInfo& info : all_ops()) {
     if (info.role != OpRole::kInfer) continue;
@@ -156,7 +156,7 @@ void products(Cases& c) {
       c.may(OpId::kMatMul, NoAttrs{}, {in(t, {128, 64}), w({64, 128})});
       c.may(OpId::kMatMul, NoAttrs{}, {in(t, {1, 260}), w({260, 75})});
       c.may(OpId::kMatMul, NoAttrs{}, {in(t, {2, 3, 9, 8}), w({3, 8, 17})});
-      // Tiles by the hundred, which is when they are large.
+      // Hundreds of tiles: that makes the tiles large.
       c.may(OpId::kMatMul, NoAttrs{}, {in(t, {70, 9, 9}), w({70, 9, 17})});
       c.may(OpId::kMatMul, NoAttrs{}, {in(t, {200, 33, 9}), w({200, 9, 65})});
       c.may(OpId::kLinear, NoAttrs{}, {in(t, {3, 37}), w({70, 37}), w({70})});
@@ -233,7 +233,7 @@ void windows(Cases& c) {
   }
 }
 
-// What else looks at images: windows with indices, resampling, regions.
+// The other image ops: windows with indices, resampling, regions.
 void images(Cases& c) {
   static constexpr int64_t kTo[] = {2, 1, 5, 6}, kImage[] = {5, 6}, kBlock[] = {2, 3};
   auto sizes = [](const int64_t* numbers, int64_t n) { return In{kI64, {n}, true, 1, numbers}; };
@@ -277,7 +277,7 @@ void rows(Cases& c) {
                     OpId::kReduceProd}) {
       c.may(op, ReduceAttrs{{-1}}, {in(t, {9, 37})});
       c.may(op, ReduceAttrs{{0, 2}, 0}, {in(t, {3, 5, 4, 2})});
-      if (op == OpId::kReduceProd) continue;  // of many it is 0
+      if (op == OpId::kReduceProd) continue;  // with many elements it is 0
       c.may(op, ReduceAttrs{}, {in(t, {7, 411})});
     }
     for (OpId op : {OpId::kArgMax, OpId::kArgMin}) {
@@ -287,7 +287,7 @@ void rows(Cases& c) {
     for (OpId op : {OpId::kCumSum, OpId::kCumProd}) c.may(op, CumulateAttrs{1}, {in(t, {5, 9, 3})});
     c.may(OpId::kTopK, TopKAttrs{4}, {in(t, {5, 37})}, 2);
   }
-  c.may(OpId::kReduceSum, ReduceAttrs{{-1}}, {in(kF32, {3, 0})});  // nothing is summed
+  c.may(OpId::kReduceSum, ReduceAttrs{{-1}}, {in(kF32, {3, 0})});  // an empty sum
   c.may(OpId::kDFT, DftAttrs{1}, {in(kF32, {2, 12, 2})});
   c.may(OpId::kDFT, DftAttrs{1, 0, 0, 1}, {in(kF32, {2, 15, 1})});
   c.may(OpId::kDet, NoAttrs{}, {in(kF32, {3, 5, 5})});
@@ -400,7 +400,7 @@ void integers(Cases& c) {
   }
 }
 
-// float64, which few devices have; and what goes on from step to step.
+// float64, which few devices have; and ops with consecutive steps.
 void doubles_and_cells(Cases& c) {
   const auto x = [](const Shape& shape) { return in(DType::kF64, shape); };
   for (OpId op : {OpId::kAdd, OpId::kMul, OpId::kDiv}) c.may(op, NoAttrs{}, {x({5, 7}), x({5, 7})});

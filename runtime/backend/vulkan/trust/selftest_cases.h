@@ -1,4 +1,4 @@
-// Calls that between them run every kernel, at sizes that leave no tile, block or word full.
+// Calls that together run every kernel, with sizes that leave partial tiles, blocks and words.
 #pragma once
 
 #include "runtime/core/arena.h"
@@ -6,7 +6,7 @@
 
 namespace wick::vulkan {
 
-// What each call is handed to. A call that has no shader is its business.
+// Receives each call. It also handles calls without a shader.
 class SelfTestCalls {
  public:
   // Outputs have the shapes that the op's rule gives.

@@ -13,15 +13,15 @@
 namespace wick::vulkan {
 namespace {
 
-// Some drivers fail one run in four. Two inputs in turn, so that what an earlier run left behind is
-// not taken for a result.
+// Some drivers fail one run in four. Two inputs alternate, so that the result of an earlier run
+// cannot pass for a new one.
 constexpr int kRuns = 8, kLeastRuns = 4;
-constexpr uint64_t kEnoughNs = 50'000'000;     // of the device: a slow one is asked less often
-constexpr uint64_t kPatienceNs = 200'000'000;  // of the device and the host, which large calls keep
+constexpr uint64_t kEnoughNs = 50'000'000;     // of device time: slow devices run fewer rounds
+constexpr uint64_t kPatienceNs = 200'000'000;  // of total time, which large calls exceed
 constexpr int kInputs = 2;
-constexpr size_t kKeptBytes = 1 << 20;  // larger inputs take each other's place
+constexpr size_t kKeptBytes = 1 << 20;  // only one set of larger inputs is kept
 
-// Numbers away from 0 and from each other, of both signs: nothing overflows and no sum is 0.
+// Numbers of both signs, away from 0 and from each other: nothing overflows and no sum is 0.
 float number(uint64_t seed, int64_t i) {
   uint64_t h = (seed + 1) * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(i) * 0xbf58476d1ce4e5b9;
   h = (h ^ (h >> 29)) * 0x94d049bb133111eb;
@@ -30,13 +30,13 @@ float number(uint64_t seed, int64_t i) {
   return (h & 0x10000) != 0 ? size : -size;
 }
 
-// What an input's numbers must be for its op to take them.
+// Requirements on an input's numbers, so that its op accepts them.
 struct Range {
   bool positive = false;
-  int64_t extent = 0;      // not 0: indices, of -extent to extent - 1
-  bool from_zero = false;  // indices: of 0 to extent - 1
+  int64_t extent = 0;      // not 0: indices from -extent to extent - 1
+  bool from_zero = false;  // indices from 0 to extent - 1
   float scale = 1;
-  int64_t row = 0;  // not 0: floats in rows whose first is an index
+  int64_t row = 0;  // not 0: rows of floats that begin with an index
 };
 Range range_of(const KernelQuery& query, size_t input) {
   Range r;
@@ -51,7 +51,7 @@ Range range_of(const KernelQuery& query, size_t input) {
   }
   const bool recurrent =
       query.op == OpId::kRNN || query.op == OpId::kGRU || query.op == OpId::kLSTM;
-  if (recurrent && input == 4) {  // steps of a sequence
+  if (recurrent && input == 4) {  // lengths of sequences
     r.positive = true;
     r.extent = query.in[0].shape[query.as<RnnAttrs>().layout == 0 ? 0 : 1] + 1;
   }
@@ -72,7 +72,7 @@ Range range_of(const KernelQuery& query, size_t input) {
       if (r.extent == 0 || extent < r.extent) r.extent = extent;
     }
   }
-  // Regions, of a few pixels each, and the images that they are of.
+  // Regions of a few pixels each, and the images that they refer to.
   const bool pools = query.op == OpId::kMaxRoiPool;
   if ((query.op == OpId::kRoiAlign || pools) && input > 0) {
     r.scale = 8;
@@ -85,18 +85,18 @@ Range range_of(const KernelQuery& query, size_t input) {
   return r;
 }
 
-// Large tensors repeat their first elements. A prime, so that whoever reads with a wrong stride
-// meets other numbers.
+// Large tensors repeat their first elements. The period is a prime, so that reads with a wrong
+// stride get other numbers.
 constexpr int64_t kPeriod = 65521;
 
 void fill(TensorView& v, uint64_t seed, const Range& range) {
-  if (dtype_bits(v.dtype) < 8 || v.dtype == DType::kC64) {  // any bits, of small numbers
+  if (dtype_bits(v.dtype) < 8 || v.dtype == DType::kC64) {  // any bits, from small numbers
     TensorView bytes(
         v.data, v.dtype == DType::kC64 ? DType::kF32 : DType::kI8,
         Shape{v.dtype == DType::kC64 ? 2 * v.numel() : static_cast<int64_t>(v.nbytes())});
     return fill(bytes, seed, range);
   }
-  // A row's first is an index: whole rows repeat.
+  // If rows begin with an index, whole rows are repeated.
   const int64_t period = range.row == 0 ? kPeriod : kPeriod * range.row;
   const int64_t n = v.numel() < period ? v.numel() : period;
   auto index = [&](int64_t i) {
@@ -133,8 +133,9 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
     memcpy(data + at, data, bytes - at < once ? bytes - at : once);
 }
 
-// How far floats may be apart, of the element and of the output's size: far above rounding and far
-// below a wrong kernel (or one in fewer bits). In 16 bits two roundings, which may go either way.
+// The tolerance for floats, relative to the element and to the output's largest: far above rounding
+// and far below a wrong kernel (or one with fewer bits). For 16 bits it allows two roundings in
+// either direction.
 double tolerance_of(DType dtype) {
   if (dtype == DType::kF16) return 0x1p-9;
   if (dtype == DType::kF64) return 1e-12;
@@ -150,17 +151,19 @@ double float_at(const TensorView& v, int64_t i) {
   }
 }
 
-// Whether each float32 is close enough by its own size, as nearly all are: a loop of few steps.
+// Returns whether each float32 is close enough relative to its own size, as nearly all are: a fast
+// loop.
 bool close_alone(const TensorView& want, const TensorView& got) {
   const auto tolerance = static_cast<float>(tolerance_of(DType::kF32));
   const auto *a = want.as<float>(), *b = got.as<float>();
   const int64_t n = want.numel();
-  int far = 0;  // infinities and NaN are looked at one by one
+  int far = 0;  // infinities and NaN are compared one by one
   for (int64_t i = 0; i < n; ++i) far |= !(std::fabs(a[i] - b[i]) <= tolerance * std::fabs(a[i]));
   return far == 0;
 }
 
-// True when `got` is what the CPU gave: floats nearly, the rest by bits. Else `text` says where.
+// Returns whether `got` agrees with the CPU: floats approximately, the rest by bits. Otherwise
+// `text` says where it differs.
 bool agrees(const TensorView& want, const TensorView& got, char* text, size_t room) {
   const int64_t n = want.numel();
   if (!is_float(want.dtype)) {
@@ -190,7 +193,7 @@ bool agrees(const TensorView& want, const TensorView& got, char* text, size_t ro
   return true;
 }
 
-// So that an output that comes again need not be kept.
+// Identifies an output that occurs again, so that it need not be kept.
 uint64_t digest_of(uint64_t before, const TensorView& v) {
   const auto* at = static_cast<const uint8_t*>(v.data);
   uint64_t h = before;
@@ -206,14 +209,14 @@ uint64_t digest_of(uint64_t before, const TensorView& v) {
   return h;
 }
 
-// One call on the CPU and on the device, over inputs of our own. On the host: the inputs once, the
-// outputs of both sides, and what the CPU's kernel needs.
+// Runs one call on the CPU and on the device, with generated inputs. It keeps on the host the
+// inputs (both sets if they are small), the outputs of both sides, and what the CPU's kernel needs.
 class Trial {
  public:
   Trial(const KernelQuery& query, Allocator& allocator)
       : query_(query), arena_(allocator), tensors_(allocator), work_(allocator) {}
 
-  // kUnsupported: the CPU has no kernel, so nothing can be compared.
+  // Fails with kUnsupported if the CPU has no kernel, so that nothing can be compared.
   Status prepare() {
     const size_t ins = query_.in.size(), outs = query_.out.size();
     size_t made = 0;
@@ -274,7 +277,8 @@ class Trial {
     return {};
   }
 
-  // False: the device gave something else; `text` has what. `spent`: ns that the device took.
+  // Returns false if the device gave another result, which `text` describes. Adds the ns that the
+  // device took to `spent`.
   Result<bool> run(int round, uint64_t* spent, char* text, size_t room) {
     const size_t set = static_cast<size_t>(round) % kInputs, ins = query_.in.size();
     if (!both_ && round > 0) make(set);
@@ -290,7 +294,7 @@ class Trial {
     *spent += now_ns() - begin;
     uint64_t digest = 0;
     for (const TensorView& v : got_) digest = digest_of(digest, v);
-    if (round >= kInputs && digest == right_[set]) return true;  // the bits that were right before
+    if (round >= kInputs && digest == right_[set]) return true;  // the same bits were right before
     WICK_TRY(run_on_cpu(set));
     for (size_t i = 0; i < got_.size(); ++i) {
       if (!agrees(want_[i], got_[i], text, room)) return false;
@@ -314,7 +318,7 @@ class Trial {
         fill(inputs(set)[i], set * 16 + i, range_of(query_, i));
     }
   }
-  // Into want_.
+  // Writes to want_.
   Status run_on_cpu(size_t set) {
     const Span<TensorView> in = inputs(set);
     const KernelQuery query{query_.op, query_.attrs, in, want_, 1, nullptr};
@@ -327,9 +331,9 @@ class Trial {
   }
 
   const KernelQuery& query_;
-  Arena arena_, tensors_, work_;  // lists; ours; the CPU kernel's
+  Arena arena_, tensors_, work_;  // lists; our tensors; those of the CPU kernel
   const KernelRow* row_ = nullptr;
-  bool both_ = false;             // of the inputs are kept
+  bool both_ = false;             // both input sets are kept
   uint64_t right_[kInputs] = {};  // digests of outputs that agreed
   Span<TensorView> in_, want_, got_, views_;
   Span<PlanValue> values_;

@@ -1,7 +1,7 @@
-// Trust: a kernel runs on a device once its driver was seen to compute what the CPU does. The first
-// time a call of some shape is met it runs several times, on several inputs, beside the CPU's
-// kernel; what fails is left to the CPU from then on. Verdicts are kept on disk, for one driver of
-// one device and one set of shaders.
+// Trust: a kernel runs on a device only if its driver was seen to compute what the CPU does. When a
+// call of some shape occurs for the first time it runs several times, on several inputs, beside the
+// CPU's kernel; a call that fails is left to the CPU from then on. Verdicts are stored on disk, for
+// one driver of one device and one set of shaders.
 #pragma once
 
 #include <atomic>
@@ -22,22 +22,22 @@ class Trust {
         lines_(allocator),
         complaints_(allocator) {}
 
-  // What was found out before; no file, or a broken one, is nothing.
+  // Loads earlier verdicts; a missing or damaged file is ignored.
   void load(const DiskCache& disk);
-  // Writes what was found out since, if anything.
+  // Stores new verdicts, if there are any.
   void save(const DiskCache& disk);
 
-  // Ok where calls of this fingerprint may run on the device; checks `query`, which has it, where
-  // that is not known. An error without a verdict where the check could not be made: kUnsupported
-  // where memory was short.
+  // Returns ok if calls with this fingerprint may run on the device; checks `query`, which has it,
+  // if that is not known. If the check was not possible it returns an error without a verdict:
+  // kUnsupported if memory was short.
   Status why_not(const KernelQuery& query, uint64_t fingerprint);
 
-  // Checks `query` in any case. kUnsupported: what the device does otherwise, or did before: what
-  // was found wrong once stays on the CPU. Other errors: it could not be found out.
+  // Checks `query` in any case. kUnsupported: the device's results differ, or did before: a kernel
+  // once found wrong stays on the CPU. Other errors: the check was not possible.
   Status examine(const KernelQuery& query, uint64_t fingerprint);
 
-  // Kernels that failed in this process, each in a line that stays as long as this does. From any
-  // thread, without waiting for a check.
+  // Kernels that failed in this process, one line each, valid as long as this object. May be called
+  // from any thread, without waiting for a check.
   size_t complaint_count() const;
   const char* complaint(size_t i) const;
   size_t checked() const { return checked_.load(std::memory_order_relaxed); }
@@ -52,10 +52,10 @@ class Trust {
     uint64_t fingerprint = 0;
     char text[360] = "";
   };
-  Status reason(uint64_t fingerprint) const;    // why a kernel that is bad is
-  size_t place_of(uint64_t fingerprint) const;  // in verdicts_, there or not
+  Status reason(uint64_t fingerprint) const;    // why the kernel is bad
+  size_t place_of(uint64_t fingerprint) const;  // its position in verdicts_, present or not
   Status find_out(const KernelQuery& query, uint64_t fingerprint, size_t place);
-  // Sets *verdict; an error: it could not be found out.
+  // Sets *verdict; fails if the check was not possible.
   Status check(const KernelQuery& query, Verdict* verdict, Line* line);
   Status complain(const Line& line);
 
@@ -64,7 +64,7 @@ class Trust {
   Mutex lock_;
   Array<Entry> verdicts_;  // by fingerprint
   Arena lines_;
-  mutable Mutex complaints_lock_;  // for who changes them, who holds lock_, and who reads
+  mutable Mutex complaints_lock_;  // protects readers against writers, which also hold lock_
   Array<const Line*> complaints_;
   std::atomic<size_t> checked_{0};
   bool changed_ = false;

@@ -1,4 +1,4 @@
-// What Trust found out: kept in order, told, and on disk.
+// Trust's verdicts: sorted, reported and stored on disk.
 #include <cstring>
 
 #include "runtime/backend/vulkan/trust/trust.h"
@@ -33,7 +33,7 @@ Status Trust::why_not(const KernelQuery& query, uint64_t fingerprint) {
   if (place < verdicts_.size() && verdicts_[place].fingerprint == fingerprint)
     return verdicts_[place].verdict == Verdict::kGood ? Status() : reason(fingerprint);
   const Status s = find_out(query, fingerprint, place);
-  // No memory to compare it in: this call alone is the CPU's, until there is some.
+  // There was no memory for the comparison: this call alone is left to the CPU.
   return s.code() == Code::kOutOfMemory ? error(Code::kUnsupported, "%s", s.message()) : s;
 }
 
@@ -51,13 +51,13 @@ Status Trust::find_out(const KernelQuery& query, uint64_t fingerprint, size_t pl
   const bool failed = verdict == Verdict::kBad;
   const bool known = place < verdicts_.size() && verdicts_[place].fingerprint == fingerprint;
   if (known && verdicts_[place].verdict == Verdict::kBad) verdict = Verdict::kBad;
-  // A verdict that finds no memory is found out again.
+  // If there is no memory for the verdict, the next call checks again.
   if (known || verdicts_.push_back({}).ok()) {
     for (size_t i = verdicts_.size() - 1; !known && i > place; --i) verdicts_[i] = verdicts_[i - 1];
     verdicts_[place] = {fingerprint, verdict};
     changed_ = true;
   }
-  // Remembered first: a line that finds no memory must not make it good.
+  // The verdict is stored first, so that failing to store the line does not make the kernel good.
   if (failed) WICK_TRY(complain(line));
   return verdict == Verdict::kGood ? Status() : reason(fingerprint);
 }
@@ -99,7 +99,7 @@ void Trust::save(const DiskCache& disk) {
   MutexLock lock(lock_);
   if (!changed_) return;
   changed_ = false;
-  // What cannot be kept is found out again.
+  // If the verdicts cannot be stored, they are checked again.
   (void)disk.write("trust", {reinterpret_cast<const uint8_t*>(verdicts_.data()),
                              verdicts_.size() * sizeof(Entry)});
 }

@@ -1,5 +1,5 @@
-// The Vulkan functions Wick calls, in one table filled at run time: nothing links to libvulkan, and
-// a table can be wrapped (fault injection, tracing) in one place.
+// The Vulkan functions that Wick calls, in one table filled at run time: nothing links to
+// libvulkan, and the table can be wrapped (fault injection, tracing) in one place.
 #pragma once
 
 #ifndef VK_NO_PROTOTYPES
@@ -78,7 +78,7 @@ namespace wick::vulkan {
   X(QueueSubmit)                    \
   X(DeviceWaitIdle)
 
-// Of extensions: null where the device has none.
+// Extension functions: null if the device lacks them.
 #define WICK_VK_OPTIONAL_DEVICE_FUNCTIONS(X) X(WaitSemaphoresKHR)
 
 struct Api {
@@ -94,16 +94,17 @@ struct Api {
 // Replaces entries of a table that was just filled; for tests that make Vulkan fail.
 using Intercept = void (*)(Api&);
 
-// The loader library, held open as long as any function of it may be called.
+// The loader library, kept open as long as any of its functions may be called.
 class Library {
  public:
   Library() = default;
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   ~Library();
-  // It stays open for good: a driver's threads may still be inside.
+  // Never closes it: a driver's threads may still run in it.
   void abandon() { handle_ = nullptr; }
-  // kDevice when there is no loader on this machine. `name` null: the platform's usual name.
+  // Fails with kDevice when there is no loader on this machine. `name` null: the platform's usual
+  // name.
   Status open(const char* name, Api& api);
 
  private:
@@ -113,12 +114,13 @@ class Library {
 Status load_instance_functions(VkInstance instance, Api& api);
 Status load_device_functions(VkDevice device, Api& api);
 
-// "VK_ERROR_DEVICE_LOST" for messages.
+// Returns "VK_ERROR_DEVICE_LOST" and the like, for messages.
 const char* result_name(VkResult result);
 
-// kOutOfMemory for Vulkan's memory errors, kDevice for every other failure.
+// Returns kOutOfMemory for Vulkan's memory errors, kDevice for every other failure.
 Status check(VkResult result, const char* what);
-// Whether check() said so of VK_ERROR_DEVICE_LOST, and not of what concerns one call.
+// Returns whether the status comes from check(VK_ERROR_DEVICE_LOST), not from an error of a single
+// call.
 bool is_device_lost(const Status& status);
 
 }  // namespace wick::vulkan

@@ -8,12 +8,12 @@ constexpr VkMemoryPropertyFlags kHost =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 
-// Best first; the second is used when no type of the first has room.
+// The preferred type first; the second is used when no memory of the first is available.
 struct Preference {
   VkMemoryPropertyFlags first, second;
 };
 constexpr Preference kPreferences[] = {
-    {kLocal, 0},  // kDevice: any memory a buffer may live in
+    {kLocal, 0},  // kDevice: any memory that a buffer may use
     {kLocal | kHost, kLocal | kHost},
     {kHost, kHost},
     {kHost | kCached, kHost},

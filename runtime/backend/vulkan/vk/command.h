@@ -1,5 +1,5 @@
-// CommandBuffer: a primary command buffer recorded once and submitted many times, with its own
-// pool.
+// CommandBuffer: a primary command buffer with its own pool, recorded once and submitted many
+// times.
 #pragma once
 
 #include "runtime/backend/vulkan/vk/buffer.h"
@@ -7,7 +7,7 @@
 
 namespace wick::vulkan {
 
-// Which earlier accesses must be seen by which later ones.
+// The accesses on one side of a barrier.
 struct Access {
   VkPipelineStageFlags stages;
   VkAccessFlags access;
@@ -22,7 +22,7 @@ class CommandBuffer {
  public:
   Status create(const Device& device);
 
-  // Forgets what was recorded. The queue must be done with it.
+  // Discards what was recorded. The queue must have finished with it.
   Status begin(VkCommandBufferUsageFlags usage);
   Status end();
 
@@ -33,7 +33,7 @@ class CommandBuffer {
   void fill(const Place& to, uint64_t bytes, uint32_t word);
   void barrier(const Access& before, const Access& after);
   void reset(VkQueryPool queries, uint32_t count);
-  // The time when all that was recorded so far is done.
+  // Records the time when everything recorded so far is done.
   void timestamp(VkQueryPool queries, uint32_t index);
 
   VkCommandBuffer handle() const { return buffer_; }
@@ -41,14 +41,14 @@ class CommandBuffer {
  private:
   const Device* device_ = nullptr;
   UniqueCommandPool pool_;
-  VkCommandBuffer buffer_ = VK_NULL_HANDLE;  // dies with the pool
+  VkCommandBuffer buffer_ = VK_NULL_HANDLE;  // freed with the pool
 };
 
-// Counts a queue's submissions: each sets it to the next number when it is done.
+// Counts a queue's submissions: each sets the timeline to the next number when it is done.
 class Timeline {
  public:
   Status create(const Device& device);
-  // kDeadline when it has not come to `value` within `timeout_ns`.
+  // Fails with kDeadline if it does not reach `value` within `timeout_ns`.
   Status wait(uint64_t value, uint64_t timeout_ns);
   VkSemaphore handle() const { return semaphore_.get(); }
 
@@ -57,12 +57,12 @@ class Timeline {
   UniqueSemaphore semaphore_;
 };
 
-// Waits for one submission at a time, where there is no timeline.
+// Waits for one submission at a time, for devices without a timeline.
 class Fence {
  public:
   Status create(const Device& device);
   Status reset();
-  // kDeadline when it is not signalled within `timeout_ns`.
+  // Fails with kDeadline if it is not signalled within `timeout_ns`.
   Status wait(uint64_t timeout_ns);
   VkFence handle() const { return fence_.get(); }
 

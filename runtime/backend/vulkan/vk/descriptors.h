@@ -1,4 +1,4 @@
-// DescriptorSets: a pool of sets of storage buffers, which frees them together.
+// DescriptorSets: a pool of sets of storage buffers, which are freed together.
 #pragma once
 
 #include "runtime/backend/vulkan/vk/device.h"
@@ -7,12 +7,12 @@ namespace wick::vulkan {
 
 class DescriptorSets {
  public:
-  // Room for so many sets, of so many bindings altogether. Frees those before.
+  // Allocates a pool for `sets` sets with `bindings` bindings in total. Frees earlier ones.
   Status create(const Device& device, uint32_t sets, uint32_t bindings);
-  // One set a layout.
+  // Allocates one set per layout.
   Status allocate(Span<const VkDescriptorSetLayout> layouts, VkDescriptorSet* sets);
-  // The set's bindings from 0 on, at most kMaxBindings. Bytes are read and written as words: a
-  // range's last one is taken whole.
+  // Writes the set's bindings from 0 on, at most kMaxBindings. Shaders read and write words, so a
+  // range's last word is included completely.
   void write(VkDescriptorSet set, Span<const VkDescriptorBufferInfo> ranges);
 
  private:

@@ -9,7 +9,7 @@ Device::~Device() {
 }
 
 bool Device::settle() {
-  // After a loss the queue counts as done; another error may be of the call and not of the queue.
+  // After a loss the queue counts as idle; another error may concern the call and not the queue.
   for (int attempt = 0; attempt < 2 && !abandoned(); ++attempt) {
     VkResult r = api_.DeviceWaitIdle(device_);
     if (r == VK_SUCCESS || r == VK_ERROR_DEVICE_LOST) return true;
@@ -34,7 +34,7 @@ Status Device::open(const Instance& instance, const DeviceInfo& info) {
   create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   create.queueCreateInfoCount = 1;
   create.pQueueCreateInfos = &queue;
-  // What its shaders may use: the info says what it offers of these.
+  // The features that our shaders may use, as far as the info says that the device has them.
   VkPhysicalDevice16BitStorageFeatures storage16 = {};
   storage16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
   storage16.storageBuffer16BitAccess = VK_TRUE;

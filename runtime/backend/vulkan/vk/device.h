@@ -1,4 +1,4 @@
-// Device: a logical device with one compute queue, and the handles that die with it.
+// Device: a logical device with one compute queue, and the handles that belong to it.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ class Device {
   // The instance must outlive the device.
   Status open(const Instance& instance, const DeviceInfo& info);
 
-  // Something went wrong while the queue may have been at work: waits until it is not. False: it
-  // cannot be known, and from then on nothing of the device is freed, for it may still be in use.
+  // For errors while the queue may have been working: waits until it is idle. Returns false if that
+  // cannot be known; from then on nothing of the device is freed, because it may still be in use.
   bool settle();
   void abandon() { abandoned_.store(true, std::memory_order_relaxed); }
   bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
@@ -36,8 +36,8 @@ class Device {
   std::atomic<bool> abandoned_{false};
 };
 
-// Sole owner of one child of a device; `Destroy` is the member of Api that frees it. The device
-// must outlive it, and the queue must be done with it.
+// Sole owner of a child object of a device; `Destroy` is the member of Api that frees it. The
+// device must outlive it, and the queue must have finished with it.
 template <class Handle, auto Destroy>
 class Unique {
  public:
@@ -56,8 +56,8 @@ class Unique {
   ~Unique() { reset(); }
 
   Handle get() const { return handle_; }
-  // Runs one vkCreate-like function of the table; the old handle is freed first. Vulkan leaves the
-  // output undefined when it fails, so nothing is kept then.
+  // Calls a vkCreate-like function of the table; the old handle is freed first. Vulkan leaves the
+  // output undefined on failure, so nothing is kept then.
   template <class Function, class Info>
   Status create(const Device& device, Function Api::*function, const Info& info, const char* what) {
     Handle handle = Handle();

@@ -96,7 +96,7 @@ void read_float_controls(const Api& api, DeviceInfo& info) {
                   info.f16_keeps_specials;
 }
 
-// What it can do beyond Vulkan 1.1, as far as its driver says so.
+// Reads the features beyond Vulkan 1.1 that the driver reports.
 Status read_features(const Api& api, VkInstance instance, Allocator& allocator, DeviceInfo& info) {
   uint32_t count = 0;
   Array<VkExtensionProperties> extensions(allocator);
@@ -106,7 +106,7 @@ Status read_features(const Api& api, VkInstance instance, Allocator& allocator, 
   VkResult r =
       api.EnumerateDeviceExtensionProperties(info.handle, nullptr, &count, extensions.data());
   if (r != VK_INCOMPLETE) WICK_TRY(check(r, "vkEnumerateDeviceExtensionProperties"));
-  // We are programs of Vulkan 1.1: what came later counts as far as it is offered by its name.
+  // We use Vulkan 1.1, so later features count only if their extension is offered by name.
   auto has = [&](const char* name, bool core) {
     if (core) return true;
     for (const VkExtensionProperties& e : extensions) {
@@ -150,7 +150,7 @@ Status read_features(const Api& api, VkInstance instance, Allocator& allocator, 
   if (has(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, false)) read_float_controls(api, info);
   info.integer_dot = dot.shaderIntegerDotProduct == VK_TRUE;
   info.timeline = timeline.timelineSemaphore == VK_TRUE;
-  // With the memory model on, atomics of a buffer (every shader's) need its device scope, too.
+  // With the memory model enabled, buffer atomics (in every shader) need its device scope, too.
   info.matrix_units = matrix.cooperativeMatrix == VK_TRUE && model.vulkanMemoryModel == VK_TRUE &&
                       model.vulkanMemoryModelDeviceScope == VK_TRUE && info.f16_storage &&
                       info.f16_arithmetic && info.subgroup_size == 32 &&
@@ -297,7 +297,7 @@ Status Instance::devices(Array<DeviceInfo>& out) const {
   Array<VkPhysicalDevice> handles(out.allocator());
   WICK_TRY(handles.resize(count));
   if (count > 0) {
-    // VK_INCOMPLETE means a device appeared in between: the ones we have will do.
+    // VK_INCOMPLETE means that a device appeared in between: the ones listed are enough.
     VkResult r = api_.EnumeratePhysicalDevices(instance_, &count, handles.data());
     if (r != VK_INCOMPLETE) WICK_TRY(check(r, "vkEnumeratePhysicalDevices"));
   }

@@ -1,5 +1,4 @@
-// Instance: the loader, the Vulkan instance, and the devices it offers, best first by
-// choose_device.
+// Instance: the loader, the Vulkan instance, and its devices, which choose_device() ranks.
 #pragma once
 
 #include "runtime/backend/vulkan/vk/api.h"
@@ -13,35 +12,35 @@ struct DeviceInfo {
   char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE] = {};
   uint32_t api_version = 0, driver_version = 0;
   uint8_t device_uuid[VK_UUID_SIZE] = {};
-  uint8_t cache_uuid[VK_UUID_SIZE] = {};  // of what the driver compiles
-  uint32_t queue_family = 0;              // one with compute; without graphics where there is such
+  uint8_t cache_uuid[VK_UUID_SIZE] = {};  // identifies the driver's compiler
+  uint32_t queue_family = 0;              // one with compute; without graphics if there is such
   bool has_compute = false;
-  uint32_t timestamp_bits = 0;  // of that family; 0: it keeps no time
+  uint32_t timestamp_bits = 0;  // of that family; 0: no timestamps
   uint32_t subgroup_size = 0;
   bool subgroup_arithmetic = false;
   bool f16_storage = false, f16_arithmetic = false, i8_storage = false, integer_dot = false;
-  // VK_KHR_shader_float_controls, of arithmetic in 16 bits: what a module may ask for. f16_ieee:
-  // all of it, and the arithmetic.
+  // VK_KHR_shader_float_controls for 16-bit arithmetic: the modes that a module may request.
+  // f16_ieee: all of them, and the arithmetic itself.
   bool f16_rounds_to_even = false, f16_keeps_subnormals = false, f16_keeps_specials = false;
   bool f16_ieee = false;
   bool timeline = false;  // VK_KHR_timeline_semaphore
-  // VK_NV_cooperative_matrix, with what our shader asks of it: tiles of 16 x 16 x 16 of 16-bit
-  // floats, summed in 32 bits by a subgroup of 32, in work groups of 256.
+  // VK_NV_cooperative_matrix with what our shader requires: tiles of 16 x 16 x 16 of 16-bit floats,
+  // summed in 32 bits by a subgroup of 32, in work groups of 256.
   bool matrix_units = false;
   uint64_t local_bytes = 0;           // the largest device-local heap
-  uint64_t max_allocation_bytes = 0;  // of one vkAllocateMemory
+  uint64_t max_allocation_bytes = 0;  // limit of one vkAllocateMemory
   VkPhysicalDeviceLimits limits = {};
   VkPhysicalDeviceMemoryProperties memory = {};
 };
 
-// What every shader of ours takes for granted; empty when the device will do, else why not.
+// Returns why the device lacks something that every shader of ours needs; empty if it is usable.
 const char* why_unusable(const DeviceInfo& device);
 
 // `selector`: null or "" for the best usable device (discrete, integrated, virtual, CPU; then
 // memory), a decimal index into `devices`, or a part of a name (case-insensitive).
 Result<size_t> choose_device(Span<const DeviceInfo> devices, const char* selector);
 
-// Takes from it all that a device of Vulkan 1.1 need not have.
+// Removes all features that a Vulkan 1.1 device need not have.
 void forget_options(DeviceInfo& device);
 
 // "gpu", "integrated gpu", "cpu" ...
@@ -56,7 +55,7 @@ class Instance {
 
   // `library` null: the platform's loader. `intercept` may be null.
   Status open(const char* library = nullptr, Intercept intercept = nullptr);
-  // Nothing of it is freed any more: a device of it does not come back.
+  // From now on nothing of it is freed: one of its devices does not respond.
   void abandon();
   Status devices(Array<DeviceInfo>& out) const;
   const Api& api() const { return api_; }

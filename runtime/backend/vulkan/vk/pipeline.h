@@ -1,4 +1,4 @@
-// Pipeline: one compute shader with its specialisation constants fixed. Every shader of ours sees
+// Pipeline: one compute shader with fixed specialisation constants. Every shader of ours has
 // storage buffers at bindings 0..n-1 of set 0, and at most 128 bytes of push constants.
 #pragma once
 
@@ -6,13 +6,13 @@
 
 namespace wick::vulkan {
 
-constexpr uint32_t kMaxBindings = 10;    // more than 7 where the device has them
-constexpr uint32_t kMaxPushBytes = 128;  // what every device offers
+constexpr uint32_t kMaxBindings = 10;    // more than 7 only if the device supports it
+constexpr uint32_t kMaxPushBytes = 128;  // supported by every device
 
-// A set layout of `bindings` storage buffers.
+// Creates a set layout of `bindings` storage buffers.
 Status create_set_layout(const Device& device, uint32_t bindings, UniqueSetLayout& out);
 
-// What recording needs of a pipeline; does not own it.
+// The handles that recording needs from a pipeline; it does not own them.
 struct PipelineRef {
   VkPipeline pipeline = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;

@@ -1,4 +1,4 @@
-// Timer: when the commands of a buffer were done, by the device's clock.
+// Timer: measures when commands of a buffer complete, by the device's clock.
 #pragma once
 
 #include "runtime/backend/vulkan/vk/command.h"
@@ -9,17 +9,17 @@ class Timer {
  public:
   explicit Timer(Allocator& allocator) : raw_(allocator), ns_(allocator) {}
 
-  // Makes room for that many marks. A device without a clock leaves it off.
+  // Allocates queries for that many marks. On a device without a clock the timer stays off.
   Status create(const Device& device, uint32_t marks);
   bool on() const { return pool_.get() != VK_NULL_HANDLE; }
 
-  // While commands are recorded. Nothing when it is off.
+  // Call these while recording commands. They do nothing if the timer is off.
   void begin(CommandBuffer& commands);
   void mark(CommandBuffer& commands);
 
-  // After they ran: fills ns(). Allocates nothing.
+  // Call it after the commands ran: fills ns(). Allocates nothing.
   Status read();
-  // Of each mark since the first, never falling. Empty: the device gave no times.
+  // The time of each mark since the first, never decreasing. Empty: the device gave no times.
   Span<const uint64_t> ns() const { return {ns_.data(), got_ ? ns_.size() : 0}; }
 
  private:
@@ -30,8 +30,8 @@ class Timer {
   bool got_ = false;
 };
 
-// Ticks of a clock of `bits` between two readings, which may lie on both sides of its turn; none
-// where the second is a little before the first.
+// Returns the ticks of a clock of `bits` between two readings, between which it may wrap around; 0
+// if the second is slightly before the first.
 inline uint64_t ticks_between(uint64_t from, uint64_t to, uint32_t bits) {
   const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   const uint64_t ticks = (to - from) & mask;
