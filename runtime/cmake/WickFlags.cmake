@@ -30,7 +30,7 @@ else()
 endif()
 option(WICK_ERROR_TEXTS "Errors say what is wrong; without them a code alone does" ${wick_texts})
 set(WICK_SANITIZE "" CACHE STRING "Value of -fsanitize=, e.g. address, undefined, thread (empty: none)")
-option(WICK_COVERAGE "Count the lines and branches of the runtime that run (gcov)" OFF)
+option(WICK_COVERAGE "Count the lines and branches that run (gcov), but for those of tests" OFF)
 option(WICK_LIBFUZZER "Count edges for libFuzzer's fuzz_edges (tests/fuzz); needs clang" OFF)
 
 get_property(wick_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
