@@ -7,6 +7,7 @@
 #include "trainer/tensor/ops/convert.h"
 #include "trainer/tensor/ops/creation.h"
 #include "trainer/tensor/ops/elementwise.h"
+#include "trainer/tensor/ops/fft.h"
 #include "trainer/tensor/ops/index.h"
 #include "trainer/tensor/ops/inplace.h"
 #include "trainer/tensor/ops/layout.h"
