@@ -20,12 +20,12 @@ Tensor literal(const void* data, DType from, const Levels& levels, DType dtype,
 
 Tensor literal(const std::vector<Literal>& values, const Levels& levels, const TensorAs& as) {
   auto any = [&](DType t) {
-    return std::any_of(values.begin(), values.end(), [&](const Literal& v) { return v.dtype == t; });
+    return std::any_of(values.begin(), values.end(),
+                       [&](const Literal& v) { return v.dtype == t; });
   };
-  const DType dtype =
-      as.dtype.value_or(any(DType::kF32) || values.empty() ? DType::kF32
-                        : any(DType::kI64)                 ? DType::kI64
-                                                           : DType::kBool);
+  const DType dtype = as.dtype.value_or(any(DType::kF32) || values.empty() ? DType::kF32
+                                        : any(DType::kI64)                 ? DType::kI64
+                                                                           : DType::kBool);
   if (any(DType::kF32)) {
     std::vector<double> numbers;
     for (const Literal& v : values) numbers.push_back(v.value);

@@ -8,8 +8,9 @@
 //   tensor({0.1, 0.2}, DType::kF64)
 //   tensor(std::vector<double>{1}) a vector's elements keep their type: float64
 //
-// double and int are the types that C++ gives to a number without a suffix, so that they say nothing
-// about the dtype that is wanted. Every other type of number is kept (0.5f: float32, int8_t: int8).
+// double and int are the types that C++ gives to a number without a suffix, so that they say
+// nothing about the dtype that is wanted. Every other type of number is kept (0.5f: float32,
+// int8_t: int8).
 #pragma once
 
 #include <initializer_list>

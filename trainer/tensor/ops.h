@@ -19,6 +19,7 @@
 #include "trainer/tensor/ops/reduce.h"
 #include "trainer/tensor/ops/scan.h"
 #include "trainer/tensor/ops/sort.h"
+#include "trainer/tensor/ops/special.h"
 #include "trainer/tensor/ops/view.h"
 #include "trainer/tensor/print.h"
 #include "trainer/tensor/promote.h"

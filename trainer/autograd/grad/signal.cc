@@ -20,8 +20,8 @@ Tensor transform(const Tensor& t, int axis, bool inverse, bool onesided = false)
 }
 
 // Returns how often each bin of a half spectrum occurs in the whole one, as the factors of its real
-// and imaginary parts: [1, bins, 1, .., 2]. The first bin, and the last one of an even length, occur
-// once, and their imaginary parts are not read.
+// and imaginary parts: [1, bins, 1, .., 2]. The first bin, and the last one of an even length,
+// occur once, and their imaginary parts are not read.
 Tensor multiplicity(const Tensor& like, int axis, int64_t bins, int64_t n) {
   std::vector<double> factors(static_cast<size_t>(2 * bins), 2);
   factors[0] = 1;

@@ -41,12 +41,12 @@ struct Transform {
     const int64_t size = dim_of(x, axis);
     const int64_t length = n ? *n : inverse && onesided ? 2 * (size - 1) : size;
     if (length < 1) {
-      throw_error(op, "the length of the transform must be at least 1, got " + std::to_string(length),
+      throw_error(op,
+                  "the length of the transform must be at least 1, got " + std::to_string(length),
                   at.where, Code::kInvalidArgument);
     }
-    const Tensor y = call(OpId::kDFT,
-                          DftAttrs{axis, n ? length : 0, inverse ? 1 : 0, onesided ? 1 : 0},
-                          {at(x)});
+    const Tensor y = call(
+        OpId::kDFT, DftAttrs{axis, n ? length : 0, inverse ? 1 : 0, onesided ? 1 : 0}, {at(x)});
     const double factor = scale(static_cast<double>(length), at);
     return factor == 1 ? y : at(y) * factor;
   }
@@ -57,8 +57,8 @@ struct Transform {
     if (norm == "backward") return 1;
     if (norm == "ortho") return inverse ? std::sqrt(n) : 1 / std::sqrt(n);
     if (norm == "forward") return inverse ? n : 1 / n;
-    throw_error(op, R"(norm must be "backward", "forward" or "ortho", got ")" + norm + '"', at.where,
-                Code::kInvalidArgument);
+    throw_error(op, R"(norm must be "backward", "forward" or "ortho", got ")" + norm + '"',
+                at.where, Code::kInvalidArgument);
   }
 };
 
@@ -158,8 +158,9 @@ Tensor complex(const Arg& real, const Arg& imag) {
   const At at(real);
   const Tensor sum = at(real.tensor) * 0 + imag;  // for the shape and the dtype of both
   const Shape& shape = sum.raw_shape();
-  return stack({real.tensor.to(sum.dtype()).expand(shape), imag.tensor.to(sum.dtype()).expand(shape)},
-               -1, real.where);
+  return stack(
+      {real.tensor.to(sum.dtype()).expand(shape), imag.tensor.to(sum.dtype()).expand(shape)}, -1,
+      real.where);
 }
 Tensor polar(const Arg& abs, const Arg& angle) {
   const At at(abs);
@@ -312,7 +313,8 @@ Tensor stft(const Arg& x, const StftOptions& o) {
   const At at(x);
   need_floats("stft", x);
   const int rank = x.tensor.rank();
-  if (rank != 1 && rank != 2) bad_shape("stft", "needs [L] or [B, L], got " + text(x.tensor), x.where);
+  if (rank != 1 && rank != 2)
+    bad_shape("stft", "needs [L] or [B, L], got " + text(x.tensor), x.where);
   const Frames f("stft", o, x.tensor.dtype(), x.where);
   Tensor signal = with_batch(x.tensor, 1, x.where);
   if (o.center) {
@@ -321,8 +323,8 @@ Tensor stft(const Arg& x, const StftOptions& o) {
   }
   if (dim_of(signal, 1) < f.length) {
     bad_shape("stft",
-              "a signal of " + std::to_string(dim_of(signal, 1)) +
-                  " is shorter than a frame of " + std::to_string(f.length),
+              "a signal of " + std::to_string(dim_of(signal, 1)) + " is shorter than a frame of " +
+                  std::to_string(f.length),
               x.where);
   }
   Tensor frames = unfold(at(signal), 1, f.length, f.hop);  // [B, frames, n_fft]
@@ -349,8 +351,8 @@ Tensor istft(const Arg& z, const StftOptions& o, int64_t length) {
   }
   const int64_t count = dim_of(bins, 2), all = f.length + f.hop * (count - 1);
   const std::string norm = o.normalized ? "ortho" : "backward";
-  Tensor frames = Transform{"istft", true, o.onesided, norm}(bins.transpose(1, 2, z.where), f.length,
-                                                             2, at);  // [B, frames, n_fft, 1 or 2]
+  Tensor frames = Transform{"istft", true, o.onesided, norm}(
+      bins.transpose(1, 2, z.where), f.length, 2, at);  // [B, frames, n_fft, 1 or 2]
   frames = at(frames.select(-1, 0, z.where)) * at(f.window);
   const auto added = [&](const Tensor& parts) {  // [B, frames, n_fft] -> [B, all]
     return fold(at(parts.transpose(1, 2, z.where)), {1, all}, {1, f.length}, 1, 0, {1, f.hop})
@@ -367,10 +369,11 @@ Tensor istft(const Arg& z, const StftOptions& o, int64_t length) {
   end = std::min(end, all);
   const Tensor cut = weight.slice(1, begin, end, 1, z.where);
   if (end <= begin || amin(at(abs(at(cut)))).item(z.where) < 1e-11) {
-    throw_error("istft",
-                "the squares of the windows add up to 0 somewhere: hop_length is too large for this "
-                "window, or the signal needs center",
-                z.where, Code::kInvalidArgument);
+    throw_error(
+        "istft",
+        "the squares of the windows add up to 0 somewhere: hop_length is too large for this "
+        "window, or the signal needs center",
+        z.where, Code::kInvalidArgument);
   }
   Tensor y = at(signal.slice(1, begin, end, 1, z.where)) / at(cut);
   if (filled > 0) y = pad(at(y), {0, filled});

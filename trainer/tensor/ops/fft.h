@@ -1,7 +1,7 @@
 // torch.fft, and the short-time transform. A complex tensor is a float tensor whose last dim holds
 // the real and the imaginary part, [..., 2], as torch.view_as_real() shows PyTorch's. `dim` counts
-// the other dims: -1 is the one before the pair. float32 and float64; values are computed in double.
-// Differentiable to any order.
+// the other dims: -1 is the one before the pair. float32 and float64; values are computed in
+// double. Differentiable to any order.
 #pragma once
 
 #include <string>
@@ -77,8 +77,8 @@ Tensor blackman_window(int64_t n, bool periodic = true, DType dtype = DType::kF3
 Tensor bartlett_window(int64_t n, bool periodic = true, DType dtype = DType::kF32,
                        Where where = Where::current());
 
-// torch.stft with return_complex = false. x[L] or [B, L]; returns [B, bins, frames, 2], where bins =
-// n_fft / 2 + 1 (n_fft without onesided) and frames = 1 + (L - n_fft) / hop_length, of the signal
+// torch.stft with return_complex = false. x[L] or [B, L]; returns [B, bins, frames, 2], where bins
+// = n_fft / 2 + 1 (n_fft without onesided) and frames = 1 + (L - n_fft) / hop_length, of the signal
 // that `center` padded by n_fft / 2 on both sides.
 struct StftOptions {
   int64_t n_fft = 0;       // the length of a frame
@@ -91,8 +91,8 @@ struct StftOptions {
   bool onesided = true;
 };
 Tensor stft(const Arg& x, const StftOptions& options);
-// The least squares estimate of the signal; length 0: as long as the frames reach. A place where the
-// squares of the windows add up to less than 1e-11 is an Error.
+// The least squares estimate of the signal; length 0: as long as the frames reach. A place where
+// the squares of the windows add up to less than 1e-11 is an Error.
 Tensor istft(const Arg& z, const StftOptions& options, int64_t length = 0);
 
 }  // namespace wick
