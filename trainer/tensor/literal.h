@@ -5,7 +5,7 @@
 //   tensor({1., NAN, 2})           numbers of several types: float32, or int64 if none is a float
 //   tensor({true, false})          bool
 //   tensor(0.5), tensor(3)         0-dim, by the same rule
-//   tensor({0.1, 0.2}, DType::kF64)
+//   tensor({0.1, 0.2}, DType::kF64), or tensor<double>({0.1, 0.2})
 //   tensor(std::vector<double>{1}) a vector's elements keep their type: float64
 //
 // double and int are the types that C++ gives to a number without a suffix, so that they say
@@ -52,10 +52,18 @@ namespace detail {
 template <class T>
 using Element = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
 
-template <class T>
-constexpr DType literal_dtype = std::is_same_v<T, double> ? DType::kF32
-                                : std::is_same_v<T, int>  ? DType::kI64
-                                                          : dtype_of<T>;
+struct Deduced;
+// The dtype of numbers of type U that stand in the program, where tensor<T>() may say another.
+template <class T, class U>
+constexpr DType literal_dtype() {
+  if constexpr (!std::is_same_v<T, Deduced>) {
+    return dtype_of<T>;
+  } else {
+    return std::is_same_v<U, double> ? DType::kF32
+           : std::is_same_v<U, int>  ? DType::kI64
+                                     : dtype_of<U>;
+  }
+}
 
 // The sizes of nested braces: one number per level, that of its first list; -1: no such level.
 struct Levels {
@@ -79,15 +87,17 @@ void gather(const std::initializer_list<L>& list, int depth, Levels* levels,
   if (levels->size[depth] != n) ragged(where);
   for (const L& each : list) gather<T>(each, depth + 1, levels, out, where);
 }
-template <class T, class L>
+template <class T, class U, class L>
 Tensor from_lists(const L& lists, const TensorAs& as) {
   Levels levels;
-  std::vector<Element<T>> values;
-  gather<T>(lists, 0, &levels, &values, as.where);
-  if constexpr (std::is_same_v<T, Literal>) {
-    return literal(values, levels, as);
+  std::vector<Element<U>> values;
+  gather<U>(lists, 0, &levels, &values, as.where);
+  if constexpr (std::is_same_v<U, Literal>) {
+    TensorAs typed = as;
+    if constexpr (!std::is_same_v<T, Deduced>) typed.dtype = as.dtype.value_or(dtype_of<T>);
+    return literal(values, levels, typed);
   } else {
-    return literal(values.data(), dtype_of<T>, levels, as.dtype.value_or(literal_dtype<T>),
+    return literal(values.data(), dtype_of<U>, levels, as.dtype.value_or(literal_dtype<T, U>()),
                    as.where);
   }
 }
@@ -97,33 +107,42 @@ using List = std::initializer_list<T>;
 
 }  // namespace detail
 
-template <class T>
-Tensor tensor(detail::List<T> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<T>(values, as);
+template <class T = detail::Deduced, class U>
+  requires(!std::is_same_v<U, Dim>)
+Tensor tensor(detail::List<U> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<T, U>(values, as);
 }
+// tensor<int64_t>({x.size(0) / 2}): sizes as numbers, which a capture refuses.
 template <class T>
-Tensor tensor(detail::List<detail::List<T>> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<T>(values, as);
+  requires(!std::is_same_v<T, detail::Deduced>)
+Tensor tensor(detail::List<std::type_identity_t<T>> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<T, T>(values, as);
 }
-template <class T>
-Tensor tensor(detail::List<detail::List<detail::List<T>>> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<T>(values, as);
+template <class T = detail::Deduced, class U>
+Tensor tensor(detail::List<detail::List<U>> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<T, U>(values, as);
 }
-template <class T>
-Tensor tensor(detail::List<detail::List<detail::List<detail::List<T>>>> values,
+template <class T = detail::Deduced, class U>
+Tensor tensor(detail::List<detail::List<detail::List<U>>> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<T, U>(values, as);
+}
+template <class T = detail::Deduced, class U>
+Tensor tensor(detail::List<detail::List<detail::List<detail::List<U>>>> values,
               TensorAs as = TensorAs()) {
-  return detail::from_lists<T>(values, as);
+  return detail::from_lists<T, U>(values, as);
 }
-inline Tensor tensor(detail::List<Literal> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<Literal>(values, as);
+template <class T = detail::Deduced>
+Tensor tensor(detail::List<Literal> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<T, Literal>(values, as);
 }
-inline Tensor tensor(detail::List<detail::List<Literal>> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<Literal>(values, as);
+template <class T = detail::Deduced>
+Tensor tensor(detail::List<detail::List<Literal>> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<T, Literal>(values, as);
 }
-template <class T>
-  requires std::is_arithmetic_v<T>
-Tensor tensor(T value, TensorAs as = TensorAs()) {
-  return full({}, value, as.dtype.value_or(detail::literal_dtype<T>), as.where);
+template <class T = detail::Deduced, class U>
+  requires std::is_arithmetic_v<U>
+Tensor tensor(U value, TensorAs as = TensorAs()) {
+  return full({}, value, as.dtype.value_or(detail::literal_dtype<T, U>()), as.where);
 }
 template <class T>
 Tensor tensor(const std::vector<T>& values, TensorAs as = TensorAs()) {
