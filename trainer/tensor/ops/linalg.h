@@ -66,12 +66,20 @@ Tensor matrix_norm(const Arg& a, double ord, Dims dims = {-2, -1}, bool keepdim 
 Tensor norm(const Arg& x, std::optional<double> ord = {}, Dims dims = {}, bool keepdim = false);
 
 Tensor matrix_power(const Arg& a, int64_t n);
+Tensor matrix_exp(const Arg& a);
 Tensor multi_dot(const std::vector<Tensor>& matrices, Where where = Where::current());
 Tensor cross(const Arg& a, const Arg& b, int dim = -1);
 
 }  // namespace linalg
 
 // -- functions of the torch namespace
+// The sum of a^k / k! for a[..., n, n]: by scaling and squaring.
+Tensor matrix_exp(const Arg& a);
+// The covariances of the rows of x[variables, observations], or the variance of x[observations]:
+// divided by n - correction. corrcoef divides them by the standard deviations, and clips to [-1,
+// 1].
+Tensor cov(const Arg& x, int64_t correction = 1);
+Tensor corrcoef(const Arg& x);
 Tensor cholesky(const Arg& a, bool upper = false);
 Tensor cholesky_solve(const Arg& b, const Arg& factor, bool upper = false);
 Tensor triangular_solve(const Arg& b, const Arg& a, bool upper = true, bool transpose = false,

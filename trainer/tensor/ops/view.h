@@ -22,6 +22,9 @@ Tensor view_as(const Arg& x, const Arg& other);
 Tensor reshape_as(const Arg& x, const Arg& other);
 Tensor expand_as(const Arg& x, const Arg& other);
 Tensor broadcast_to(const Arg& x, const SizeList& shape);
+// Expands all of them to the shape that they broadcast to.
+std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors,
+                                      Where where = Where::current());
 Tensor permute(const Arg& x, const Shape& axes);
 Tensor transpose(const Arg& x, int dim0, int dim1);
 Tensor swapaxes(const Arg& x, int dim0, int dim1);
