@@ -13,12 +13,12 @@ CHECK = os.path.join(ROOT, "tools", "scripts", "check_docs.py")
 
 # file, what is replaced (its first occurrence), by what, what the check must say
 FAULTS = [
-    ("docs/runtime.md", "`runtime/plan/verify.cc`", "`runtime/plan/verifier.cc`", "does not exist"),
-    ("docs/runtime.md", "](vulkan.md)", "](opengl.md)", "no such file"),
+    ("docs/use/runtime.md", "`runtime/plan/verify.cc`", "`runtime/plan/verifier.cc`", "does not exist"),
+    ("docs/use/runtime.md", "](vulkan.md)", "](opengl.md)", "no such file"),
     ("docs/testing.md", "`make test-full`", "`make test-half`", "is not a target"),
-    ("docs/exporter.md", "`Paths.GiveTheTrainersBits`", "`Paths.GiveOtherBits`", "no test"),
-    ("docs/tools.md", "**bench**", "**benchmark**", "no command **bench**"),
-    ("docs/tools.md", "`--save-every`", "`--save`", "no option --save-every"),
+    ("docs/use/exporter.md", "`Paths.GiveTheTrainersBits`", "`Paths.GiveOtherBits`", "no test"),
+    ("docs/use/tools.md", "**bench**", "**benchmark**", "no command **bench**"),
+    ("docs/use/tools.md", "`--save-every`", "`--save`", "no option --save-every"),
     ("docs/features.md", "| K11 |", "| K12 |", "row K11 is missing"),
     ("docs/features.md", "| S02 |", "| S01 |", "row S01 twice"),
     ("docs/features.md", "| works |", "| done |", "is none of"),

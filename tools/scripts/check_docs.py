@@ -2,7 +2,7 @@
 """Holds the pages to the tree: every relative link and #anchor in README and docs/ resolves, every
 path in backticks that starts with a folder of the repository exists, every `make NAME` is a target,
 every `Suite.Case` of a known suite is a test, docs/features.md has every id once and names tests
-that exist, docs/tools.md has every command and option, a code block below `<!-- FILE -->` is that
+that exist, docs/use/tools.md has every command and option, a code block below `<!-- FILE -->` is that
 file, and the lines of a public header's example stand in the file that it names.
 
 usage: check_docs.py [ROOT]      exit 0: all hold; 1: one line per problem
@@ -202,7 +202,7 @@ def main():
     for pattern in PUBLIC:
         for header in sorted(glob.glob(os.path.join(ROOT, pattern))):
             problems += check_header(os.path.relpath(header, ROOT))
-    problems += check_tools("docs/tools.md")
+    problems += check_tools("docs/use/tools.md")
     problems += check_features("docs/features.md")
     for problem in problems:
         print(problem)
