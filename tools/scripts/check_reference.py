@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Renders the reference of the public headers with Doxygen and requires a comment for every public name.
+
+usage: check_reference.py [--html] [ROOT]      exit 0: every name is documented; 1: one line per name that is not
+
+Public are the headers of */include/wick and what they include, without those of INTERNAL. A name is documented by its own
+comment, by that of its group (tools/scripts/reference_filter.py), or by the comment of its class where that names it. A
+constructor, operator() and forward() are documented by the comment of their class; an override by that of its base. The
+members of the standard's protocols (begin, size, operator++), operator=, macros that the header removes again and lists of
+macros (X), and protected variables (name_) need none.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import reference_filter  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOMS = ("runtime", "trainer", "quantize", "exporter", "sign", "tools/lib")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+# What public headers include for their own use: programs need none of these names.
+INTERNAL = set("""
+    runtime/backend/backend.h runtime/backend/pack_cache.h runtime/backend/vulkan/backend.h
+    runtime/core/array.h runtime/core/async_work.h runtime/core/function_ref.h runtime/core/ledger.h
+    runtime/core/lent_bytes.h runtime/core/owned.h runtime/core/thread_pool.h runtime/core/trace.h
+    runtime/ops/attrs.h runtime/ops/attrs/attention.h runtime/ops/attrs/bit.h runtime/ops/attrs/chain.h
+    runtime/ops/attrs/control.h runtime/ops/attrs/conv.h runtime/ops/attrs/fake_quantize.h runtime/ops/attrs/image.h
+    runtime/ops/attrs/index.h runtime/ops/attrs/layout.h runtime/ops/attrs/linalg.h runtime/ops/attrs/norm.h
+    runtime/ops/attrs/pool.h runtime/ops/attrs/quantize.h runtime/ops/attrs/recurrent.h runtime/ops/attrs/reduce.h
+    runtime/ops/attrs/sequence.h runtime/ops/attrs/signal.h runtime/ops/attrs/string.h runtime/ops/attrs/text.h
+    runtime/ops/attrs/unary.h runtime/ops/attrs/view.h runtime/ops/attrs/window.h
+    runtime/ops/op_info.h runtime/ops/resize_scale.h runtime/program/layout.h runtime/registry/registry.h
+    graph/ir/file_bytes.h
+    quantize/modules/int8.h quantize/observe/histogram.h quantize/observe/observer.h quantize/passes/passes.h
+    quantize/passes/plan.h quantize/report/error_sums.h
+    trainer/autograd/grad_table.h trainer/data/collate.h trainer/data/draws.h trainer/data/host_array.h
+    trainer/data/read_time.h trainer/explain/trace_ops.h trainer/kernels/optim_loops.h trainer/loop/metrics_csv.h
+    trainer/nn/extra_repr.h trainer/optim/device_step.h trainer/optim/flat_pass.h trainer/optim/group_state.h
+    trainer/optim/line_search.h trainer/profile/range.h trainer/profile/roofline.h trainer/profile/timer.h
+    trainer/tensor/device_address.h trainer/tensor/intrusive.h trainer/tensor/promote.h trainer/tensor/small_vector.h
+    trainer/tensor/tensor_tree.h trainer/tensor/tracer.h trainer/tensor/watcher.h
+""".split())
+
+
+def find(path):
+    for base in [""] + [f"{room}/include/" for room in ROOMS]:
+        if os.path.isfile(os.path.join(ROOT, base, path)):
+            return base + path
+    return None
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def public_headers():
+    """The public headers, in the order of their paths."""
+    found, todo = set(), []
+    for room in ROOMS:
+        folder = os.path.join(ROOT, room, "include", "wick")
+        todo += [f"{room}/include/wick/{n}" for n in sorted(os.listdir(folder))] if os.path.isdir(folder) else []
+    while todo:
+        path = todo.pop()
+        if path in found or not path.endswith(".h"):
+            continue
+        found.add(path)
+        todo += [p for p in map(find, INCLUDE.findall(read(path))) if p]
+    return sorted(found - INTERNAL)
+
+
+def render(html):
+    """Runs Doxygen on the filtered headers; returns its folder and its warnings."""
+    out = os.path.join(ROOT, "build", "reference")
+    source = os.path.join(out, "input")
+    subprocess.run(["rm", "-rf", source, os.path.join(out, "xml")] + ([os.path.join(out, "html")] if html else []), check=True)
+    headers = public_headers()
+    for path in headers:
+        os.makedirs(os.path.join(source, os.path.dirname(path)), exist_ok=True)
+        with open(os.path.join(source, path), "w", encoding="utf-8") as f:
+            f.write(reference_filter.Reading(path, read(path)).output())
+    config = read("docs/reference/Doxyfile") + f"\nOUTPUT_DIRECTORY = ..\nGENERATE_HTML = {'YES' if html else 'NO'}\nINPUT = .\n"
+    run = subprocess.run(["doxygen", "-"], cwd=source, input=config, text=True, capture_output=True, check=False)
+    warnings = [line.replace(source + "/", "") for line in run.stderr.split("\n") if line.strip()]
+    return out, headers, warnings
+
+
+def text_of(node):
+    """The comment of an entity."""
+    return " ".join("".join(part.itertext()) for name in ("briefdescription", "detaileddescription", "inbodydescription")
+                    for part in node.findall(name)).strip()
+
+
+PROTOCOL = set("begin end size empty operator* operator-> operator++ operator!= operator== operator[] operator= operator<<".split())
+
+
+def exempt(member, kind, name, compound, own):
+    """Whether a name needs no comment of its own; `own`: the comment of its class."""
+    if kind == "friend" or name.startswith(("~", "@")):
+        return True
+    if kind == "define":
+        body = read(member.find("location").get("file"))
+        return (not re.match(r"WICK_[A-Z]", name) or re.search(rf"^\s*#\s*undef {name}\b", body, re.M) is not None or
+                [p.findtext("defname") for p in member.findall("param")] == ["X"] or name.endswith("_H_"))
+    if own is None:
+        return False
+    if name == compound.split("::")[-1].split("<")[0] or name in ("operator()", "forward"):
+        return True
+    if name in PROTOCOL or name.startswith("operator ") or member.find("reimplements") is not None:
+        return True
+    if member.get("prot") == "protected" and name.endswith("_"):
+        return True
+    args = member.findtext("argsstring") or ""
+    definition = member.findtext("definition") or ""
+    return bool(re.search(r"\boverride\b|=\s*(default|delete)", args)) or definition.endswith("::" + name + "::" + name)
+
+
+def examine(out):
+    """(names, [(file, line, name)] of those without a comment)."""
+    seen, missing = set(), []
+    for entry in sorted(os.listdir(os.path.join(out, "xml"))):
+        if not re.match(r"(class|struct|namespace|union|.*_8h\.xml)", entry) or entry == "namespacestd.xml":
+            continue
+        for compound in ET.parse(os.path.join(out, "xml", entry)).getroot().findall("compounddef"):
+            kind, title = compound.get("kind"), compound.findtext("compoundname")
+            own = text_of(compound)
+            if kind in ("class", "struct", "union"):
+                if compound.get("prot") == "private" or "@" in title:
+                    continue
+                seen.add(compound.get("id"))
+                at = compound.find("location")
+                if not own and "<" not in title.split("::")[-1]:
+                    missing.append((at.get("file"), int(at.get("line")), title))
+            for member in compound.iter("memberdef"):
+                name, mkind = member.findtext("name"), member.get("kind")
+                if member.get("prot") == "private" or (kind == "file" and mkind != "define" and member.get("static") == "yes"):
+                    continue
+                if kind == "file" and mkind == "define" and not name.startswith("WICK_"):
+                    continue
+                if member.get("id") in seen:
+                    continue
+                seen.add(member.get("id"))
+                at = member.find("location")
+                where = (at.get("file"), int(at.get("line")))
+                doc = text_of(member)
+                if not doc and not exempt(member, mkind, name, title, own if kind in ("class", "struct", "union") else None) and not (
+                        kind in ("class", "struct", "union") and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", own)):
+                    missing.append(where + (f"{title}::{name}" if kind != "file" else name,))
+                if mkind == "enum":
+                    for value in member.findall("enumvalue"):
+                        seen.add(value.get("id"))
+                        if not text_of(value) and not re.search(rf"\b{value.findtext('name')}\b", doc):
+                            missing.append(where + (f"{title}::{name}::{value.findtext('name')}",))
+    return len(seen), sorted(set(missing))
+
+
+def main():
+    global ROOT
+    html = "--html" in sys.argv
+    rest = [a for a in sys.argv[1:] if a != "--html"]
+    if rest:
+        ROOT = os.path.abspath(rest[0])
+        reference_filter.ROOT = ROOT
+    if subprocess.run(["sh", "-c", "command -v doxygen"], capture_output=True, check=False).returncode:
+        print("skipped: the reference is neither rendered nor checked: doxygen is not installed (apt install doxygen)")
+        return 1 if html else 0
+    out, headers, warnings = render(html)
+    names, missing = examine(out)
+    for line in warnings:
+        print(line)
+    for path, line, name in missing:
+        print(f"{path}:{line}: {name} has no comment")
+    print(f"reference: {len(headers)} headers, {names} names, {len(missing)} without a comment, {len(warnings)} warnings")
+    return 1 if missing or warnings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
