@@ -96,6 +96,7 @@ def text_of(node):
                     for part in node.findall(name)).strip()
 
 
+BASES = {}  # class -> the names of its bases, whose constructors it takes over
 PROTOCOL = set("begin end size empty operator* operator-> operator++ operator!= operator== operator[] operator= operator<<".split())
 
 
@@ -116,8 +117,7 @@ def exempt(member, kind, name, compound, own):
     if member.get("prot") == "protected" and name.endswith("_"):
         return True
     args = member.findtext("argsstring") or ""
-    definition = member.findtext("definition") or ""
-    return bool(re.search(r"\boverride\b|=\s*(default|delete)", args)) or definition.endswith("::" + name + "::" + name)
+    return bool(re.search(r"\boverride\b|=\s*(default|delete)", args)) or name in BASES.get(compound, ())
 
 
 def examine(out):
@@ -133,6 +133,7 @@ def examine(out):
                 if compound.get("prot") == "private" or "@" in title:
                     continue
                 seen.add(compound.get("id"))
+                BASES[title] = {re.sub(r"<.*", "", base.text).split("::")[-1] for base in compound.findall("basecompoundref")}
                 at = compound.find("location")
                 if not own and "<" not in title.split("::")[-1]:
                     missing.append((at.get("file"), int(at.get("line")), title))

@@ -473,7 +473,7 @@ class Reading:
             last = self.head[-1].last
             for k in range(last + 1):
                 out[k] = ""
-            out[0] = f"/** \\file {self.path}\n{text} */"
+            out[0], out[1] = f"/** \\file {self.path}", text + " */"  # line 2 may be #pragma once
         return "\n".join(out)
 
     def block(self, docs, more):
