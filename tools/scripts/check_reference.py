@@ -38,8 +38,8 @@ INTERNAL = set("""
     graph/ir/file_bytes.h
     quantize/modules/int8.h quantize/observe/histogram.h quantize/observe/observer.h quantize/passes/passes.h
     quantize/passes/plan.h quantize/report/error_sums.h
-    trainer/autograd/grad_table.h trainer/data/collate.h trainer/data/draws.h trainer/data/host_array.h
-    trainer/data/read_time.h trainer/explain/trace_ops.h trainer/kernels/optim_loops.h trainer/loop/metrics_csv.h
+    trainer/autograd/grad_table.h
+    trainer/data/read_time.h trainer/kernels/optim_loops.h trainer/loop/metrics_csv.h
     trainer/nn/extra_repr.h trainer/optim/device_step.h trainer/optim/flat_pass.h trainer/optim/group_state.h
     trainer/optim/line_search.h trainer/profile/range.h trainer/profile/roofline.h trainer/profile/timer.h
     trainer/tensor/device_address.h trainer/tensor/intrusive.h trainer/tensor/promote.h trainer/tensor/small_vector.h

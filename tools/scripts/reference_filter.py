@@ -169,7 +169,8 @@ def declarations(code):
                 ids.append(number)
                 start = None
             else:
-                brace = i if brace is None else brace
+                variable = re.search(r"(?<!operator)(?<![=!<>])=(?!=)", re.sub(r"\([^()]*\)|<[^<>]*>", "", text)) is not None
+                brace = i if brace is None and not variable else brace
                 depth = 0
                 while True:
                     depth += {"{": 1, "}": -1}.get(code[i], 0)
@@ -178,7 +179,7 @@ def declarations(code):
                     i += 1
                 rest = re.compile(r"\s*(\S)").match(code, i + 1)
                 after = rest.group(1) if rest else ""
-                if after not in (";", ",", "{", ")") or (after == "," and scopes[-1] == "enum"):
+                if not variable and after not in (";", ",", "{", ")") or (after == "," and scopes[-1] == "enum"):
                     add(start, i, brace, text)
                     start = None
         elif c == "{":
@@ -202,13 +203,34 @@ def declarations(code):
     return found
 
 
+def declarators(text):
+    """`int a = 1, b` as ["int a = 1", "int b"]; one declaration as it is."""
+    text = " ".join(text.split())
+    if re.match(r"(using|typedef|friend|template|class|struct|union|enum|WICK_)\b", text) or text.startswith("WICK_"):
+        return [text]
+    parts, depth, word = [], 0, ""
+    for k, c in enumerate(text):
+        depth += {"(": 1, ")": -1, "{": 1, "}": -1, "[": 1, "]": -1, "<": 1}.get(c, 0)
+        depth -= c == ">" and text[k - 1] != "-"
+        if c == "," and depth == 0:
+            parts.append(word.strip())
+            word = ""
+        else:
+            word += c
+    parts.append(word.strip())
+    first = re.match(r"(.*?[\s&*>])(\w+\s*(?:[={\[].*)?)$", parts[0])
+    if len(parts) == 1 or not first or "(" in parts[0].split("=")[0]:
+        return [text]
+    return [parts[0]] + [first.group(1).rstrip("*& ") + " " + part for part in parts[1:]]
+
+
 def escape(text):
     """Text in which Doxygen finds no command, tag or entity; `code` becomes <code>."""
     out = []
     for k, part in enumerate(text.split("`")):
         part = part.replace("*/", "* /").replace("/*", "/ *")
         part = re.sub(r"([\\@&<>#%\"])", lambda m: "\\" + m.group(1), part)
-        part = part.replace("::", "\\::") if k % 2 else part
+        part = part.replace("::", "\\::") if k % 2 else part.replace(">::", ">\\::")
         out.append(("<code>" if k % 2 else "</code>" if k else "") + part)
     if len(out) % 2 == 0:
         return escape(text.replace("`", "'"))
@@ -411,12 +433,18 @@ class Reading:
             ending = [d for d in self.found if d.end[0] == line and d.end[1] < column and d.text != "access"]
             opening = [d for d in self.found if d.brace == line]
             inside = [d for d in self.found if d.start[0] <= line <= d.end[0] and d.text != "access"]
-            owner = ending[-1:] or opening[-1:]
+            owner = sorted(ending, key=lambda d: d.end)[-1:] or opening[-1:]
             if not owner and inside and all(d.brace is None or d.brace > line for d in inside[-1:]):
                 owner = inside[-1:]
             if owner:
                 owner[0].docs.append(lines_of(block))
-        # a group's scope ends are known only now: the end of a class is set when it closes
+        # the values of an enum in one line: its comment
+        for k, d in enumerate(self.found):
+            if re.match(r"(typedef\s+)?enum\b", d.text.strip()) and d.start[0] == d.end[0]:
+                for value in self.found[k + 1:]:
+                    if value.start[0] != d.start[0] or value.start > d.end:
+                        break
+                    value.docs = value.docs or d.docs
 
     def parted(self, last, first):
         """Whether a blank line or a comment stands between a declaration's end and the next."""
@@ -445,11 +473,23 @@ class Reading:
                 continue
             if d.docs and d.text.startswith("WICK_") and self.text.count("define " + d.text.split("(")[0]):
                 continue
+            each = declarators(d.text) if d.docs and d.brace is None else []
+            if len(each) > 1:  # Doxygen gives the comment to the first one only
+                tail = out[d.end[0]][d.end[1] + 1:]
+                row = out[d.start[0]][:d.start[1]] + " ".join(self.block(d.docs, "") + f" {one};" for one in each)
+                for k in range(d.start[0], d.end[0] + 1):
+                    out[k] = ""
+                out[d.start[0]] = row
+                out[d.end[0]] += tail
+                continue
             if d.docs:
                 inserts.setdefault(d.start[0], []).append((d.start[1], self.block(d.docs, "") + " "))
         for line, parts in inserts.items():
             for column, text in sorted(parts, reverse=True):
                 out[line] = out[line][:column] + text + out[line][column:]
+        for k, line in enumerate(out):
+            if re.match(r'\s*#\s*include ".*\.(def|inc)"', line):
+                out[k] = ""
         if self.path in LISTS:
             wanted = LISTS[self.path]
             at = self.lines.index(wanted)

@@ -19,6 +19,8 @@ namespace wick {
 
 class Node;
 
+// Opens a level of forward-mode derivatives for this thread, and closes it when destroyed;
+// torch.autograd.forward_ad.dual_level.
 class DualLevel {
  public:
   DualLevel();
@@ -27,6 +29,7 @@ class DualLevel {
   DualLevel& operator=(const DualLevel&) = delete;
 };
 
+// A value and its derivative along a direction, `primal` and `tangent`.
 struct Dual {
   Tensor primal, tangent;  // tangent: undefined where it is zero
 };

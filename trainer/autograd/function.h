@@ -31,6 +31,7 @@
 
 namespace wick {
 
+// The tensors of a Function's forward and backward, as in PyTorch's C++ API.
 using variable_list = std::vector<Tensor>;
 class FunctionNode;
 
@@ -63,6 +64,7 @@ class AutogradContext {
 
 // The type-erased half of Function::apply; internal.
 struct FunctionCall {
+  // The function's name, whether its backward may be differentiated again, and that backward.
   std::string name;
   bool once_differentiable = false;
   std::function<variable_list(AutogradContext&, const variable_list&)> backward;
@@ -72,6 +74,8 @@ struct FunctionCall {
   size_t arguments = 0;
   Where where;
 
+  // Count an argument of forward; tensors among them are recorded. run() calls forward and records
+  // the node.
   void add(const Tensor& t);
   void add(const Arg& t) { add(t.tensor); }
   void add(const variable_list& list);
@@ -85,6 +89,8 @@ struct FunctionCall {
 // Returns the type's name with "Backward" appended: "MyReluBackward".
 std::string function_name(const std::type_info& type);
 
+// The base of a function with a backward of your own, T: torch.autograd.Function. T has static
+// forward(AutogradContext&, ...) and backward(AutogradContext&, variable_list).
 template <class T>
 class Function {
  public:

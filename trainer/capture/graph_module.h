@@ -52,6 +52,7 @@ class GraphModule : public Module {
   void set_output(const std::string& value, Where where = Where::current());
   void set_outputs(const std::vector<std::string>& values, Where where = Where::current());
 
+  // Return the names of the graph's inputs and outputs, in order.
   std::vector<std::string> input_names() const;
   std::vector<std::string> output_names() const;
   // Return the number of nodes that train() and eval() affect.

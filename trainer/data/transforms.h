@@ -15,17 +15,21 @@
 
 namespace wick::data::transforms {
 
+// A height and a width, or one number for both.
 struct Size {
   int64_t height, width;
   Size(int64_t both) : height(both), width(both) {}  // NOLINT: implicit by design
   Size(int64_t h, int64_t w) : height(h), width(w) {}
 };
+// The width of a border at each side, left, top, right and bottom; one number for all, two for
+// left/right and top/bottom.
 struct Border {
   int64_t left, top, right, bottom;
   Border(int64_t all) : left(all), top(all), right(all), bottom(all) {}  // NOLINT
   Border(int64_t x, int64_t y) : left(x), top(y), right(x), bottom(y) {}
   Border(int64_t l, int64_t t, int64_t r, int64_t b) : left(l), top(t), right(r), bottom(b) {}
 };
+// The interval [low, high] that a random number is drawn from.
 struct Range {
   double low, high;
 };
@@ -56,6 +60,7 @@ Tensor adjust_saturation(const Arg& image, double factor);
 Tensor adjust_hue(const Arg& image, double factor);  // -0.5 .. 0.5
 
 // -- transforms
+// Applies transforms one after the other; torchvision.transforms.Compose.
 class Compose {
  public:
   Compose(std::initializer_list<Transform> steps) : steps_(steps) {}
@@ -64,9 +69,12 @@ class Compose {
  private:
   std::vector<Transform> steps_;
 };
+// Makes uint8 [0, 255] float32 [0, 1]: to_tensor().
 struct ToTensor {
   Tensor operator()(const Tensor& image, Draws&) const { return to_tensor(image); }
 };
+// (x - mean) / std of each channel: normalize(). Throws Error for an empty list and for a std that
+// is not above 0.
 class Normalize {
  public:
   Normalize(std::vector<double> mean, std::vector<double> std, Where where = Where::current());
@@ -86,6 +94,7 @@ class Resize {  // with one number: the smaller edge
  private:
   int64_t height_, width_;  // width 0: height is the smaller edge
 };
+// The middle of the image, padded with zeros where it is smaller: center_crop().
 class CenterCrop {
  public:
   explicit CenterCrop(Size size, Where where = Where::current());
@@ -94,6 +103,8 @@ class CenterCrop {
  private:
   Size size_;
 };
+// A random part of the image of this size, of the image with a border if `padding` is given. Throws
+// Error for an image that is smaller, unless pad_if_needed is set.
 class RandomCrop {
  public:
   explicit RandomCrop(Size size, Border padding = 0, bool pad_if_needed = false, double fill = 0,
@@ -106,6 +117,8 @@ class RandomCrop {
   bool pad_if_needed_;
   double fill_;
 };
+// A random part with this share of the area and this aspect ratio, resized to `size` (Szegedy et
+// al., 2015).
 class RandomResizedCrop {
  public:
   explicit RandomResizedCrop(Size size, Range scale = {0.08, 1.0},
@@ -116,6 +129,7 @@ class RandomResizedCrop {
   Size size_;
   Range scale_, ratio_;
 };
+// Mirrors the image left to right, with probability p.
 class RandomHorizontalFlip {
  public:
   explicit RandomHorizontalFlip(double p = 0.5, Where where = Where::current());
@@ -126,6 +140,7 @@ class RandomHorizontalFlip {
  private:
   double p_;
 };
+// Mirrors the image upside down, with probability p.
 class RandomVerticalFlip {
  public:
   explicit RandomVerticalFlip(double p = 0.5, Where where = Where::current());

@@ -22,6 +22,7 @@ struct MemorySite {
 };
 struct MemorySnapshot {
   std::vector<MemorySite> sites;  // most bytes first
+  // Bytes and number of the storages in all sites, and a table of the largest ones.
   int64_t bytes = 0, count = 0;
   std::string text(size_t max_sites = 10) const;
 };
@@ -49,6 +50,7 @@ MemorySnapshot difference(const MemorySnapshot& before, const MemorySnapshot& af
 // it shows.
 int64_t memory_footprint(const Tensor& t);
 struct Footprint {
+  // Bytes of a model's tensors, and their sum.
   int64_t parameters = 0, buffers = 0, gradients = 0;
   int64_t total() const { return parameters + buffers + gradients; }
   std::string text() const;  // one line for each

@@ -15,6 +15,8 @@ namespace wick::nn::init {
 // default 0.01), "selu".
 double calculate_gain(const std::string& nonlinearity, std::optional<double> param = {});
 
+// Fills t with draws from U[a, b), and from N(mean, std^2), in place and without recording; returns
+// t.
 const Tensor& uniform_(const Arg& t, double a = 0, double b = 1,
                        Generator& g = default_generator());
 const Tensor& normal_(const Arg& t, double mean = 0, double std = 1,

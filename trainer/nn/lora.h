@@ -6,8 +6,9 @@
 
 namespace wick::nn {
 
+// Options of add_lora() (Hu et al., 2021).
 struct LoraOptions {
-  int64_t rank = 8;
+  int64_t rank = 8;    // columns of A, rows of B
   double alpha = 8;    // the update is scaled by alpha / rank
   double dropout = 0;  // on A's input, in training mode
   // Endings of the paths of layers, "fc1" or "attention.query"; empty: every Linear of the model.
@@ -33,6 +34,7 @@ class LoraLinear : public Module {
   Tensor delta() const;  // alpha / rank * B A
   const std::shared_ptr<Module>& base() const { return base_; }
 
+  // A [rank, in] and B [out, rank].
   Tensor lora_a, lora_b;
 
  private:

@@ -17,12 +17,18 @@ namespace wick::nn {
    private:                                                                          \
     Reduction reduction_;                                                            \
   }
+// The mean (or sum, or no reduction) of |x - target|.
 WICK_LOSS(L1Loss);
+// The mean of (x - target)^2.
 WICK_LOSS(MSELoss);
+// The mean of log(1 + e^(-target x)), for targets of 1 and -1.
 WICK_LOSS(SoftMarginLoss);
+// The mean of multilabel_margin_loss(): targets are lists of classes, ended by -1.
 WICK_LOSS(MultiLabelMarginLoss);
 #undef WICK_LOSS
 
+// (x - target)^2 / (2 beta) where |x - target| < beta, else |x - target| - beta / 2 (Girshick,
+// 2015).
 class SmoothL1Loss : public Module {
  public:
   explicit SmoothL1Loss(Reduction reduction = Reduction::kMean, double beta = 1)
@@ -33,6 +39,8 @@ class SmoothL1Loss : public Module {
   Reduction reduction_;
   double beta_;
 };
+// (x - target)^2 / 2 where |x - target| <= delta, else delta (|x - target| - delta / 2) (Huber,
+// 1964).
 class HuberLoss : public Module {
  public:
   explicit HuberLoss(Reduction reduction = Reduction::kMean, double delta = 1)
@@ -109,6 +117,8 @@ class BCEWithLogitsLoss : public Module {
 };
 
 // -- distributions
+// target (log(target) - x) for log-probabilities x; with log_target the target is a logarithm too.
+// Only KlReduction::kBatchMean is the mathematical divergence.
 class KLDivLoss : public Module {
  public:
   explicit KLDivLoss(KlReduction reduction = KlReduction::kMean, bool log_target = false)
@@ -119,6 +129,8 @@ class KLDivLoss : public Module {
   KlReduction reduction_;
   bool log_target_;
 };
+// e^x - target x with log_input, else x - target log(x + eps); full adds Stirling's approximation
+// of log(target!).
 class PoissonNLLLoss : public Module {
  public:
   explicit PoissonNLLLoss(bool log_input = true, bool full = false, double eps = 1e-8,
@@ -131,6 +143,8 @@ class PoissonNLLLoss : public Module {
   double eps_;
   Reduction reduction_;
 };
+// (log(variance) + (x - target)^2 / variance) / 2, with variance at least eps; full adds log(2 pi)
+// / 2.
 class GaussianNLLLoss : public Module {
  public:
   explicit GaussianNLLLoss(bool full = false, double eps = 1e-6,
@@ -145,6 +159,7 @@ class GaussianNLLLoss : public Module {
 };
 
 // -- margins and distances
+// x where target is 1, max(0, margin - x) where it is -1.
 class HingeEmbeddingLoss : public Module {
  public:
   explicit HingeEmbeddingLoss(double margin = 1, Reduction reduction = Reduction::kMean)
@@ -155,6 +170,7 @@ class HingeEmbeddingLoss : public Module {
   double margin_;
   Reduction reduction_;
 };
+// max(0, -target (x1 - x2) + margin), for targets of 1 and -1.
 class MarginRankingLoss : public Module {
  public:
   explicit MarginRankingLoss(double margin = 0, Reduction reduction = Reduction::kMean)
@@ -165,6 +181,7 @@ class MarginRankingLoss : public Module {
   double margin_;
   Reduction reduction_;
 };
+// 1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1.
 class CosineEmbeddingLoss : public Module {
  public:
   explicit CosineEmbeddingLoss(double margin = 0, Reduction reduction = Reduction::kMean)
@@ -175,6 +192,8 @@ class CosineEmbeddingLoss : public Module {
   double margin_;
   Reduction reduction_;
 };
+// max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference
+// (Balntas et al., 2016).
 class TripletMarginLoss : public Module {
  public:
   explicit TripletMarginLoss(double margin = 1, double p = 2, double eps = 1e-6, bool swap = false,
@@ -187,6 +206,7 @@ class TripletMarginLoss : public Module {
   bool swap_;
   Reduction reduction_;
 };
+// The same with a distance of your own; {}: pairwise_distance().
 class TripletMarginWithDistanceLoss : public Module {
  public:
   explicit TripletMarginWithDistanceLoss(Distance distance = {}, double margin = 1,
@@ -202,6 +222,7 @@ class TripletMarginWithDistanceLoss : public Module {
 };
 
 // -- sequences
+// ctc_loss() as a module, which has the shapes and errors.
 class CTCLoss : public Module {
  public:
   explicit CTCLoss(int64_t blank = 0, Reduction reduction = Reduction::kMean,

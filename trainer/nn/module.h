@@ -18,14 +18,19 @@
 
 namespace wick::nn {
 
+// Tensors by name, in order: the state dict of a module.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// The result of load_state_dict: PyTorch's missing_keys and unexpected_keys.
+// The result of load_state_dict: PyTorch's missing_keys and unexpected_keys, here `missing` and
+// `unexpected`.
 struct Mismatch {
   std::vector<std::string> missing, unexpected;
-  bool empty() const { return missing.empty() && unexpected.empty(); }
+  bool empty() const { return missing.empty() && unexpected.empty(); }  // neither was found
 };
 
+// The base of layers and models: torch.nn.Module. A derived class registers its parameters, buffers
+// and children (Child) in its constructor and overrides forward(), or defines an operator() with
+// other arguments. A module can be moved, not copied.
 class Module {
  public:
   Module() = default;
@@ -117,10 +122,13 @@ class Module {
   // Throws Error if there are none.
   size_t requires_grad_(const std::string& prefix, bool on, Where where = Where::current());
 
+  // Return the name that the parent gave, and the children with their names.
   const std::string& name() const { return name_; }
   const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& children() const {
     return children_;
   }
+  // Registers a child under a name. An empty name, a name with a dot or one that is taken throws
+  // Error; so does a module that has a parent.
   void register_module(const std::string& name, std::shared_ptr<Module> module);
   // Replaces the child at `path` by `module`, in the same mode, and returns the old one. Calls of
   // the old one by a Child member or a shared_ptr reach the new one as long as the parent lives.

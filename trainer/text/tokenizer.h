@@ -14,11 +14,14 @@
 
 namespace wick::text {
 
+// Token ids.
 using Tokens = std::vector<int64_t>;
 
+// The base of tokenizers: text to token ids and back.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
+  // Returns the tokens of a text, in order.
   virtual Tokens encode(std::string_view text) const = 0;
   // Throws Error for a token outside of [0, vocab_size), and names its position.
   virtual std::string decode(std::span<const int64_t> tokens,
@@ -62,6 +65,7 @@ class CharTokenizer : public Tokenizer {
 // letters; words longer than 128 bytes are split.
 class BPETokenizer : public Tokenizer {
  public:
+  // Two tokens that are merged into one.
   using Pair = std::pair<int64_t, int64_t>;
 
   // Learns merges until there are vocab_size tokens, or no pair is left that occurs min_frequency
@@ -79,6 +83,7 @@ class BPETokenizer : public Tokenizer {
                      Where where = Where::current()) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(bytes_.size()); }
 
+  // Returns the merges in the order in which they were learned; merge i makes token 256 + i.
   const std::vector<Pair>& merges() const { return merges_; }
   // Returns the bytes of a token.
   const std::string& token(int64_t id, Where where = Where::current()) const;
@@ -115,10 +120,12 @@ std::vector<Tokens> tokenize_dataset(const std::vector<std::string>& texts, cons
 
 // Statistics of the token sequences that a vocabulary gives.
 struct TokenizationReport {
+  // The size of the vocabulary, and over all texts the number of tokens, of different ones, and of
+  // those in the longest text.
   int64_t vocab_size = 0, total_tokens = 0, unique_tokens = 0, max_sequence_length = 0;
-  double average_sequence_length = 0;
-  double compression_ratio = 0;  // characters per token
-  double bytes_per_token = 0;
+  double average_sequence_length = 0;  // tokens of a text
+  double compression_ratio = 0;        // characters per token
+  double bytes_per_token = 0;          // of the texts in UTF-8
 };
 TokenizationReport analyze_tokenization(const std::vector<std::string>& texts, const Tokenizer& t);
 
