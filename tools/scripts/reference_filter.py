@@ -101,6 +101,16 @@ def after_templates(text):
     return text
 
 
+def is_variable(text):
+    """Whether what stands before a { is a variable with a value, not a function."""
+    text = re.sub(r"\boperator\s*[^\s\w(]+", "", text)
+    while True:
+        less = re.sub(r"\([^()]*\)|<[^<>]*>", "", text)
+        if less == text:
+            return re.search(r"(?<!operator)(?<![=!<>])=(?!=)", text) is not None
+        text = less
+
+
 def declarations(code):
     """The declarations of namespaces, classes and enums, in order."""
     found, scopes = [], ["namespace"]
@@ -169,7 +179,7 @@ def declarations(code):
                 ids.append(number)
                 start = None
             else:
-                variable = re.search(r"(?<!operator)(?<![=!<>])=(?!=)", re.sub(r"\([^()]*\)|<[^<>]*>", "", text)) is not None
+                variable = is_variable(text)
                 brace = i if brace is None and not variable else brace
                 depth = 0
                 while True:
@@ -201,6 +211,12 @@ def declarations(code):
             continue
         i += 1
     return found
+
+
+def name_of(text):
+    """The name that a declaration declares, as far as two of them must be told apart."""
+    found = re.search(r"(\w+|operator\S+)\s*\(", text) or re.search(r"(\w+)\s*(?:[=;{\[]|$)", text)
+    return found.group(1) if found else text
 
 
 def declarators(text):
@@ -366,6 +382,7 @@ class Reading:
         self.lines = text.split("\n")
         self.code, self.comments = split_comments(text)
         self.found = declarations(self.code)
+        self.ignored = set()  # lines of comments for tools
         self.blocks = self.make_blocks()
         self.head = self.head_block()
         self.attach()
@@ -374,6 +391,9 @@ class Reading:
         """Comments that stand alone, joined where they are below each other; those at the end of a line."""
         blocks, tail = [], None
         for c in self.comments:
+            if c.alone and IGNORED.match(c.text.strip()):
+                self.ignored.update(range(c.first, c.last + 1))
+                continue
             if not c.alone:
                 tail = [c]
                 blocks.append((False, tail))
@@ -409,16 +429,15 @@ class Reading:
         for d in self.found:
             first = d.start[0]
             k = first - 1
-            # comments that switch a tool off stand between a comment and what it documents
-            while k in above and not says(lines_of(above[k])) and not " ".join(lines_of(above[k])).startswith("--"):
-                k = above[k][0].first - 1
+            while k in self.ignored:
+                k -= 1
             group, last = scope_groups.get(d.scope, (None, None))
             if d.text == "access":
                 scope_groups[d.scope] = (None, d.end[0])
                 continue
             if k in above:
                 lines = lines_of(above[k])
-                group = (above[k], lines) if says(lines) else None
+                group = (above[k], lines, d) if says(lines) else None
             elif last is None or self.parted(last, first):
                 group = None
             if group:
@@ -437,7 +456,11 @@ class Reading:
             if not owner and inside and all(d.brace is None or d.brace > line for d in inside[-1:]):
                 owner = inside[-1:]
             if owner:
-                owner[0].docs.append(lines_of(block))
+                own = owner[0]
+                if own.group and own.group[2] is not own and name_of(own.group[2].text) != name_of(own.text):
+                    own.docs = own.docs[1:]  # it says what the thing is; the group's comment is about others
+                    own.group = None
+                own.docs.append(lines_of(block))
         # the values of an enum in one line: its comment
         for k, d in enumerate(self.found):
             if re.match(r"(typedef\s+)?enum\b", d.text.strip()) and d.start[0] == d.end[0]:

@@ -3,8 +3,10 @@
 
 namespace wick {
 
+// Whether this thread records ops for backward: torch.is_grad_enabled and torch.set_grad_enabled.
 bool grad_enabled();
 void set_grad_enabled(bool on);
+// Sets it, and restores the former state when destroyed.
 class GradMode {
  public:
   explicit GradMode(bool on);

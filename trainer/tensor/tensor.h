@@ -27,11 +27,13 @@ class TensorImpl;
 struct TensorIndex;
 class IndexPlace;
 class IndexedTensor;
+// The line of a call, for errors; Where::current() as a default argument is the caller's.
 using Where = std::source_location;
 
 // A C++ number that is combined with a tensor: it takes the tensor's dtype unless its category is
 // higher (PyTorch's rule).
 struct Scalar {
+  // The number as a double and as an integer, and whether it was a bool.
   double value = 0;
   int64_t int_value = 0;
   bool integral = false;  // also for bools
@@ -58,6 +60,7 @@ struct Scalar {
   }
 };
 
+// A number, or none.
 using OptScalar = std::optional<Scalar>;
 struct Arg;
 
@@ -93,13 +96,18 @@ class HookHandle {
   std::function<void()> remove_;
 };
 
+// torch.Tensor. Every function throws Error where an argument does not fit, names the op, the
+// shapes and the caller's line, and then changes nothing.
 class Tensor {
  public:
   Tensor() = default;  // undefined
   explicit Tensor(IntrusivePtr<TensorCore> impl) : impl_(std::move(impl)) {}
 
+  // Returns false for a default-constructed tensor, which has no shape and no values.
   bool defined() const { return static_cast<bool>(impl_); }
   inline TensorImpl* impl() const;  // for the trainer itself: tensor_impl.h
+  // The number of the tensor (0: undefined), and whether both are handles of one tensor: Python's
+  // id() and `is`.
   uint64_t id() const { return impl_ ? impl_->id : 0; }
   bool is_same(const Tensor& o) const { return impl_ == o.impl_; }
 
@@ -188,9 +196,11 @@ class Tensor {
   std::string to_string(Where where = Where::current()) const;
 
   // -- autograd
+  // Whether gradients flow to this tensor. requires_grad_() sets it for a leaf of a floating-point
+  // dtype; anything else is an Error. Returns *this.
   bool requires_grad() const;
   const Tensor& requires_grad_(bool on = true, Where where = Where::current()) const;
-  bool is_leaf(Where where = Where::current()) const;
+  bool is_leaf(Where where = Where::current()) const;  // true unless a recorded op made it
   GradFn grad_fn() const;  // trainer/autograd/grad_fn.h; empty for a leaf
   // Makes a non-leaf tensor keep its gradient in .grad too; does nothing for a leaf.
   void retain_grad(Where where = Where::current()) const;
@@ -285,7 +295,7 @@ class Tensor {
 
   // -- copies
   Tensor contiguous(Where where = Where::current()) const;  // *this if it is contiguous
-  Tensor clone(Where where = Where::current()) const;
+  Tensor clone(Where where = Where::current()) const;  // other bytes, contiguous; differentiable
   Tensor to(DType dtype, Where where = Where::current()) const;  // *this if it has that dtype
   // Returns a copy on the device, through which gradients flow back; *this if it is there already.
   // non_blocking: returns before the device has the bytes; later uses wait for them.

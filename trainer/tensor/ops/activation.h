@@ -5,11 +5,17 @@
 
 namespace wick {
 
+// x where x > 0, otherwise negative_slope x.
 Tensor leaky_relu(const Arg& x, double negative_slope = 0.01);
+// x where x > 0, otherwise alpha (e^x - 1) (Clevert et al., 2016).
 Tensor elu(const Arg& x, double alpha = 1.0);
+// x where x > 0, otherwise alpha (e^(x / alpha) - 1) (Barron, 2017). Throws Error for alpha 0.
 Tensor celu(const Arg& x, double alpha = 1.0);
+// x times the normal distribution function of x: by erf, or approximated by tanh (Hendrycks and
+// Gimpel, 2016). Throws Error for another name.
 Tensor gelu(const Arg& x, bool tanh_approximation = false);
 Tensor gelu(const Arg& x, const char* approximate);  // "none" or "tanh"
+// x clamped to [0, 6], or to [min_val, max_val]. Throws Error if min_val > max_val.
 Tensor relu6(const Arg& x);
 Tensor hardtanh(const Arg& x, double min_val = -1, double max_val = 1);
 // weight: one number, or one per channel (dimension 1 of x)

@@ -40,6 +40,8 @@ template <class T>
 using Lists3 = std::initializer_list<std::initializer_list<std::initializer_list<T>>>;
 }  // namespace detail
 
+// Make a tensor of nested braces, three or four levels deep, with the dtype of T. Throw Error if
+// lists of one level differ in length.
 template <class T>
 Tensor tensor(detail::Lists3<T> values, Where where = Where::current()) {
   return detail::from_lists<T>(values, 3, where);
@@ -48,6 +50,7 @@ template <class T>
 Tensor tensor(std::initializer_list<detail::Lists3<T>> values, Where where = Where::current()) {
   return detail::from_lists<T>(values, 4, where);
 }
+// Makes bools.
 Tensor tensor(std::initializer_list<bool> values, Where where = Where::current());
 // Makes a 0-dim tensor of the number's dtype.
 template <class T>
@@ -64,9 +67,10 @@ inline Tensor tensor(std::initializer_list<Dim> sizes, Where where = Where::curr
   for (const Dim d : sizes) v.push_back(d.peek());
   return tensor(v, where);
 }
+// Makes a 0-dim tensor of that dtype.
 Tensor scalar_tensor(Scalar value, DType dtype = DType::kF32, Where where = Where::current());
 
-// -- like another tensor, but with another dtype
+// -- like another tensor: its shape and device, but with another dtype.
 Tensor zeros_like(const Arg& t, DType dtype);
 Tensor ones_like(const Arg& t, DType dtype);
 Tensor empty_like(const Arg& t, DType dtype);
@@ -90,6 +94,7 @@ Tensor logspace(double start, double end, SizeArg steps, double base = 10,
                 DType dtype = DType::kF32, Where where = Where::current());
 
 // -- matrices
+// n rows and m columns (n for identity) of zeros, with ones on the main diagonal.
 Tensor eye(SizeArg n, SizeArg m, DType dtype = DType::kF32, Where where = Where::current());
 Tensor identity(SizeArg n, DType dtype = DType::kF32, Where where = Where::current());
 // Returns ones on and below diagonal k.

@@ -7,7 +7,9 @@ namespace wick {
 
 // -- layout
 Tensor cat(std::initializer_list<Arg> tensors, int dim = 0);  // dtypes promote; only dim may differ
+// The same for a list.
 Tensor cat(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where::current());
+// Joins tensors of one shape along a new dimension.
 Tensor stack(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where::current());
 std::vector<Tensor> split(const Arg& x, SizeArg split_size, int dim = 0);  // views
 // pads: in PyTorch's order, last dimension first: {left, right, top, bottom ...}

@@ -6,6 +6,7 @@
 
 namespace wick {
 
+// What a loss returns: a number per element, their mean, or their sum.
 enum class Reduction { kNone, kMean, kSum };
 
 // -- distances; input and target broadcast (with a warning if their shapes differ)
@@ -44,11 +45,17 @@ Tensor soft_margin_loss(const Arg& x, const Arg& target,
                         Reduction reduction = Reduction::kMean);  // target -1 or 1
 
 // -- distributions
+// The same for kl_div(); kBatchMean divides by x's first size, which is the mathematical
+// definition.
 enum class KlReduction { kNone, kMean, kSum, kBatchMean };
 Tensor kl_div(const Arg& x, const Arg& target, KlReduction reduction = KlReduction::kMean,
               bool log_target = false);  // x: log-probabilities
+// The negative logarithm of the probability of target, for a Poisson distribution of mean x
+// (log_input: e^x), without the constant log(target!) unless `full` approximates it.
 Tensor poisson_nll_loss(const Arg& x, const Arg& target, bool log_input = true, bool full = false,
                         double eps = 1e-8, Reduction reduction = Reduction::kMean);
+// The same for a normal distribution of mean x and this variance, which has x's shape or one number
+// per row; `full` adds log(2 pi) / 2.
 Tensor gaussian_nll_loss(const Arg& x, const Arg& target, const Arg& variance, bool full = false,
                          double eps = 1e-6, Reduction reduction = Reduction::kMean);
 
