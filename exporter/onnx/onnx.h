@@ -61,6 +61,7 @@ std::vector<uint8_t> onnx_bytes(const ir::Graph& graph,
 std::vector<std::string> onnx_op_types(const ir::Graph& graph,
                                        QuantizedForm quantized = QuantizedForm::kOperators);
 
+// Options of export_onnx().
 struct OnnxFileOptions {
   // Constants of 1 KiB and more go to PATH.data. If all constants are over 2 GB together they do
   // anyway: one ONNX file cannot hold them.
@@ -71,8 +72,9 @@ struct OnnxFileOptions {
   // that came later (Gelu 20, Swish 24, LayerNormalization 17); read by Wick they have its bits.
   int64_t opset = 0;
 };
+// What export_onnx() wrote.
 struct OnnxFile {
-  int64_t opset = 0;
+  int64_t opset = 0;      // the opset of the file
   std::string data_path;  // empty: everything is in the model
   // Says what needs an opset later than the one asked for: "Pad 'conv.pad'"; else empty.
   std::string opset_by;

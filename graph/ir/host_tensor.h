@@ -13,6 +13,8 @@
 
 namespace wick {
 
+// A tensor in the host's memory, shared by its copies and never changed: graphs' constants, and
+// what the interpreter and sessions of tools read and return.
 class HostTensor {
  public:
   HostTensor() = default;
@@ -21,6 +23,7 @@ class HostTensor {
   // Copies `bytes` (which must be exactly the tensor's). For strings it copies their text, too.
   HostTensor(DType dtype, const Shape& shape, const void* data, size_t bytes);
 
+  // Returns a tensor of these values, in row-major order, as many as the shape has.
   template <class T>
   static HostTensor of(const Shape& shape, const std::vector<T>& values) {
     return HostTensor(dtype_of<T>, shape, values.data(), values.size() * sizeof(T));
@@ -34,6 +37,7 @@ class HostTensor {
   // Makes an int64 tensor of rank 1.
   static HostTensor ints(Span<const int64_t> values);
 
+  // Return its type and shape, whether there is a tensor, and the numbers of elements and bytes.
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   bool present() const { return dtype_ != DType::kNone; }

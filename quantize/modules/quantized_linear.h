@@ -6,10 +6,11 @@
 
 namespace wick::quantize {
 
+// Bytes of a layer before and after.
 struct MemoryUsage {
   int64_t original_bytes = 0;   // of the float32 layer: weight and bias
   int64_t quantized_bytes = 0;  // int8 weight, its scales, the float32 bias
-  double ratio() const {
+  double ratio() const {        // how many times smaller
     return static_cast<double>(original_bytes) / static_cast<double>(quantized_bytes);
   }
 };

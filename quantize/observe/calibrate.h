@@ -20,6 +20,7 @@ using Batch = std::map<std::string, HostTensor>;  // by the input's name
 using Batches = std::function<std::optional<Batch>(int64_t index)>;
 Batches batches_of(std::vector<Batch> all);
 
+// The ranges that calibration found.
 struct Calibration {
   // Keyed by the value that represents those which share a scale (Plan::scale_of).
   std::map<ir::ValueId, QParams> params;
@@ -34,6 +35,7 @@ struct Calibration {
   std::vector<std::string> notes;  // worth a look: values that never changed
 };
 
+// Options of calibrate().
 struct CalibrateOptions {
   // Called after each batch with the number of batches done.
   std::function<void(int64_t done)> progress;

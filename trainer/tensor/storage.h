@@ -100,8 +100,8 @@ void reset_peak_bytes();  // to the present value
 // While one is set, it observes every storage of the process; without one, the cost is the test of
 // a pointer.
 class StorageWatcher {
-  // Called when a storage is made and when it is freed, from the thread that does so.
  public:
+  // Called when a storage is made and when it is freed, from the thread that does so.
   virtual void on_create(const Storage& storage) = 0;
   virtual void on_free(const Storage& storage) = 0;
 

@@ -119,6 +119,7 @@ WICK_OPERATORS(X)
   Tensor operator op(Arg&& a, Arg&& b);  \
   Tensor operator op(Arg&& a, Scalar b); \
   Tensor operator op(Scalar a, Arg&& b);
+// The same for operands that are temporaries.
 WICK_REUSING_OPERATORS(X)
 #undef X
 // neg() and bitwise_not().

@@ -44,7 +44,7 @@ Tensor nanquantile(const Arg& x, const Arg& q, std::optional<int> dim = {}, bool
 // gradient.
 ValuesIndices max(const Arg& x, int dim, bool keepdim = false);
 ValuesIndices min(const Arg& x, int dim, bool keepdim = false);
-// The smallest and the largest elements.
+// The smallest and the largest elements, `min` and `max`.
 struct MinMax {
   Tensor min, max;
 };
