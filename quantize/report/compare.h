@@ -19,9 +19,9 @@ namespace wick::quantize {
 
 // WeightReport describes the integer weight of a layer.
 struct WeightReport {
-  DType dtype = DType::kNone;  // of the integers
-  int64_t scales = 0;          // one, one per channel, or one per block
-  float least = 0, most = 0;   // the smallest and the largest scale
+  DType dtype = DType::kNone;                        // of the integers
+  int64_t scales = 0;                                // one, one per channel, or one per block
+  float least = 0, most = 0;                         // the smallest and the largest scale
   double sqnr_db = kExactDb, channel_db = kExactDb;  // channels are those of dimension 0
 };
 

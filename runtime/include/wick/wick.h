@@ -157,11 +157,11 @@ typedef struct wick_load_options {
   /* Not 0: reads every byte and checks the file's SHA-256, or that of its weights where the file
    * has no other. Files whose weights are copied and have 8 MiB at most are always checked. */
   int verify_digests;
-  wick_log_fn log; /* receives every error of this program and its sessions; may be null */
-  void* log_user; /* passed to log */
+  wick_log_fn log;      /* receives every error of this program and its sessions; may be null */
+  void* log_user;       /* passed to log */
   wick_ops* const* ops; /* libraries of the custom ops that the program may use */
-  size_t ops_count; /* number of ops */
-  int weights; /* WICK_WEIGHTS_AUTO ...; bytes in memory are read in place */
+  size_t ops_count;     /* number of ops */
+  int weights;          /* WICK_WEIGHTS_AUTO ...; bytes in memory are read in place */
   /* Not 0: when a mapped file becomes shorter, or its storage fails, sessions return WICK_IO
    * instead of ending the process. Installs a SIGBUS handler for the whole process. */
   int guard;

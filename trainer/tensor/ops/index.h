@@ -17,7 +17,7 @@ Tensor argwhere(const Arg& x);
 std::vector<Tensor> where(const Arg& condition);  // int64 [count], one per dimension
 
 // -- by a bool mask that broadcasts to x
-Tensor masked_select(const Arg& x, const Arg& mask);  // [count]
+Tensor masked_select(const Arg& x, const Arg& mask);              // [count]
 Tensor masked_fill(const Arg& x, const Arg& mask, Scalar value);  // value where the mask is true
 Tensor masked_fill(const Arg& x, const Arg& mask, const Arg& value);  // value must have rank 0
 // Puts source's elements, in order, where the mask is true; there must be enough.
