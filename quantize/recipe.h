@@ -53,7 +53,8 @@ struct Recipe {
   int64_t correction_batches = 16;  // how many of them
   bool embeddings = true;           // weight-only: tables of Gather are quantized, too
 
-  // Applies to the layers (Conv, Linear, MatMul) nearest to the graph's inputs and outputs.
+  // Whether the layers (Conv, Linear, MatMul) nearest to the graph's inputs (quantize_first) and
+  // outputs (quantize_last) are quantized.
   bool quantize_first = true;
   bool quantize_last = true;
   // A last Linear returns float32 directly from its integers, which loses less than a byte would.

@@ -38,6 +38,7 @@ struct OnnxReadOptions {
   // If given: gets the warnings, a sentence each; else they go to stderr, a line each.
   std::vector<std::string>* warnings = nullptr;
 };
+// Returns the graph, in the runtime's ops where the options do not say otherwise.
 ir::Graph import_onnx(const std::string& path, const OnnxReadOptions& options = {});
 // Reads the same from memory. External data may be in `folder`; if that is empty, there is none.
 ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder = "",
@@ -87,6 +88,7 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
 // type: `dtype` kSequence and the like with the dtype of the elements. `what` names it in errors.
 HostTensor read_onnx_data(const std::string& bytes, DType dtype, DType element,
                           const std::string& what);
+// Returns the value in that form, with this name.
 std::string write_onnx_data(const HostTensor& value, const std::string& name);
 
 }  // namespace wick

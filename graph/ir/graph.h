@@ -96,17 +96,20 @@ class Graph {
 
   // Declares a symbol, or finds it again; throws Error if its bounds differ.
   SymDim symbol(const std::string& name, int64_t min = 1, int64_t max = INT32_MAX);
+  // Returns whether there is such a symbol.
   bool has_symbol(const std::string& name) const;
   const SymbolInfo* find_symbol(const std::string& name) const;  // null: there is none
   // Returns a symbol named "d0", "d1", ... ("r0" in a region): a size that is known only at run
   // time.
   SymDim fresh_symbol(int64_t min = 0);
+  // Returns all symbols, in order of declaration.
   const std::vector<SymbolInfo>& symbols() const { return symbols_; }
 
   // Adds an input of this name and type at the end; returns its value.
   ValueId add_input(const std::string& name, DType dtype, const SymShape& shape);
   // Adds an input of any type.
   ValueId add_input(const std::string& name, const Value& type);
+  // Adds a constant; returns its value. `parameter`: it is a weight that training may change.
   ValueId add_constant(HostTensor tensor, const std::string& name = "", bool parameter = false);
   // Appends a node whose outputs' types are inferred by the op's rule. `outputs` is needed only for
   // ops whose number of outputs depends on the call. Throws Error, the op's name first, if the rule
@@ -120,7 +123,9 @@ class Graph {
   // open, it keeps the given one.
   NodeId add_typed(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs,
                    std::vector<Graph> regions, std::vector<Value> outputs, const std::string& name);
+  // Makes a value the next output, under this name.
   void add_output(const std::string& output_name, ValueId id);
+  // Returns whether this is the body of a control node.
   bool is_region() const { return depth_ > 0; }
   // Returns an empty graph for a region of a node of this one: this one's symbols mean the same
   // there.
@@ -156,10 +161,12 @@ class Graph {
 
   // Returns, for each value, the nodes that read it, in order (a node twice if it reads it twice).
   std::vector<std::vector<NodeId>> users() const;
+  // Returns whether the value is an output of the graph.
   bool is_output(ValueId id) const;
 
   // Makes every reader of `from`, outputs included, read `to` instead.
   void replace_all(ValueId from, ValueId to);
+  // Marks the node as removed: its op becomes kNone.
   void remove_node(NodeId id);
   // Drops removed nodes and unreachable values, and renumbers the rest.
   void compact();

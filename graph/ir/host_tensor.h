@@ -61,6 +61,7 @@ class HostTensor {
   const T* as() const {
     return static_cast<const T*>(data());
   }
+  // Returns a view of the bytes, valid as long as the tensor.
   TensorView view() const { return {there(), dtype_, shape_}; }
   // Returns the same bytes in another shape of as many elements.
   HostTensor reshaped(const Shape& shape) const;

@@ -92,7 +92,9 @@ std::optional<SymDim> dim_exact_div(const SymDim& a, const SymDim& b);
 // Returns an open size, which no expression gives; Graph::infer puts a symbol of the graph in its
 // place.
 SymDim dim_open(const SymDim&);
+// Returns whether dim_open() made it.
 bool is_open(const SymDim& d);
+// Returns the smaller of two sizes.
 inline SymDim dim_min(const SymDim& a, const SymDim& b) { return a + b - dim_max(a, b); }
 
 // Return the shape as "[batch,3]".

@@ -35,8 +35,10 @@ class QuantizedLinear : public nn::Module {
   // Shows one batch to the recipe's activation observer. Throws Error for NaN or infinity, an empty
   // tensor, or another number of features.
   void calibrate(const Arg& x);
+  // Returns whether calibrate() was called, so that forward uses a static scale.
   bool calibrated() const;
   Tensor forward(const Arg& x) override;
+  // Returns the bytes of the layer before and after.
   MemoryUsage memory_usage() const;
   std::string extra_repr() const override;
 

@@ -27,7 +27,9 @@ class QuantizedModel : public nn::GraphModule {
   const ir::Graph& qdq() const { return quantized_.graph; }  // for ONNX
   // Returns what still computes with floats, and why.
   const std::vector<Unquantized>& stayed() const { return quantized_.stayed; }
+  // Returns remarks on calibration and on what became of weights.
   const std::vector<std::string>& notes() const { return quantized_.notes; }
+  // Returns which nodes became integer ops.
   const ir::LowerReport& lowered() const { return lowered_; }
   // Returns the size of all constants: integers, scales, zero points, tables.
   int64_t bytes() const;

@@ -18,6 +18,7 @@ using Batch = std::map<std::string, HostTensor>;  // by the input's name
 // Returns batch `index`, counted from 0, or none if there are no more. Bias correction asks for the
 // first ones again.
 using Batches = std::function<std::optional<Batch>(int64_t index)>;
+// Returns the batches of a list.
 Batches batches_of(std::vector<Batch> all);
 
 // The ranges that calibration found.

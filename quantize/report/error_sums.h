@@ -33,6 +33,7 @@ class ErrorSums {
   // from before (the width of a line of text) is not one of channels: all of that part counts as
   // one from then on.
   void add(const HostTensor& x, const HostTensor& y, int axis, size_t part = 0);
+  // Returns the numbers of all that was added.
   ErrorNumbers numbers() const;
 
  private:

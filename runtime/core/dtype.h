@@ -107,6 +107,7 @@ constexpr bool is_small_float(DType t) {
   return (t >= DType::kF8E4M3FN && t <= DType::kF8E5M2FNUZ) || t == DType::kF4E2M1 ||
          t == DType::kF8E8M0;
 }
+// Return whether the type is an integer of 4 or 2 bits, and whether it is either.
 constexpr bool is_small_int(DType t) {
   return t == DType::kU4 || t == DType::kI4 || t == DType::kU2 || t == DType::kI2;
 }

@@ -98,6 +98,7 @@ Result<size_t> checked_bytes(const Shape& shape, int bits);
 struct ShapeText {
   char text[176];  // with a final 0
 };
+// Formats the shape.
 ShapeText to_text(const Shape& shape);
 
 }  // namespace wick

@@ -114,6 +114,7 @@ class [[nodiscard]] Result {
     if (has_) value_.~T();
   }
   bool ok() const { return has_; }
+  // Returns the failure; ok() where there is a value.
   Status status() const { return status_; }
   T& value() { return value_; }
   const T& value() const { return value_; }

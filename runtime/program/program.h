@@ -207,6 +207,7 @@ class Program {
   // Loads from memory and reads in place: the bytes must outlive the program and be 64-byte aligned
   // (else they are copied once).
   static Result<Owned<Program>> load(Span<const uint8_t> bytes, const LoadOptions& options = {});
+  // Frees the program; Owned does it.
   static void destroy(Program* program);
 
   // Return the parts of the program; they live as long as it does.

@@ -29,6 +29,7 @@ struct Times {
 // are very long).
 std::vector<std::vector<double>> time_in_turn(const std::vector<std::function<void()>>& runs,
                                               double seconds);
+// Returns the medians of both.
 Times time_both(Runner& before, Runner& after, const std::vector<HostTensor>& inputs,
                 double seconds);
 

@@ -18,6 +18,7 @@ namespace wick::tool {
 
 // Throws Error with `what` before the status's text.
 void check(Status status, const std::string& what);
+// Returns the value, or throws Error with `what` before the status's text.
 template <class T>
 T take(Result<T> result, const std::string& what) {
   check(result.status(), what);
@@ -37,6 +38,7 @@ class Model {
   static Model open(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
   // Does the same; for an ONNX file it keeps the graph, and the program has its weights' digest.
   static Model open_whole(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
+  // Makes a program of a graph, which is optimised first if `optimize` is set.
   static Model from_graph(const ir::Graph& graph, bool optimize);
 
   // Returns the program that sessions run.
@@ -68,6 +70,7 @@ ir::Graph open_onnx(const std::string& path, OnnxReadOptions options = {});
 // Returns what a program made from an ONNX file says of its origin; files that Wick exported have
 // the seed.
 ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path);
+// Returns whether the file begins as a .wick file does.
 bool is_wick_file(const std::string& path);
 
 // Options of Runner.

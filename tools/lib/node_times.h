@@ -34,6 +34,7 @@ class NodeTimes final : public TraceHook {
   void clear() { steps_.clear(); }
   // Returns the total of a node's kernels; null: it never ran. Valid until the next step.
   const Step* find(const NodeDef& node) const;
+  // Returns the milliseconds of a run that each op takes, by its name.
   std::map<std::string, double> ms_by_op(size_t runs) const;
   // Returns one line per kernel of a node, in order: `wick run --profile`.
   std::string table(size_t runs) const;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Shows Wick's comments to Doxygen, which reads /** */ only: usage: reference_filter.py FILE > what Doxygen reads.
 
-A comment documents the declaration below it and those that follow without a blank line or a comment between (a group);
-one at the end of a declaration's line documents that declaration. A heading (// -- views: share the bytes) counts where it
+A comment documents the declaration below it and those that follow without a blank line or a comment between (a group), but
+for one that begins with a verb of one (Returns, Takes): then only what has the same name, or a name that the comment has.
+One at the end of a declaration's line documents that declaration. A heading (// -- views: share the bytes) counts where it
 says something, behind a colon, a period or a semicolon. Lists of macros (X(exp) X(log)) become the declarations that the
 compiler sees, each with the comment beside its entry. Every line keeps its number.
 """
@@ -19,6 +20,12 @@ LISTS = {"trainer/tensor/tensor.h": '#include "trainer/tensor/methods.inc"',
          "trainer/tensor/ops/inplace.h": '#include "trainer/tensor/methods.def"'}
 SPECIFIER = re.compile(r"(public|private|protected)\s*$")
 TYPE = re.compile(r"(?:typedef\s+)?(class|struct|union|enum)\b")
+
+
+# A comment that begins with one of these is of one function.
+ONE = re.compile(r"(Returns|Throws|Calls|Takes|Makes|Reads|Writes|Adds|Keeps|Loads|Moves|Removes|Replaces|Runs|Sets|Shows|Saves|"
+                 r"Builds|Learns|Computes|Resets|Maps|Puts|Counts|Formats|Restores|Declares|Does|Opens|Checks|Copies|Gives|"
+                 r"Prints|Captures|Reverses|Lists|Ends|Installs|Describes|Fills|Registers|Draws|Tells|Applies|Drops|Doubles)\b")
 
 
 class Comment:
@@ -211,6 +218,14 @@ def declarations(code):
             continue
         i += 1
     return found
+
+
+def speaks_of(lines, name, first):
+    """Whether a comment above a declaration of the name `first` also documents the later one of this name."""
+    text = " ".join(lines)
+    if name == first or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+        return True
+    return not ONE.match(re.sub(r"^-- [^.:]*[.:]? ?(?=[A-Z])", "", text))
 
 
 def name_of(text):
@@ -440,10 +455,10 @@ class Reading:
                 group = (above[k], lines, d) if says(lines) else None
             elif last is None or self.parted(last, first):
                 group = None
-            if group:
+            if group and (group[2] is d or speaks_of(group[1], name_of(d.text), name_of(group[2].text))):
                 d.docs.append(group[1])
             scope_groups[d.scope] = (group, d.end[0])
-            d.group = group
+            d.group = group if d.docs else None
         for alone, block in self.blocks:
             if alone or not says(lines_of(block)):
                 continue

@@ -35,6 +35,7 @@ struct Dual {
 };
 // Returns a view of `primal` that carries `tangent` (same shape and dtype, floating point).
 Tensor make_dual(const Tensor& primal, const Tensor& tangent, Where where = Where::current());
+// Returns the value and the tangent of a dual tensor.
 Dual unpack_dual(const Tensor& t);
 
 // -- internal to the trainer

@@ -41,6 +41,7 @@ class AutogradContext {
   // Saves tensors with their versions: a later in-place write to one of them is an error in
   // backward. They may be inputs, outputs and intermediate values.
   void save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
+  // Returns the saved tensors, in order. Throws Error if one was written to since.
   variable_list get_saved_variables() const;
   std::map<std::string, std::any> saved_data;  // data that is not a tensor
 

@@ -66,6 +66,7 @@ ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
 // Captures a forward of any signature: `call` takes one tensor for each input, in order, and
 // returns the outputs. The weights are those of `module`.
 using CaptureCall = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+// Returns the graph of `call`.
 ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inputs,
                        const CaptureCall& call, const CaptureOptions& options = {});
 

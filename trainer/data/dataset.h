@@ -47,6 +47,7 @@ class TensorDataset : public Dataset {
 // Returns the epoch that this thread reads items for, from which random transforms derive their
 // draws; 0 outside of a loader.
 uint64_t reading_epoch();
+// Sets it for the life of the scope.
 class EpochScope {
  public:
   explicit EpochScope(uint64_t epoch);

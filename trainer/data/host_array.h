@@ -17,7 +17,7 @@ struct HostArray {
   Shape shape;                 // sizes of the array
   std::vector<uint8_t> bytes;  // row-major, the machine's byte order
 
-  // Returns the number of elements, and the elements; T must be the dtype's type, which is not
+  // Return the number of elements, and the elements; T must be the dtype's type, which is not
   // checked.
   int64_t numel() const { return wick::numel(shape); }
   template <class T>

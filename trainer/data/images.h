@@ -53,6 +53,7 @@ struct ImageData {
 // {train,t10k|test}-{images-idx3,labels-idx1}-ubyte[.gz]. If it is missing, the error says where it
 // was looked for and what to install.
 ImageData open_images(const std::string& name_or_folder);
+// Returns the names of data sets that open_images() knows.
 std::vector<std::string> image_data_names();
 
 }  // namespace wick::data

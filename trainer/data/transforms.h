@@ -46,13 +46,18 @@ Tensor resize(const Arg& image, Size size);
 Size resized_edge(int64_t height, int64_t width, int64_t edge);
 Tensor crop(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t width);  // inside
 Tensor center_crop(const Arg& image, Size size);  // a smaller image is padded with 0
+// Adds a border of this value; torchvision's pad().
 Tensor pad_image(const Arg& image, Border border, double fill = 0);
+// Cuts out a part and resizes it; torchvision's resized_crop().
 Tensor resized_crop(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t width,
                     Size size);
+// Mirror the image left to right, and upside down.
 Tensor hflip(const Arg& image);
 Tensor vflip(const Arg& image);
 Tensor erase(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t width,
              const std::vector<double>& value);  // one number, or one per channel
+// 0.2989 R + 0.587 G + 0.114 B, in one channel or repeated in three. Throws Error for an image
+// without 3 channels.
 Tensor rgb_to_grayscale(const Arg& image, int64_t num_output_channels = 1);
 Tensor adjust_brightness(const Arg& image, double factor);  // factors: 0 or more
 Tensor adjust_contrast(const Arg& image, double factor);
@@ -162,6 +167,7 @@ class ColorJitter {
  private:
   double amounts_[4];
 };
+// Makes the image grey, with one channel or three.
 class Grayscale {
  public:
   explicit Grayscale(int64_t num_output_channels = 1, Where where = Where::current());
@@ -172,6 +178,7 @@ class Grayscale {
  private:
   int64_t channels_;
 };
+// With probability p fills a random rectangle with `value` (Zhong et al., 2017).
 class RandomErasing {
  public:
   explicit RandomErasing(double p = 0.5, Range scale = {0.02, 0.33}, Range ratio = {0.3, 3.3},

@@ -49,6 +49,7 @@ MemorySnapshot difference(const MemorySnapshot& before, const MemorySnapshot& af
 // Returns the bytes of the elements: 4,000,000 for (1000, 1000) float32. For a view only those that
 // it shows.
 int64_t memory_footprint(const Tensor& t);
+// Bytes of a model, by what they are.
 struct Footprint {
   // Bytes of a model's tensors, and their sum.
   int64_t parameters = 0, buffers = 0, gradients = 0;

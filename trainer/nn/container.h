@@ -74,6 +74,7 @@ class Sequential : public ModuleRange {
   Sequential& append(M&& module) {
     return push_back(owned(std::forward<M>(module)));
   }
+  // Adds a module at the end, named with the next number; returns *this.
   Sequential& append(std::shared_ptr<Module> module) { return push_back(std::move(module)); }
   Tensor forward(const Arg& x) override;
 };
@@ -93,6 +94,7 @@ class ModuleList : public ModuleRange {
   ModuleList& append(M&& module) {
     return append(owned(std::forward<M>(module)));
   }
+  // Adds a module at the end, named with the next number; returns *this.
   ModuleList& append(std::shared_ptr<Module> module);
   // Adds all of these at the end; returns *this.
   ModuleList& extend(const std::vector<std::shared_ptr<Module>>& modules);

@@ -15,7 +15,7 @@ namespace wick::nn::init {
 // default 0.01), "selu".
 double calculate_gain(const std::string& nonlinearity, std::optional<double> param = {});
 
-// Fills t with draws from U[a, b), and from N(mean, std^2), in place and without recording; returns
+// Fill t with draws from U[a, b), and from N(mean, std^2), in place and without recording; return
 // t.
 const Tensor& uniform_(const Arg& t, double a = 0, double b = 1,
                        Generator& g = default_generator());

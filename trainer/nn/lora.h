@@ -29,7 +29,9 @@ class LoraLinear : public Module {
   // Adds the update to the base layer's weight, or subtracts it again; forward returns the same, up
   // to rounding. Throws Error if it is done already.
   void merge(Where where = Where::current());
+  // Takes it out again. Throws Error if it is not merged.
   void unmerge(Where where = Where::current());
+  // Return whether the update is in the weight, and the layer that was replaced.
   bool merged() const { return merged_; }
   Tensor delta() const;  // alpha / rank * B A
   const std::shared_ptr<Module>& base() const { return base_; }

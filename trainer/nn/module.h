@@ -117,6 +117,7 @@ class Module {
   void to(DType dtype);  // converts floating-point parameters, their gradients, and buffers
   // Moves parameters, their gradients, and buffers to a device.
   void to(const Device& device, Where where = Where::current());
+  // Sets it for all parameters.
   void requires_grad_(bool on = true);
   // Sets it for the parameters whose names begin with `prefix` ("features."); returns their number.
   // Throws Error if there are none.
@@ -140,6 +141,7 @@ class Module {
       const std::string& path,
       const std::function<std::shared_ptr<Module>(const std::shared_ptr<Module>&)>& wrap,
       Where where = Where::current());
+  // Removes a child and returns it. Throws Error if there is none of that name.
   std::shared_ptr<Module> unregister_module(const std::string& name,
                                             Where where = Where::current());
 
@@ -162,6 +164,7 @@ class Module {
   // grad if `value` does.
   void restore_parameter(const std::string& name, const Tensor& value,
                          Where where = Where::current());
+  // Returns whether the parameter is computed.
   bool is_computed(const std::string& name) const;
   // Returns the handle of this module's parameter or buffer, registered or computed; undefined if
   // there is none.

@@ -69,6 +69,7 @@ class GradScaler {
   // Returns JSON with PyTorch's keys: scale, growth_factor, backoff_factor, growth_interval,
   // _growth_tracker; "{}" when disabled. Loading other text throws Error and changes nothing.
   std::string state_dict() const;
+  // Continues from what state_dict() returned.
   void load_state_dict(const std::string& state, Where where = Where::current());
 
  private:
@@ -109,11 +110,13 @@ class Amp {
   void unscale_(Optimizer& optimizer, Where where = Where::current());
   // Returns false if gradients were not finite, so that nothing was updated.
   bool step(Optimizer& optimizer, Where where = Where::current());
+  // Return the dtype of autocast (kNone: none) and the scaler.
   DType autocast() const { return autocast_; }
   GradScaler& scaler() { return scaler_; }
   const GradScaler& scaler() const { return scaler_; }
   // Returns the scaler's; "{}" without one.
   std::string state_dict() const { return scaler_.state_dict(); }
+  // Continues from what state_dict() returned.
   void load_state_dict(const std::string& state, Where where = Where::current()) {
     scaler_.load_state_dict(state, where);
   }

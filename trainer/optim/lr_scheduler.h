@@ -53,6 +53,7 @@ class LrScheduler {
   // those of the constructor, the rates are the optimizer's state. Loading the state of another
   // schedule throws Error.
   std::string state_dict() const;
+  // Continues from what state_dict() returned.
   virtual void load_state_dict(const std::string& state, Where where = Where::current());
   // Returns the schedule's class, "StepLR", and the optimizer that it changes.
   const char* name() const { return name_; }

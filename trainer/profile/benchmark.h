@@ -17,6 +17,8 @@ struct BenchmarkResult {
   // Throws Error unless there is at least one value and all are finite.
   BenchmarkResult(std::string metric, std::vector<double> values, std::string unit = "",
                   Where where = Where::current());
+  // What was measured and in what unit, every value, and their number, mean, median, least and
+  // largest.
   std::string metric, unit;
   std::vector<double> values;
   int64_t count = 0;
@@ -53,6 +55,7 @@ class Benchmark {
                                          Where where = Where::current()) const;
   // Returns bytes: parameters and buffers, plus the peak that a forward pass needs besides them.
   BenchmarkResult run_memory_benchmark() const;
+  // Returns the name given to the constructor.
   const std::string& name() const { return name_; }
 
  private:

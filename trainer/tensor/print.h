@@ -24,6 +24,7 @@ PrintOptions get_printoptions();
 std::ostream& operator<<(std::ostream& out, const Tensor& t);
 // Returns "Size([2, 3])".
 std::string size_text(const Shape& shape);
+// Prints that text.
 std::ostream& operator<<(std::ostream& out, const Shape& shape);
 // Returns shape, strides, dtype, bytes and history in one line (numpy's info()).
 std::string info(const Tensor& t);

@@ -68,6 +68,7 @@ struct Arg;
 // call comes from inside of Wick, the error names the op and the line where the argument was
 // passed.
 [[noreturn]] void undefined_tensor(const char* what, const Where& where);
+// Remembers the line where an undefined tensor was passed, for that error.
 void note_undefined(const Where& where);
 
 // The part of a tensor's state that this header accesses. The rest, autograd's part, is in
@@ -138,6 +139,7 @@ class Tensor {
     return impl_->view.data;
   }
   int64_t storage_offset(Where where = Where::current()) const;  // in elements
+  // Return where the tensor's bytes are; there are no CUDA, meta and quantized tensors.
   Device device(Where where = Where::current()) const;
   bool is_vulkan() const { return impl_ && on_device(impl_->view.data); }
   bool is_cpu() const { return !is_vulkan(); }
@@ -181,7 +183,9 @@ class Tensor {
   }
   // Returns the only element of a tensor, converted.
   double item(Where where = Where::current()) const;
+  // Returns it as an integer.
   int64_t item_int(Where where = Where::current()) const;
+  // Returns it as a T.
   template <class T>
   T item(Where where = Where::current()) const {
     if constexpr (std::is_same_v<T, uint64_t>) return item_uint(where);
@@ -204,6 +208,7 @@ class Tensor {
   GradFn grad_fn() const;  // trainer/autograd/grad_fn.h; empty for a leaf
   // Makes a non-leaf tensor keep its gradient in .grad too; does nothing for a leaf.
   void retain_grad(Where where = Where::current()) const;
+  // Returns whether retain_grad() was called on a non-leaf.
   bool retains_grad(Where where = Where::current()) const;
   // Calls f(gradient) in every backward when the gradient is complete, hooks in order of
   // registration. A tensor that f returns (same shape and dtype) replaces the gradient.
@@ -224,8 +229,9 @@ class Tensor {
   // accumulates as soon as the gradient is complete instead of at its end.
   HookHandle register_post_accumulate_grad_hook(std::function<void(const Tensor&)> f,
                                                 Where where = Where::current()) const;
+  // Returns whether it was made in InferenceMode.
   bool is_inference() const;
-  Tensor grad(Where where = Where::current()) const;
+  Tensor grad(Where where = Where::current()) const;  // undefined until a backward made it
   // g must have this tensor's shape and dtype; undefined clears it.
   void set_grad(const Tensor& g, Where where = Where::current()) const;
   // Computes the gradients of this tensor (a scalar unless `gradient` is given) and accumulates
@@ -236,7 +242,9 @@ class Tensor {
                 Where where = Where::current()) const;
   Tensor detach(Where where = Where::current()) const;          // shares the bytes, not the history
   const Tensor& detach_(Where where = Where::current()) const;  // this becomes a leaf
+  // Gives this tensor a name, which errors and describe() show; returns it.
   Tensor named(std::string name, Where where = Where::current()) const;
+  // Returns the name; "" if there is none.
   const std::string& name(Where where = Where::current()) const;
 
   // -- views: share the bytes; differentiable

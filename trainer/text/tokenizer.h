@@ -30,6 +30,7 @@ class Tokenizer {
 
   // Returns int64 [n].
   Tensor encode_tensor(std::string_view text) const;
+  // Returns the text of int64 [n].
   std::string decode(const Tensor& tokens, Where where = Where::current()) const;
 };
 
@@ -50,6 +51,7 @@ class CharTokenizer : public Tokenizer {
   std::string decode(std::span<const int64_t> tokens,
                      Where where = Where::current()) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(vocab_.size()); }
+  // Returns the characters, by token.
   const std::vector<std::string>& vocab() const { return vocab_; }
 
  private:
@@ -87,6 +89,8 @@ class BPETokenizer : public Tokenizer {
   const std::vector<Pair>& merges() const { return merges_; }
   // Returns the bytes of a token.
   const std::string& token(int64_t id, Where where = Where::current()) const;
+  // Makes these the merges; the vocabulary follows from them. Throws Error for a pair of tokens
+  // that do not exist yet.
   void set_merges(const std::vector<Pair>& merges, Where where = Where::current());
 
   // The format is {"type": "bpe", "version": 1, "merges": [[97, 97], ...]}.
@@ -94,6 +98,7 @@ class BPETokenizer : public Tokenizer {
   static BPETokenizer from_json(std::string_view json, Where where = Where::current());
   // Replaces the file atomically.
   void save(const std::string& path, Where where = Where::current()) const;
+  // Reads what save() wrote. Throws Error for another file.
   static BPETokenizer load(const std::string& path, Where where = Where::current());
 
   BPETokenizer();

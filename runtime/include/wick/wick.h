@@ -295,9 +295,11 @@ WICK_API size_t wick_session_input_count(const wick_session* session);
 WICK_API size_t wick_session_output_count(const wick_session* session);
 /* Fills *port as the program declares it. WICK_INVALID_ARGUMENT when i is out of range. */
 WICK_API int wick_session_input(const wick_session* session, size_t i, wick_port* port);
+/* The same for an output. */
 WICK_API int wick_session_output(const wick_session* session, size_t i, wick_port* port);
 /* Returns the index to use in the functions here; -1 when there is no such name. */
 WICK_API int wick_session_find_input(const wick_session* session, const char* name);
+/* The same for an output. */
 WICK_API int wick_session_find_output(const wick_session* session, const char* name);
 /* Plans for the shapes of these inputs; give all of them, in order (data is not read). May
  * allocate. WICK_SHAPE_MISMATCH, WICK_UNSUPPORTED, WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */

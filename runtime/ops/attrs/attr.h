@@ -39,6 +39,7 @@ struct IntList {
   constexpr int64_t at_or(int64_t i, int64_t fallback) const {
     return count == 0 ? fallback : values[i];
   }
+  // Returns the values.
   constexpr Span<const int64_t> span() const { return {values, static_cast<size_t>(count)}; }
   constexpr bool empty() const { return count == 0; }
 };

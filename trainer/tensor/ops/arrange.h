@@ -14,6 +14,7 @@ Tensor flipud(const Arg& x);  // dim 0
 // Moves elements by `shifts` along `dims`, wrapping around; without dims, those of the flattened
 // tensor.
 Tensor roll(const Arg& x, Dims shifts, Dims dims = {});
+// Rotates by k quarter turns, from the first of dims to the second.
 Tensor rot90(const Arg& x, int64_t k = 1, Dims dims = {0, 1});
 
 // -- repetition
@@ -33,6 +34,7 @@ Tensor triu_indices(SizeArg rows, SizeArg columns, SizeArg offset = 0, DType dty
 Tensor diag(const Arg& x, SizeArg diagonal = 0);  // a vector gives a matrix, a matrix a vector
 // Puts x's last dim on the diagonal of two new dims.
 Tensor diag_embed(const Arg& x, SizeArg offset = 0, int dim1 = -2, int dim2 = -1);
+// Puts the elements of x, flattened, on a diagonal of a square matrix.
 Tensor diagflat(const Arg& x, SizeArg offset = 0);
 
 // -- joining; dtypes promote

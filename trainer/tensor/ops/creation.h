@@ -90,6 +90,7 @@ Tensor arange(A start, B end, C step = 1, DType dtype = DType::kF32,
 // Returns `steps` numbers from start to end, both included; for one step only start.
 Tensor linspace(double start, double end, SizeArg steps, DType dtype = DType::kF32,
                 Where where = Where::current());
+// Returns base to the power of these numbers.
 Tensor logspace(double start, double end, SizeArg steps, double base = 10,
                 DType dtype = DType::kF32, Where where = Where::current());
 

@@ -8,7 +8,8 @@
 
 namespace wick {
 
-// Draws of t's shape, dtype and device: from U[0, 1), N(0, 1), and integers of [low, high).
+// Random numbers of t's shape, dtype and device: from U[0, 1), N(0, 1), and integers of [low,
+// high).
 Tensor rand_like(const Arg& t, Generator& g = default_generator());
 Tensor randn_like(const Arg& t, Generator& g = default_generator());
 Tensor randint_like(const Arg& t, int64_t low, int64_t high, Generator& g = default_generator());

@@ -71,6 +71,7 @@ Tensor searchsorted(const Arg& sorted_sequence, const Arg& values, bool out_int3
                     bool right = false, const Tensor& sorter = Tensor());
 Tensor searchsorted(const Arg& sorted_sequence, Scalar value, bool out_int32 = false,
                     bool right = false);
+// The same with the arguments the other way round; boundaries have rank 1.
 Tensor bucketize(const Arg& x, const Arg& boundaries, bool out_int32 = false, bool right = false);
 // Returns which elements of x are among test_elements.
 Tensor isin(const Arg& x, const Arg& test_elements, bool assume_unique = false,

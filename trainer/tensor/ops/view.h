@@ -15,6 +15,7 @@ int64_t copies_made();
 Tensor as_strided(const Arg& x, const Shape& size, const Shape& stride, int64_t offset = -1);
 // Returns all windows of `size` along dim, `step` apart, as a new last dimension.
 Tensor unfold(const Arg& x, int dim, SizeArg size, SizeArg step);
+// Returns the diagonal of dim1 and dim2 as a new last dimension.
 Tensor diagonal(const Arg& x, SizeArg offset = 0, int dim1 = 0, int dim2 = 1);
 
 // Another shape of the same elements, in the same order; one size may be -1. A copy if the strides
@@ -36,7 +37,7 @@ Tensor swapdims(const Arg& x, int dim0, int dim1);
 // The transpose of a matrix; a vector or number as it is. Throws Error for a higher rank.
 Tensor t(const Arg& x);
 Tensor adjoint(const Arg& x);  // the last two dims swapped
-// Moves dimensions `from` to the places `to`; the others keep their order.
+// Move dimensions `from` to the places `to`; the others keep their order.
 Tensor movedim(const Arg& x, int from, int to);
 Tensor movedim(const Arg& x, const Shape& from, const Shape& to);
 Tensor moveaxis(const Arg& x, int from, int to);
