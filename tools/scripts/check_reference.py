@@ -27,23 +27,23 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 GIVEN = False  # whether the command line has a ROOT
 ROOMS = ("runtime", "trainer", "quantize", "exporter", "sign", "tools/lib")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+# Headers that the pages tell programs to include by themselves.
+BESIDE = ["trainer/data/array_data.h", "trainer/data/idx.h"]
 # What public headers include for their own use: programs need none of these names.
 INTERNAL = set("""
     graph/ir/file_bytes.h quantize/observe/histogram.h quantize/observe/observer.h quantize/passes/passes.h
-    quantize/passes/plan.h runtime/backend/backend.h runtime/backend/pack_cache.h runtime/backend/vulkan/backend.h
-    runtime/core/arena.h runtime/core/array.h runtime/core/async_work.h runtime/core/function_ref.h
-    runtime/core/ledger.h runtime/core/lent_bytes.h runtime/core/owned.h runtime/core/thread_pool.h runtime/core/trace.h
-    runtime/ops/attrs.h runtime/ops/attrs/attention.h runtime/ops/attrs/bit.h runtime/ops/attrs/chain.h
-    runtime/ops/attrs/control.h runtime/ops/attrs/conv.h runtime/ops/attrs/fake_quantize.h runtime/ops/attrs/image.h
-    runtime/ops/attrs/index.h runtime/ops/attrs/layout.h runtime/ops/attrs/linalg.h runtime/ops/attrs/norm.h
-    runtime/ops/attrs/pool.h runtime/ops/attrs/quantize.h runtime/ops/attrs/recurrent.h runtime/ops/attrs/reduce.h
-    runtime/ops/attrs/sequence.h runtime/ops/attrs/signal.h runtime/ops/attrs/string.h runtime/ops/attrs/text.h
-    runtime/ops/attrs/unary.h runtime/ops/attrs/view.h runtime/ops/attrs/window.h runtime/ops/op_info.h
+    quantize/passes/plan.h runtime/backend/pack_cache.h runtime/core/arena.h runtime/core/array.h
+    runtime/core/async_work.h runtime/core/function_ref.h runtime/core/ledger.h runtime/core/lent_bytes.h
+    runtime/core/thread_pool.h runtime/ops/attrs.h runtime/ops/attrs/attention.h runtime/ops/attrs/bit.h
+    runtime/ops/attrs/chain.h runtime/ops/attrs/control.h runtime/ops/attrs/conv.h runtime/ops/attrs/fake_quantize.h
+    runtime/ops/attrs/image.h runtime/ops/attrs/index.h runtime/ops/attrs/layout.h runtime/ops/attrs/linalg.h
+    runtime/ops/attrs/norm.h runtime/ops/attrs/pool.h runtime/ops/attrs/quantize.h runtime/ops/attrs/recurrent.h
+    runtime/ops/attrs/reduce.h runtime/ops/attrs/sequence.h runtime/ops/attrs/signal.h runtime/ops/attrs/string.h
+    runtime/ops/attrs/text.h runtime/ops/attrs/unary.h runtime/ops/attrs/view.h runtime/ops/attrs/window.h
     runtime/ops/resize_scale.h runtime/ops/rule.h runtime/ops/shape_args.h runtime/program/layout.h
-    runtime/registry/registry.h trainer/autograd/grad_table.h trainer/data/read_time.h trainer/kernels/optim_loops.h
-    trainer/loop/metrics_csv.h trainer/nn/extra_repr.h trainer/optim/device_step.h trainer/optim/flat_pass.h
-    trainer/optim/group_state.h trainer/optim/line_search.h trainer/profile/range.h trainer/profile/roofline.h
-    trainer/profile/timer.h trainer/tensor/device_address.h trainer/tensor/intrusive.h trainer/tensor/small_vector.h
+    trainer/autograd/grad_table.h trainer/kernels/optim_loops.h trainer/loop/metrics_csv.h trainer/nn/extra_repr.h
+    trainer/optim/device_step.h trainer/optim/flat_pass.h trainer/optim/group_state.h trainer/optim/line_search.h
+    trainer/tensor/device_address.h trainer/tensor/intrusive.h trainer/tensor/small_vector.h
     trainer/tensor/tensor_tree.h trainer/tensor/tracer.h trainer/tensor/watcher.h
 """.split())
 
@@ -66,6 +66,7 @@ def public_headers():
     for room in ROOMS:
         folder = os.path.join(ROOT, room, "include", "wick")
         todo += [f"{room}/include/wick/{n}" for n in sorted(os.listdir(folder))] if os.path.isdir(folder) else []
+    todo += [path for path in BESIDE if os.path.exists(os.path.join(ROOT, path))]
     direct = {p for header in todo for p in map(find, INCLUDE.findall(read(header)))}
     while todo:
         path = todo.pop()
