@@ -24,7 +24,7 @@ struct TraceEvent {
 // Hears of each step of a session, or of each kernel that the trainer runs.
 class TraceHook {
  public:
-  // Called after each step, on the thread that ran it.
+  // Called after each step.
   virtual void on_op(const TraceEvent& event) = 0;
 
   // Whether on_op() reads values whose channels lie in blocks (TensorView::block; copy_plain() in

@@ -36,8 +36,8 @@ class CsvTable {
   // Returns [rows, names] of one type. A missing value is NaN, or an Error for an integer type.
   Tensor columns(const std::vector<std::string>& names, DType dtype = DType::kF32,
                  Where where = Where::current()) const;
-  // Returns a column of text, one for each row; missing values are empty. Throws Error for another
-  // type.
+  // Returns the fields of a column as the file has them, one for each row. Throws Error for an
+  // unknown name.
   const std::vector<std::string>& text(const std::string& name,
                                        Where where = Where::current()) const;
   // Sets `values` to the column's distinct values, sorted, and returns the index of every row's

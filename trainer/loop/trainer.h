@@ -25,7 +25,7 @@ struct EvalResult {
 
 // What Trainer::fit() did.
 struct FitResult {
-  bool interrupted = false;                   // stopped by a signal, or by FitOptions
+  bool interrupted = false;                   // Ctrl-C ended it
   int64_t epochs = 0, steps = 0;              // total, including those before a resume
   double train_loss = 0, train_accuracy = 0;  // of the last epoch
   EvalResult validation;                      // of the last epoch

@@ -134,7 +134,7 @@ class TransformerDecoder : public Module {
 struct TransformerMasks {
   // Added to scores, or bool, true where attention is not allowed.
   Tensor src_mask = {}, tgt_mask = {}, memory_mask = {};
-  // True for keys that are padding: bool [N, S] or [N, L].
+  // Keys that are padding, [N, S] or [N, L]: bool, true there, or floats that are added.
   Tensor src_key_padding_mask = {}, tgt_key_padding_mask = {}, memory_key_padding_mask = {};
 };
 

@@ -97,8 +97,8 @@ class HookHandle {
   std::function<void()> remove_;
 };
 
-// torch.Tensor. Every function throws Error where an argument does not fit, names the op, the
-// shapes and the caller's line, and then changes nothing.
+// torch.Tensor. A function throws Error where an argument does not fit: it names the op, the shapes
+// and the caller's line.
 class Tensor {
  public:
   Tensor() = default;  // undefined
@@ -200,8 +200,8 @@ class Tensor {
   std::string to_string(Where where = Where::current()) const;
 
   // -- autograd
-  // Whether gradients flow to this tensor. requires_grad_() sets it for a leaf of a floating-point
-  // dtype; anything else is an Error. Returns *this.
+  // Whether gradients flow to this tensor. requires_grad_() sets it for a leaf, and returns *this.
+  // Throws Error for integers, and for switching it off where a recorded op made the tensor.
   bool requires_grad() const;
   const Tensor& requires_grad_(bool on = true, Where where = Where::current()) const;
   bool is_leaf(Where where = Where::current()) const;  // true unless a recorded op made it
