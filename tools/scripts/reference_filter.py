@@ -3,8 +3,8 @@
 
 A comment documents the declaration below it and those that follow without a blank line or a comment between (a group), but
 for one that begins with a verb of one (Returns, Takes): then only what has the same name, or a name that the comment has.
-One at the end of a declaration's line documents that declaration. A heading (// -- views: share the bytes) counts where it
-says something, behind a colon, a period or a semicolon. Lists of macros (X(exp) X(log)) become the declarations that the
+One at the end of a declaration's line documents that declaration. What a heading says (// -- views: share the bytes) is added
+to everything below it, and documents nothing by itself. Lists of macros (X(exp) X(log)) become the declarations that the
 compiler sees, each with the comment beside its entry. Every line keeps its number.
 """
 
@@ -40,7 +40,7 @@ class Declaration:
 
     def __init__(self, start, end, brace, scope, text):
         self.start, self.end, self.brace, self.scope, self.text = start, end, brace, scope, text
-        self.docs = []
+        self.docs, self.section, self.group = [], None, None
 
 
 def split_comments(text):
@@ -225,7 +225,7 @@ def speaks_of(lines, name, first):
     text = " ".join(lines)
     if name == first or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
         return True
-    return not ONE.match(re.sub(r"^-- [^.:]*[.:]? ?(?=[A-Z])", "", text))
+    return not ONE.match(text)
 
 
 def name_of(text):
@@ -281,9 +281,17 @@ def lines_of(comments):
 def says(lines):
     """Whether a block of comments documents what is below it."""
     text = " ".join(lines).strip()
-    if text.startswith("--"):
-        return bool(re.search(r"[:;.(]", text))
     return bool(text) and not IGNORED.match(text)
+
+
+def heading(lines, width):
+    """(the heading that a block begins with, the rest): a heading goes on where the next word did not fit in its line."""
+    if not lines or not lines[0].startswith("--"):
+        return [], lines
+    k = 1
+    while k < len(lines) and lines[k] and len(lines[k - 1]) + 1 + len(lines[k].split()[0]) > width:
+        k += 1
+    return lines[:k], lines[k:]
 
 
 def flat(lines):
@@ -397,6 +405,13 @@ class Reading:
         self.lines = text.split("\n")
         self.code, self.comments = split_comments(text)
         self.found = declarations(self.code)
+        self.scope_starts = {}  # scope -> the line before its first declaration's comments
+        for d in self.found:
+            self.scope_starts.setdefault(d.scope, -1)
+        for k, d in enumerate(self.found):  # the scope of a class's body begins where the class does
+            inner = next((e for e in self.found[k + 1:] if e.scope != d.scope), None)
+            if d.brace is not None and inner is not None and inner.start <= d.end and inner.scope > d.scope:
+                self.scope_starts[inner.scope] = d.start[0]
         self.ignored = set()  # lines of comments for tools
         self.blocks = self.make_blocks()
         self.head = self.head_block()
@@ -440,7 +455,13 @@ class Reading:
         for alone, block in self.blocks:
             if alone and block is not self.head:
                 above[block[-1].last] = block
-        group, last, scope_groups = None, None, {}
+        group, last, scope_groups, sections = None, None, {}, {}
+        headings = []  # (line, what it says), in order
+        for alone, block in self.blocks:
+            head = heading(lines_of(block), 97 - block[0].column)[0] if alone else []
+            if head:
+                text = " ".join(head)
+                headings.append((block[0].first, head if re.search(r"[:;.(]", text) else None))
         for d in self.found:
             first = d.start[0]
             k = first - 1
@@ -450,8 +471,11 @@ class Reading:
             if d.text == "access":
                 scope_groups[d.scope] = (None, d.end[0])
                 continue
+            below = [h for h in headings if h[0] < first]
+            if below and below[-1][0] > self.scope_starts.get(d.scope, -1):
+                d.section = below[-1][1]
             if k in above:
-                lines = lines_of(above[k])
+                lines = heading(lines_of(above[k]), 97 - above[k][0].column)[1]
                 group = (above[k], lines, d) if says(lines) else None
             elif last is None or self.parted(last, first):
                 group = None
@@ -506,7 +530,7 @@ class Reading:
                 continue
             calls = expansion(d.text, d.start[0], known) if d.text.startswith("WICK_") else None
             if calls is not None:
-                row = " ".join(self.block(d.docs + [own for own in [e] if own], "") + " " + t for e, t in calls)
+                row = " ".join(self.block(d.docs + [own for own in [e] if own], "", d.section) + " " + t for e, t in calls)
                 out[d.start[0]] = row
                 continue
             if d.docs and d.text.startswith("WICK_") and self.text.count("define " + d.text.split("(")[0]):
@@ -514,14 +538,14 @@ class Reading:
             each = declarators(d.text) if d.docs and d.brace is None else []
             if len(each) > 1:  # Doxygen gives the comment to the first one only
                 tail = out[d.end[0]][d.end[1] + 1:]
-                row = out[d.start[0]][:d.start[1]] + " ".join(self.block(d.docs, "") + f" {one};" for one in each)
+                row = out[d.start[0]][:d.start[1]] + " ".join(self.block(d.docs, "", d.section) + f" {one};" for one in each)
                 for k in range(d.start[0], d.end[0] + 1):
                     out[k] = ""
                 out[d.start[0]] = row
                 out[d.end[0]] += tail
                 continue
             if d.docs:
-                inserts.setdefault(d.start[0], []).append((d.start[1], self.block(d.docs, "") + " "))
+                inserts.setdefault(d.start[0], []).append((d.start[1], self.block(d.docs, "", d.section) + " "))
         for line, parts in inserts.items():
             for column, text in sorted(parts, reverse=True):
                 out[line] = out[line][:column] + text + out[line][column:]
@@ -554,8 +578,8 @@ class Reading:
             out[0], out[1] = f"/** \\file {self.path}", text + " */"  # line 2 may be #pragma once
         return "\n".join(out)
 
-    def block(self, docs, more):
-        text = " <br> ".join(flat(lines) for lines in docs)
+    def block(self, docs, more, section=None):
+        text = " <br> ".join(flat(lines) for lines in docs + ([section] if docs and section else []))
         return f"/** {text}{more} */" if text or more else ""
 
 

@@ -42,7 +42,9 @@ Dual unpack_dual(const Tensor& t);
 // Returns the tangent of t at the current level; undefined means zero. That of a view is computed
 // from its base's if the base was written since.
 Tensor tangent_of(const Tensor& t);
+// Sets the tangent of t; undefined removes it.
 void set_tangent(const Tensor& t, const Tensor& tangent);
+// Returns whether one of these has a tangent.
 bool any_tangent(const std::vector<Tensor>& list);
 
 // While one lives, the thread's ops propagate no tangents.

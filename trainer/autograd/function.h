@@ -135,6 +135,7 @@ class Function {
 // -- straight-through estimators: the value of one tensor with the gradient of another
 // Returns `value` (x's shape and dtype) and passes the gradient to x unchanged.
 Tensor straight_through(const Arg& value, const Arg& x);
+// round() and sign() with the gradient of x; round() takes half to even.
 Tensor round_ste(const Arg& x);  // half to even
 Tensor sign_ste(const Arg& x);
 

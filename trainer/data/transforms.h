@@ -37,6 +37,7 @@ struct Range {
 // -- functions. Errors name the argument that does not fit and the caller's line. Two names differ
 // from torchvision's, because wick::pad and wick::normalize are torch.nn.functional's.
 Tensor to_tensor(const Arg& image);  // bytes -> float32 in [0, 1]; float32 is returned as it is
+// (x - mean) / std of each channel of floats, with one number or one per channel.
 Tensor normalize_image(const Arg& image, const std::vector<double>& mean,
                        const std::vector<double>& std);
 // uint8: PIL's results bit for bit. float32: antialiased too, by two matrix products

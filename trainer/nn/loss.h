@@ -53,6 +53,8 @@ class HuberLoss : public Module {
 };
 
 // -- classes. The buffer "weight" [C] is optional
+// cross_entropy() as a module: logits[N, C] (or [C], [N, C, d...]), target int64 classes or
+// probabilities.
 class CrossEntropyLoss : public Module {
  public:
   explicit CrossEntropyLoss(Reduction reduction = Reduction::kMean);
@@ -62,6 +64,7 @@ class CrossEntropyLoss : public Module {
  private:
   ClassLossOptions options_;
 };
+// nll_loss() as a module: log_probs as cross_entropy()'s logits, target int64 classes.
 class NLLLoss : public Module {
  public:
   explicit NLLLoss(Reduction reduction = Reduction::kMean);
@@ -71,6 +74,7 @@ class NLLLoss : public Module {
  private:
   ClassLossOptions options_;
 };
+// multi_margin_loss() as a module: x[N, C] or [C], target[N] or [] of int64 classes.
 class MultiMarginLoss : public Module {
  public:
   explicit MultiMarginLoss(int64_t p = 1, double margin = 1, const Tensor& weight = Tensor(),
@@ -83,6 +87,7 @@ class MultiMarginLoss : public Module {
   Tensor weight_;
   Reduction reduction_;
 };
+// multilabel_soft_margin_loss() as a module: x and target [..., C], target in [0, 1].
 class MultiLabelSoftMarginLoss : public Module {
  public:
   explicit MultiLabelSoftMarginLoss(const Tensor& weight = Tensor(),
@@ -95,6 +100,7 @@ class MultiLabelSoftMarginLoss : public Module {
 };
 
 // -- binary labels. The buffers "weight" and "pos_weight" are optional
+// binary_cross_entropy() as a module: x and target of one shape, both in [0, 1].
 class BCELoss : public Module {
  public:
   explicit BCELoss(const Tensor& weight = Tensor(), Reduction reduction = Reduction::kMean);
@@ -104,6 +110,7 @@ class BCELoss : public Module {
   Tensor weight_;
   Reduction reduction_;
 };
+// binary_cross_entropy_with_logits() as a module: x is a logit, pos_weight weighs the targets of 1.
 class BCEWithLogitsLoss : public Module {
  public:
   explicit BCEWithLogitsLoss(const Tensor& weight = Tensor(),

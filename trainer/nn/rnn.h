@@ -101,6 +101,7 @@ class LSTM : public RNNBase {
 };
 
 // -- single steps: x[B, input_size] or [input_size], states [B, hidden_size] likewise
+// The common part of the cells. Throws Error for an input or a state of another shape.
 class RNNCellBase : public Module {
  public:
   std::string extra_repr() const override;

@@ -171,6 +171,7 @@ class Tensor {
   }
 
   // -- host access; T must be the dtype, and the tensor contiguous
+  // Return the address of the first element, to read or to write.
   template <class T>
   const T* data(Where where = Where::current()) const {
     check_access("data", dtype_of<T>, where, false);
@@ -250,30 +251,45 @@ class Tensor {
   // -- views: share the bytes; differentiable
   Tensor view(const SizeList& shape,
               Where where = Where::current()) const;  // refuses what would need a copy
+  // Another shape of the same elements, in the same order; one size may be -1. Copies if the
+  // strides require it.
   Tensor reshape(const SizeList& shape, Where where = Where::current()) const;
+  // Two dims swapped.
   Tensor transpose(int a, int b, Where where = Where::current()) const;
   Tensor view(DType dtype, Where where = Where::current()) const;  // the same bits, PyTorch's rules
+  // The dims in another order.
   Tensor permute(const Shape& axes, Where where = Where::current()) const;
   // NOLINTBEGIN(readability-identifier-naming): PyTorch's names
   Tensor T(Where where = Where::current()) const;   // all dims reversed
   Tensor mT(Where where = Where::current()) const;  // the last two swapped
   // NOLINTEND(readability-identifier-naming)
+  // The transpose of a matrix; a vector or number as it is.
   Tensor t(Where where = Where::current()) const;
+  // One element of a dim, which is removed.
   Tensor select(int dim, SizeArg index, Where where = Where::current()) const;
+  // Elements start .. end - 1 of a dim, `step` apart; negative bounds count from the end.
   Tensor slice(int dim, SizeArg start, SizeArg end, SizeArg step = 1,
                Where where = Where::current()) const;
+  // Elements start .. start + length - 1 of a dim.
   Tensor narrow(int dim, SizeArg start, SizeArg length, Where where = Where::current()) const;
   Tensor expand(const SizeList& shape,
                 Where where = Where::current()) const;  // -1 keeps a dimension
+  // Without the dims of size 1: all of them, or this one if its size is 1.
   Tensor squeeze(Where where = Where::current()) const;
   Tensor squeeze(int dim, Where where = Where::current()) const;
+  // With a new dim of size 1 before `dim`.
   Tensor unsqueeze(int dim, Where where = Where::current()) const;
+  // Dims start_dim to end_dim joined into one. Copies if the strides require it.
   Tensor flatten(int start_dim = 0, int end_dim = -1, Where where = Where::current()) const;
 
   // -- indexing (trainer/tensor/indexing.h): views if there are no index tensors, else copies
+  // The elements at an index: x.index({0, Slice(1, None), "..."}). Throws Error for more entries
+  // than dims and for an index outside of its dim.
   Tensor index(const std::vector<TensorIndex>& at, Where where = Where::current()) const;
+  // The same; what it returns can also be assigned to.
   IndexedTensor operator[](const TensorIndex& at) const;
   IndexedTensor operator[](std::initializer_list<TensorIndex> at) const;
+  // The elements at an index, to be written: x.at({0}) += 1.
   IndexPlace at(const std::vector<TensorIndex>& at, Where where = Where::current()) const;
   // value broadcasts to the indexed shape; accumulate: values at duplicate indices are added
   const Tensor& index_put_(const std::vector<TensorIndex>& at, const Tensor& value,
@@ -315,10 +331,13 @@ class Tensor {
 #include "trainer/tensor/methods.inc"
 
   // -- in place: recorded like any op (trainer/tensor/inplace.h has the rules)
+  // Set all elements to 0, or to value. Return *this.
   const Tensor& zero_(Where where = Where::current()) const;
   const Tensor& fill_(Scalar value, Where where = Where::current()) const;
   const Tensor& copy_(const Tensor& source,
                       Where where = Where::current()) const;  // broadcasts and casts
+  // Add alpha other to this tensor, subtract it, multiply or divide by other, which broadcasts to
+  // this tensor's shape. Return *this.
   const Tensor& add_(const Tensor& other, Scalar alpha = 1, Where where = Where::current()) const;
   const Tensor& sub_(const Tensor& other, Scalar alpha = 1, Where where = Where::current()) const;
   const Tensor& mul_(const Tensor& other, Where where = Where::current()) const;
@@ -378,14 +397,17 @@ struct Arg {
 };
 
 // -- making tensors (the default dtype is float32)
+// Uninitialized, filled with 0, with 1, or with value. Throw Error for a negative size.
 Tensor empty(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
 Tensor zeros(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
 Tensor ones(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
 Tensor full(const SizeList& shape, Scalar value, DType dtype = DType::kF32,
             Where where = Where::current());
+// 0, 1 ... end - 1, and start, start + step ... before end. Throw Error for a step of 0.
 Tensor arange(SizeArg end, DType dtype = DType::kI64, Where where = Where::current());
 Tensor arange(SizeArg start, SizeArg end, SizeArg step = 1, DType dtype = DType::kI64,
               Where where = Where::current());
+// n rows and columns of zeros, with ones on the main diagonal.
 Tensor eye(SizeArg n, DType dtype = DType::kF32, Where where = Where::current());
 // These are on the device of t.
 Tensor zeros_like(const Arg& t);

@@ -8,6 +8,7 @@
 namespace wick {
 
 // -- order of elements; copies
+// Reverses the order along dims. Throws Error for a dim that is given twice.
 Tensor flip(const Arg& x, Dims dims);
 Tensor fliplr(const Arg& x);  // dim 1
 Tensor flipud(const Arg& x);  // dim 0
@@ -27,6 +28,7 @@ Tensor repeat_interleave(const Arg& x, const Arg& repeats, std::optional<int> di
 
 // -- triangles and diagonals; a positive `diagonal` is above the main one
 Tensor tril(const Arg& x, SizeArg diagonal = 0);  // for x[..., m, n]; the other elements are 0
+// x[..., m, n] on and above the diagonal; the other elements are 0.
 Tensor triu(const Arg& x, SizeArg diagonal = 0);
 // int64 [2, n]: the rows and columns of a triangle
 Tensor tril_indices(SizeArg rows, SizeArg columns, SizeArg offset = 0, DType dtype = DType::kI64);
@@ -38,11 +40,16 @@ Tensor diag_embed(const Arg& x, SizeArg offset = 0, int dim1 = -2, int dim2 = -1
 Tensor diagflat(const Arg& x, SizeArg offset = 0);
 
 // -- joining; dtypes promote
+// cat(): joins along dim; only that size may differ. Throws Error for an empty list and for shapes
+// that do not fit.
 Tensor concat(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where::current());
+// Join along dim 1 (0 for vectors), 0 after atleast_2d(), and 2 after atleast_3d().
 Tensor hstack(const std::vector<Tensor>& tensors, Where where = Where::current());
 Tensor vstack(const std::vector<Tensor>& tensors, Where where = Where::current());
 Tensor dstack(const std::vector<Tensor>& tensors, Where where = Where::current());
+// Joins columns: vectors [n] count as [n, 1].
 Tensor column_stack(const std::vector<Tensor>& tensors, Where where = Where::current());
+// Puts matrices on the diagonal of one, with zeros elsewhere.
 Tensor block_diag(const std::vector<Tensor>& tensors, Where where = Where::current());
 
 // -- grids of vectors

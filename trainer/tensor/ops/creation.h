@@ -71,12 +71,14 @@ inline Tensor tensor(std::initializer_list<Dim> sizes, Where where = Where::curr
 Tensor scalar_tensor(Scalar value, DType dtype = DType::kF32, Where where = Where::current());
 
 // -- like another tensor: its shape and device, but with another dtype.
+// t's shape and device, and this dtype.
 Tensor zeros_like(const Arg& t, DType dtype);
 Tensor ones_like(const Arg& t, DType dtype);
 Tensor empty_like(const Arg& t, DType dtype);
 Tensor full_like(const Arg& t, Scalar value, DType dtype);
 
 // -- ranges. If one argument is a float, the result is float32: arange(1, 5, .5)
+// start, start + step ... below end. Throws Error for a step of 0 or of the wrong sign.
 Tensor arange_float(double start, double end, double step, DType dtype, const Where& where);
 template <class A, class B, class C = int>
   requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && std::is_arithmetic_v<C> &&

@@ -37,8 +37,12 @@ Tensor scatter_reduce(const Arg& x, int dim, const Arg& index, const Arg& src,
                       const std::string& reduce, bool include_self = true);
 
 // -- by slice: index is a vector
+// Returns x with the slices at `index` along dim increased by alpha times those of source, which
+// has as many.
 Tensor index_add(const Arg& x, int dim, const Arg& index, const Arg& source, Scalar alpha = 1);
+// Returns x with the slices at `index` along dim replaced by those of source, which has as many.
 Tensor index_copy(const Arg& x, int dim, const Arg& index, const Arg& source);
+// Returns x with the slices at `index` along dim filled with value.
 Tensor index_fill(const Arg& x, int dim, const Arg& index, Scalar value);
 
 // -- copies of x with a part replaced by src

@@ -30,12 +30,16 @@ struct LstsqResult {
 
 namespace linalg {
 
-// -- systems. A singular matrix throws an Error that names the batch entry and the pivot.
-Tensor solve(const Arg& a, const Arg& b);  // a[..., n, n], b[..., n, k] or [..., n]
+// -- systems
+// Returns x of a x = b, for a[..., n, n] and b[..., n, k] or [..., n]. A singular matrix throws an
+// Error that names the batch entry and the pivot.
+Tensor solve(const Arg& a, const Arg& b);
+// The inverse of a[..., n, n]. A singular matrix throws the same Error.
 Tensor inv(const Arg& a);
 Tensor solve_triangular(const Arg& a, const Arg& b, bool upper, bool left = true,
                         bool unitriangular = false);  // the other triangle is not read
 Tensor det(const Arg& a);  // the gradient of a singular matrix is its cofactors
+// The sign and the logarithm of |det|; 0 and -inf for a singular matrix.
 SlogdetResult slogdet(const Arg& a);
 
 // -- decompositions

@@ -51,7 +51,9 @@ Tensor cross(const Arg& a, const Arg& b, std::optional<int> dim = {});
 
 // -- distances; the gradient at distance 0 is 0
 Tensor cdist(const Arg& a, const Arg& b, double p = 2);  // [..., m, d], [..., n, d] -> [..., m, n]
+// a b / (|a| |b|) along dim, with norms of at least eps.
 Tensor cosine_similarity(const Arg& a, const Arg& b, int dim = 1, double eps = 1e-8);
+// The p-norm of a - b + eps over the last dim.
 Tensor pairwise_distance(const Arg& a, const Arg& b, double p = 2, double eps = 1e-6,
                          bool keepdim = false);
 
