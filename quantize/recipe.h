@@ -38,10 +38,13 @@ struct Recipe {
   Mode mode = Mode::kStatic;  // how activations get their scales
   // The dtype of activations: uint8 or int8.
   DType activation = DType::kU8;
+  // Whether the integer of 0 is the middle of the range instead of what fits the values, and what
+  // keeps their ranges.
   bool activation_symmetric = false;
   ObserverSpec activation_observer;
   // The dtype of weights: int8, int4 or uint4.
   DType weight = DType::kI8;
+  // The same of weights.
   bool weight_symmetric = true;
   bool per_channel = true;  // one scale for each output channel
   ObserverSpec weight_observer;

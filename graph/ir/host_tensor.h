@@ -45,7 +45,9 @@ class HostTensor {
   size_t nbytes() const { return bytes_; }
   // Includes the bytes of its strings, which follow its elements.
   size_t held_bytes() const { return bytes_ + string_bytes_; }
+  // Returns element i of a string tensor.
   std::string string_at(int64_t i) const;
+  // Return the address of the first element, after reading the bytes from their file.
   void* data() { return there(); }
   const void* data() const { return there(); }
   // Returns where the bytes are or will be: equal for copies, which share them.
@@ -53,6 +55,7 @@ class HostTensor {
   // Returns non-null while the bytes are still in their file. The result lives as long as the
   // tensor.
   LentBytes* unread() const { return lazy_ != nullptr && !lazy_->filled() ? lazy_.get() : nullptr; }
+  // Return it as a T*, which must be the dtype's type: nothing checks it.
   template <class T>
   T* as() {
     return static_cast<T*>(data());

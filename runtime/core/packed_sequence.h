@@ -49,6 +49,7 @@ class PackedSize {
   explicit PackedSize(int64_t count);
   // Counts `times` elements of this dtype and shape. Fails where the bytes exceed int64.
   Status add(DType dtype, const Shape& shape, int64_t times = 1);
+  // Returns the bytes of the packed value.
   Result<int64_t> bytes() const;
 
  private:

@@ -13,6 +13,7 @@ struct KernelRow;  // runtime/kernels/kernel.h
 // The version of this header's structs and of KernelRow. A library with another version is refused.
 constexpr uint32_t kCustomOpAbi = 3;
 constexpr uint32_t kKernelRowBytes = 48;  // sizeof(KernelRow), which kernel.h checks
+// How many inputs and outputs a custom op may have.
 constexpr size_t kMaxCustomInputs = 16;
 constexpr size_t kMaxCustomOutputs = 8;
 

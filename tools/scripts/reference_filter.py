@@ -25,7 +25,7 @@ TYPE = re.compile(r"(?:typedef\s+)?(class|struct|union|enum)\b")
 # A comment that begins with one of these is of one function.
 ONE = re.compile(r"(Returns|Throws|Calls|Takes|Makes|Reads|Writes|Adds|Keeps|Loads|Moves|Removes|Replaces|Runs|Sets|Shows|Saves|"
                  r"Builds|Learns|Computes|Resets|Maps|Puts|Counts|Formats|Restores|Declares|Does|Opens|Checks|Copies|Gives|"
-                 r"Prints|Captures|Reverses|Lists|Ends|Installs|Describes|Fills|Registers|Draws|Tells|Applies|Drops|Doubles)\b")
+                 r"Prints|Contracts|Takes|Includes|Captures|Reverses|Lists|Ends|Installs|Describes|Fills|Registers|Draws|Tells|Applies|Drops|Doubles)\b")
 
 
 class Comment:

@@ -54,6 +54,7 @@ class DataLoader {
   int64_t items() const { return items_; }  // with drop_last fewer than the data set has
   const Dataset& dataset() const;           // throws Error for a stream
   int64_t dataset_size() const;             // items of all ranks; -1 if unknown
+  // The options of the constructor.
   const LoaderOptions& options() const { return options_; }
 
   // Returns false at the end of an epoch; the next call starts the next one. The error of a failing

@@ -33,6 +33,7 @@ class ModuleRange : public Module {
   bool empty() const { return children().empty(); }
   // Negative indices count from the end; an index out of range is an Error.
   Module& operator[](int64_t index) const { return *ptr(index); }
+  // The same as a shared pointer.
   std::shared_ptr<Module> ptr(int64_t index) const;
   // Returns the module as an M; throws Error if it is of another class.
   template <class M>

@@ -24,6 +24,7 @@ const Tensor& normal_(const Arg& t, double mean = 0, double std = 1,
 // A normal distribution truncated to [a, b], drawn by the inverse of its cumulative function.
 const Tensor& trunc_normal_(const Arg& t, double mean = 0, double std = 1, double a = -2,
                             double b = 2, Generator& g = default_generator());
+// Fill t with a value, ones or zeros, in place and without recording; return t.
 const Tensor& constant_(const Arg& t, double value);
 const Tensor& ones_(const Arg& t);
 const Tensor& zeros_(const Arg& t);

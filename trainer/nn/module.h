@@ -86,6 +86,7 @@ class Module {
   // is listed once, under its first name.
   std::vector<Tensor> parameters(bool recurse = true) const;
   NamedTensors named_parameters(const std::string& prefix = "", bool recurse = true) const;
+  // The same of buffers: tensors that are saved and moved, but not trained.
   std::vector<Tensor> buffers(bool recurse = true) const;
   NamedTensors named_buffers(const std::string& prefix = "", bool recurse = true) const;
   // Parameters, then persistent buffers, of each module before its children: PyTorch's order and

@@ -106,7 +106,9 @@ class Amp {
   explicit Amp(const AmpOptions& options = {}, Where where = Where::current());
   // Use it around forward and loss, in training and in evaluation.
   AutocastScope begin() const { return AutocastScope(autocast_); }
+  // The loss, scaled where there is a scaler, backwards.
   void backward(const Tensor& loss, Where where = Where::current());
+  // GradScaler::unscale_() where there is a scaler: for clipping, before step().
   void unscale_(Optimizer& optimizer, Where where = Where::current());
   // Returns false if gradients were not finite, so that nothing was updated.
   bool step(Optimizer& optimizer, Where where = Where::current());

@@ -39,6 +39,7 @@ class InferenceMode {
  private:
   bool saved_grad_, saved_;
 };
+// Whether an InferenceMode is open in this thread.
 bool inference_mode_enabled();
 
 }  // namespace wick

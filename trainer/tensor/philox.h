@@ -68,8 +68,10 @@ Tensor uniform(const SizeList& shape, double lo, double hi, DType dtype = DType:
 // Normal distribution by Box-Muller.
 Tensor randn(const SizeList& shape, DType dtype = DType::kF32, Generator& g = default_generator(),
              Where where = Where::current());
+// Integers of [low, high), int64. Throws Error for an empty range.
 Tensor randint(int64_t low, int64_t high, const SizeList& shape, Generator& g = default_generator(),
                Where where = Where::current());
+// 0 .. n - 1 in a random order, int64.
 Tensor randperm(SizeArg n, Generator& g = default_generator(), Where where = Where::current());
 
 }  // namespace wick

@@ -18,6 +18,7 @@ struct PrintOptions {
 };
 // Options of the process; fields that are not given are reset to their defaults.
 void set_printoptions(const PrintOptions& options);
+// The present options.
 PrintOptions get_printoptions();
 
 // Prints the values as PyTorch does, with the present options.

@@ -113,21 +113,25 @@ class Tensor {
   bool is_same(const Tensor& o) const { return impl_ == o.impl_; }
 
   // -- properties
-  // These throw Error for an undefined tensor.
+  // The dtype, and the number of dims. These and what follows throw Error for an undefined tensor.
   DType dtype(Where where = Where::current()) const { return need("dtype", where).view.dtype; }
   int rank(Where where = Where::current()) const { return need("dim", where).view.rank(); }
   int dim(Where where = Where::current()) const { return rank(where); }
-  // A capture follows the sizes (trainer/tensor/dim.h).
+  // The sizes of the dims, of one dim, and the number of elements. A capture follows them
+  // (trainer/tensor/dim.h).
   const DimShape& shape(Where where = Where::current()) const;
   Dim size(int dim, Where where = Where::current()) const;  // negative counts from the end
   Dim numel(Where where = Where::current()) const;
+  // The distance between neighbours along each dim, or along one, in elements.
   const Strides& strides(Where where = Where::current()) const {
     return need("stride", where).view.strides;
   }
   const Strides& stride(Where where = Where::current()) const { return strides(where); }
   int64_t stride(int dim, Where where = Where::current()) const;
+  // The other names of rank() and numel().
   int ndim(Where where = Where::current()) const { return rank(where); }
   Dim nelement(Where where = Where::current()) const { return numel(where); }
+  // The bytes of all elements, and of one.
   size_t nbytes(Where where = Where::current()) const {
     return need("nbytes", where).view.nbytes();
   }
@@ -149,6 +153,7 @@ class Tensor {
   // A view's base holds the history and is never a view itself; undefined if this is not a view.
   bool is_view(Where where = Where::current()) const;
   Tensor base(Where where = Where::current()) const;
+  // Whether the elements lie in row-major order without gaps.
   bool is_contiguous(Where where = Where::current()) const {
     return need("is_contiguous", where).view.contiguous();
   }
@@ -162,9 +167,11 @@ class Tensor {
   }
   // The same for reading everything but the bytes, on any device.
   TensorView layout() const { return impl_ ? impl_->view : TensorView(); }
+  // The sizes as plain numbers, which a capture does not follow.
   const Shape& raw_shape(Where where = Where::current()) const {
     return need("shape", where).view.shape;
   }
+  // The bytes that this tensor and its views share, and how often they were written.
   Storage& storage(Where where = Where::current()) const { return *need("storage", where).storage; }
   uint32_t version(Where where = Where::current()) const {
     return need("version", where).storage->version();
@@ -198,6 +205,7 @@ class Tensor {
   explicit operator bool() const { return item(Where()) != 0; }
   template <class T>
   std::vector<T> to_vector(Where where = Where::current()) const;  // any strides; dtype must be T's
+  // The values as text, as printing shows them.
   std::string to_string(Where where = Where::current()) const;
 
   // -- autograd

@@ -26,6 +26,7 @@ class Tokenizer {
   // Throws Error for a token outside of [0, vocab_size), and names its position.
   virtual std::string decode(std::span<const int64_t> tokens,
                              Where where = Where::current()) const = 0;
+  // Returns the number of tokens.
   virtual int64_t vocab_size() const = 0;
 
   // Returns int64 [n].

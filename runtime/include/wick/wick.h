@@ -240,6 +240,7 @@ WICK_API size_t wick_dtype_size(int dtype); /* in bytes; 0: sub-byte or unknown 
 WICK_API int wick_ops_load(const char* path, wick_ops** ops);
 /* Call it after the programs that use these ops were freed; null is fine. */
 WICK_API void wick_ops_free(wick_ops* ops);
+/* Returns the number of ops; 0 for null. */
 WICK_API size_t wick_ops_count(const wick_ops* ops);
 /* Returns the op's full name, such as "com.example::Swish"; null when i is out of range. */
 WICK_API const char* wick_ops_name(const wick_ops* ops, size_t i);
@@ -291,6 +292,7 @@ WICK_API int wick_session_create(const wick_program* program, const wick_session
                                  wick_session** session);
 /* Null is fine. */
 WICK_API void wick_session_free(wick_session* session);
+/* Return the number of inputs and of outputs. */
 WICK_API size_t wick_session_input_count(const wick_session* session);
 WICK_API size_t wick_session_output_count(const wick_session* session);
 /* Fills *port as the program declares it. WICK_INVALID_ARGUMENT when i is out of range. */

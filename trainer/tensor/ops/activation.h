@@ -22,10 +22,13 @@ Tensor hardtanh(const Arg& x, double min_val = -1, double max_val = 1);
 Tensor prelu(const Arg& x, const Arg& weight);
 // log(1 + e^(beta x)) / beta, or x itself if beta x > threshold
 Tensor softplus(const Arg& x, double beta, double threshold = 20);
+// x - lambd where x > lambd, x + lambd where x < -lambd, otherwise 0.
 Tensor softshrink(const Arg& x, double lambd = 0.5);
+// x where |x| > lambd, otherwise 0.
 Tensor hardshrink(const Arg& x, double lambd = 0.5);
 Tensor threshold(const Arg& x, double threshold, double value);  // value where x <= threshold
 Tensor glu(const Arg& x, int64_t dim = -1);                      // a sigmoid(b), x = a, b along dim
+// softmax(-x, dim).
 Tensor softmin(const Arg& x, int dim);
 // Compute in `dtype`.
 Tensor softmax(const Arg& x, int dim, DType dtype);

@@ -56,7 +56,9 @@ Tensor block_diag(const std::vector<Tensor>& tensors, Where where = Where::curre
 // indexing "ij": dim i of every grid belongs to tensor i; "xy": the first two are swapped
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::string& indexing = "ij",
                              Where where = Where::current());
+// All combinations of one element of each vector: [n1 n2 ..., number of vectors].
 Tensor cartesian_prod(const std::vector<Tensor>& tensors, Where where = Where::current());
+// All combinations of r elements of the vector x, in order: [number, r].
 Tensor combinations(const Arg& x, int64_t r = 2, bool with_replacement = false);
 
 }  // namespace wick

@@ -16,6 +16,8 @@ std::vector<Tensor> split(const Arg& x, SizeArg split_size, int dim = 0);  // vi
 Tensor pad(const Arg& x, std::initializer_list<SizeArg> pads, double value = 0);
 Tensor gather(const Arg& x, int dim, const Arg& index);        // GatherElements; int32/64, x's rank
 Tensor index_select(const Arg& x, int dim, const Arg& index);  // Gather; int32/64, any rank
+// Returns x with src added at the elements that index selects along dim; an index that occurs twice
+// adds twice.
 Tensor scatter_add(const Arg& x, int dim, const Arg& index, const Arg& source);
 
 }  // namespace wick

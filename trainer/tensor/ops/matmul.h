@@ -40,6 +40,7 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands,
 // Contracts the last `dims` dims of a with the first of b, or the listed pairs.
 Tensor tensordot(const Arg& a, const Arg& b, int64_t dims = 2);
 Tensor tensordot(const Arg& a, const Arg& b, Dims a_dims, Dims b_dims);
+// The Kronecker product: each element of a times the whole of b.
 Tensor kron(const Arg& a, const Arg& b);
 // Multiplies two or more matrices (the first and last may be vectors) in the cheapest order.
 Tensor chain_matmul(const std::vector<Tensor>& matrices, Where where = Where::current());

@@ -36,6 +36,7 @@ Tensor local_response_norm(const Arg& x, int64_t size, double alpha = 1e-4, doub
                            double k = 1);
 Tensor normalize(const Arg& x, double p = 2, int dim = 1, double eps = 1e-12);  // x / max(|x|, eps)
 Tensor softmax(const Arg& x, int dim);                                          // floats
+// log(softmax(x)) along dim, without the logarithm of a number that became 0.
 Tensor log_softmax(const Arg& x, int dim);
 
 // -- dropout: p in [0, 1]; values that are kept are scaled by 1 / (1 - p)

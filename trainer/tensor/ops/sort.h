@@ -50,6 +50,7 @@ struct MinMax {
 };
 MinMax aminmax(const Arg& x, std::optional<int> dim = {}, bool keepdim = false);
 Tensor argmax(const Arg& x);  // index in the flattened tensor
+// The index of the smallest element of the flattened tensor.
 Tensor argmin(const Arg& x);
 
 // inverse: the index in values of each element; counts: the number of occurrences of each value.
