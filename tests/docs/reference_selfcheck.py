@@ -99,7 +99,7 @@ Now: 1 names have a counterpart, 1 have none.
 # file, what is replaced (its first occurrence), by what, what the check must say
 FAULTS = [
     (HEADER, "// Returns the larger of two.\n", "", ":11: wick::larger has no comment"),
-    (HEADER, "// Returns the larger of two.", "// -- numbers: two of them", ":11: wick::larger has no comment"),
+    (HEADER, "// Returns the larger of two.", "// -- numbers: two of them", ":12: wick::larger has no comment"),
     (HEADER, "// Return the absolute value, and its negative.", "// Returns the absolute value.", "wick::opposite has no comment"),
     (HEADER, "// The name of a number.\n", "", ":8: wick::Number has no comment"),
     (HEADER, "// How a sum is taken.\n", "", "wick::Order::kBackward has no comment"),
