@@ -392,9 +392,10 @@ def included(path, text, line_text):
 
 
 def see(name):
-    """A method calls the function of the same name; an in-place form that of the name without the _."""
-    bare = name.rstrip("_")
-    return f" See wick::{bare}()."
+    """A method calls the function of the same name; an in-place form writes what that of the name without the _ returns."""
+    if name.endswith("_"):
+        return f" Writes the result of wick::{name[:-1]}() into the tensor's own bytes."
+    return f" See wick::{name}()."
 
 
 class Reading:
