@@ -3,7 +3,7 @@ ifdef JOBS
 export WICK_JOBS := $(JOBS)
 endif
 
-.PHONY: all setup install demo test test-full check format bench size clean
+.PHONY: all setup install demo test test-full check reference format bench size clean
 
 all:  ## build the release preset
 	@tools/scripts/build.sh
@@ -24,8 +24,11 @@ test:  ## build and run the fixed subset (under 15 minutes)
 test-full:  ## everything, in resumable parts: make test-full [PARTS="sanitize math"]
 	@tools/scripts/test_full.sh $(PARTS)
 
-check:  ## format, static analysis, include arrows, docs
+check:  ## format, static analysis, include arrows, docs, reference
 	@tools/scripts/check.sh
+
+reference:  ## render the public headers' comments with Doxygen into build/reference/html
+	@python3 tools/scripts/check_reference.py --html
 
 format:  ## clang-format every source in place
 	@git ls-files -z '*.h' '*.cc' '*.c' '*.cpp' | xargs -0 clang-format-16 -i

@@ -9,14 +9,16 @@
 
 namespace wick::quantize {
 
+// How integers stand for real numbers: real = scale * (q - zero_point).
 struct QParams {
   std::vector<float> scale;         // one, or one for each index of `axis`; finite and > 0
   std::vector<int32_t> zero_point;  // as many
   DType dtype = DType::kU8;         // int8, uint8, int4 or uint4; int32 for biases
   int64_t axis = -1;                // -1: one scale for the whole tensor
-  bool per_tensor() const { return axis < 0; }
+  bool per_tensor() const { return axis < 0; }  // one scale for the whole tensor
 };
 
+// The integers from lo to hi, both included.
 struct IntegerRange {
   int32_t lo, hi;
 };

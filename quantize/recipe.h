@@ -8,10 +8,13 @@
 
 namespace wick::quantize {
 
+// How activations get their scales: from calibration, from each tensor as it comes, not at all
+// (weights alone are integers), or from training.
 enum class Mode : uint8_t { kStatic, kDynamic, kWeightOnly, kQat };
 const char* mode_name(Mode m);            // "static", "dynamic", "weight-only", "qat"
 Mode mode_from(const std::string& name);  // throws Error listing them
 
+// What an observer keeps of the values that it sees.
 enum class ObserverKind : uint8_t {
   kMinMax,         // the extremes
   kMovingAverage,  // the moving average of each batch's extremes
@@ -23,32 +26,38 @@ enum class ObserverKind : uint8_t {
 const char* observer_name(ObserverKind k);
 ObserverKind observer_from(const std::string& name);  // throws Error listing them
 
+// An observer and its numbers.
 struct ObserverSpec {
-  ObserverKind kind = ObserverKind::kMinMax;
+  ObserverKind kind = ObserverKind::kMinMax;  // what it keeps
   double averaging = 0.01;    // kMovingAverage: a new batch's share, PyTorch's averaging_constant
   double percentile = 99.99;  // kPercentile: the share inside the range, both ends together
 };
 
+// What is quantized, and how.
 struct Recipe {
-  Mode mode = Mode::kStatic;
+  Mode mode = Mode::kStatic;  // how activations get their scales
   // The dtype of activations: uint8 or int8.
   DType activation = DType::kU8;
+  // Whether the integer of 0 is the middle of the range instead of what fits the values, and what
+  // keeps their ranges.
   bool activation_symmetric = false;
   ObserverSpec activation_observer;
   // The dtype of weights: int8, int4 or uint4.
   DType weight = DType::kI8;
+  // The same of weights.
   bool weight_symmetric = true;
   bool per_channel = true;  // one scale for each output channel
   ObserverSpec weight_observer;
   int64_t block_size = 32;  // weight-only: weights per scale in a row, 32, 64 or 128
 
-  bool fold_batch_norm = true;
-  bool equalize = false;         // cross-layer equalization (Nagel et al. 2019)
-  bool bias_correction = false;  // runs over the first batches again, all at one time:
-  int64_t correction_batches = 16;
-  bool embeddings = true;  // weight-only: tables of Gather are quantized, too
+  bool fold_batch_norm = true;      // batch norms behind a Conv or Linear become part of it first
+  bool equalize = false;            // cross-layer equalization (Nagel et al. 2019)
+  bool bias_correction = false;     // runs over the first batches again, all at one time:
+  int64_t correction_batches = 16;  // how many of them
+  bool embeddings = true;           // weight-only: tables of Gather are quantized, too
 
-  // Applies to the layers (Conv, Linear, MatMul) nearest to the graph's inputs and outputs.
+  // Whether the layers (Conv, Linear, MatMul) nearest to the graph's inputs (quantize_first) and
+  // outputs (quantize_last) are quantized.
   bool quantize_first = true;
   bool quantize_last = true;
   // A last Linear returns float32 directly from its integers, which loses less than a byte would.

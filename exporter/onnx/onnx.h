@@ -38,6 +38,7 @@ struct OnnxReadOptions {
   // If given: gets the warnings, a sentence each; else they go to stderr, a line each.
   std::vector<std::string>* warnings = nullptr;
 };
+// Returns the graph, in the runtime's ops where the options do not say otherwise.
 ir::Graph import_onnx(const std::string& path, const OnnxReadOptions& options = {});
 // Reads the same from memory. External data may be in `folder`; if that is empty, there is none.
 ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder = "",
@@ -61,6 +62,7 @@ std::vector<uint8_t> onnx_bytes(const ir::Graph& graph,
 std::vector<std::string> onnx_op_types(const ir::Graph& graph,
                                        QuantizedForm quantized = QuantizedForm::kOperators);
 
+// Options of export_onnx().
 struct OnnxFileOptions {
   // Constants of 1 KiB and more go to PATH.data. If all constants are over 2 GB together they do
   // anyway: one ONNX file cannot hold them.
@@ -71,8 +73,9 @@ struct OnnxFileOptions {
   // that came later (Gelu 20, Swish 24, LayerNormalization 17); read by Wick they have its bits.
   int64_t opset = 0;
 };
+// What export_onnx() wrote.
 struct OnnxFile {
-  int64_t opset = 0;
+  int64_t opset = 0;      // the opset of the file
   std::string data_path;  // empty: everything is in the model
   // Says what needs an opset later than the one asked for: "Pad 'conv.pad'"; else empty.
   std::string opset_by;
@@ -85,6 +88,7 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
 // type: `dtype` kSequence and the like with the dtype of the elements. `what` names it in errors.
 HostTensor read_onnx_data(const std::string& bytes, DType dtype, DType element,
                           const std::string& what);
+// Returns the value in that form, with this name.
 std::string write_onnx_data(const HostTensor& value, const std::string& name);
 
 }  // namespace wick

@@ -21,6 +21,7 @@ class TrainingScope {
   ~TrainingScope();
   TrainingScope(const TrainingScope&) = delete;
   TrainingScope& operator=(const TrainingScope&) = delete;
+  // Returns whether a scope is open in this thread.
   static bool on();
 
  private:

@@ -14,8 +14,8 @@ namespace wick {
 // ProgramInfo is what the file says of its origin; Wick's version and the weights' sha256 are
 // added.
 struct ProgramInfo {
-  std::string source = "trainer";  // or the imported file's name
-  uint64_t seed = 0;
+  std::string source = "trainer";                  // or the imported file's name
+  uint64_t seed = 0;                               // of the training run; only recorded
   NumericsClass numerics = NumericsClass::kExact;  // the strongest promise left after the passes
   std::string passes = {};  // those that changed the graph, in order: "fuse, fuse_elementwise"
 
@@ -28,6 +28,7 @@ std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& in
 // PackedConstant is the form into which a session packed a constant, by its number in the program:
 // it spares the next session the packing, on machines of the same kind.
 struct PackedConstant {
+  // The constant's id, the layout's id, and the packed bytes.
   uint32_t constant = 0, layout = 0;
   Span<const uint8_t> bytes;
 };
@@ -37,6 +38,7 @@ std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& in
 // LentProgram is a program to be loaded at once in this process: the weights stay the graph's
 // tensors, in their file if nobody has read them yet. It has no digest of them.
 struct LentProgram {
+  // The file without its constants, and these.
   std::vector<uint8_t> bytes;
   std::vector<HostTensor> constants;
   std::vector<LentSegment> segments;  // for LoadOptions::lent

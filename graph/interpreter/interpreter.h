@@ -11,6 +11,7 @@
 
 namespace wick::ir {
 
+// Options of ir::run().
 struct InterpreterOptions {
   // They are tried in this order; the default is the reference set alone.
   std::vector<const KernelSet*> kernels = {&kReferenceKernels};

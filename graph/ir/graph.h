@@ -14,21 +14,28 @@
 
 namespace wick::ir {
 
+// The index of a value, and of a node, in its graph. Neither is used again.
 using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr ValueId kNoValue = -1;  // an absent optional input
 // Returns the index of a value or a node in a vector that has one entry for each id.
 inline size_t at(int32_t id) { return static_cast<size_t>(id); }
 
+// A line of the user's code: its file, the number, and both as "net.cc:12".
 struct SourceLine {
   std::string file;  // empty: unknown
   int line = 0;
-  std::string text() const { return file.empty() ? "" : file + ":" + std::to_string(line); }
+  std::string text() const {
+    return file.empty() ? "" : file + ":" + std::to_string(line);
+  }  // "" where the file is unknown
 };
 
+// What makes a value: the caller, nobody, or a node.
 enum class ValueOrigin : uint8_t { kInput, kConstant, kNode };
 
+// A value of a graph and its type.
 struct Value {
+  // What makes it, and the type of its elements.
   ValueOrigin origin = ValueOrigin::kNode;
   DType dtype = DType::kNone;
   bool ranked = false;  // false: not even the rank is known before running
@@ -52,14 +59,15 @@ struct Value {
 
 class Graph;
 
+// A node: an op on values.
 struct Node {
-  OpId op = OpId::kNone;  // kNone: removed
-  AnyAttrs attrs;
-  std::vector<ValueId> inputs;  // kNoValue where an optional input is absent
-  std::vector<ValueId> outputs;
-  std::string name;
-  std::string module;  // path of the module that made it: "features.0"
-  SourceLine source;
+  OpId op = OpId::kNone;         // kNone: removed
+  AnyAttrs attrs;                // the op's struct
+  std::vector<ValueId> inputs;   // kNoValue where an optional input is absent
+  std::vector<ValueId> outputs;  // its results
+  std::string name;              // "features.0.conv"; may be ""
+  std::string module;            // path of the module that made it: "features.0"
+  SourceLine source;             // the user's line that made it
   // The bodies of a control node: If has then and else, Loop has one. Each is closed: its inputs
   // are the op's own values (Loop: trip, condition, carried), then its captures, which are the last
   // inputs of this node in the same order.
@@ -67,34 +75,41 @@ struct Node {
   bool removed() const { return op == OpId::kNone; }
 };
 
+// An output: its name, and the value that it is.
 struct GraphOutput {
   std::string name;
   ValueId value;
 };
 
+// A symbol of the shapes: its name, and the bounds of its extent, both included.
 struct SymbolInfo {
   std::string name;
-  int64_t min = 1, max = INT32_MAX;
+  int64_t min = 1, max = INT32_MAX;  // of its extent
 };
 
+// A graph of ops on values. Nodes are in order of execution, except those that rewriting appended.
 class Graph {
  public:
-  std::string name = "main";
-  std::vector<std::string> labels;  // class names of the first output, if it classifies
-  std::map<std::string, std::string> metadata;
+  std::string name = "main";                    // of the entry point
+  std::vector<std::string> labels;              // class names of the first output, if it classifies
+  std::map<std::string, std::string> metadata;  // texts by key, which files keep
 
   // Declares a symbol, or finds it again; throws Error if its bounds differ.
   SymDim symbol(const std::string& name, int64_t min = 1, int64_t max = INT32_MAX);
+  // Returns whether there is such a symbol.
   bool has_symbol(const std::string& name) const;
   const SymbolInfo* find_symbol(const std::string& name) const;  // null: there is none
   // Returns a symbol named "d0", "d1", ... ("r0" in a region): a size that is known only at run
   // time.
   SymDim fresh_symbol(int64_t min = 0);
+  // Returns all symbols, in order of declaration.
   const std::vector<SymbolInfo>& symbols() const { return symbols_; }
 
+  // Adds an input of this name and type at the end; returns its value.
   ValueId add_input(const std::string& name, DType dtype, const SymShape& shape);
   // Adds an input of any type.
   ValueId add_input(const std::string& name, const Value& type);
+  // Adds a constant; returns its value. `parameter`: it is a weight that training may change.
   ValueId add_constant(HostTensor tensor, const std::string& name = "", bool parameter = false);
   // Appends a node whose outputs' types are inferred by the op's rule. `outputs` is needed only for
   // ops whose number of outputs depends on the call. Throws Error, the op's name first, if the rule
@@ -108,7 +123,9 @@ class Graph {
   // open, it keeps the given one.
   NodeId add_typed(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs,
                    std::vector<Graph> regions, std::vector<Value> outputs, const std::string& name);
+  // Makes a value the next output, under this name.
   void add_output(const std::string& output_name, ValueId id);
+  // Returns whether this is the body of a control node.
   bool is_region() const { return depth_ > 0; }
   // Returns an empty graph for a region of a node of this one: this one's symbols mean the same
   // there.
@@ -123,6 +140,8 @@ class Graph {
     return emit(op, NoAttrs{}, std::move(inputs), name);
   }
 
+  // Return the number of values, a value, a node, and all nodes. An id out of range throws
+  // std::out_of_range.
   size_t value_count() const { return values_.size(); }
   size_t node_count() const { return nodes_.size(); }  // removed ones included
   const Value& value(ValueId id) const { return values_.at(static_cast<size_t>(id)); }
@@ -130,20 +149,24 @@ class Graph {
   const Node& node(NodeId id) const { return nodes_.at(static_cast<size_t>(id)); }
   Node& node(NodeId id) { return nodes_.at(static_cast<size_t>(id)); }
   const std::vector<Node>& nodes() const { return nodes_; }
+  // Return the inputs and the outputs, in order.
   const std::vector<ValueId>& inputs() const { return inputs_; }
   std::vector<ValueId>& inputs() { return inputs_; }
   const std::vector<GraphOutput>& outputs() const { return outputs_; }
   std::vector<GraphOutput>& outputs() { return outputs_; }
+  // Returns whether the value is a constant.
   bool is_constant(ValueId id) const {
     return id != kNoValue && value(id).origin == ValueOrigin::kConstant;
   }
 
   // Returns, for each value, the nodes that read it, in order (a node twice if it reads it twice).
   std::vector<std::vector<NodeId>> users() const;
+  // Returns whether the value is an output of the graph.
   bool is_output(ValueId id) const;
 
   // Makes every reader of `from`, outputs included, read `to` instead.
   void replace_all(ValueId from, ValueId to);
+  // Marks the node as removed: its op becomes kNone.
   void remove_node(NodeId id);
   // Drops removed nodes and unreachable values, and renumbers the rest.
   void compact();

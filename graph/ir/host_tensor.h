@@ -13,6 +13,8 @@
 
 namespace wick {
 
+// A tensor in the host's memory, shared by its copies and never changed: graphs' constants, and
+// what the interpreter and sessions of tools read and return.
 class HostTensor {
  public:
   HostTensor() = default;
@@ -21,6 +23,7 @@ class HostTensor {
   // Copies `bytes` (which must be exactly the tensor's). For strings it copies their text, too.
   HostTensor(DType dtype, const Shape& shape, const void* data, size_t bytes);
 
+  // Returns a tensor of these values, in row-major order, as many as the shape has.
   template <class T>
   static HostTensor of(const Shape& shape, const std::vector<T>& values) {
     return HostTensor(dtype_of<T>, shape, values.data(), values.size() * sizeof(T));
@@ -34,6 +37,7 @@ class HostTensor {
   // Makes an int64 tensor of rank 1.
   static HostTensor ints(Span<const int64_t> values);
 
+  // Return its type and shape, whether there is a tensor, and the numbers of elements and bytes.
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   bool present() const { return dtype_ != DType::kNone; }
@@ -41,7 +45,9 @@ class HostTensor {
   size_t nbytes() const { return bytes_; }
   // Includes the bytes of its strings, which follow its elements.
   size_t held_bytes() const { return bytes_ + string_bytes_; }
+  // Returns element i of a string tensor.
   std::string string_at(int64_t i) const;
+  // Return the address of the first element, after reading the bytes from their file.
   void* data() { return there(); }
   const void* data() const { return there(); }
   // Returns where the bytes are or will be: equal for copies, which share them.
@@ -49,6 +55,7 @@ class HostTensor {
   // Returns non-null while the bytes are still in their file. The result lives as long as the
   // tensor.
   LentBytes* unread() const { return lazy_ != nullptr && !lazy_->filled() ? lazy_.get() : nullptr; }
+  // Return it as a T*, which must be the dtype's type: nothing checks it.
   template <class T>
   T* as() {
     return static_cast<T*>(data());
@@ -57,6 +64,7 @@ class HostTensor {
   const T* as() const {
     return static_cast<const T*>(data());
   }
+  // Returns a view of the bytes, valid as long as the tensor.
   TensorView view() const { return {there(), dtype_, shape_}; }
   // Returns the same bytes in another shape of as many elements.
   HostTensor reshaped(const Shape& shape) const;

@@ -21,11 +21,13 @@ class SymDim;
 struct SymAtom;
 using SymAtomRef = std::shared_ptr<const SymAtom>;
 
+// A product of symbols and a number, `coefficient`.
 struct SymTerm {
   int64_t coefficient = 0;
   std::vector<SymAtomRef> factors;  // sorted by text, not empty
 };
 
+// A size as a polynomial of symbols with integer coefficients.
 class SymDim {
  public:
   SymDim(int64_t value = 0) : constant_(value) {}  // NOLINT: numbers are dimensions
@@ -34,14 +36,16 @@ class SymDim {
   // dimension.
   static SymDim symbol(const std::string& name, int64_t min = 1, int64_t max = INT32_MAX);
 
-  bool known() const { return terms_ == nullptr; }
-  int64_t constant() const { return constant_; }  // the value when known()
+  bool known() const { return terms_ == nullptr; }  // a number
+  int64_t constant() const { return constant_; }    // the value when known()
+  // Returns the terms with symbols, sorted by text.
   const std::vector<SymTerm>& terms() const;
 
   // The bounds are inclusive and saturated to int64.
   int64_t min() const;
   int64_t max() const;
 
+  // Returns the text, "2*batch + 1".
   std::string text() const;
   // Replaces every symbol; throws Error when `lookup` returns a negative number for one.
   int64_t evaluate(const std::function<int64_t(const std::string&)>& lookup) const;
@@ -64,15 +68,20 @@ class SymDim {
   std::shared_ptr<const std::vector<SymTerm>> terms_;  // null: a number
 };
 
+// A symbol, or a function of sizes that is no polynomial: see its kind.
 struct SymAtom {
+  // Its kind (a symbol, a floor division or the larger of two), its text, and the bounds of its
+  // value, both included.
   enum class Kind { kSymbol, kFloorDiv, kMax } kind;
   std::string text;
   int64_t min, max;
   SymDim a, b;  // kFloorDiv: a / b (b a number > 0); kMax: max(a, b)
 };
 
+// The sizes of a tensor's dims, each a number or an expression.
 using SymShape = BasicShape<SymDim>;
 
+// The functions that shape rules are written with, for sizes with symbols.
 inline bool dim_known(const SymDim& d) { return d.known(); }
 inline int64_t dim_value(const SymDim& d) { return d.constant(); }
 Tri dim_equal(const SymDim& a, const SymDim& b);
@@ -83,12 +92,16 @@ std::optional<SymDim> dim_exact_div(const SymDim& a, const SymDim& b);
 // Returns an open size, which no expression gives; Graph::infer puts a symbol of the graph in its
 // place.
 SymDim dim_open(const SymDim&);
+// Returns whether dim_open() made it.
 bool is_open(const SymDim& d);
+// Returns the smaller of two sizes.
 inline SymDim dim_min(const SymDim& a, const SymDim& b) { return a + b - dim_max(a, b); }
 
+// Return the shape as "[batch,3]".
 ShapeText to_text(const SymShape& shape);
 std::string shape_text(const SymShape& shape);
 
+// Returns whether all dims are numbers.
 bool is_static(const SymShape& shape);
 // All dims must be known.
 Shape to_static(const SymShape& shape);

@@ -13,7 +13,7 @@ namespace wick::ir {
 
 // An op that still computes with reals after a DequantizeLinear.
 struct StayedFloat {
-  std::string op, name, reason;
+  std::string op, name, reason;  // the op, the node's name, and why
 };
 struct LowerReport {
   // The number of nodes of each integer op in the lowered graph, MatMulInteger and ConvInteger of

@@ -36,9 +36,10 @@ struct WorkAhead {
   double cheap;
 };
 
+// A change to a graph, and what it promises about results.
 struct Pass {
-  const char* name;
-  Numerics numerics;
+  const char* name;   // "fuse"
+  Numerics numerics;  // its class
   // True when the graph changed.
   bool (*run)(Graph&);
   // Used instead of run: a pass that runs nodes.
@@ -53,6 +54,7 @@ struct PassFault {
   std::string why;  // "element 3 is 1.5, before the pass 1.25, equal bits are promised"
 };
 
+// What passes did to a graph.
 struct PassReport {
   // The strongest promise left: only passes that changed something count.
   Numerics numerics = Numerics::kExact;
@@ -79,6 +81,7 @@ PassReport simplify(Graph& graph);
 // through: all exact.
 PassReport optimize(Graph& graph);
 
+// Options of optimize().
 struct OptimizeOptions {
   bool chains = true;  // false: simplify() alone
   // Each sample has the graph's inputs, in order: every pass is checked on them, by its class, and
@@ -117,6 +120,7 @@ bool fuse_norm(Graph& graph);
 bool fuse_elementwise(Graph& graph);  // elementwise ops -> FusedElementwise
 bool remove_dead(Graph& graph);       // nodes that nothing reads; renumbers
 
+// The passes by name, with their promise.
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
 inline constexpr Pass kBlocks = {"blocks", Numerics::kExact, keep_blocks};
 inline constexpr Pass kFold = {"fold", Numerics::kExact, nullptr, fold_constants};

@@ -5,6 +5,7 @@
 
 namespace wick::quantize {
 
+// A tensor of integers with one scale.
 struct Int8Tensor {
   Tensor values;  // int8, of the shape of what it stands for: (values - zero_point) * scale
   float scale = 1;

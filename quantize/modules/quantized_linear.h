@@ -6,10 +6,11 @@
 
 namespace wick::quantize {
 
+// Bytes of a layer before and after.
 struct MemoryUsage {
   int64_t original_bytes = 0;   // of the float32 layer: weight and bias
   int64_t quantized_bytes = 0;  // int8 weight, its scales, the float32 bias
-  double ratio() const {
+  double ratio() const {        // how many times smaller
     return static_cast<double>(original_bytes) / static_cast<double>(quantized_bytes);
   }
 };
@@ -34,8 +35,10 @@ class QuantizedLinear : public nn::Module {
   // Shows one batch to the recipe's activation observer. Throws Error for NaN or infinity, an empty
   // tensor, or another number of features.
   void calibrate(const Arg& x);
+  // Returns whether calibrate() was called, so that forward uses a static scale.
   bool calibrated() const;
   Tensor forward(const Arg& x) override;
+  // Returns the bytes of the layer before and after.
   MemoryUsage memory_usage() const;
   std::string extra_repr() const override;
 

@@ -27,7 +27,9 @@ class QuantizedModel : public nn::GraphModule {
   const ir::Graph& qdq() const { return quantized_.graph; }  // for ONNX
   // Returns what still computes with floats, and why.
   const std::vector<Unquantized>& stayed() const { return quantized_.stayed; }
+  // Returns remarks on calibration and on what became of weights.
   const std::vector<std::string>& notes() const { return quantized_.notes; }
+  // Returns which nodes became integer ops.
   const ir::LowerReport& lowered() const { return lowered_; }
   // Returns the size of all constants: integers, scales, zero points, tables.
   int64_t bytes() const;
@@ -48,15 +50,17 @@ std::unique_ptr<QuantizedModel> quantize_model(nn::Module& model,
                                                const std::vector<Tensor>& calibration,
                                                const Recipe& recipe = {});
 
+// Bytes of a model before and after.
 struct ModelSizes {
-  int64_t original_bytes = 0;  // parameters and buffers
-  int64_t quantized_bytes = 0;
-  double ratio() const {
+  int64_t original_bytes = 0;   // parameters and buffers
+  int64_t quantized_bytes = 0;  // of the quantized one
+  double ratio() const {        // how many times smaller
     return static_cast<double>(original_bytes) / static_cast<double>(quantized_bytes);
   }
-  int64_t saved() const { return original_bytes - quantized_bytes; }
+  int64_t saved() const { return original_bytes - quantized_bytes; }  // bytes less
   std::string text() const;  // "9640 -> 2760 bytes (3.49 x smaller)"
 };
+// Returns the bytes of both.
 ModelSizes compare_model_sizes(const nn::Module& original, const QuantizedModel& quantized);
 
 // The functions above with one recipe.
@@ -64,6 +68,8 @@ class Quantizer {
  public:
   explicit Quantizer(Recipe recipe = {}) : recipe_(std::move(recipe)) { check(recipe_); }
   const Recipe& recipe() const { return recipe_; }
+  // The functions quantize_int8(), dequantize_int8(), QuantizedLinear(), quantize_model() and
+  // compare_model_sizes(), with this recipe.
   static Int8Tensor quantize_tensor(const Arg& x) { return quantize_int8(x); }
   static Tensor dequantize_tensor(const Int8Tensor& q, Where where = Where::current()) {
     return dequantize_int8(q, where);

@@ -18,8 +18,10 @@ using Batch = std::map<std::string, HostTensor>;  // by the input's name
 // Returns batch `index`, counted from 0, or none if there are no more. Bias correction asks for the
 // first ones again.
 using Batches = std::function<std::optional<Batch>(int64_t index)>;
+// Returns the batches of a list.
 Batches batches_of(std::vector<Batch> all);
 
+// The ranges that calibration found.
 struct Calibration {
   // Keyed by the value that represents those which share a scale (Plan::scale_of).
   std::map<ir::ValueId, QParams> params;
@@ -34,6 +36,7 @@ struct Calibration {
   std::vector<std::string> notes;  // worth a look: values that never changed
 };
 
+// Options of calibrate().
 struct CalibrateOptions {
   // Called after each batch with the number of batches done.
   std::function<void(int64_t done)> progress;

@@ -12,11 +12,13 @@
 
 namespace wick::quantize {
 
+// What quantize() made of a graph.
 struct QuantizeResult {
-  ir::Graph graph;
+  ir::Graph graph;                  // the quantized one
   std::vector<Unquantized> stayed;  // ids are those of the float graph
   std::vector<std::string> notes;   // calibration's, and what became of weights
-  ir::Numerics numerics = ir::Numerics::kApproximates;
+  ir::Numerics numerics =
+      ir::Numerics::kApproximates;  // what its results promise against the float graph
 };
 
 // Puts pairs of QuantizeLinear and DequantizeLinear around the ops that the plan quantizes; nodes

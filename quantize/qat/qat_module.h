@@ -20,8 +20,9 @@
 
 namespace wick::quantize {
 
+// Options of QatModule.
 struct QatOptions {
-  Recipe recipe = qat_recipe();
+  Recipe recipe = qat_recipe();  // what is quantized, and how
   // Scales are parameters that learn by gradient (LSQ), starting from the first batch; otherwise
   // they follow the observers.
   bool learn_scales = false;
@@ -47,6 +48,7 @@ class QatModule : public nn::GraphModule {
 
   // Keeps ranges, scales and zero points as they are in train() too; learned scales go on learning.
   void freeze_observers(bool frozen = true);
+  // Returns whether they are kept.
   bool observers_frozen() const;
   // Batch norms use the running statistics from now on and do not update them; their weight and
   // bias go on learning.
@@ -67,6 +69,7 @@ class QatModule : public nn::GraphModule {
   void freeze(ir::LowerReport* report = nullptr);
   // Returns null before freeze().
   const nn::GraphModule* integer() const { return integer_.get(); }
+  // Returns the options of the constructor.
   const QatOptions& options() const { return options_; }
 
  protected:

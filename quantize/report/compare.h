@@ -19,9 +19,9 @@ namespace wick::quantize {
 
 // WeightReport describes the integer weight of a layer.
 struct WeightReport {
-  DType dtype = DType::kNone;
-  int64_t scales = 0;  // one, one per channel, or one per block
-  float least = 0, most = 0;
+  DType dtype = DType::kNone;                        // of the integers
+  int64_t scales = 0;                                // one, one per channel, or one per block
+  float least = 0, most = 0;                         // the smallest and the largest scale
   double sqnr_db = kExactDb, channel_db = kExactDb;  // channels are those of dimension 0
 };
 
@@ -59,14 +59,16 @@ struct LayerReport {
   std::string cause() const;
 };
 
+// The error of an output, by its name.
 struct OutputReport {
   std::string name;
   ErrorNumbers error;
 };
 
+// What compare() measured.
 struct Comparison {
-  std::vector<LayerReport> layers;  // those with real numbers: inputs first, then nodes in order
-  std::vector<OutputReport> outputs;
+  std::vector<LayerReport> layers;    // those with real numbers: inputs first, then nodes in order
+  std::vector<OutputReport> outputs;  // in the graph's order
   // Quantized layers, the most sensitive first: by effect if it was measured, else by own.
   std::vector<size_t> by_sensitivity;
   // The quantized layer whose error grows most over that of its inputs; none if nothing is rounded.
@@ -75,6 +77,7 @@ struct Comparison {
   int64_t batches = 0;
 };
 
+// Options of compare().
 struct CompareOptions {
   int64_t batches = 8;  // the first ones; their values are all held at one time
   // Measured on the first batch only: it takes as many runs of half the graph as there are layers.

@@ -12,6 +12,7 @@ namespace wick::quantize {
 // Means "no error at all" in decibels; its negative means "no signal, only error".
 inline constexpr double kExactDb = 200;
 
+// How far values are from what they should be.
 struct ErrorNumbers {
   double sqnr_db = kExactDb;  // 10 log10(sum x^2 / sum (x - y)^2)
   // The same, averaged over the channels that are not 0 everywhere: a channel with large numbers
@@ -22,6 +23,7 @@ struct ErrorNumbers {
   bool exact() const { return sqnr_db >= kExactDb; }
 };
 
+// Sums up ErrorNumbers over batches.
 class ErrorSums {
  public:
   // Adds the error of y, the actual tensor, against x, the expected one: float32 of one shape.
@@ -31,6 +33,7 @@ class ErrorSums {
   // from before (the width of a line of text) is not one of channels: all of that part counts as
   // one from then on.
   void add(const HostTensor& x, const HostTensor& y, int axis, size_t part = 0);
+  // Returns the numbers of all that was added.
   ErrorNumbers numbers() const;
 
  private:
@@ -41,6 +44,7 @@ class ErrorSums {
   double max_error_ = 0;
 };
 
+// Returns 10 log10(signal / error): kExactDb where the error is 0.
 double decibels(double signal, double error);
 
 }  // namespace wick::quantize

@@ -17,7 +17,7 @@ class ExplainHook;
 
 // A value whose shape is bound.
 struct PlanValue {
-  const char* name = "";
+  const char* name = "";       // the program's; may be ""
   DType dtype = DType::kNone;  // kNone: not a value of this plan
   uint8_t block = 0;           // TensorView::block
   Shape shape;
@@ -29,6 +29,7 @@ struct PlanValue {
   // For a constant: identifies its bytes as long as the program lives, in all of its sessions.
   const void* key = nullptr;
 
+  // Returns a view of the value at this address.
   TensorView view(void* at) const {
     TensorView v(at, dtype, shape);
     v.block = block;
@@ -38,6 +39,7 @@ struct PlanValue {
   TensorView view() const { return view(const_cast<void*>(data)); }
 };
 
+// A step of a plan, whose node is in the program.
 struct PlanStep {
   const NodeDef* node = nullptr;
   // Ids of the plan's values; kNoIndex: an absent optional input.
@@ -49,6 +51,7 @@ struct PlanStep {
   size_t used = 0;
 };
 
+// What compile() gets: steps that this backend runs one after the other.
 struct PartitionSpec {
   Span<const PlanValue> values;  // of the whole plan, by id; they live as long as the partition
   Span<const PlanStep> steps;    // of this partition, in order; they live as long as the partition
@@ -56,21 +59,21 @@ struct PartitionSpec {
   Span<const uint32_t> outputs;  // values that are read outside
   size_t first_step = 0;         // index of steps[0] in the plan, for traces
   size_t planned_bytes = 0;      // size of the stage's buffers; scratch_bytes() follow them
-  int threads = 1;
-  PackCache* cache = nullptr;  // may be null
-  ThreadPool* pool = nullptr;  // for packing; may be null
-  bool traced = false;         // runs will be traced: time the steps one by one
+  int threads = 1;               // that a run may use
+  PackCache* cache = nullptr;    // may be null
+  ThreadPool* pool = nullptr;    // for packing; may be null
+  bool traced = false;           // runs will be traced: time the steps one by one
 };
 
 // RunCtx is what a partition gets for one run.
 struct RunCtx {
   Span<const TensorView>
       values;  // host views by value id, contiguous; set at least for inputs and outputs
-  ThreadPool* pool = nullptr;
-  Span<char> arena;  // the block with the stage's host buffers and scratch
-  TraceHook* trace = nullptr;
-  Stop* stop = nullptr;      // not null: checked between steps and while waiting for a device
-  Arena* strings = nullptr;  // for strings that steps make; cleared when the next run begins
+  ThreadPool* pool = nullptr;  // null: one thread
+  Span<char> arena;            // the block with the stage's host buffers and scratch
+  TraceHook* trace = nullptr;  // null: nobody asks
+  Stop* stop = nullptr;        // not null: checked between steps and while waiting for a device
+  Arena* strings = nullptr;    // for strings that steps make; cleared when the next run begins
 };
 
 // Steps compiled for one binding of shapes. run() never allocates host memory.
@@ -99,9 +102,11 @@ class Partition {
   ~Partition() = default;
 };
 
+// What runs steps: the CPU, a device, or one of your own. Values that cross the border of a
+// partition are in host memory.
 class Backend {
  public:
-  virtual const char* name() const = 0;
+  virtual const char* name() const = 0;  // as in traces and explain(): "cpu"
   // Returns whether compile() takes a step with these dtypes, attributes and shapes. `data` is set
   // for constants.
   virtual bool supports(const KernelQuery& query) = 0;

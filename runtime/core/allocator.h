@@ -12,9 +12,11 @@ namespace wick {
 #if WICK_SMALL  // these machines have no vectors
 constexpr size_t kAlignment = 16;
 #else
-constexpr size_t kAlignment = 64;
+constexpr size_t kAlignment = 64;  // bytes
 #endif
 
+// The memory of programs and sessions, for hosts that manage it themselves. It must outlive both,
+// and may be called from any thread.
 class Allocator {
  public:
   // Returns null when there is no memory. `align` is a power of two; bytes may be 0 (then any

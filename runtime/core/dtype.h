@@ -35,6 +35,7 @@ namespace wick {
   X(U2, 25, 2, "uint2")                   \
   X(I2, 26, 2, "int2")
 
+// The type of an element.
 enum class DType : uint8_t {
   kNone = 0,  // an absent optional tensor
 #define X(name, value, bits, text) k##name = value,
@@ -49,10 +50,12 @@ enum class DType : uint8_t {
 
 constexpr uint8_t kDTypeCount = 27;  // one past the last value of a tensor dtype
 
+// Returns whether values of this dtype are packed sequences or optionals.
 constexpr bool is_container(DType t) {
   return t == DType::kSequence || t == DType::kOptional || t == DType::kOptionalSequence;
 }
 
+// Returns the bits of an element; 0 for kNone and unknown values.
 constexpr int dtype_bits(DType t) {
   switch (t) {
 #define X(name, value, bits, text) \
@@ -67,6 +70,7 @@ constexpr int dtype_bits(DType t) {
   return 0;
 }
 
+// Returns the name, "float32"; "invalid" for unknown values.
 constexpr const char* dtype_name(DType t) {
   switch (t) {
 #define X(name, value, bits, text) \
@@ -84,6 +88,8 @@ constexpr const char* dtype_name(DType t) {
 // Returns the bytes of one element; 0 for sub-byte types (their tensors count in bits).
 constexpr size_t dtype_size(DType t) { return static_cast<size_t>(dtype_bits(t)) / 8; }
 
+// Return whether the type is a float of 16 bits or more, and a signed, an unsigned or any integer
+// of 8 bits or more.
 constexpr bool is_float(DType t) {
   return t == DType::kF32 || t == DType::kF64 || t == DType::kF16 || t == DType::kBF16;
 }
@@ -101,6 +107,7 @@ constexpr bool is_small_float(DType t) {
   return (t >= DType::kF8E4M3FN && t <= DType::kF8E5M2FNUZ) || t == DType::kF4E2M1 ||
          t == DType::kF8E8M0;
 }
+// Return whether the type is an integer of 4 or 2 bits, and whether it is either.
 constexpr bool is_small_int(DType t) {
   return t == DType::kU4 || t == DType::kI4 || t == DType::kU2 || t == DType::kI2;
 }

@@ -5,6 +5,7 @@
 
 namespace wick {
 
+// A pointer that owns: T::destroy() frees what it points to. It can be moved, not copied.
 template <class T>
 class Owned {
  public:
@@ -18,11 +19,14 @@ class Owned {
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
   ~Owned() { reset(); }
+  // Frees what it has, and takes p.
   void reset(T* p = nullptr) {
     if (p_ != nullptr) T::destroy(p_);
     p_ = p;
   }
+  // Gives up what it has without freeing it.
   T* release() { return std::exchange(p_, nullptr); }
+  // Returns the pointer; null where there is none.
   T* get() const { return p_; }
   T* operator->() const { return p_; }
   T& operator*() const { return *p_; }

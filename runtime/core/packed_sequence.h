@@ -18,6 +18,7 @@
 
 namespace wick {
 
+// A packed value, read in place.
 class PackedSequence {
  public:
   PackedSequence() = default;
@@ -27,6 +28,7 @@ class PackedSequence {
     return open(v.data, static_cast<int64_t>(v.nbytes()));
   }
 
+  // Return whether there is a value (false: an absent optional), and the number of its elements.
   bool present() const { return present_; }
   DType dtype() const { return dtype_; }  // dtype of the elements
   int64_t count() const { return count_; }
@@ -45,7 +47,9 @@ class PackedSequence {
 class PackedSize {
  public:
   explicit PackedSize(int64_t count);
+  // Counts `times` elements of this dtype and shape. Fails where the bytes exceed int64.
   Status add(DType dtype, const Shape& shape, int64_t times = 1);
+  // Returns the bytes of the packed value.
   Result<int64_t> bytes() const;
 
  private:

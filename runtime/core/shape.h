@@ -14,9 +14,10 @@ namespace wick {
 #if WICK_SMALL  // each dim costs 16 bytes per view; files that need more are refused
 constexpr int kMaxRank = 5;
 #else
-constexpr int kMaxRank = 8;
+constexpr int kMaxRank = 8;  // dims of a tensor
 #endif
 
+// The sizes of a tensor's dimensions, at most kMaxRank of them, stored inline.
 template <class Dim>
 class BasicShape {
  public:
@@ -27,6 +28,7 @@ class BasicShape {
   constexpr explicit BasicShape(Span<const Dim> dims) {
     for (const Dim& d : dims) push_back(d);
   }
+  // Returns the number of dimensions.
   constexpr int rank() const { return rank_; }
   // The caller has checked rank <= kMaxRank; further dims are dropped.
   constexpr void set_rank(int rank) { rank_ = rank > kMaxRank ? kMaxRank : rank; }
@@ -57,6 +59,7 @@ class BasicShape {
   bool overflowed_ = false;
 };
 
+// Sizes in elements.
 using Shape = BasicShape<int64_t>;
 using Strides = BasicShape<int64_t>;  // in elements
 
@@ -75,6 +78,7 @@ constexpr int64_t numel(const Shape& s) {
   return n;
 }
 
+// Returns the strides of a row-major tensor without gaps.
 constexpr Strides contiguous_strides(const Shape& s) {
   Strides st;
   st.set_rank(s.rank());
@@ -92,8 +96,9 @@ Result<size_t> checked_bytes(const Shape& shape, int bits);
 
 // Formats a shape as "[2,3]" into a fixed buffer, for messages.
 struct ShapeText {
-  char text[176];
+  char text[176];  // with a final 0
 };
+// Formats the shape.
 ShapeText to_text(const Shape& shape);
 
 }  // namespace wick

@@ -23,7 +23,7 @@ namespace wick {
 
 // Grouped by cause, stable: the values are part of the C ABI (append only).
 enum class Code : uint8_t {
-  kOk = 0,
+  kOk = 0,               // no failure
   kInvalidArgument = 1,  // the caller's value is wrong (name, rank, null pointer)
   kShapeMismatch = 2,    // shapes do not fit the op or the program's signature
   kTypeMismatch = 3,     // dtypes do not fit
@@ -42,6 +42,7 @@ enum class Code : uint8_t {
   kNeedsValue = 255,
 };
 
+// Returns the code's name: "shape mismatch".
 const char* code_name(Code code);
 
 // A code and, on failure, a text. The text is a literal or is in a per-thread buffer that the
@@ -51,6 +52,7 @@ class [[nodiscard]] Status {
   constexpr Status() = default;
 #if WICK_ERROR_TEXTS
   constexpr Status(Code code, const char* literal) : message_(literal), code_(code) {}
+  // Return the text, "" on success; whether the call succeeded; and the code.
   constexpr const char* message() const { return message_; }
 #else
   constexpr Status(Code code, const char*) : code_(code) {}
@@ -94,6 +96,8 @@ constexpr size_t part_of_text(char* to, size_t room, const char*, const Args&...
 }
 #endif
 
+// A value, or the Status of the failure that there is instead. Reading the value of a failure is a
+// bug.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -110,6 +114,7 @@ class [[nodiscard]] Result {
     if (has_) value_.~T();
   }
   bool ok() const { return has_; }
+  // Returns the failure; ok() where there is a value.
   Status status() const { return status_; }
   T& value() { return value_; }
   const T& value() const { return value_; }

@@ -22,9 +22,12 @@ uint64_t now_ns();
 // handler.
 class CancelFlag {
  public:
+  // Ends the runs that use this flag soon, and those that begin later. It may be called from any
+  // thread or a signal handler.
   void request() { asked_.store(1, std::memory_order_relaxed); }
   // Resets the flag for the next run; a run that is under way may or may not end.
   void clear() { asked_.store(0, std::memory_order_relaxed); }
+  // Returns whether request() was called since the last clear().
   bool requested() const { return asked_.load(std::memory_order_relaxed) != 0; }
 
  private:
@@ -46,6 +49,7 @@ class Stop {
   }
   // Returns false when nothing can end the run.
   bool armed() const { return deadline_ns_ != 0 || cancel_ != nullptr; }
+  // Return the time of the deadline (0: none), and whether there is a flag.
   uint64_t deadline_ns() const { return deadline_ns_; }
   bool may_cancel() const { return cancel_ != nullptr; }
 

@@ -10,9 +10,11 @@
 
 namespace wick {
 
+// One element of a string tensor: bytes of UTF-8 without a terminator, which belong to someone
+// else. wick_string of the C API has the same layout.
 struct StringRef {
   alignas(8) const char* data = nullptr;  // aligned: 16 bytes also where pointers have 4
-  alignas(8) uint64_t size = 0;
+  alignas(8) uint64_t size = 0;           // number of bytes
 
   friend bool operator==(const StringRef& a, const StringRef& b) {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);

@@ -6,6 +6,7 @@
 
 namespace wick {
 
+// A tensor in memory that belongs to someone else: address, dtype, shape and strides.
 struct TensorView {
   void* data = nullptr;        // element (0, ..., 0); null while planning, and for empty tensors
   DType dtype = DType::kNone;  // kNone: an absent optional tensor
@@ -23,10 +24,13 @@ struct TensorView {
   TensorView(void* d, DType t, const Shape& s, const Strides& st)
       : data(d), dtype(t), shape(s), strides(st) {}
 
+  // Return whether there is a tensor, the number of dims, the size of one, and the number of
+  // elements.
   bool present() const { return dtype != DType::kNone; }
   int rank() const { return shape.rank(); }
   int64_t dim(int i) const { return shape[i]; }
   int64_t numel() const { return wick::numel(shape); }
+  // Returns the address as a T*, without a check of the dtype.
   template <class T>
   T* as() const {
     return static_cast<T*>(data);

@@ -8,6 +8,7 @@
 
 namespace wick {
 
+// A step that ran.
 struct TraceEvent {
   const char* op;             // op name
   const char* node;           // the node's name, or ""
@@ -15,12 +16,15 @@ struct TraceEvent {
   const char* backend;        // "cpu", "vulkan"
   int64_t index;              // step number
   uint64_t begin_ns, end_ns;  // of the steady clock
+  // Its inputs and outputs, valid during the call.
   Span<const TensorView> in;
   Span<const TensorView> out;
 };
 
+// Hears of each step of a session, or of each kernel that the trainer runs.
 class TraceHook {
  public:
+  // Called after each step.
   virtual void on_op(const TraceEvent& event) = 0;
 
   // Whether on_op() reads values whose channels lie in blocks (TensorView::block; copy_plain() in

@@ -15,10 +15,12 @@ struct KernelSet;   // runtime/kernels/kernel.h
 
 // Binds a symbolic dimension to an extent ("batch", 32).
 struct DimBinding {
+  // The symbol's name, and its extent.
   const char* symbol;
   int64_t extent;
 };
 
+// Options of Session::create().
 struct SessionOptions {
   const char* entry = nullptr;     // null: the first
   int threads = 0;                 // 0: as many as the process may use
@@ -33,6 +35,7 @@ struct SessionOptions {
   TraceHook* trace = nullptr;
 };
 
+// Options of a run.
 struct RunOptions {
   // Counted from the call, checked between and within steps; 0: none. When it passes the run
   // returns kDeadline and leaves its outputs untouched.
@@ -43,13 +46,16 @@ struct RunOptions {
 };
 
 // A tensor that the caller gives by name.
+// A tensor by the name of its port.
 struct NamedView {
+  // The port's name, and the tensor.
   const char* name;
   TensorView view;
 };
 
 // Describes an input or output as the program declares it: dims have symbols where sizes are free.
 struct PortInfo {
+  // Its name and type; unranked: the rank is free, and there are no dims.
   const char* name;
   DType dtype;
   bool unranked;
@@ -69,6 +75,7 @@ class Session {
   static Result<Owned<Session>> create(const Program& program, const SessionOptions& options = {});
   static void destroy(Session* session);
 
+  // Return the number of inputs and outputs, and what the program says of one; i must be in range.
   size_t input_count() const;
   size_t output_count() const;
   PortInfo input(size_t i) const;
@@ -119,14 +126,17 @@ class Session {
   // that happened was repeated on the CPU and its result is right.
   const char* left_backend() const;
 
+  // Returns the number of steps of a run.
   size_t step_count() const;
   size_t arena_bytes() const;   // planned memory of the present binding
   size_t packed_bytes() const;  // weights packed or uploaded by backends
+  // Returns the number of threads that a run may use.
   int threads() const;
 
   // The packed forms of constants that this session made and that a file may store, by number, so
   // that later sessions need not pack them (Constant.packed); valid as long as the session.
   struct PackedForm {
+    // The number of the constant, the layout's id, and the packed bytes.
     uint32_t constant = 0, layout = 0;
     Span<const uint8_t> bytes;
   };

@@ -22,6 +22,7 @@ namespace wick {
 // `data` is set only for constants (so that packing can be offered) and in eager calls. A row reads
 // an input that it may pack (reads_packed() in op_info.h) only in pack() and run().
 struct KernelQuery {
+  // The op, its attribute struct, and its inputs and outputs.
   OpId op = OpId::kNone;
   const void* attrs = nullptr;
   Span<const TensorView> in;
@@ -32,12 +33,14 @@ struct KernelQuery {
   // the rule. Rows use these and never read axes, bounds, pads or sizes themselves.
   const ShapeArgs* args = nullptr;
 
+  // Returns the attributes as the op's struct.
   template <class A>
   const A& as() const {
     return *static_cast<const A*>(attrs);
   }
 };
 
+// The most inputs of a kernel that can be packed, and the bytes of KernelPlan::store().
 constexpr int kMaxPacked = 3;
 constexpr size_t kPlanStateBytes = WICK_SMALL ? 64 + 8 * sizeof(void*) : 192;
 
@@ -45,17 +48,18 @@ constexpr size_t kPlanStateBytes = WICK_SMALL ? 64 + 8 * sizeof(void*) : 192;
 // shapes.
 struct KernelPlan {
   size_t scratch_bytes = 0;  // 64-byte aligned scratch, undefined on entry
+  // An input that may be packed.
   struct Pack {
     int input = -1;  // an input that may be packed once, if it is a constant
     uint32_t layout =
-        0;  // packed-weight layout id (files may contain weights in this form); 0: none
-    size_t bytes = 0;
+        0;             // packed-weight layout id (files may contain weights in this form); 0: none
+    size_t bytes = 0;  // of the packed form
     // Distinguishes forms that depend on more than the layout and the constant itself (its shape
     // included), so that one constant used in two ways is packed twice. The kernel chooses the
     // number. Forms in files have variant 0.
     int64_t variant = 0;
   };
-  Pack packs[kMaxPacked];
+  Pack packs[kMaxPacked];  // at most that many inputs
 
   // Stores what the row decided, for its own pack() and run(): one plain struct, such as the
   // functions of the current SIMD target, block counts, or shape arguments taken from the query.
@@ -75,10 +79,11 @@ struct KernelPlan {
   alignas(8) unsigned char state_[kPlanStateBytes];  // written by keep()
 };
 
+// What a kernel gets for a run besides its tensors.
 struct KernelCtx {
-  ThreadPool* pool = nullptr;  // null: one thread
-  void* scratch = nullptr;     // plan->scratch_bytes
-  const KernelPlan* plan = nullptr;
+  ThreadPool* pool = nullptr;        // null: one thread
+  void* scratch = nullptr;           // plan->scratch_bytes
+  const KernelPlan* plan = nullptr;  // as plan() made it
   // packed[i]: the packed form of plan->packs[i].input, or null where that input is not constant
   // (then it is packed into scratch, which is large enough). A kernel that gets a packed form must
   // not read that input: its bytes may not be loaded.
@@ -88,6 +93,7 @@ struct KernelCtx {
   Arena* strings = nullptr;
 };
 
+// What a row promises, or asks of its caller.
 enum KernelFlags : uint32_t {
   kContiguous = 0,     // inputs and outputs must be contiguous (the caller copies)
   kStridedInputs = 1,  // inputs may have any strides, 0 and negative included
@@ -96,9 +102,10 @@ enum KernelFlags : uint32_t {
   kBlocked = 8,        // for blocked views, which no other row is given
 };
 
+// A kernel and the queries it is for.
 struct KernelRow {
   const char* name;  // "relu.f32.simd": op, dtype, set; shown by traces and `wick ops`
-  uint32_t flags;
+  uint32_t flags;    // KernelFlags
   // Returns whether the row handles these dtypes, attributes and shapes, which have passed the op's
   // rule.
   bool (*match)(const KernelQuery&);
@@ -124,7 +131,7 @@ struct KernelEntry {
 // An explicit list, ordered by op id. A selective build is a set with fewer entries: the linker
 // drops what no set lists.
 struct KernelSet {
-  const char* name;
+  const char* name;  // "cpu", "reference"
   Span<const KernelEntry> entries;
   bool selected = false;  // made by wick_selected_ops: the library may have more ops
 };

@@ -13,6 +13,7 @@ class Gradient;
 // A tensor in a formula. It belongs to the trainer and is valid until the formula returns.
 class Var {
  public:
+  // Return whether there is a tensor, the formula's host, and the host's handle of the tensor.
   Var() = default;
   Var(Gradient* host, const void* tensor) : host_(host), tensor_(tensor) {}
   bool defined() const { return tensor_ != nullptr; }
@@ -43,10 +44,12 @@ class Gradient {
   virtual const void* raw_attrs() = 0;
   [[noreturn]] virtual void fail(const char* why) = 0;
 
+  // Returns the op's attributes as its struct.
   template <class A>
   const A& as() {
     return *static_cast<const A*>(raw_attrs());
   }
+  // Call an op with default attributes, or with those given.
   Var call(const char* op, std::initializer_list<Var> in) {
     return call(op, Span<const Var>(in.begin(), in.size()), nullptr, nullptr);
   }
@@ -63,11 +66,13 @@ class Gradient {
   inline Var operator symbol(Var a, Var b) { return a.host()->call(Op, {a, b}); }           \
   inline Var operator symbol(Var a, double b) { return a symbol a.host()->constant(b, a); } \
   inline Var operator symbol(double a, Var b) { return b.host()->constant(a, b) symbol b; }
+// The ops of these names, on tensors of the trainer, which broadcast.
 WICK_VAR_OP(+, "Add")
 WICK_VAR_OP(-, "Sub")
 WICK_VAR_OP(*, "Mul")
 WICK_VAR_OP(/, "Div")
 #undef WICK_VAR_OP
+// The ops of these names.
 inline Var operator-(Var a) { return a.host()->call("Neg", {a}); }
 inline Var exp(Var a) { return a.host()->call("Exp", {a}); }
 inline Var log(Var a) { return a.host()->call("Log", {a}); }

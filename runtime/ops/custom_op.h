@@ -13,15 +13,18 @@ struct KernelRow;  // runtime/kernels/kernel.h
 // The version of this header's structs and of KernelRow. A library with another version is refused.
 constexpr uint32_t kCustomOpAbi = 3;
 constexpr uint32_t kKernelRowBytes = 48;  // sizeof(KernelRow), which kernel.h checks
+// How many inputs and outputs a custom op may have.
 constexpr size_t kMaxCustomInputs = 16;
 constexpr size_t kMaxCustomOutputs = 8;
 
+// The operations on sizes.
 enum class DimOp : uint8_t { kAdd, kSub, kMul, kFloorDiv, kMax };
 
 class OpDim;
 // Computes with symbolic dimensions; the graph implements it, for models that are captured or read.
 class DimHost {
  public:
+  // Return a op b, and whether both sizes are equal for all values of the symbols.
   virtual OpDim apply(DimOp op, const OpDim& a, const OpDim& b) = 0;
   virtual Tri equal(const OpDim& a, const OpDim& b) = 0;
 
@@ -38,6 +41,7 @@ class OpDim {
 
   bool known() const { return host_ == nullptr; }
   int64_t value() const { return value_; }  // the number if known(), else the host's handle
+  // Returns what computes with sizes that are no numbers; null if known().
   DimHost* host() const { return host_; }
 
   // Sums and products saturate: a file may hold any number.
@@ -82,6 +86,7 @@ using OpShapes = RuleCtx<OpDim>;
 
 // A pointer and a count; can be made from an array.
 struct KernelRows {
+  // The rows and their number.
   const KernelRow* data = nullptr;
   size_t size = 0;
   constexpr KernelRows() = default;
@@ -97,6 +102,7 @@ struct CustomOp {
   uint32_t version = 1;          // raise it when semantics change; older files still find the op
   uint8_t min_inputs = 1, max_inputs = 1;  // at most kMaxCustomInputs
   uint8_t outputs = 1;                     // at most kMaxCustomOutputs
+  // The description of its attribute struct (WICK_ATTR_FIELDS).
   const AttrType* attrs = &AttrFields<NoAttrs>::kType;
   Status (*shape)(OpShapes&) = nullptr;  // null: every output is like input 0
   KernelRows kernels;                    // the first one that matches runs

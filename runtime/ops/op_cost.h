@@ -9,11 +9,13 @@
 
 namespace wick {
 
+// The arithmetic and the memory traffic of one call of an op.
 struct OpCost {
   double macs = 0;   // multiply-adds of products, convolutions and recurrences
   double other = 0;  // other arithmetic, one per operation: exp counts like add
   double bytes_read = 0, bytes_written = 0;  // each element once, also a broadcast one
 
+  // Return the floating-point operations, two for a multiply-add, and the bytes read and written.
   double flops() const { return 2 * macs + other; }
   double bytes() const { return bytes_read + bytes_written; }
   // Returns FLOPs per byte: below the machine's ridge point the op is bound by memory, above it by

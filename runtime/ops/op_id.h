@@ -4,8 +4,9 @@
 
 namespace wick {
 
+// The ops of ops.def, by the ids that files contain; docs/ops.md describes each.
 enum class OpId : uint16_t {
-  kNone = 0,
+  kNone = 0,  // no op
 #define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) k##Name = id,
 #include "runtime/ops/ops.def"
 #undef WICK_OP
@@ -16,6 +17,7 @@ enum class OpId : uint16_t {
 constexpr uint16_t kFirstCustomOp = 0x8000;
 constexpr bool is_custom(OpId op) { return static_cast<uint16_t>(op) >= kFirstCustomOp; }
 
+// Whether an op runs in programs (kInfer), in training only (kTrain), or owns regions (kControl).
 enum class OpRole : uint8_t { kInfer, kTrain, kControl };
 
 // The kind of an op, for code that treats all ops of a kind alike. Such code names the kind and
@@ -67,6 +69,7 @@ enum class OpKind : uint8_t {
   kCustom,    // a custom op
 };
 
+// Facts about an op, as bits.
 enum OpFlags : uint8_t {
   kCommutes = 1,      // inputs 0 and 1 may be swapped
   kDataSized = 2,     // output sizes depend on data

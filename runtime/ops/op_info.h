@@ -9,16 +9,17 @@ namespace wick {
 
 struct ShapeArgs;  // shape_args.h
 
+// A row of ops.def.
 struct OpInfo {
-  OpId id;
-  OpRole role;
-  OpKind kind;
-  uint8_t flags;  // OpFlags
-  uint8_t min_inputs;
-  uint8_t max_inputs;  // 255: any number
-  uint8_t outputs;     // 255: any number
-  const char* name;
-  const AttrType* attrs;
+  OpId id;                // the op
+  OpRole role;            // where it may run
+  OpKind kind;            // what it is like
+  uint8_t flags;          // OpFlags
+  uint8_t min_inputs;     // that a node needs
+  uint8_t max_inputs;     // 255: any number
+  uint8_t outputs;        // 255: any number
+  const char* name;       // "Conv"
+  const AttrType* attrs;  // its attribute struct
 };
 
 // All rows of ops.def in id order.
@@ -32,6 +33,7 @@ const char* signature_of(OpId op);
 
 // Returns kCustom for custom ops and for unknown ids.
 OpKind kind_of(OpId op);
+// Returns whether the op has the flag; false for custom ops.
 bool has_flag(OpId op, OpFlags flag);
 // Returns the role of input i in the signature, 0 where there is no such input; `x` for custom ops.
 char input_role(OpId op, size_t i);
@@ -72,6 +74,7 @@ bool reads_packed(OpId op, size_t input);
 struct OpCall {
   OpId op = OpId::kNone;
   const void* attrs = nullptr;  // the op's attribute struct
+  // Its inputs and outputs: dtypes and shapes.
   Span<const TensorView> in;
   Span<TensorView> out;
   const ShapeArgs* args = nullptr;  // as resolved by the op's rule; null where nobody did
@@ -79,7 +82,9 @@ struct OpCall {
 
 // Holds the attribute struct of any op by value.
 struct AnyAttrs {
+  // The struct, its address, and the struct as an A, which must be its type.
   alignas(8) char bytes[kMaxAttrBytes] = {};
+  // Return the address.
   const void* get() const { return bytes; }
   void* get() { return bytes; }
   template <class A>
@@ -89,6 +94,7 @@ struct AnyAttrs {
     new (any.bytes) A(a);
     return any;
   }
+  // Return it as an A, which must be the op's struct.
   template <class A>
   const A& as() const {
     return *reinterpret_cast<const A*>(bytes);

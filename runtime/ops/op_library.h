@@ -12,6 +12,8 @@ namespace wick {
 
 struct CustomOp;  // custom_op.h
 
+// The name of the function that a library of custom ops exports, and the number by which it is
+// known.
 constexpr char kOpLibraryEntry[] = "wick_op_library";
 constexpr uint32_t kOpLibraryMagic = 0x4b434957;  // "WICK"
 
@@ -28,6 +30,8 @@ struct OpLibraryInfo {
 };
 using OpLibraryEntry = const OpLibraryInfo* (*)();
 
+// A loaded library of custom ops (docs/recipes/custom-op.md). The code runs in this process: load
+// only what you trust.
 class OpLibrary {
  public:
   // `path` as for dlopen: a name with a slash is a file, one without is searched for. kNotFound,
@@ -37,6 +41,7 @@ class OpLibrary {
   // Unloads the library: no program, session or tensor may use its ops any more.
   static void destroy(OpLibrary* library);
 
+  // Returns the ops; valid while the library is loaded.
   Span<const CustomOp* const> ops() const { return ops_; }
   // Keeps the library loaded for as long as the process lives.
   void keep() { handle_ = nullptr; }

@@ -34,6 +34,7 @@ constexpr uint64_t kCopiedWeights = uint64_t{8} << 20;
 // The default limit of what a load looks at: tables, elements and bytes, per byte of the file.
 constexpr uint64_t kVisitsPerByte = 64;
 
+// Options of Program::load().
 struct LoadOptions {
   Allocator* allocator = nullptr;         // null: default_allocator(); must outlive the program
   uint64_t max_file = uint64_t{1} << 40;  // limit on the file's bytes
@@ -69,31 +70,37 @@ struct DimDef {
   int32_t symbol = -1;
 };
 
+// A symbolic dimension: its name, and the bounds min and max of its extent, both included.
 struct SymbolDef {
   const char* name = "";
   int64_t min = 0, max = INT64_MAX;
 };
 
+// A packed form of a constant that the file contains.
 struct PackedDef {
-  uint32_t layout = 0;
-  const void* data = nullptr;
-  size_t bytes = 0;
+  uint32_t layout = 0;         // its id
+  const void* data = nullptr;  // read only
+  size_t bytes = 0;            // at data
 };
 
+// A constant of the program.
 struct ConstantDef {
-  const char* name = "";
-  TensorView view;              // read only
-  LentBytes* source = nullptr;  // not null: the bytes at view.data are missing until it is filled
-  Span<const PackedDef> packed;
+  const char* name = "";         // may be ""
+  TensorView view;               // read only
+  LentBytes* source = nullptr;   // not null: the bytes at view.data are missing until it is filled
+  Span<const PackedDef> packed;  // forms in the file
 };
 
+// A buffer that keeps its value between runs.
 struct StateDef {
+  // Its name, type and shape.
   const char* name = "";
   DType dtype = DType::kNone;
   Shape shape;
   uint32_t init = kNoIndex;  // index of a constant; none: zeros
 };
 
+// What a value is.
 enum class ValueKind : uint8_t {
   kTensor = 0,
   kSequence = 1,
@@ -102,79 +109,96 @@ enum class ValueKind : uint8_t {
   kOptionalSequence = 4
 };
 
+// How a tensor of integers stands for real numbers: real = scale * (q - zero_point).
 struct QuantDef {
-  Span<const float> scales;
-  Span<const int64_t> zero_points;
-  int32_t axis = -1;
-  uint32_t block = 0;
+  Span<const float> scales;         // one, one per index of `axis`, or one per block
+  Span<const int64_t> zero_points;  // as many, or none: 0
+  int32_t axis = -1;                // -1: one scale for the whole tensor
+  uint32_t block = 0;               // elements of the last dim that share a scale; 0: no blocks
 };
 
+// A value of an entry point: an input, a constant, a state, or the output of a node.
 struct ValueDef {
-  const char* name = "";
-  ValueKind kind = ValueKind::kTensor;
-  DType dtype = DType::kNone;    // kSequence ... for values that are not tensors
-  DType element = DType::kNone;  // of the elements of a sequence or an optional
+  const char* name = "";                // may be ""
+  ValueKind kind = ValueKind::kTensor;  // a tensor, or what else
+  DType dtype = DType::kNone;           // kSequence ... for values that are not tensors
+  DType element = DType::kNone;         // of the elements of a sequence or an optional
+  // unranked: the rank is free, and there are no dims.
   bool unranked = false;
   Span<const DimDef> dims;
+  // The index of the constant or of the state that it is; kNoIndex: none.
   uint32_t constant = kNoIndex;
   uint32_t state = kNoIndex;
-  const QuantDef* quant = nullptr;
+  const QuantDef* quant = nullptr;  // null: not quantized
 };
 
 // A custom op that the file names, and the implementation given for it.
 struct CustomOpDef {
+  // Its full name is domain::name.
   const char* domain = "";
   const char* name = "";
-  uint32_t version = 1;
+  uint32_t version = 1;          // of the op's definition
   const CustomOp* op = nullptr;  // null: not given
   const OpInfo* info = nullptr;  // null when op is null
 };
 
+// A node: an op on values.
 struct NodeDef {
-  OpId op{};                     // OpId::kNone
-  const OpInfo* info = nullptr;  // null: a custom op that was not given
-  const CustomOp* custom = nullptr;
-  const void* attrs = nullptr;  // the op's struct
-  Span<const uint32_t> inputs;  // value ids; kNoIndex: absent
-  Span<const uint32_t> outputs;
-  const char* name = "";
-  Span<const uint32_t> regions;  // of a control node: indices in EntryDef::regions
+  OpId op{};                         // OpId::kNone
+  const OpInfo* info = nullptr;      // null: a custom op that was not given
+  const CustomOp* custom = nullptr;  // not null: that custom op
+  const void* attrs = nullptr;       // the op's struct
+  Span<const uint32_t> inputs;       // value ids; kNoIndex: absent
+  Span<const uint32_t> outputs;      // value ids
+  const char* name = "";             // "features.0.conv"; may be ""
+  Span<const uint32_t> regions;      // of a control node: indices in EntryDef::regions
 };
 
+// Its nodes in order of execution, and the ids of the values that they read from outside (inputs)
+// and that others read (outputs).
 struct RegionDef {
   Span<const uint32_t> inputs, outputs;
   Span<const NodeDef> nodes;
 };
 
+// After a run, buffer `state` gets the contents of `value`.
 struct StateUpdateDef {
   uint32_t state, value;
 };
 
+// An entry point: a graph that a session runs.
 struct EntryDef {
-  const char* name = "";
-  Span<const ValueDef> values;
-  Span<const RegionDef> regions;  // [0]: the body
-  Span<const StateUpdateDef> state_updates;
-  bool growing = false;
+  const char* name = "";                     // unique in the program
+  Span<const ValueDef> values;               // by id
+  Span<const RegionDef> regions;             // [0]: the body
+  Span<const StateUpdateDef> state_updates;  // after each run
+  bool growing = false;  // some sizes depend on data without a bound: runs may allocate
 
+  // Returns the region that a run executes.
   const RegionDef& body() const { return regions[0]; }
 };
 
+// An entry of the metadata, `key` and `value`.
 struct KeyValueDef {
   const char* key = "";
   const char* value = "";
 };
 
+// The strongest promise that is left: bits equal those of the graph as written, sums may be in
+// another order, or functions are approximated.
 enum class NumericsClass : uint8_t { kExact = 0, kReassociates = 1, kApproximates = 2 };
 
+// Where a program comes from.
 struct ProvenanceDef {
-  const char* wick_version = "";
-  const char* source = "";
-  Span<const uint8_t> weights_sha256;  // empty or 32 bytes
-  uint64_t seed = 0;
-  NumericsClass numerics = NumericsClass::kExact;
+  const char* wick_version = "";                   // that wrote it
+  const char* source = "";                         // "trainer", or the imported file's name
+  Span<const uint8_t> weights_sha256;              // empty or 32 bytes
+  uint64_t seed = 0;                               // of the training run, if it was given
+  NumericsClass numerics = NumericsClass::kExact;  // the strongest promise left after the passes
 };
 
+// A loaded .wick file: checked, and constant. Any number of sessions and threads may use it at
+// once; it must outlive its sessions.
 class Program {
  public:
   // Loads a file. The structure is copied, so that it stays as it was checked; for weights see
@@ -183,17 +207,22 @@ class Program {
   // Loads from memory and reads in place: the bytes must outlive the program and be 64-byte aligned
   // (else they are copied once).
   static Result<Owned<Program>> load(Span<const uint8_t> bytes, const LoadOptions& options = {});
+  // Frees the program; Owned does it.
   static void destroy(Program* program);
 
+  // Return the parts of the program; they live as long as it does.
   Span<const EntryDef> entries() const { return entries_; }
   const EntryDef* find_entry(const char* name) const;  // null: none
   Span<const SymbolDef> symbols() const { return symbols_; }
   Span<const ConstantDef> constants() const { return constants_; }
   Span<const StateDef> states() const { return states_; }
   Span<const CustomOpDef> custom_ops() const { return custom_ops_; }  // by id - kFirstCustomOp
+  // Return the names of the classes, in the order of the classifier's last output dim, and the
+  // metadata.
   Span<const char* const> labels() const { return labels_; }
   Span<const KeyValueDef> metadata() const { return metadata_; }
   const char* find_metadata(const char* key) const;  // null: none
+  // Return where it comes from, its feature bits, and the bytes of the file and of its weights.
   const ProvenanceDef& provenance() const { return provenance_; }
   uint64_t features() const { return features_; }
   uint64_t file_bytes() const { return file_bytes_; }

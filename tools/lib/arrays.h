@@ -13,6 +13,7 @@ namespace wick::tool {
 // [...]}.
 HostTensor read_array(const std::string& path);
 const char* array_suffix(DType dtype);  // of the file that write_array() makes
+// Writes .npy, or JSON for strings.
 void write_array(const std::string& path, const HostTensor& tensor);
 // Reads a value for a port: a .npy file, or a .pb file of ONNX's (a tensor, sequence or optional).
 HostTensor read_value(const std::string& path, const PortInfo& port);
@@ -32,6 +33,7 @@ std::vector<std::string> file_names(const std::vector<std::string>& tensor_names
 std::string top_label(const Program& program, const HostTensor& output);
 // Returns the first ten elements; for a sequence, the shapes.
 constexpr int64_t kPreview = 10;
+// Returns the text.
 std::string preview(const HostTensor& tensor);
 
 }  // namespace wick::tool

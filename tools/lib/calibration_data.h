@@ -11,6 +11,7 @@
 
 namespace wick::tool {
 
+// Options of open_data().
 struct DataOptions {
   std::string option = "--calib";  // the option that errors name
   bool test = false;               // labels are wanted; of a data set, all test images in order
@@ -19,11 +20,12 @@ struct DataOptions {
   std::vector<std::string> dims = {};  // "NAME=N", for "sample"
 };
 
+// Data for a model's inputs.
 struct InputData {
-  quantize::Batches batches;
-  int64_t count = 0;  // the number of batches
-  int64_t items = 0;
-  std::string text;  // "512 of the 60000 training images of fashion-mnist"
+  quantize::Batches batches;  // one after the other
+  int64_t count = 0;          // the number of batches
+  int64_t items = 0;          // rows of all batches
+  std::string text;           // "512 of the 60000 training images of fashion-mnist"
   // Returns one label per row of the batch; an empty function: not known.
   std::function<std::vector<int64_t>(int64_t batch)> labels;
 };

@@ -7,19 +7,23 @@
 
 namespace wick::tool {
 
+// How much two tensors differ.
 struct Difference {
   bool comparable = true;  // same dtype and shape
   bool bits = true;        // equal by bits (all NaNs are one)
   int64_t worst = -1;      // the element that differs most
   double a = 0, b = 0;     // its two values
-  double max_abs = 0;
-  double max_rel = 0;   // max_abs / the largest magnitude of b
-  int64_t max_ulp = 0;  // f32
-  double largest = 0;   // the largest magnitude in b
+  double max_abs = 0;      // the largest |a - b|
+  double max_rel = 0;      // max_abs / the largest magnitude of b
+  int64_t max_ulp = 0;     // f32
+  double largest = 0;      // the largest magnitude in b
+  // Takes the worse of both, number by number.
   void merge(const Difference& other);
+  // Returns one line for people.
   std::string text() const;
 };
 
+// Returns how many float32 numbers lie from one to the other, by their bits.
 int64_t ulps(float a, float b);
 
 // Measures a against b.

@@ -18,16 +18,19 @@ namespace wick::tool {
 
 // Throws Error with `what` before the status's text.
 void check(Status status, const std::string& what);
+// Returns the value, or throws Error with `what` before the status's text.
 template <class T>
 T take(Result<T> result, const std::string& what) {
   check(result.status(), what);
   return std::move(result.value());
 }
 
+// Frees memory that aligned allocation gave.
 struct AlignedDelete {
   void operator()(uint8_t* p) const;
 };
 
+// A model that was opened from a file or made from a graph, ready to run.
 class Model {
  public:
   // Opens a file by its content, not its name: .wick is mapped, ONNX is read, optimised by exact
@@ -35,8 +38,10 @@ class Model {
   static Model open(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
   // Does the same; for an ONNX file it keeps the graph, and the program has its weights' digest.
   static Model open_whole(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
+  // Makes a program of a graph, which is optimised first if `optimize` is set.
   static Model from_graph(const ir::Graph& graph, bool optimize);
 
+  // Returns the program that sessions run.
   const Program& program() const { return *program_; }
   // For open_whole(): the graph as it was read, QDQ patterns lowered unless the options say
   // otherwise; nothing for .wick.
@@ -65,14 +70,16 @@ ir::Graph open_onnx(const std::string& path, OnnxReadOptions options = {});
 // Returns what a program made from an ONNX file says of its origin; files that Wick exported have
 // the seed.
 ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path);
+// Returns whether the file begins as a .wick file does.
 bool is_wick_file(const std::string& path);
 
+// Options of Runner.
 struct RunnerOptions {
   std::string backend = "cpu";  // or "vulkan"
-  int threads = 0;
-  bool reference = false;  // the reference kernels only
-  TraceHook* trace = nullptr;
-  std::string device = {};  // for Vulkan: index or part of a name; "": the best
+  int threads = 0;              // 0: as many as the process may use
+  bool reference = false;       // the reference kernels only
+  TraceHook* trace = nullptr;   // is called for each step, if not null
+  std::string device = {};      // for Vulkan: index or part of a name; "": the best
   // Without Vulkan or a device, runs on the CPU and says so; but not if a device was asked for by
   // name.
   bool or_cpu = false;
@@ -102,6 +109,7 @@ class Runner {
   Owned<Session> session_;
 };
 
+// Returns the sizes of a port as "[batch,3,32,32]"; "[?]" where the rank is free.
 std::string dims_text(const Program& program, const PortInfo& port);
 
 }  // namespace wick::tool

@@ -19,12 +19,14 @@ struct ClassCount {
   std::string first_beyond;  // the first node beyond what is allowed
 };
 
+// The nodes of a quantized model, counted by how far they are from ONNX Runtime.
 struct NodeCounts {
-  std::map<std::string, ClassCount> integers, floats;
-  std::map<std::string, int> ran;  // what ONNX Runtime ran, by operator
+  std::map<std::string, ClassCount> integers, floats;  // by operator
+  std::map<std::string, int> ran;                      // what ONNX Runtime ran, by operator
   int uncompared = 0;  // results without a value of ONNX Runtime that no other node reads
 
   bool within(double tolerance) const;  // `tolerance` is for floats
+  // Returns a table.
   std::string text(double tolerance) const;
 };
 

@@ -18,20 +18,23 @@ namespace wick::tool {
 // device's copies and the wait for it are steps without a node.
 class NodeTimes final : public TraceHook {
  public:
+  // A kernel of a node.
   struct Step {
-    std::string op, node, kernel, backend;
-    size_t order = 0;  // in which it first ran
-    std::vector<uint64_t> ns;
-    std::vector<Shape> in, out;  // in its first run
+    std::string op, node, kernel, backend;  // names, and where it ran
+    size_t order = 0;                       // in which it first ran
+    std::vector<uint64_t> ns;               // of each run
+    std::vector<Shape> in, out;             // in its first run
     // Returns the milliseconds per run: the step's median times how often it occurs, so that one
     // preempted step does not distort the rest.
     double ms(size_t runs) const;
   };
   void on_op(const TraceEvent& event) override;
   bool takes_blocks() const override { return true; }
+  // Forgets all times.
   void clear() { steps_.clear(); }
   // Returns the total of a node's kernels; null: it never ran. Valid until the next step.
   const Step* find(const NodeDef& node) const;
+  // Returns the milliseconds of a run that each op takes, by its name.
   std::map<std::string, double> ms_by_op(size_t runs) const;
   // Returns one line per kernel of a node, in order: `wick run --profile`.
   std::string table(size_t runs) const;

@@ -14,12 +14,14 @@ namespace wick::tool {
 // expose its values, so its nodes are not here.
 class NodeTrace final : public TraceHook {
  public:
+  // A node that ran: its op, its name, and copies of its outputs.
   struct Step {
     std::string op, node;
     std::vector<HostTensor> outputs;
   };
   void on_op(const TraceEvent& event) override;
   bool takes_blocks() const override { return true; }
+  // Returns the nodes in order of execution.
   const std::vector<Step>& steps() const { return steps_; }
 
  private:

@@ -11,22 +11,25 @@
 
 namespace wick::tool {
 
+// Which numbers are made.
 enum class SampleValues : uint8_t {
   kUniform,   // floats in [-1, 1), any uint8, other integers 0 to 3, which are valid indices
   kTies,      // floats that are multiples of 1/2 in [-3, 3], -0 too: ties, and halves
   kSpecials,  // floats of which one in 16 is a NaN, an infinity or a subnormal
 };
 
+// The sizes of made-up inputs.
 struct SampleSizes {
-  std::optional<int64_t> batch = {};    // nothing: `usual_batch` if the model has a choice
-  int64_t usual_batch = 1;              // clamped to the range that the model allows
-  std::vector<std::string> named = {};  // "NAME=N", for any symbol
-  SampleValues values = SampleValues::kUniform;
+  std::optional<int64_t> batch = {};             // nothing: `usual_batch` if the model has a choice
+  int64_t usual_batch = 1;                       // clamped to the range that the model allows
+  std::vector<std::string> named = {};           // "NAME=N", for any symbol
+  SampleValues values = SampleValues::kUniform;  // the kind of numbers
 };
 
+// Made-up inputs.
 struct Sample {
-  std::vector<HostTensor> inputs;
-  int64_t batch = 1;  // rows of the first input, by which throughput is counted
+  std::vector<HostTensor> inputs;  // in the session's order
+  int64_t batch = 1;               // rows of the first input, by which throughput is counted
 };
 
 // The batch is the symbol of the first dimension of the first input that has one there; every other

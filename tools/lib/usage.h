@@ -12,6 +12,7 @@ class UsageError : public Error {
  public:
   UsageError(const std::string& option, const std::string& why)
       : Error(option + ": " + why), option_(option), why_(why) {}
+  // Return the option that is wrong, and what is wrong with it.
   const std::string& option() const { return option_; }
   const std::string& why() const { return why_; }
 
@@ -19,6 +20,7 @@ class UsageError : public Error {
   std::string option_, why_;
 };
 
+// Throws a UsageError.
 [[noreturn]] inline void wrong_usage(const std::string& option, const std::string& why) {
   throw UsageError(option, why);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, include arrows, docs, warnings (the build), clang-tidy. One line per step, details of what fails.
+# Format, include arrows, docs, reference, warnings (the build), clang-tidy. One line per step, details of what fails.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 tools/scripts/setup.sh build check || exit 1
@@ -26,6 +26,7 @@ step shape_reads python3 tests/layers/check_shape_reads.py
 step facts python3 tests/layers/check_facts.py
 step onnx_tables python3 tests/layers/check_onnx_tables.py
 step docs python3 tools/scripts/check_docs.py
+step reference python3 tools/scripts/check_reference.py
 step build tools/scripts/build.sh release # -Wall -Wextra -Werror
 step tidy python3 tools/scripts/tidy.py build/release --jobs "${WICK_JOBS:-$(nproc)}"
 echo "$passed passed, $failed failed"

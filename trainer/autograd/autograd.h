@@ -30,17 +30,19 @@ void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& gra
               bool retain_graph = false, bool create_graph = false,
               const std::vector<Tensor>& inputs = {}, Where where = Where::current());
 
+// Options of gradcheck(), with the defaults of torch.autograd.gradcheck.
 struct GradcheckOptions {
-  double eps = 1e-6;
-  double atol = 1e-5;
-  double rtol = 1e-4;
+  double eps = 1e-6;             // half the distance of the two points of a numeric derivative
+  double atol = 1e-5;            // absolute and
+  double rtol = 1e-4;            // relative tolerance
   bool second_order = false;     // also checks the gradient of the gradient
   bool non_contiguous = false;   // also with inputs that are every other element of larger tensors
   double nondet_tol = 0;         // by how much two backwards of one call may differ
   bool raise_exception = false;  // throw Error instead of a result that is not ok
 };
+// What gradcheck() found.
 struct GradcheckResult {
-  bool ok = true;
+  bool ok = true;             // every gradient agrees
   std::string message;        // which input, which element, both values
   double worst = 0;           // largest |difference| / (atol + rtol * |numeric|)
   double worst_relative = 0;  // largest |difference| / max(1, |numeric|)

@@ -21,6 +21,8 @@ struct NamedAttr {
   NamedAttr(const char* n, std::initializer_list<int64_t> v)
       : name(n), kind(AttrKind::kInts), list(v) {}
 
+  // The attribute's name and kind, and its value: `real` for kFloat, `integer` for kInt, `list` for
+  // kInts.
   const char* name;
   AttrKind kind;
   double real = 0;

@@ -19,6 +19,8 @@ namespace wick {
 
 class Node;
 
+// Opens a level of forward-mode derivatives for this thread, and closes it when destroyed;
+// torch.autograd.forward_ad.dual_level.
 class DualLevel {
  public:
   DualLevel();
@@ -27,18 +29,22 @@ class DualLevel {
   DualLevel& operator=(const DualLevel&) = delete;
 };
 
+// A value and its derivative along a direction, `primal` and `tangent`.
 struct Dual {
   Tensor primal, tangent;  // tangent: undefined where it is zero
 };
 // Returns a view of `primal` that carries `tangent` (same shape and dtype, floating point).
 Tensor make_dual(const Tensor& primal, const Tensor& tangent, Where where = Where::current());
+// Returns the value and the tangent of a dual tensor.
 Dual unpack_dual(const Tensor& t);
 
 // -- internal to the trainer
 // Returns the tangent of t at the current level; undefined means zero. That of a view is computed
 // from its base's if the base was written since.
 Tensor tangent_of(const Tensor& t);
+// Sets the tangent of t; undefined removes it.
 void set_tangent(const Tensor& t, const Tensor& tangent);
+// Returns whether one of these has a tangent.
 bool any_tangent(const std::vector<Tensor>& list);
 
 // While one lives, the thread's ops propagate no tangents.

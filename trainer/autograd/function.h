@@ -31,6 +31,7 @@
 
 namespace wick {
 
+// The tensors of a Function's forward and backward, as in PyTorch's C++ API.
 using variable_list = std::vector<Tensor>;
 class FunctionNode;
 
@@ -40,6 +41,7 @@ class AutogradContext {
   // Saves tensors with their versions: a later in-place write to one of them is an error in
   // backward. They may be inputs, outputs and intermediate values.
   void save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
+  // Returns the saved tensors, in order. Throws Error if one was written to since.
   variable_list get_saved_variables() const;
   std::map<std::string, std::any> saved_data;  // data that is not a tensor
 
@@ -63,6 +65,7 @@ class AutogradContext {
 
 // The type-erased half of Function::apply; internal.
 struct FunctionCall {
+  // The function's name, whether its backward may be differentiated again, and that backward.
   std::string name;
   bool once_differentiable = false;
   std::function<variable_list(AutogradContext&, const variable_list&)> backward;
@@ -72,6 +75,8 @@ struct FunctionCall {
   size_t arguments = 0;
   Where where;
 
+  // Count an argument of forward; tensors among them are recorded. run() calls forward and records
+  // the node.
   void add(const Tensor& t);
   void add(const Arg& t) { add(t.tensor); }
   void add(const variable_list& list);
@@ -85,6 +90,8 @@ struct FunctionCall {
 // Returns the type's name with "Backward" appended: "MyReluBackward".
 std::string function_name(const std::type_info& type);
 
+// The base of a function with a backward of your own, T: torch.autograd.Function. T has static
+// forward(AutogradContext&, ...) and backward(AutogradContext&, variable_list).
 template <class T>
 class Function {
  public:
@@ -128,6 +135,7 @@ class Function {
 // -- straight-through estimators: the value of one tensor with the gradient of another
 // Returns `value` (x's shape and dtype) and passes the gradient to x unchanged.
 Tensor straight_through(const Arg& value, const Arg& x);
+// round() and sign() with the gradient of x; round() takes half to even.
 Tensor round_ste(const Arg& x);  // half to even
 Tensor sign_ste(const Arg& x);
 

@@ -13,13 +13,16 @@
 
 namespace wick {
 
+// A function of tensors whose derivatives are taken.
 using TensorFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
+// Options of the functions below.
 struct FunctionalOptions {
   bool create_graph = false;  // the results are differentiable
-  bool strict = false;
+  bool strict = false;        // an input or output without a derivative is an Error
 };
 
+// The outputs of f, and a product with its Jacobian.
 using OutputsAnd = std::pair<std::vector<Tensor>, std::vector<Tensor>>;
 // Returns (f(x), v^T J), one tensor per input. v has one tensor per output; it is empty where f
 // returns one scalar.

@@ -10,6 +10,7 @@ namespace wick {
 
 class Node;
 
+// A handle to the node that made a tensor: torch.Tensor.grad_fn. It is empty for a leaf.
 class GradFn {
  public:
   GradFn() = default;

@@ -13,6 +13,7 @@
 
 namespace wick::board {
 
+// Options of SummaryWriter.
 struct SummaryOptions {
   std::string suffix = {};     // behind the file's name
   double flush_seconds = 120;  // what is added later than that after the last flush() flushes
@@ -23,6 +24,7 @@ struct SummaryOptions {
 
 // A hyperparameter: a bool, a number (kept as float64) or a text.
 struct HParam : std::variant<bool, double, std::string> {
+  // The values that it can be.
   using Base = std::variant<bool, double, std::string>;
   HParam(bool v) : Base(v) {}                      // NOLINT: implicit by design
   HParam(const char* v) : Base(std::string(v)) {}  // NOLINT

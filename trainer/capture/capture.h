@@ -33,17 +33,20 @@ struct InputNormalization {
   std::vector<float> std = {1};
 };
 
+// One input of a capture.
 struct CaptureInput {
-  std::string name;
-  Tensor example;
-  std::vector<DynamicDim> dynamic = {};
+  std::string name;                      // its name in the graph
+  Tensor example;                        // a tensor of its dtype and, but for `dynamic`, its shape
+  std::vector<DynamicDim> dynamic = {};  // dims whose size may differ from run to run
   // none or one; with one, `example` holds the normalized floats [N, C, ...] that forward sees
   std::vector<InputNormalization> normalization = {};
 };
 
+// Options of capture().
 struct CaptureOptions {
   std::string output = "output";  // name of the output if there is only one
-  std::vector<std::string> labels;
+  std::vector<std::string>
+      labels;  // class names, in order of the last output dim; the graph keeps them
   // Names of all outputs; if empty, they are `output`, or output_0, output_1 ...
   std::vector<std::string> outputs = {};
   // Compares the graph's results with those of forward, at the sizes of the runs and at others:
@@ -63,6 +66,7 @@ ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
 // Captures a forward of any signature: `call` takes one tensor for each input, in order, and
 // returns the outputs. The weights are those of `module`.
 using CaptureCall = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+// Returns the graph of `call`.
 ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inputs,
                        const CaptureCall& call, const CaptureOptions& options = {});
 

@@ -50,8 +50,10 @@ class GraphModule : public Module {
   // needs. The names are those in the file: `wick inspect --values` and ir::print(graph()) show
   // them.
   void set_output(const std::string& value, Where where = Where::current());
+  // The same for several values.
   void set_outputs(const std::vector<std::string>& values, Where where = Where::current());
 
+  // Return the names of the graph's inputs and outputs, in order.
   std::vector<std::string> input_names() const;
   std::vector<std::string> output_names() const;
   // Return the number of nodes that train() and eval() affect.
@@ -61,6 +63,7 @@ class GraphModule : public Module {
   void set_batch_norm_momentum(double momentum) { momentum_ = momentum; }
   // Makes train mode normalize by the running statistics, and leave them unchanged.
   void freeze_batch_norm(bool frozen = true) { batch_norm_frozen_ = frozen; }
+  // Returns whether it does.
   virtual bool batch_norm_frozen() const { return batch_norm_frozen_; }
 
   const ir::Graph& graph() const { return graph_; }  // as it was read, with the original weights

@@ -9,9 +9,10 @@
 
 namespace wick {
 
+// The content of a .safetensors file (https://github.com/huggingface/safetensors).
 struct Safetensors {
-  nn::NamedTensors tensors;  // in the file's order
-  std::map<std::string, std::string> metadata;
+  nn::NamedTensors tensors;                     // in the file's order
+  std::map<std::string, std::string> metadata;  // texts by name
 };
 
 // Checks every offset, shape and size before it is used, and allocates no more than the file's

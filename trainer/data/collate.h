@@ -24,8 +24,9 @@ Batch default_collate(const std::vector<Item>& items);
 // The same, with the items' indices in the errors.
 Batch stack_items(const std::vector<Item>& items, Span<const int64_t> numbers);
 
+// Options of pad_collate().
 struct PadOptions {
-  double value = 0;
+  double value = 0;  // what is appended
   // Fields that are padded along dimension 0 to the longest item of the batch; others are stacked.
   std::vector<int> fields = {0};
   bool batch_first = true;  // false: [length, batch, ...], PyTorch's pad_sequence

@@ -9,9 +9,10 @@
 
 namespace wick::data {
 
+// Options of CsvTable.
 struct CsvOptions {
-  char delimiter = ',';
-  bool header = true;  // false: columns are named "0", "1" ...
+  char delimiter = ',';  // between two fields
+  bool header = true;    // false: columns are named "0", "1" ...
   // Fields that are missing values, compared exactly; these are pandas' own.
   std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "n/a"};
   // Columns whose type is given instead of guessed: int64, float64, bool, or kString for text.
@@ -19,8 +20,10 @@ struct CsvOptions {
   int64_t max_file_bytes = int64_t{1} << 30;
 };
 
+// A table of columns, read from a CSV file (RFC 4180).
 class CsvTable {
  public:
+  // Return the number of rows, and the names of the columns.
   int64_t rows() const { return rows_; }
   const std::vector<std::string>& columns() const { return names_; }
   // Returns int64, float64, bool or kString. The guess: integers are int64, or float64 if values
@@ -33,6 +36,8 @@ class CsvTable {
   // Returns [rows, names] of one type. A missing value is NaN, or an Error for an integer type.
   Tensor columns(const std::vector<std::string>& names, DType dtype = DType::kF32,
                  Where where = Where::current()) const;
+  // Returns the fields of a column as the file has them, one for each row. Throws Error for an
+  // unknown name.
   const std::vector<std::string>& text(const std::string& name,
                                        Where where = Where::current()) const;
   // Sets `values` to the column's distinct values, sorted, and returns the index of every row's

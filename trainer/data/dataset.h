@@ -11,9 +11,11 @@
 
 namespace wick::data {
 
+// The base of data sets: torch.utils.data.Dataset with a size.
 class Dataset {
  public:
   virtual ~Dataset() = default;
+  // Returns the number of items.
   virtual int64_t size() const = 0;
   // Returns item `index`, without a batch dimension.
   virtual Item get(int64_t index) const = 0;
@@ -25,6 +27,7 @@ class Dataset {
   Item get_named(int64_t index) const;
 
  protected:
+  // Throws Error unless index is in [0, size()).
   void check_index(int64_t index) const;
 };
 
@@ -44,6 +47,7 @@ class TensorDataset : public Dataset {
 // Returns the epoch that this thread reads items for, from which random transforms derive their
 // draws; 0 outside of a loader.
 uint64_t reading_epoch();
+// Sets it for the life of the scope.
 class EpochScope {
  public:
   explicit EpochScope(uint64_t epoch);

@@ -10,6 +10,7 @@
 
 namespace wick::data {
 
+// A stream of random numbers of one item, in one epoch, for one purpose.
 class Draws {
  public:
   // Each purpose has its own numbers under the same seed.
@@ -21,6 +22,7 @@ class Draws {
     seed_ = uint64_t{key[0]} << 32 | key[1];
   }
 
+  // Returns 64 random bits.
   uint64_t bits() {
     if (left_ == 0) {
       words_ = philox(seed_, stream_, counter_++);
@@ -32,6 +34,7 @@ class Draws {
   }
   // Returns a number in [0, 1) with 53 random bits.
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+  // Returns a number in [low, high).
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
   // Returns an integer in 0 .. n - 1; n must be at least 1. Values above the last multiple of n are
   // drawn again, so that all are equally likely.
@@ -43,6 +46,7 @@ class Draws {
     } while (x >= limit);
     return static_cast<int64_t>(x % m);
   }
+  // Puts the values in a random order; each order is equally likely (Fisher and Yates).
   template <class T>
   void shuffle(std::vector<T>& values) {
     for (size_t i = values.size(); i > 1; --i) {

@@ -10,6 +10,7 @@
 
 namespace wick::data {
 
+// Options of EvalTransform; the sizes and channels are those of the input.
 struct EvalOptions {
   int64_t channels = 3, height = 0, width = 0;  // of the input
   int64_t resize = 0;                           // size of the smaller edge; 0: no resizing
@@ -24,6 +25,7 @@ class EvalTransform : public nn::Module {
  public:
   explicit EvalTransform(const EvalOptions& options, Where where = Where::current());
   Tensor forward(const Arg& x) override;
+  // Returns the height and width of the result.
   transforms::Size output_size() const { return size_; }
 
  private:

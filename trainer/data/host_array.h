@@ -11,11 +11,14 @@
 
 namespace wick::data {
 
+// Numbers of one dtype and shape, in memory of their own.
 struct HostArray {
-  DType dtype = DType::kF32;
-  Shape shape;
+  DType dtype = DType::kF32;   // type and
+  Shape shape;                 // sizes of the array
   std::vector<uint8_t> bytes;  // row-major, the machine's byte order
 
+  // Return the number of elements, and the elements; T must be the dtype's type, which is not
+  // checked.
   int64_t numel() const { return wick::numel(shape); }
   template <class T>
   const T* as() const {
@@ -25,6 +28,7 @@ struct HostArray {
   T* as() {
     return reinterpret_cast<T*>(bytes.data());
   }
+  // Returns a view of the bytes, valid while the array lives and is not resized.
   TensorView view() { return TensorView(bytes.data(), dtype, shape); }
 };
 

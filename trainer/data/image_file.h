@@ -14,6 +14,7 @@ namespace wick::data {
 // The modes of torchvision.io.ImageReadMode.
 enum class ImageMode { kUnchanged, kGray, kGrayAlpha, kRgb, kRgbAlpha };
 
+// Options of read_image(), decode_image() and ImageFolder.
 struct ImageOptions {
   // Unchanged: 1 channel is grey, 2 are grey and alpha, 3 RGB, 4 RGBA; a palette becomes RGB or
   // RGBA. Color to grey is PIL's "L": (19595 R + 38470 G + 7471 B + 32768) >> 16. Alpha is dropped,

@@ -21,6 +21,8 @@ class ImageFolder : public Dataset {
   int64_t size() const override { return static_cast<int64_t>(samples_.size()); }
   Item get(int64_t index) const override;
 
+  // Return the names of the classes, the path and class of each file, and the class of each file
+  // alone.
   const std::vector<std::string>& classes() const { return classes_; }
   const std::vector<std::pair<std::string, int64_t>>& samples() const { return samples_; }
   std::vector<int64_t> targets() const;

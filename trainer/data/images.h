@@ -31,6 +31,7 @@ class ImageDataset : public Dataset {
   std::vector<Tensor> get(int64_t index) const override;
   Batch get_batch(Span<const int64_t> indices) const override;
 
+  // Return all images and all labels.
   const HostArray& images() const { return images_; }
   const HostArray& labels() const { return labels_; }
 
@@ -39,18 +40,20 @@ class ImageDataset : public Dataset {
   std::array<float, 256> table_;
 };
 
+// A data set of images with its splits.
 struct ImageData {
-  std::string name, folder;
-  std::vector<std::string> classes;
-  Normalization normalization;
-  int64_t height = 0, width = 0;
-  std::shared_ptr<ImageDataset> train, test;
+  std::string name, folder;                   // name: as it was opened; folder: where its files are
+  std::vector<std::string> classes;           // names, by label
+  Normalization normalization;                // of pixels
+  int64_t height = 0, width = 0;              // sizes of an image
+  std::shared_ptr<ImageDataset> train, test;  // both share `normalization`
 };
 
 // Opens "fashion-mnist", "mnist", "tinydigits", or a folder with
 // {train,t10k|test}-{images-idx3,labels-idx1}-ubyte[.gz]. If it is missing, the error says where it
 // was looked for and what to install.
 ImageData open_images(const std::string& name_or_folder);
+// Returns the names of data sets that open_images() knows.
 std::vector<std::string> image_data_names();
 
 }  // namespace wick::data

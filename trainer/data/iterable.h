@@ -14,6 +14,7 @@ namespace wick::data {
 // decodes it. Only one thread reads at a time; the calls run on the workers in parallel.
 using Pending = std::function<Item()>;
 
+// A stream of items, read once from its begin to its end.
 class ItemStream {
  public:
   virtual ~ItemStream() = default;
@@ -21,6 +22,7 @@ class ItemStream {
   virtual bool next(Pending& item) = 0;
 };
 
+// A data set without random access: torch.utils.data.IterableDataset.
 class IterableDataset {
  public:
   virtual ~IterableDataset() = default;

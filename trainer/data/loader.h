@@ -12,9 +12,10 @@
 
 namespace wick::data {
 
+// Options of DataLoader, with PyTorch's names and defaults.
 struct LoaderOptions {
-  int64_t batch_size = 1;
-  bool shuffle = false;
+  int64_t batch_size = 1;  // items of a batch
+  bool shuffle = false;    // a new order in each epoch
   uint64_t seed = 0;       // for shuffling
   bool drop_last = false;  // drops an incomplete last batch
   int workers = 0;         // threads that make batches ahead; 0: made when asked for
@@ -37,6 +38,8 @@ struct LoaderPosition {
   friend bool operator==(const LoaderPosition&, const LoaderPosition&) = default;
 };
 
+// torch.utils.data.DataLoader. Batches come in an order that depends on (seed, epoch) only,
+// whatever the number of workers; position() and seek() save and restore where it is.
 class DataLoader {
  public:
   DataLoader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options,
@@ -51,10 +54,13 @@ class DataLoader {
   int64_t items() const { return items_; }  // with drop_last fewer than the data set has
   const Dataset& dataset() const;           // throws Error for a stream
   int64_t dataset_size() const;             // items of all ranks; -1 if unknown
+  // The options of the constructor.
   const LoaderOptions& options() const { return options_; }
 
   // Returns false at the end of an epoch; the next call starts the next one. The error of a failing
   // item is thrown here, with epoch, batch and item named, and the position stays. For use by one
+  // position() is the batch that next() returns next. seek() makes another one that; a batch beyond
+  // the epoch throws Error.
   // thread.
   bool next(Batch& batch);
   LoaderPosition position() const { return position_; }

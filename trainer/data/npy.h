@@ -11,6 +11,8 @@
 
 namespace wick::data {
 
+// Reads the array of a .npy file, which is row-major in memory. Throws Error for a malformed file,
+// a dtype that Wick lacks, and more than `budget` bytes.
 HostArray read_npy(const std::string& path, uint64_t budget = kDefaultArrayBudget);
 // The same for bytes in memory; `name` is their name in errors.
 HostArray parse_npy(Span<const uint8_t> bytes, const std::string& name,

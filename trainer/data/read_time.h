@@ -6,6 +6,7 @@
 
 namespace wick::data {
 
+// Sums of all threads.
 struct ReadTotals {
   double read_seconds = 0;  // waiting for files to be opened and read
   double make_seconds = 0;  // making batches, including reading

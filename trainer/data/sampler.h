@@ -15,13 +15,16 @@ namespace wick::data {
 // Returns 0..n-1 shuffled: Fisher-Yates on a Philox stream of its own.
 std::vector<int64_t> epoch_permutation(int64_t n, uint64_t seed, uint64_t epoch);
 
+// The base of samplers: torch.utils.data.Sampler, whose order is a function of the epoch.
 class Sampler {
  public:
   virtual ~Sampler() = default;
   virtual int64_t size() const = 0;  // indices per epoch, the same in every one
+  // Returns the indices of an epoch, in order.
   virtual std::vector<int64_t> indices(uint64_t epoch) const = 0;
 };
 
+// 0, 1, ... n - 1 in every epoch.
 class SequentialSampler : public Sampler {
  public:
   explicit SequentialSampler(int64_t n, Where where = Where::current());
@@ -48,6 +51,7 @@ class RandomSampler : public Sampler {
   uint64_t seed_;
 };
 
+// These indices in a random order that differs in every epoch.
 class SubsetRandomSampler : public Sampler {
  public:
   explicit SubsetRandomSampler(std::vector<int64_t> indices, uint64_t seed = 0,
@@ -135,6 +139,7 @@ class Batches {
   virtual std::vector<std::vector<int64_t>> batches(uint64_t epoch) const = 0;
 };
 
+// Cuts the indices of a sampler into batches, in order.
 class BatchSampler : public Batches {
  public:
   BatchSampler(std::shared_ptr<const Sampler> sampler, int64_t batch_size, bool drop_last,
@@ -148,12 +153,13 @@ class BatchSampler : public Batches {
   bool drop_last_;
 };
 
+// Options of BucketBatchSampler.
 struct BucketOptions {
-  int64_t batch_size = 1;
-  int64_t pool = 100;  // number of batches whose items are sorted together
-  bool shuffle = true;
-  uint64_t seed = 0;
-  bool drop_last = false;
+  int64_t batch_size = 1;  // items of a batch
+  int64_t pool = 100;      // number of batches whose items are sorted together
+  bool shuffle = true;     // false: items in order of their index before each pool is sorted
+  uint64_t seed = 0;       // for shuffling
+  bool drop_last = false;  // drops an incomplete last batch
 };
 // Batches of items of similar length, so that little padding is needed: a permutation is cut into
 // pools, each pool is sorted by length and cut into batches, and the batches of the epoch are

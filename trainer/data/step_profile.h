@@ -10,17 +10,22 @@
 
 namespace wick::data {
 
+// The parts of a training step: waiting for a batch, moving it to the device, forward, backward,
+// the update, communication, and the rest.
 enum class Phase { kWait, kTransfer, kForward, kBackward, kOptimizer, kComm, kOther };
-constexpr int kPhases = 7;
+constexpr int kPhases = 7;  // number of phases
 
+// What training waited for: the arithmetic, the loader's threads, the disk, moving batches, or
+// communication.
 enum class Bottleneck { kCompute, kLoader, kDisk, kTransfer, kComm };
 
+// Where the time of training steps went.
 struct StepReport {
-  int64_t steps = 0;
+  int64_t steps = 0;                      // number of steps
   double wall = 0;                        // seconds
   std::array<double, kPhases> seconds{};  // by Phase; kOther: time that no phase was measured for
   double reading = 0, making = 0;         // times of the loader's threads during the same period
-  Bottleneck verdict = Bottleneck::kCompute;
+  Bottleneck verdict = Bottleneck::kCompute;  // what the steps waited for
   std::string to_text() const;  // the table, and a last line with the verdict and advice
 };
 
@@ -38,6 +43,7 @@ struct StepReport {
 class StepProfile {
  public:
   StepProfile();
+  // Counts the time of its life to a phase.
   class Scope {
    public:
     ~Scope();

@@ -12,6 +12,7 @@
 
 namespace wick::data {
 
+// The files of a tar that have a key in common: a sample, in the format of WebDataset.
 struct TarSample {
   std::string file;                                                  // the tar file
   std::string key;                                                   // "train/0001"
@@ -26,6 +27,7 @@ struct TarSample {
   std::string name(const std::string& extension) const;  // "a.tar: train/0001.jpg", for errors
 };
 
+// Limits on what a file may make the reader allocate, in bytes.
 struct TarOptions {
   uint64_t max_file_bytes = uint64_t{1} << 28;    // of one file in the tar
   uint64_t max_sample_bytes = uint64_t{1} << 30;  // of one sample

@@ -10,6 +10,7 @@
 
 namespace wick::data {
 
+// A file of token ids, mapped into memory.
 class TokenFile {
  public:
   // dtype: uint16 or uint32.
@@ -20,6 +21,7 @@ class TokenFile {
   TokenFile& operator=(const TokenFile&) = delete;
 
   int64_t size() const { return size_; }  // tokens
+  // Returns the file's path.
   const std::string& path() const { return path_; }
   // Reads tokens first .. first + count - 1. The file must not be truncated while it is mapped.
   void read(int64_t first, int64_t count, int64_t* to) const;

@@ -15,17 +15,21 @@
 
 namespace wick::data::transforms {
 
+// A height and a width, or one number for both.
 struct Size {
   int64_t height, width;
   Size(int64_t both) : height(both), width(both) {}  // NOLINT: implicit by design
   Size(int64_t h, int64_t w) : height(h), width(w) {}
 };
+// The width of a border at each side, left, top, right and bottom; one number for all, two for
+// left/right and top/bottom.
 struct Border {
   int64_t left, top, right, bottom;
   Border(int64_t all) : left(all), top(all), right(all), bottom(all) {}  // NOLINT
   Border(int64_t x, int64_t y) : left(x), top(y), right(x), bottom(y) {}
   Border(int64_t l, int64_t t, int64_t r, int64_t b) : left(l), top(t), right(r), bottom(b) {}
 };
+// The interval [low, high] that a random number is drawn from.
 struct Range {
   double low, high;
 };
@@ -33,6 +37,7 @@ struct Range {
 // -- functions. Errors name the argument that does not fit and the caller's line. Two names differ
 // from torchvision's, because wick::pad and wick::normalize are torch.nn.functional's.
 Tensor to_tensor(const Arg& image);  // bytes -> float32 in [0, 1]; float32 is returned as it is
+// (x - mean) / std of each channel of floats, with one number or one per channel.
 Tensor normalize_image(const Arg& image, const std::vector<double>& mean,
                        const std::vector<double>& std);
 // uint8: PIL's results bit for bit. float32: antialiased too, by two matrix products
@@ -42,13 +47,18 @@ Tensor resize(const Arg& image, Size size);
 Size resized_edge(int64_t height, int64_t width, int64_t edge);
 Tensor crop(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t width);  // inside
 Tensor center_crop(const Arg& image, Size size);  // a smaller image is padded with 0
+// Adds a border of this value; torchvision's pad().
 Tensor pad_image(const Arg& image, Border border, double fill = 0);
+// Cuts out a part and resizes it; torchvision's resized_crop().
 Tensor resized_crop(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t width,
                     Size size);
+// Mirror the image left to right, and upside down.
 Tensor hflip(const Arg& image);
 Tensor vflip(const Arg& image);
 Tensor erase(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t width,
              const std::vector<double>& value);  // one number, or one per channel
+// 0.2989 R + 0.587 G + 0.114 B, in one channel or repeated in three. Throws Error for an image
+// without 3 channels.
 Tensor rgb_to_grayscale(const Arg& image, int64_t num_output_channels = 1);
 Tensor adjust_brightness(const Arg& image, double factor);  // factors: 0 or more
 Tensor adjust_contrast(const Arg& image, double factor);
@@ -56,6 +66,7 @@ Tensor adjust_saturation(const Arg& image, double factor);
 Tensor adjust_hue(const Arg& image, double factor);  // -0.5 .. 0.5
 
 // -- transforms
+// Applies transforms one after the other; torchvision.transforms.Compose.
 class Compose {
  public:
   Compose(std::initializer_list<Transform> steps) : steps_(steps) {}
@@ -64,9 +75,12 @@ class Compose {
  private:
   std::vector<Transform> steps_;
 };
+// Makes uint8 [0, 255] float32 [0, 1]: to_tensor().
 struct ToTensor {
   Tensor operator()(const Tensor& image, Draws&) const { return to_tensor(image); }
 };
+// (x - mean) / std of each channel: normalize(). Throws Error for an empty list and for a std that
+// is not above 0.
 class Normalize {
  public:
   Normalize(std::vector<double> mean, std::vector<double> std, Where where = Where::current());
@@ -86,6 +100,7 @@ class Resize {  // with one number: the smaller edge
  private:
   int64_t height_, width_;  // width 0: height is the smaller edge
 };
+// The middle of the image, padded with zeros where it is smaller: center_crop().
 class CenterCrop {
  public:
   explicit CenterCrop(Size size, Where where = Where::current());
@@ -94,6 +109,8 @@ class CenterCrop {
  private:
   Size size_;
 };
+// A random part of the image of this size, of the image with a border if `padding` is given. Throws
+// Error for an image that is smaller, unless pad_if_needed is set.
 class RandomCrop {
  public:
   explicit RandomCrop(Size size, Border padding = 0, bool pad_if_needed = false, double fill = 0,
@@ -106,6 +123,8 @@ class RandomCrop {
   bool pad_if_needed_;
   double fill_;
 };
+// A random part with this share of the area and this aspect ratio, resized to `size` (Szegedy et
+// al., 2015).
 class RandomResizedCrop {
  public:
   explicit RandomResizedCrop(Size size, Range scale = {0.08, 1.0},
@@ -116,6 +135,7 @@ class RandomResizedCrop {
   Size size_;
   Range scale_, ratio_;
 };
+// Mirrors the image left to right, with probability p.
 class RandomHorizontalFlip {
  public:
   explicit RandomHorizontalFlip(double p = 0.5, Where where = Where::current());
@@ -126,6 +146,7 @@ class RandomHorizontalFlip {
  private:
   double p_;
 };
+// Mirrors the image upside down, with probability p.
 class RandomVerticalFlip {
  public:
   explicit RandomVerticalFlip(double p = 0.5, Where where = Where::current());
@@ -147,6 +168,7 @@ class ColorJitter {
  private:
   double amounts_[4];
 };
+// Makes the image grey, with one channel or three.
 class Grayscale {
  public:
   explicit Grayscale(int64_t num_output_channels = 1, Where where = Where::current());
@@ -157,6 +179,7 @@ class Grayscale {
  private:
   int64_t channels_;
 };
+// With probability p fills a random rectangle with `value` (Zhong et al., 2017).
 class RandomErasing {
  public:
   explicit RandomErasing(double p = 0.5, Range scale = {0.02, 0.33}, Range ratio = {0.3, 3.3},

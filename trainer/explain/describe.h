@@ -8,9 +8,10 @@
 
 namespace wick {
 
+// What is known of a tensor.
 struct Description {
-  bool defined = false;
-  std::string name;
+  bool defined = false;  // false: an undefined tensor, without the rest
+  std::string name;      // the name that named() or a module gave
   // the six basic properties
   size_t storage_bytes = 0;
   bool storage_shared = false;  // other tensors share these bytes
@@ -35,6 +36,7 @@ struct Description {
   std::string text() const;  // one property per line, for people
 };
 
+// Return the properties of a tensor, and the same as text with one property per line.
 Description description(const Tensor& t);
 inline std::string describe(const Tensor& t) { return description(t).text(); }
 

@@ -8,11 +8,13 @@
 
 namespace wick {
 
+// Graphs that one line of the program keeps alive.
 struct LiveGraphSite {
-  std::string where;  // the line of the graph's last op
-  int64_t step = 0;   // the optimizer step in which it began, counted from 1
-  int64_t graphs = 0;
+  std::string where;   // the line of the graph's last op
+  int64_t step = 0;    // the optimizer step in which it began, counted from 1
+  int64_t graphs = 0;  // number of them
 };
+// Graphs of ops that no backward has freed, in this process.
 struct LiveGraphs {
   int64_t graphs = 0;                        // results with a history that no backward has freed
   int64_t nodes = 0;                         // ops recorded in them

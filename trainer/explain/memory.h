@@ -22,6 +22,7 @@ struct MemorySite {
 };
 struct MemorySnapshot {
   std::vector<MemorySite> sites;  // most bytes first
+  // Bytes and number of the storages in all sites, and a table of the largest ones.
   int64_t bytes = 0, count = 0;
   std::string text(size_t max_sites = 10) const;
 };
@@ -48,7 +49,9 @@ MemorySnapshot difference(const MemorySnapshot& before, const MemorySnapshot& af
 // Returns the bytes of the elements: 4,000,000 for (1000, 1000) float32. For a view only those that
 // it shows.
 int64_t memory_footprint(const Tensor& t);
+// Bytes of a model, by what they are.
 struct Footprint {
+  // Bytes of a model's tensors, and their sum.
   int64_t parameters = 0, buffers = 0, gradients = 0;
   int64_t total() const { return parameters + buffers + gradients; }
   std::string text() const;  // one line for each

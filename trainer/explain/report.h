@@ -13,9 +13,9 @@ namespace wick {
 
 // One call of a layer or activation in the forward pass.
 struct LayerReport {
-  std::string layer;  // "layer1.0.conv1"; for a function called outside of modules, its line
-  std::string op;     // "linear", "relu"
-  Shape output;
+  std::string layer;         // "layer1.0.conv1"; for a function called outside of modules, its line
+  std::string op;            // "linear", "relu"
+  Shape output;              // its shape
   double mean = 0, std = 0;  // of the output
   double zeros = 0;          // fraction of output values that are 0
   // For activations: the fraction of units (index 1 of the output) that are 0 (relu), or saturated
@@ -28,14 +28,16 @@ struct LayerReport {
   std::string verdict;      // "ok", or the problem in a word or two
 };
 
+// What explain() found in one forward and backward.
 struct ExplainReport {
-  double loss = 0;
+  double loss = 0;                  // of the batch
   std::vector<LayerReport> layers;  // in the order of the forward pass
   std::string verdict;              // about the gradient's flow: "ok", "vanishing", "exploding" ...
   std::vector<std::string> advice;  // one sentence each; empty if all is well
   std::string text() const;         // a table and the advice
 };
 
+// Options of explain().
 struct ExplainOptions {
   double lr = 0.01;  // for the update ratios
 };
@@ -51,8 +53,11 @@ ExplainReport explain(nn::Module& model, const std::function<Tensor()>& loss,
 struct InitPoint {
   std::string init;  // "small (0.01)", "xavier", "he", "large (1.0)"
   int layer = 0;     // from 1
-  double activation_std = 0, gradient_rms = 0;
+  double activation_std = 0,
+         gradient_rms =
+             0;  // of the layer: standard deviation of outputs, root mean square of gradients
 };
+// The activation between the layers of compare_inits().
 enum class InitActivation { kTanh, kRelu };
 std::vector<InitPoint> compare_inits(InitActivation activation, int depth = 10, int64_t width = 64,
                                      uint64_t seed = 0);

@@ -11,6 +11,7 @@
 
 namespace wick {
 
+// Options of TraceOps.
 struct TraceOptions {
   bool times = true;  // kernel time in microseconds
   bool detail =

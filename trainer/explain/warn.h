@@ -11,10 +11,12 @@ namespace wick {
 
 class Tensor;
 
+// A warning of Wick's.
 struct Warning {
   std::string code;  // the kind: "silent-broadcast", "stale-gradient" ...
   std::string text;  // "[mse_loss] input [8] and target [8,1] ... (train.cpp:41)"
 };
+// Gets every warning, from the thread that warns.
 using WarningHandler = std::function<void(const Warning&)>;
 
 // Reports `text` as "[op] text (file:line)" under `code`, once for each `where`, so that a loop

@@ -8,6 +8,7 @@
 
 namespace wick::loop {
 
+// The number of predictions and of those that are correct.
 struct Correct {
   int64_t correct = 0, predictions = 0;
 };

@@ -32,8 +32,9 @@ struct TensorBoardOptions {
   bool histograms = false;  // of weights and their gradients, after each epoch
 };
 
+// Options of Trainer::fit().
 struct FitOptions {
-  int64_t epochs = 1;
+  int64_t epochs = 1;  // passes over the training data, those before a resume included
   // The output folder: last.safetensors (the full state, after each epoch), best.safetensors (the
   // weights of the best epoch by `monitor`), metrics.csv, and the files for `wick report`
   // (run_report.h). Empty: nothing is written. Without `resume` the files of a former run are
@@ -77,8 +78,8 @@ struct FitOptions {
   optim::AveragedModel* average = nullptr;
 
   std::function<void(const EpochMetrics&)> on_epoch = {};  // after each epoch (and save)
-  bool verdict = false;  // prints a last line about what training waited for
-  TensorBoardOptions tensorboard = {};
+  bool verdict = false;                 // prints a last line about what training waited for
+  TensorBoardOptions tensorboard = {};  // event files for TensorBoard
 };
 
 }  // namespace wick::loop

@@ -15,30 +15,33 @@
 
 namespace wick::loop {
 
+// What Trainer::evaluate() measured.
 struct EvalResult {
-  double loss = 0, accuracy = 0;
-  int64_t items = 0;
+  double loss = 0, accuracy = 0;  // means over items and predictions
+  int64_t items = 0;              // number of items
   int64_t predictions = 0;  // number of predictions that accuracy counts; 0: none (count_correct)
-  std::map<std::string, double> metrics;
+  std::map<std::string, double> metrics;  // the metrics of FitOptions::metrics, by name
 };
 
+// What Trainer::fit() did.
 struct FitResult {
-  bool interrupted = false;
+  bool interrupted = false;                   // Ctrl-C ended it
   int64_t epochs = 0, steps = 0;              // total, including those before a resume
   double train_loss = 0, train_accuracy = 0;  // of the last epoch
-  EvalResult validation;
-  double best_accuracy = 0;  // that of the validation in the best epoch
-  double best_value = 0;     // the monitored number in that epoch
-  int64_t best_epoch = 0;    // from 1; 0: nothing was monitored
-  bool stopped_early = false;
-  int64_t skipped_steps = 0;  // steps that updated nothing (float16)
-  double items_per_second = 0;
-  data::StepReport steps_report;  // how this call's training steps spent their time
-  std::string weights_sha256;     // of the state dict at the end
+  EvalResult validation;                      // of the last epoch
+  double best_accuracy = 0;                   // that of the validation in the best epoch
+  double best_value = 0;                      // the monitored number in that epoch
+  int64_t best_epoch = 0;                     // from 1; 0: nothing was monitored
+  bool stopped_early = false;                 // by FitOptions' patience
+  int64_t skipped_steps = 0;                  // steps that updated nothing (float16)
+  double items_per_second = 0;                // of training
+  data::StepReport steps_report;              // how this call's training steps spent their time
+  std::string weights_sha256;                 // of the state dict at the end
 };
 
 class RunReport;
 
+// Trains a model: epochs, validation, checkpoints, resume, early stopping, metrics.
 class Trainer {
  public:
   // All arguments must outlive it. The schedule, if any, steps with every optimizer step; one that

@@ -7,27 +7,28 @@
 
 namespace wick::nn {
 
-// -- without parameters
+// -- without parameters: the functions of the same names, as modules
 #define WICK_ACTIVATION(Name, function)                           \
   class Name : public Module {                                    \
    public:                                                        \
     Tensor forward(const Arg& x) override { return function(x); } \
   }
-WICK_ACTIVATION(ReLU, wick::relu);
-WICK_ACTIVATION(ReLU6, wick::relu6);
-WICK_ACTIVATION(Sigmoid, wick::sigmoid);
-WICK_ACTIVATION(Tanh, wick::tanh);
-WICK_ACTIVATION(SiLU, wick::silu);
-WICK_ACTIVATION(Mish, wick::mish);
-WICK_ACTIVATION(SELU, wick::selu);
-WICK_ACTIVATION(Hardswish, wick::hardswish);
-WICK_ACTIVATION(Hardsigmoid, wick::hardsigmoid);
-WICK_ACTIVATION(LogSigmoid, wick::logsigmoid);
-WICK_ACTIVATION(Softsign, wick::softsign);
-WICK_ACTIVATION(Tanhshrink, wick::tanhshrink);
+WICK_ACTIVATION(ReLU, wick::relu);                // max(x, 0)
+WICK_ACTIVATION(ReLU6, wick::relu6);              // x clamped to [0, 6]
+WICK_ACTIVATION(Sigmoid, wick::sigmoid);          // 1 / (1 + e^-x)
+WICK_ACTIVATION(Tanh, wick::tanh);                // the hyperbolic tangent
+WICK_ACTIVATION(SiLU, wick::silu);                // x sigmoid(x) (Elfwing et al., 2018)
+WICK_ACTIVATION(Mish, wick::mish);                // x tanh(softplus(x)) (Misra, 2019)
+WICK_ACTIVATION(SELU, wick::selu);                // a scaled ELU (Klambauer et al., 2017)
+WICK_ACTIVATION(Hardswish, wick::hardswish);      // x relu6(x + 3) / 6 (Howard et al., 2019)
+WICK_ACTIVATION(Hardsigmoid, wick::hardsigmoid);  // relu6(x + 3) / 6
+WICK_ACTIVATION(LogSigmoid, wick::logsigmoid);    // log(sigmoid(x))
+WICK_ACTIVATION(Softsign, wick::softsign);        // x / (1 + |x|)
+WICK_ACTIVATION(Tanhshrink, wick::tanhshrink);    // x - tanh(x)
 #undef WICK_ACTIVATION
 
 // -- with one number or two
+// x where x > 0, otherwise negative_slope x.
 class LeakyReLU : public Module {
  public:
   explicit LeakyReLU(double negative_slope = 0.01) : slope_(negative_slope) {}
@@ -37,6 +38,7 @@ class LeakyReLU : public Module {
  private:
   double slope_;
 };
+// x where x > 0, otherwise alpha (e^x - 1) (Clevert et al., 2016).
 class ELU : public Module {
  public:
   explicit ELU(double alpha = 1) : alpha_(alpha) {}
@@ -46,6 +48,7 @@ class ELU : public Module {
  private:
   double alpha_;
 };
+// x where x > 0, otherwise alpha (e^(x / alpha) - 1) (Barron, 2017); alpha must not be 0.
 class CELU : public Module {
  public:
   explicit CELU(double alpha = 1) : alpha_(alpha) {}
@@ -55,6 +58,8 @@ class CELU : public Module {
  private:
   double alpha_;
 };
+// x times the normal distribution function of x (Hendrycks and Gimpel, 2016): by erf, or
+// approximated by tanh. Throws Error for another name than "none" and "tanh".
 class GELU : public Module {
  public:
   explicit GELU(bool tanh_approximation = false) : tanh_(tanh_approximation) {}
@@ -66,6 +71,7 @@ class GELU : public Module {
  private:
   bool tanh_;
 };
+// x clamped to [min_val, max_val]. Throws Error unless min_val < max_val.
 class Hardtanh : public Module {
  public:
   explicit Hardtanh(double min_val = -1, double max_val = 1);
@@ -75,6 +81,7 @@ class Hardtanh : public Module {
  private:
   double min_, max_;
 };
+// log(1 + e^(beta x)) / beta, or x itself where beta x > threshold.
 class Softplus : public Module {
  public:
   explicit Softplus(double beta = 1, double threshold = 20) : beta_(beta), threshold_(threshold) {}
@@ -84,6 +91,7 @@ class Softplus : public Module {
  private:
   double beta_, threshold_;
 };
+// x - lambd where x > lambd, x + lambd where x < -lambd, otherwise 0.
 class Softshrink : public Module {
  public:
   explicit Softshrink(double lambd = 0.5) : lambd_(lambd) {}
@@ -93,6 +101,7 @@ class Softshrink : public Module {
  private:
   double lambd_;
 };
+// x where |x| > lambd, otherwise 0.
 class Hardshrink : public Module {
  public:
   explicit Hardshrink(double lambd = 0.5) : lambd_(lambd) {}
@@ -102,6 +111,7 @@ class Hardshrink : public Module {
  private:
   double lambd_;
 };
+// x where x > threshold, otherwise value.
 class Threshold : public Module {
  public:
   Threshold(double threshold, double value) : threshold_(threshold), value_(value) {}
@@ -134,6 +144,7 @@ class RReLU : public Module {
 };
 
 // -- along a dimension
+// e^x, divided by its sum along dim. Throws Error if x has no such dim.
 class Softmax : public Module {
  public:
   explicit Softmax(int dim) : dim_(dim) {}
@@ -143,6 +154,7 @@ class Softmax : public Module {
  private:
   int dim_;
 };
+// softmax(-x) along dim.
 class Softmin : public Module {
  public:
   explicit Softmin(int dim) : dim_(dim) {}
@@ -152,6 +164,7 @@ class Softmin : public Module {
  private:
   int dim_;
 };
+// log(softmax(x)) along dim, computed without the logarithm of a number that became 0.
 class LogSoftmax : public Module {
  public:
   explicit LogSoftmax(int dim) : dim_(dim) {}
@@ -167,6 +180,8 @@ class Softmax2d : public Module {
   Tensor forward(const Arg& x) override;
 };
 class GLU : public Module {
+  // a sigmoid(b) for the halves a and b of x along dim (Dauphin et al., 2017). Throws Error for an
+  // odd size.
  public:
   explicit GLU(int dim = -1) : dim_(dim) {}
   Tensor forward(const Arg& x) override { return glu(x, dim_); }

@@ -7,8 +7,9 @@
 
 namespace wick::nn {
 
+// What attention returns.
 struct AttentionResult {
-  Tensor output;
+  Tensor output;   // [..., L, size of a value]
   Tensor weights;  // the softmax before dropout; undefined if not requested
 };
 
@@ -24,13 +25,15 @@ Tensor create_causal_mask(SizeArg size);
 // elsewhere.
 Tensor generate_square_subsequent_mask(SizeArg size, DType dtype = DType::kF32);
 
+// Options of MultiheadAttention, with PyTorch's defaults. kdim and vdim are the sizes of key and
+// value; by default both are embed_dim.
 struct MultiheadAttentionOptions {
-  double dropout = 0;  // of the attention weights, in training mode
-  bool bias = true;
+  double dropout = 0;                           // of the attention weights, in training mode
+  bool bias = true;                             // the projections have biases
   bool add_bias_kv = false;                     // adds a learned key and value
   bool add_zero_attn = false;                   // adds a key and value of zeros
   std::optional<int64_t> kdim = {}, vdim = {};  // sizes of key and value; default: embed_dim
-  bool batch_first = false;
+  bool batch_first = false;  // x is [N, L, embed_dim] instead of [L, N, embed_dim]
 };
 
 // PyTorch's name for the output projection after the heads; a Linear.
@@ -65,6 +68,7 @@ class MultiheadAttention : public Module {
                    average_attn_weights);
   }
 
+  // Return the sizes that the constructor was given.
   int64_t num_heads() const { return heads_; }
   bool batch_first() const { return options_.batch_first; }
 

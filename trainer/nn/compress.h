@@ -51,31 +51,38 @@ double low_rank_linear(Module& model, const std::string& path, int64_t rank,
                        Where where = Where::current());
 
 // -- all of these in one call
+// How much compress_model() removes; the default changes nothing.
 struct CompressOptions {
   prune::Amount channels = 0;   // removed from each layer
   double rank_energy = 1;       // below 1: keep this share of the squared singular values, and
                                 // factor every Linear that gets smaller by it
   prune::Amount magnitude = 0;  // set to zero, among all weights together
 };
+// What compress_model() did.
 struct CompressReport {
-  int64_t parameters_before = 0, parameters_after = 0;
-  uint64_t bytes_before = 0, bytes_after = 0;  // of the state_dict()
-  int64_t nonzero_after = 0;                   // in the parameters
-  double sparsity = 0;                         // of the weights, afterwards
-  std::vector<std::string> steps;              // "fc1: 64 of 128 channels"
-  std::string text() const;
+  int64_t parameters_before = 0, parameters_after = 0;  // numbers in all parameters
+  uint64_t bytes_before = 0, bytes_after = 0;           // of the state_dict()
+  int64_t nonzero_after = 0;                            // in the parameters
+  double sparsity = 0;                                  // of the weights, afterwards
+  std::vector<std::string> steps;                       // "fc1: 64 of 128 channels"
+  std::string text() const;                             // one line for each step and for the sizes
 };
+// Removes channels, factors Linears by low rank and masks small weights, in this order. Throws
+// Error for an amount that is out of range, and for a rank_energy outside of (0, 1].
 CompressReport compress_model(Module& model, const CompressOptions& options,
                               Where where = Where::current());
 
-// -- statistics of the weights
+// Statistics of one parameter, of this name and shape.
+// Statistics of one parameter.
 struct WeightDistribution {
-  std::string name;
+  std::string name;  // its path in the model
   Shape shape;
-  double mean = 0, std = 0, min = 0, max = 0, mean_abs = 0, sparsity = 0;
+  double mean = 0, std = 0, min = 0, max = 0, mean_abs = 0,
+         sparsity = 0;             // sparsity: the share of zeros
   double near_zero = 0;            // share with |w| below 1/100 of the largest
   std::vector<int64_t> histogram;  // `bins` of equal width from min to max
 };
+// Returns the statistics of every parameter that is not empty. Throws Error for bins < 1.
 std::vector<WeightDistribution> analyze_weight_distribution(const Module& model, int64_t bins = 20);
 
 }  // namespace wick::nn

@@ -34,26 +34,30 @@ struct Padding<int64_t> {
   Padding(const char* w) : word(w) {}                    // NOLINT
 };
 
+// Options of Conv1d, Conv2d and Conv3d, with PyTorch's defaults.
 template <class Size>
 struct ConvOptions {
-  Size stride = 1;
-  Padding<Size> padding = 0;
-  Size dilation = 1;
-  int64_t groups = 1;
-  bool bias = true;
+  Size stride = 1;                     // elements between two windows
+  Padding<Size> padding = 0;           // zeros on each side of a spatial dim
+  Size dilation = 1;                   // elements between two weights; 1: none is left out
+  int64_t groups = 1;                  // input and output channels are split into as many parts
+  bool bias = true;                    // adds bias [out]
   const char* padding_mode = "zeros";  // or "reflect", "replicate", "circular"
 };
+// The options for one, two and three spatial dims.
 using Conv1dOptions = ConvOptions<int64_t>;
 using Conv2dOptions = ConvOptions<Pair>;
 using Conv3dOptions = ConvOptions<Triple>;
 
+// Options of the transposed convolutions, with PyTorch's defaults.
 template <class Size>
 struct ConvTransposeOptions {
-  Size stride = 1, padding = 0, output_padding = 0;
-  int64_t groups = 1;
-  bool bias = true;
-  Size dilation = 1;
+  Size stride = 1, padding = 0, output_padding = 0;  // output_padding: elements added at the end
+  int64_t groups = 1;  // input and output channels are split into as many parts
+  bool bias = true;    // adds bias [out]
+  Size dilation = 1;   // elements between two weights
 };
+// The options for one, two and three spatial dims.
 using ConvTranspose1dOptions = ConvTransposeOptions<int64_t>;
 using ConvTranspose2dOptions = ConvTransposeOptions<Pair>;
 using ConvTranspose3dOptions = ConvTransposeOptions<Triple>;
@@ -63,11 +67,15 @@ class ConvNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
   std::string extra_repr() const override;
+  // Returns the number of groups.
   int64_t groups() const { return form_.groups; }
-  Tensor weight;
-  Tensor bias;  // or undefined
+  Tensor weight;  // its shape is in the file's comment
+  Tensor bias;    // or undefined
 
  protected:
+  // What the six constructors pass on: their arguments, with kernel, stride, padding, dilation and
+  // output_padding for each spatial dim, padding_word and padding_mode, groups, bias, and whether
+  // it is transposed.
   struct Form {
     Extents kernel, stride, padding, dilation, output_padding;
     std::string padding_word, padding_mode;
@@ -83,6 +91,9 @@ class ConvNd : public Module {
   Form form_;
 };
 
+// torch.nn.Conv1d, 2d and 3d: a cross-correlation of x with the weight, plus the bias. Throw Error
+// for channels that `groups` does not divide, for numbers out of range, and in forward for a wrong
+// rank or number of channels and for a kernel larger than the padded x.
 class Conv1d : public ConvNd {
  public:
   Conv1d(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
@@ -98,6 +109,8 @@ class Conv3d : public ConvNd {
   Conv3d(int64_t in_channels, int64_t out_channels, Triple kernel_size,
          const Conv3dOptions& options = {});
 };
+// torch.nn.ConvTranspose1d, 2d and 3d: the gradient of a convolution with respect to its input, as
+// a layer. Throw Error as the convolutions do.
 class ConvTranspose1d : public ConvNd {
  public:
   ConvTranspose1d(int64_t in_channels, int64_t out_channels, int64_t kernel_size,

@@ -6,9 +6,11 @@
 
 namespace wick::nn {
 
+// The common part of the layers below. p outside of [0, 1] throws Error.
 class DropoutBase : public Module {
  public:
   std::string extra_repr() const override;
+  // Returns the fraction that is dropped.
   double p() const { return p_; }
 
  protected:

@@ -11,7 +11,7 @@ namespace wick::nn {
 struct EmbeddingOptions {
   std::optional<int64_t> padding_idx = {};  // this row is initialized with 0 and gets no gradient
   std::optional<double> max_norm = {};      // rows of a larger norm are scaled down when used
-  double norm_type = 2;
+  double norm_type = 2;                     // p of the norm
   bool scale_grad_by_freq = false;  // divides a row's gradient by its number of uses in the batch
   Tensor weight = {};               // [num_embeddings, embedding_dim]; N(0, 1) if undefined
   bool freeze = false;
@@ -29,21 +29,23 @@ class Embedding : public Module {
   Tensor forward(const Arg& indices) override;
   std::string extra_repr() const override;
 
+  // [num_embeddings, embedding_dim]
   Tensor weight;
 
  private:
   EmbeddingOptions options_;
 };
 
+// Options of EmbeddingBag, with the meanings of EmbeddingOptions.
 struct EmbeddingBagOptions {
-  std::string mode = "mean";  // "sum", "mean" or "max"
-  std::optional<double> max_norm = {};
-  double norm_type = 2;
-  bool scale_grad_by_freq = false;
+  std::string mode = "mean";                // "sum", "mean" or "max"
+  std::optional<double> max_norm = {};      // rows of a larger norm are scaled down when used
+  double norm_type = 2;                     // p of the norm
+  bool scale_grad_by_freq = false;          // divides a row's gradient by its number of uses
   bool include_last_offset = false;         // the last offset is the number of indices
   std::optional<int64_t> padding_idx = {};  // these indices are ignored
-  Tensor weight = {};
-  bool freeze = false;
+  Tensor weight = {};                       // the table, or undefined
+  bool freeze = false;                      // the table gets no gradient
 };
 
 // Returns the sums, means or maxima of the rows that each bag of indices selects. An empty bag
@@ -51,6 +53,7 @@ struct EmbeddingBagOptions {
 class EmbeddingBag : public Module {
  public:
   EmbeddingBag(int64_t num_embeddings, int64_t embedding_dim, EmbeddingBagOptions options = {});
+  // Makes one from a given table [n, d], which is frozen by default.
   static EmbeddingBag from_pretrained(const Arg& embeddings, bool freeze = true,
                                       EmbeddingBagOptions options = {});
   // Maps indices[bags, n] to [bags, embedding_dim].
@@ -67,6 +70,7 @@ class EmbeddingBag : public Module {
   }
   std::string extra_repr() const override;
 
+  // [num_embeddings, embedding_dim]
   Tensor weight;
 
  private:

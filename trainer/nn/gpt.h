@@ -17,16 +17,18 @@ class MLP : public Module {
   explicit MLP(int64_t embed_dim, int64_t hidden_dim = 0, double dropout = 0);
   Tensor forward(const Arg& x) override;
 
+  // Its layers.
   Child<Linear> fc1, fc2;
 
  private:
   double dropout_;
 };
 
+// Options of TransformerBlock.
 struct TransformerBlockOptions {
-  int64_t mlp_ratio = 4;
-  double dropout = 0;  // of the attention weights and both branches, in training mode
-  double layer_norm_eps = 1e-5;
+  int64_t mlp_ratio = 4;         // hidden size of the MLP / embed_dim
+  double dropout = 0;            // of the attention weights and both branches, in training mode
+  double layer_norm_eps = 1e-5;  // eps of both norms
 };
 
 // x + attention(ln1(x)), then x + mlp(ln2(x)). x[B, T, embed_dim].
@@ -44,6 +46,7 @@ class TransformerBlock : public Module {
     return forward(x, mask, weights);
   }
 
+  // Its layers.
   Child<LayerNorm> ln1;
   Child<MultiheadAttention> attn;
   Child<LayerNorm> ln2;
@@ -54,19 +57,22 @@ class TransformerBlock : public Module {
 };
 using GptBlock = TransformerBlock;
 
+// Options of GPT. vocab_size must be set.
 struct GptOptions {
+  // Sizes.
   int64_t vocab_size = 0, embed_dim = 128, num_layers = 4, num_heads = 4, max_seq_len = 256;
-  int64_t mlp_ratio = 4;
-  double dropout = 0;
+  int64_t mlp_ratio = 4;  // hidden size of the MLPs / embed_dim
+  double dropout = 0;     // in training mode
   // Ties the output matrix to the token table (Press and Wolf, 2017).
   bool tie_weights = false;
   bool causal = true;  // false: each position attends to all
 };
 
+// Options of GPT::generate().
 struct GenerateOptions {
-  int64_t max_new_tokens = 100;
-  double temperature = 1;  // 0: always the most probable token
-  std::optional<int64_t> top_k = {};
+  int64_t max_new_tokens = 100;       // tokens to add
+  double temperature = 1;             // 0: always the most probable token
+  std::optional<int64_t> top_k = {};  // draws from the k most probable tokens only; {}: from all
   std::optional<uint64_t> seed = {};  // of its own generator; {}: uses the default one
 };
 
@@ -84,6 +90,7 @@ class GPT : public Module {
   // text the model sees only the last max_seq_len tokens. The result depends on weights, tokens and
   // seed.
   Tensor generate(const Arg& tokens, const GenerateOptions& options = {});
+  // Returns the options of the constructor.
   const GptOptions& options() const { return options_; }
 
  private:
@@ -92,6 +99,7 @@ class GPT : public Module {
   GptOptions options_;
 
  public:
+  // [vocab_size, embed_dim] and [max_seq_len, embed_dim].
   Child<Embedding> token_embedding, position_embedding;
 
  private:

@@ -17,12 +17,15 @@ class Pads {
   Pads(int64_t all) : each_{all} {}                            // NOLINT: implicit by design
   Pads(std::initializer_list<int64_t> each) : each_(each) {}   // NOLINT
   Pads(std::vector<int64_t> each) : each_(std::move(each)) {}  // NOLINT
+  // Returns the numbers as they were given.
   const std::vector<int64_t>& each() const { return each_; }
 
  private:
   std::vector<int64_t> each_;
 };
 
+// The common part of the layers below, which pad the spatial dims of x[N, C, spatial...], or
+// without N.
 class PadNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
@@ -45,15 +48,19 @@ class PadNd : public Module {
    public:                                                                       \
     explicit Name(const Pads& padding) : PadNd(#Name, spatial, mode, padding) {} \
   }
+// Mirrored at the edge, which is not repeated. A pad must be smaller than its dim, else Error.
 WICK_PAD(ReflectionPad1d, 1, "reflect");
 WICK_PAD(ReflectionPad2d, 2, "reflect");
 WICK_PAD(ReflectionPad3d, 3, "reflect");
+// The element at the edge, repeated.
 WICK_PAD(ReplicationPad1d, 1, "replicate");
 WICK_PAD(ReplicationPad2d, 2, "replicate");
 WICK_PAD(ReplicationPad3d, 3, "replicate");
+// Continued from the other side. A pad must not be larger than its dim, else Error.
 WICK_PAD(CircularPad1d, 1, "circular");
 WICK_PAD(CircularPad2d, 2, "circular");
 WICK_PAD(CircularPad3d, 3, "circular");
+// Zeros.
 WICK_PAD(ZeroPad1d, 1, "zero");
 WICK_PAD(ZeroPad2d, 2, "zero");
 WICK_PAD(ZeroPad3d, 3, "zero");
@@ -63,6 +70,7 @@ WICK_PAD(ZeroPad3d, 3, "zero");
    public:                                                                                         \
     Name(const Pads& padding, double value) : PadNd(#Name, spatial, "constant", padding, value) {} \
   }
+// The number `value`.
 WICK_PAD(ConstantPad1d, 1);
 WICK_PAD(ConstantPad2d, 2);
 WICK_PAD(ConstantPad3d, 3);
@@ -79,6 +87,8 @@ class Upsample : public Module {
   InterpolateOptions options_;
 };
 
+// x[..., C r r, H, W] -> [..., C, H r, W r] (Shi et al., 2016). Throws Error if r^2 does not divide
+// the channels.
 class PixelShuffle : public Module {
  public:
   explicit PixelShuffle(int64_t upscale_factor) : factor_(upscale_factor) {}
@@ -88,6 +98,7 @@ class PixelShuffle : public Module {
  private:
   int64_t factor_;
 };
+// The inverse of PixelShuffle: x[..., C, H r, W r] -> [..., C r r, H, W].
 class PixelUnshuffle : public Module {
  public:
   explicit PixelUnshuffle(int64_t downscale_factor) : factor_(downscale_factor) {}
@@ -97,6 +108,8 @@ class PixelUnshuffle : public Module {
  private:
   int64_t factor_;
 };
+// Splits the channels of x[N, C, ...] into groups and interleaves them (Zhang et al., 2018). Throws
+// Error if `groups` does not divide C.
 class ChannelShuffle : public Module {
  public:
   explicit ChannelShuffle(int64_t groups) : groups_(groups) {}

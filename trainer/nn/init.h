@@ -15,6 +15,8 @@ namespace wick::nn::init {
 // default 0.01), "selu".
 double calculate_gain(const std::string& nonlinearity, std::optional<double> param = {});
 
+// Fill t with draws from U[a, b), and from N(mean, std^2), in place and without recording; return
+// t.
 const Tensor& uniform_(const Arg& t, double a = 0, double b = 1,
                        Generator& g = default_generator());
 const Tensor& normal_(const Arg& t, double mean = 0, double std = 1,
@@ -22,6 +24,7 @@ const Tensor& normal_(const Arg& t, double mean = 0, double std = 1,
 // A normal distribution truncated to [a, b], drawn by the inverse of its cumulative function.
 const Tensor& trunc_normal_(const Arg& t, double mean = 0, double std = 1, double a = -2,
                             double b = 2, Generator& g = default_generator());
+// Fill t with a value, ones or zeros, in place and without recording; return t.
 const Tensor& constant_(const Arg& t, double value);
 const Tensor& ones_(const Arg& t);
 const Tensor& zeros_(const Arg& t);

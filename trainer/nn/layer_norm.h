@@ -7,10 +7,11 @@
 
 namespace wick::nn {
 
+// Options of LayerNorm, with PyTorch's defaults.
 struct LayerNormOptions {
-  double eps = 1e-5;
-  bool elementwise_affine = true;
-  bool bias = true;
+  double eps = 1e-5;               // added to the variance
+  bool elementwise_affine = true;  // has weight and bias
+  bool bias = true;                // false: only a weight
 };
 
 // (x - mean) / sqrt(var + eps) * weight + bias over the last dims, whose sizes are normalized_shape
@@ -42,7 +43,7 @@ class RMSNorm : public Module {
   Tensor forward(const Arg& x) override;
   std::string extra_repr() const override;
 
-  Tensor weight;
+  Tensor weight;  // of shape normalized_shape, or undefined
 
  private:
   Shape shape_;

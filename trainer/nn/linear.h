@@ -6,7 +6,8 @@
 namespace wick::nn {
 
 // Maps x[..., in] to [..., out]. Weight and bias are initialized with U(-1/sqrt(in), 1/sqrt(in)),
-// PyTorch's default.
+// Maps x[..., in] to [..., out]: x W^T + b. Weight and bias are initialized with U(-1/sqrt(in),
+// 1/sqrt(in)), PyTorch's default. Throws Error if the last size of x is not `in`.
 class Linear : public Module {
  public:
   Linear(int64_t in_features, int64_t out_features, bool bias = true);
@@ -27,11 +28,13 @@ class Bilinear : public Module {
   Tensor bias;    // [out], or undefined
 };
 
+// Returns x itself.
 class Identity : public Module {
  public:
   Tensor forward(const Arg& x) override { return x.tensor; }
 };
 
+// Joins the dimensions from start_dim to end_dim into one; torch.nn.Flatten.
 class Flatten : public Module {
  public:
   explicit Flatten(int start_dim = 1, int end_dim = -1) : start_(start_dim), end_(end_dim) {}

@@ -6,8 +6,9 @@
 
 namespace wick::nn {
 
+// Options of add_lora() (Hu et al., 2021).
 struct LoraOptions {
-  int64_t rank = 8;
+  int64_t rank = 8;    // columns of A, rows of B
   double alpha = 8;    // the update is scaled by alpha / rank
   double dropout = 0;  // on A's input, in training mode
   // Endings of the paths of layers, "fc1" or "attention.query"; empty: every Linear of the model.
@@ -28,11 +29,14 @@ class LoraLinear : public Module {
   // Adds the update to the base layer's weight, or subtracts it again; forward returns the same, up
   // to rounding. Throws Error if it is done already.
   void merge(Where where = Where::current());
+  // Takes it out again. Throws Error if it is not merged.
   void unmerge(Where where = Where::current());
+  // Return whether the update is in the weight, and the layer that was replaced.
   bool merged() const { return merged_; }
   Tensor delta() const;  // alpha / rank * B A
   const std::shared_ptr<Module>& base() const { return base_; }
 
+  // A [rank, in] and B [out, rank].
   Tensor lora_a, lora_b;
 
  private:

@@ -17,12 +17,18 @@ namespace wick::nn {
    private:                                                                          \
     Reduction reduction_;                                                            \
   }
+// The mean (or sum, or no reduction) of |x - target|.
 WICK_LOSS(L1Loss);
+// The mean of (x - target)^2.
 WICK_LOSS(MSELoss);
+// The mean of log(1 + e^(-target x)), for targets of 1 and -1.
 WICK_LOSS(SoftMarginLoss);
+// The mean of multilabel_margin_loss(): targets are lists of classes, ended by -1.
 WICK_LOSS(MultiLabelMarginLoss);
 #undef WICK_LOSS
 
+// (x - target)^2 / (2 beta) where |x - target| < beta, else |x - target| - beta / 2 (Girshick,
+// 2015).
 class SmoothL1Loss : public Module {
  public:
   explicit SmoothL1Loss(Reduction reduction = Reduction::kMean, double beta = 1)
@@ -33,6 +39,8 @@ class SmoothL1Loss : public Module {
   Reduction reduction_;
   double beta_;
 };
+// (x - target)^2 / 2 where |x - target| <= delta, else delta (|x - target| - delta / 2) (Huber,
+// 1964).
 class HuberLoss : public Module {
  public:
   explicit HuberLoss(Reduction reduction = Reduction::kMean, double delta = 1)
@@ -45,6 +53,8 @@ class HuberLoss : public Module {
 };
 
 // -- classes. The buffer "weight" [C] is optional
+// cross_entropy() as a module: logits[N, C] (or [C], [N, C, d...]), target int64 classes or
+// probabilities.
 class CrossEntropyLoss : public Module {
  public:
   explicit CrossEntropyLoss(Reduction reduction = Reduction::kMean);
@@ -54,6 +64,7 @@ class CrossEntropyLoss : public Module {
  private:
   ClassLossOptions options_;
 };
+// nll_loss() as a module: log_probs as cross_entropy()'s logits, target int64 classes.
 class NLLLoss : public Module {
  public:
   explicit NLLLoss(Reduction reduction = Reduction::kMean);
@@ -63,6 +74,7 @@ class NLLLoss : public Module {
  private:
   ClassLossOptions options_;
 };
+// multi_margin_loss() as a module: x[N, C] or [C], target[N] or [] of int64 classes.
 class MultiMarginLoss : public Module {
  public:
   explicit MultiMarginLoss(int64_t p = 1, double margin = 1, const Tensor& weight = Tensor(),
@@ -75,6 +87,7 @@ class MultiMarginLoss : public Module {
   Tensor weight_;
   Reduction reduction_;
 };
+// multilabel_soft_margin_loss() as a module: x and target [..., C], target in [0, 1].
 class MultiLabelSoftMarginLoss : public Module {
  public:
   explicit MultiLabelSoftMarginLoss(const Tensor& weight = Tensor(),
@@ -87,6 +100,7 @@ class MultiLabelSoftMarginLoss : public Module {
 };
 
 // -- binary labels. The buffers "weight" and "pos_weight" are optional
+// binary_cross_entropy() as a module: x and target of one shape, both in [0, 1].
 class BCELoss : public Module {
  public:
   explicit BCELoss(const Tensor& weight = Tensor(), Reduction reduction = Reduction::kMean);
@@ -96,6 +110,7 @@ class BCELoss : public Module {
   Tensor weight_;
   Reduction reduction_;
 };
+// binary_cross_entropy_with_logits() as a module: x is a logit, pos_weight weighs the targets of 1.
 class BCEWithLogitsLoss : public Module {
  public:
   explicit BCEWithLogitsLoss(const Tensor& weight = Tensor(),
@@ -109,6 +124,8 @@ class BCEWithLogitsLoss : public Module {
 };
 
 // -- distributions
+// target (log(target) - x) for log-probabilities x; with log_target the target is a logarithm too.
+// Only KlReduction::kBatchMean is the mathematical divergence.
 class KLDivLoss : public Module {
  public:
   explicit KLDivLoss(KlReduction reduction = KlReduction::kMean, bool log_target = false)
@@ -119,6 +136,8 @@ class KLDivLoss : public Module {
   KlReduction reduction_;
   bool log_target_;
 };
+// e^x - target x with log_input, else x - target log(x + eps); full adds Stirling's approximation
+// of log(target!).
 class PoissonNLLLoss : public Module {
  public:
   explicit PoissonNLLLoss(bool log_input = true, bool full = false, double eps = 1e-8,
@@ -131,6 +150,8 @@ class PoissonNLLLoss : public Module {
   double eps_;
   Reduction reduction_;
 };
+// (log(variance) + (x - target)^2 / variance) / 2, with variance at least eps; full adds log(2 pi)
+// / 2.
 class GaussianNLLLoss : public Module {
  public:
   explicit GaussianNLLLoss(bool full = false, double eps = 1e-6,
@@ -145,6 +166,7 @@ class GaussianNLLLoss : public Module {
 };
 
 // -- margins and distances
+// x where target is 1, max(0, margin - x) where it is -1.
 class HingeEmbeddingLoss : public Module {
  public:
   explicit HingeEmbeddingLoss(double margin = 1, Reduction reduction = Reduction::kMean)
@@ -155,6 +177,7 @@ class HingeEmbeddingLoss : public Module {
   double margin_;
   Reduction reduction_;
 };
+// max(0, -target (x1 - x2) + margin), for targets of 1 and -1.
 class MarginRankingLoss : public Module {
  public:
   explicit MarginRankingLoss(double margin = 0, Reduction reduction = Reduction::kMean)
@@ -165,6 +188,7 @@ class MarginRankingLoss : public Module {
   double margin_;
   Reduction reduction_;
 };
+// 1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1.
 class CosineEmbeddingLoss : public Module {
  public:
   explicit CosineEmbeddingLoss(double margin = 0, Reduction reduction = Reduction::kMean)
@@ -175,6 +199,8 @@ class CosineEmbeddingLoss : public Module {
   double margin_;
   Reduction reduction_;
 };
+// max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference
+// (Balntas et al., 2016).
 class TripletMarginLoss : public Module {
  public:
   explicit TripletMarginLoss(double margin = 1, double p = 2, double eps = 1e-6, bool swap = false,
@@ -187,6 +213,7 @@ class TripletMarginLoss : public Module {
   bool swap_;
   Reduction reduction_;
 };
+// The same with a distance of your own; {}: pairwise_distance().
 class TripletMarginWithDistanceLoss : public Module {
  public:
   explicit TripletMarginWithDistanceLoss(Distance distance = {}, double margin = 1,
@@ -202,6 +229,7 @@ class TripletMarginWithDistanceLoss : public Module {
 };
 
 // -- sequences
+// ctc_loss() as a module, which has the shapes and errors.
 class CTCLoss : public Module {
  public:
   explicit CTCLoss(int64_t blank = 0, Reduction reduction = Reduction::kMean,

@@ -19,6 +19,7 @@ std::shared_ptr<Module> resnet8();
 
 // Makes a model by name. For an unknown name the Error lists the known ones.
 std::shared_ptr<Module> make_model(const std::string& name, Where where = Where::current());
+// Returns the names of all models.
 std::vector<std::string> model_names();
 
 }  // namespace wick::nn

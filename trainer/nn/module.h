@@ -18,14 +18,19 @@
 
 namespace wick::nn {
 
+// Tensors by name, in order: the state dict of a module.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// The result of load_state_dict: PyTorch's missing_keys and unexpected_keys.
+// The result of load_state_dict: PyTorch's missing_keys and unexpected_keys, here `missing` and
+// `unexpected`.
 struct Mismatch {
   std::vector<std::string> missing, unexpected;
-  bool empty() const { return missing.empty() && unexpected.empty(); }
+  bool empty() const { return missing.empty() && unexpected.empty(); }  // neither was found
 };
 
+// The base of layers and models: torch.nn.Module. A derived class registers its parameters, buffers
+// and children (Child) in its constructor and overrides forward(), or defines an operator() with
+// other arguments. A module can be moved, not copied.
 class Module {
  public:
   Module() = default;
@@ -81,6 +86,7 @@ class Module {
   // is listed once, under its first name.
   std::vector<Tensor> parameters(bool recurse = true) const;
   NamedTensors named_parameters(const std::string& prefix = "", bool recurse = true) const;
+  // The same of buffers: tensors that are saved and moved, but not trained.
   std::vector<Tensor> buffers(bool recurse = true) const;
   NamedTensors named_buffers(const std::string& prefix = "", bool recurse = true) const;
   // Parameters, then persistent buffers, of each module before its children: PyTorch's order and
@@ -112,15 +118,19 @@ class Module {
   void to(DType dtype);  // converts floating-point parameters, their gradients, and buffers
   // Moves parameters, their gradients, and buffers to a device.
   void to(const Device& device, Where where = Where::current());
+  // Sets it for all parameters.
   void requires_grad_(bool on = true);
   // Sets it for the parameters whose names begin with `prefix` ("features."); returns their number.
   // Throws Error if there are none.
   size_t requires_grad_(const std::string& prefix, bool on, Where where = Where::current());
 
+  // Return the name that the parent gave, and the children with their names.
   const std::string& name() const { return name_; }
   const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& children() const {
     return children_;
   }
+  // Registers a child under a name. An empty name, a name with a dot or one that is taken throws
+  // Error; so does a module that has a parent.
   void register_module(const std::string& name, std::shared_ptr<Module> module);
   // Replaces the child at `path` by `module`, in the same mode, and returns the old one. Calls of
   // the old one by a Child member or a shared_ptr reach the new one as long as the parent lives.
@@ -132,6 +142,7 @@ class Module {
       const std::string& path,
       const std::function<std::shared_ptr<Module>(const std::shared_ptr<Module>&)>& wrap,
       Where where = Where::current());
+  // Removes a child and returns it. Throws Error if there is none of that name.
   std::shared_ptr<Module> unregister_module(const std::string& name,
                                             Where where = Where::current());
 
@@ -154,6 +165,7 @@ class Module {
   // grad if `value` does.
   void restore_parameter(const std::string& name, const Tensor& value,
                          Where where = Where::current());
+  // Returns whether the parameter is computed.
   bool is_computed(const std::string& name) const;
   // Returns the handle of this module's parameter or buffer, registered or computed; undefined if
   // there is none.

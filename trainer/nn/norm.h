@@ -62,6 +62,7 @@ class BatchNorm3d : public BatchNormNd {  // [N, C, D, H, W]
 class InstanceNormNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
+  // [C], [C] and int64 []; or undefined
   std::string extra_repr() const override;
   Tensor weight, bias;
   Tensor running_mean, running_var, num_batches_tracked;
@@ -77,6 +78,7 @@ class InstanceNormNd : public Module {
   double eps_, momentum_;
 };
 
+// x[N, C, L], [N, C, H, W] and [N, C, D, H, W], or without N.
 class InstanceNorm1d : public InstanceNormNd {
  public:
   explicit InstanceNorm1d(int64_t num_features, double eps = 1e-5, double momentum = 0.1,

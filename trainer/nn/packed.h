@@ -25,6 +25,7 @@ PackedSequence pack_padded_sequence(const Arg& x, const std::vector<int64_t>& le
 PackedSequence pack_padded_sequence(const Arg& x, const Arg& lengths, bool batch_first = false,
                                     bool enforce_sorted = true);
 
+// The result of pad_packed_sequence().
 struct PaddedSequence {
   Tensor padded, lengths;  // lengths: int64 [B]
 };

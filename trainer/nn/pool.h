@@ -10,6 +10,7 @@
 namespace wick::nn {
 
 // -- the largest element of each window; the gradient goes to the first such element
+// The common part of MaxPool1d, 2d and 3d.
 class MaxPoolNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
@@ -23,6 +24,8 @@ class MaxPoolNd : public Module {
   Extents kernel_, stride_, padding_, dilation_;
   bool ceil_mode_;
 };
+// torch.nn.MaxPool1d, 2d and 3d: max_pool1d() and so on as modules. Throw Error in forward for a
+// wrong rank, and for a padding larger than half of the kernel.
 class MaxPool1d : public MaxPoolNd {
  public:
   explicit MaxPool1d(int64_t kernel_size, std::optional<int64_t> stride = {}, int64_t padding = 0,
@@ -40,6 +43,7 @@ class MaxPool3d : public MaxPoolNd {
 };
 
 // -- the mean of each window; count_include_pad: padding elements are counted
+// The common part of AvgPool1d, 2d and 3d.
 class AvgPoolNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
@@ -53,6 +57,7 @@ class AvgPoolNd : public Module {
   Extents kernel_, stride_, padding_;
   bool ceil_mode_, count_include_pad_;
 };
+// torch.nn.AvgPool1d, 2d and 3d: avg_pool1d() and so on as modules.
 class AvgPool1d : public AvgPoolNd {
  public:
   explicit AvgPool1d(int64_t kernel_size, std::optional<int64_t> stride = {}, int64_t padding = 0,
@@ -70,6 +75,7 @@ class AvgPool3d : public AvgPoolNd {
 };
 
 // -- (sum of x^p over the window)^(1/p), without padding
+// The common part of LPPool1d and 2d.
 class LPPoolNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
@@ -84,6 +90,7 @@ class LPPoolNd : public Module {
   Extents kernel_, stride_;  // stride is empty if none was given
   bool ceil_mode_;
 };
+// torch.nn.LPPool1d and 2d: lp_pool1d() and lp_pool2d() as modules.
 class LPPool1d : public LPPoolNd {
  public:
   LPPool1d(double norm_type, int64_t kernel_size, std::optional<int64_t> stride = {},
@@ -96,6 +103,7 @@ class LPPool2d : public LPPoolNd {
 };
 
 // -- as many windows of (nearly) equal size as requested
+// The common part of the adaptive pools.
 class AdaptivePoolNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
@@ -113,16 +121,19 @@ class AdaptivePoolNd : public Module {
    public:                             \
     explicit Name(Size output_size);   \
   }
+// torch.nn.AdaptiveAvgPool1d, 2d and 3d: the mean of each window.
 WICK_ADAPTIVE(AdaptiveAvgPool1d, int64_t);
 WICK_ADAPTIVE(AdaptiveAvgPool2d, Pair);
 WICK_ADAPTIVE(AdaptiveAvgPool3d, Triple);
+// torch.nn.AdaptiveMaxPool1d, 2d and 3d: the largest element of each window.
 WICK_ADAPTIVE(AdaptiveMaxPool1d, int64_t);
 WICK_ADAPTIVE(AdaptiveMaxPool2d, Pair);
 WICK_ADAPTIVE(AdaptiveMaxPool3d, Triple);
 #undef WICK_ADAPTIVE
 
 // -- the partial inverse of MaxPool: called with its output and indices (max_pool2d_with_indices);
-// all other elements are 0. output_size: the size of the pooled tensor, if it is not the default
+// all other elements are 0. output_size: the size of the pooled tensor, if not the default
+// The common part of MaxUnpool1d, 2d and 3d.
 class MaxUnpoolNd : public Module {
  public:
   Tensor operator()(const Arg& x, const Arg& indices, const Shape& output_size = {});
@@ -135,6 +146,7 @@ class MaxUnpoolNd : public Module {
  private:
   Extents kernel_, stride_, padding_;
 };
+// torch.nn.MaxUnpool1d, 2d and 3d: max_unpool1d() and so on as modules.
 class MaxUnpool1d : public MaxUnpoolNd {
  public:
   explicit MaxUnpool1d(int64_t kernel_size, std::optional<int64_t> stride = {},

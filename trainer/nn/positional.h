@@ -15,9 +15,10 @@ Tensor create_sinusoidal_embeddings(int64_t max_seq_len, int64_t embed_dim,
 // under capture T may be dynamic.
 Tensor positions_of(const Arg& tokens);
 
+// Options of PositionalEncoding.
 struct PositionalEncodingOptions {
   bool learned = true;  // a parameter "position_embeddings", else sinusoids
-  double dropout = 0;
+  double dropout = 0;   // of the sum, in training mode
 };
 
 // Returns x[B, T, embed_dim] plus the rows from start_pos on. T + start_pos must be <= max_seq_len.
@@ -40,8 +41,9 @@ class PositionalEncoding : public Module {
   double dropout_;
 };
 
+// Options of EmbeddingLayer.
 struct EmbeddingLayerOptions {
-  int64_t max_seq_len = 512;
+  int64_t max_seq_len = 512;             // rows of the position table
   std::string pos_encoding = "learned";  // "sinusoidal" or "none"
   bool scale_embeddings = false;         // multiplies the token rows by sqrt(embed_dim)
 };
@@ -59,6 +61,7 @@ class EmbeddingLayer : public Module {
     return forward(tokens, start_pos);
   }
 
+  // [vocab_size, embed_dim]
   Child<Embedding> token_embedding;
 
  private:

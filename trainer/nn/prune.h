@@ -21,6 +21,7 @@ struct Amount {
   // Returns the number out of `of`. Throws Error if it is negative, NaN, or more than all.
   int64_t resolve(const char* op, int64_t of, const Where& where) const;
 
+  // Whether it is a number, and which: `count`, or with `relative` the `fraction`.
   int64_t count = 0;
   double fraction = 0;
   bool relative = false;
@@ -38,6 +39,7 @@ Tensor random_unstructured(Module& module, const std::string& name, Amount amoun
 // Masks whole slices along `dim`, those with the smallest n-norm (n may be infinite).
 Tensor ln_structured(Module& module, const std::string& name, Amount amount, double n, int dim,
                      Where where = Where::current());
+// Masks random slices along `dim`.
 Tensor random_structured(Module& module, const std::string& name, Amount amount, int dim,
                          Generator& g = default_generator(), Where where = Where::current());
 // Uses your own mask of ones and zeros, of the parameter's shape.

@@ -14,7 +14,7 @@ namespace wick::nn {
 // An ECMAScript expression (std::regex) and the replacement of its matches: $1 is the first group,
 // like \1 in Python's re.sub.
 struct KeyRule {
-  std::string pattern, replacement;
+  std::string pattern, replacement;  // applied to a whole name
 };
 // Applies every rule to every name, in order. A name that becomes empty is dropped. Throws Error if
 // two names become equal (it lists all of them), or if a pattern is not a valid expression.

@@ -8,12 +8,13 @@
 
 namespace wick::nn {
 
+// Options of RNN, GRU and LSTM, with PyTorch's defaults.
 struct RnnOptions {
-  int64_t num_layers = 1;
-  bool bias = true;
+  int64_t num_layers = 1;    // layers, each reading the one before
+  bool bias = true;          // two biases for each layer, as PyTorch has
   bool batch_first = false;  // x and output are [B, T, ...], states always [layers * dirs, B, ...]
   double dropout = 0;        // after each layer but the last, in training mode
-  bool bidirectional = false;
+  bool bidirectional = false;         // a second direction from the last step to the first
   std::string nonlinearity = "tanh";  // for RNN; or "relu"
   int64_t proj_size = 0;              // for LSTM: h is projected to this size (Sak et al., 2014)
 };
@@ -24,11 +25,15 @@ struct RnnResult {
   Tensor h_n;     // [layers * dirs, B, hidden]
   Tensor c_n;     // only for LSTM, the same shape
 };
+// The result for a PackedSequence: output is packed in the same order, h_n and c_n are as in
+// RnnResult, in the order of the batch before packing.
 struct PackedRnnResult {
   PackedSequence output;
   Tensor h_n, c_n;
 };
 
+// The common part of RNN, GRU and LSTM. Throws Error for sizes below 1, a nonlinearity of another
+// name, proj_size outside of LSTM, and states of a wrong shape.
 class RNNBase : public Module {
  public:
   // Takes x[T, B, input_size] ([B, T, ...] with batch_first), or [T, input_size] without a batch.
@@ -45,6 +50,7 @@ class RNNBase : public Module {
                              const Tensor& c_0 = {}, Where where = Where::current());
   std::string extra_repr() const override;
 
+  // Return the sizes that the constructor was given.
   int64_t input_size() const { return input_; }
   int64_t hidden_size() const { return hidden_; }
 
@@ -75,16 +81,19 @@ class RNNBase : public Module {
   std::vector<Direction> directions_;  // by layer, then direction
 };
 
+// h = tanh(W_ih x + b_ih + W_hh h + b_hh), or with relu: torch.nn.RNN.
 class RNN : public RNNBase {
  public:
   RNN(int64_t input_size, int64_t hidden_size, RnnOptions options = {})
       : RNNBase("RNN", 1, input_size, hidden_size, std::move(options)) {}
 };
+// torch.nn.GRU: the reset gate multiplies W_hn h + b_hn, as in cuDNN.
 class GRU : public RNNBase {
  public:
   GRU(int64_t input_size, int64_t hidden_size, RnnOptions options = {})
       : RNNBase("GRU", 3, input_size, hidden_size, std::move(options)) {}
 };
+// torch.nn.LSTM, with projections where proj_size > 0.
 class LSTM : public RNNBase {
  public:
   LSTM(int64_t input_size, int64_t hidden_size, RnnOptions options = {})
@@ -92,6 +101,7 @@ class LSTM : public RNNBase {
 };
 
 // -- single steps: x[B, input_size] or [input_size], states [B, hidden_size] likewise
+// The common part of the cells. Throws Error for an input or a state of another shape.
 class RNNCellBase : public Module {
  public:
   std::string extra_repr() const override;
@@ -108,6 +118,7 @@ class RNNCellBase : public Module {
   const char* nonlinearity_ = "";
 };
 
+// One step of RNN: returns h [B, hidden_size]. An undefined h is zeros.
 class RNNCell : public RNNCellBase {
  public:
   RNNCell(int64_t input_size, int64_t hidden_size, bool bias = true,
@@ -121,6 +132,7 @@ class RNNCell : public RNNCellBase {
   }
 };
 
+// One step of GRU: returns h [B, hidden_size]. An undefined h is zeros.
 class GRUCell : public RNNCellBase {
  public:
   GRUCell(int64_t input_size, int64_t hidden_size, bool bias = true)
@@ -134,9 +146,11 @@ class GRUCell : public RNNCellBase {
   }
 };
 
+// The states of LSTMCell, h and c, each [B, hidden_size]; an undefined one is zeros.
 struct LstmState {
   Tensor h, c;
 };
+// One step of LSTM: returns {h, c}.
 class LSTMCell : public RNNCellBase {
  public:
   LSTMCell(int64_t input_size, int64_t hidden_size, bool bias = true)

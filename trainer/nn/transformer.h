@@ -6,13 +6,14 @@
 
 namespace wick::nn {
 
+// Options of the layers, with PyTorch's defaults.
 struct TransformerOptions {
-  int64_t dim_feedforward = 2048;
-  double dropout = 0.1;
+  int64_t dim_feedforward = 2048;   // hidden size of the two Linears
+  double dropout = 0.1;             // of each branch and of the attention weights
   std::string activation = "relu";  // or "gelu"
-  double layer_norm_eps = 1e-5;
-  bool batch_first = false;
-  bool norm_first = false;  // pre-norm (Xiong et al., 2020)
+  double layer_norm_eps = 1e-5;     // eps of the norms
+  bool batch_first = false;         // x is [N, L, d_model] instead of [L, N, d_model]
+  bool norm_first = false;          // pre-norm (Xiong et al., 2020)
 };
 
 // The masks are MultiheadAttention's: attn_mask [L, S] and key_padding_mask [N, S], bool (true
@@ -38,6 +39,7 @@ class TransformerEncoderLayer : public Module {
   TransformerOptions options_;
 
  public:
+  // Its layers, with PyTorch's names.
   Child<MultiheadAttention> self_attn;
   Child<Linear> linear1;
   Child<Dropout> dropout;
@@ -46,6 +48,8 @@ class TransformerEncoderLayer : public Module {
   Child<Dropout> dropout1, dropout2;
 };
 
+// torch.nn.TransformerDecoderLayer: attends to tgt[L, N, d_model], then to memory[S, N, d_model];
+// with batch_first N is first. Returns tgt's shape. The masks are MultiheadAttention's.
 class TransformerDecoderLayer : public Module {
  public:
   TransformerDecoderLayer(int64_t d_model, int64_t nhead, TransformerOptions options = {});
@@ -63,6 +67,7 @@ class TransformerDecoderLayer : public Module {
     return forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
                    memory_key_padding_mask);
   }
+  // Returns another layer with the same sizes and values.
   std::shared_ptr<TransformerDecoderLayer> copy() const;
 
  private:
@@ -70,6 +75,7 @@ class TransformerDecoderLayer : public Module {
   TransformerOptions options_;
 
  public:
+  // Its layers, with PyTorch's names.
   Child<MultiheadAttention> self_attn, multihead_attn;
   Child<Linear> linear1;
   Child<Dropout> dropout;
@@ -98,6 +104,7 @@ class TransformerEncoder : public Module {
   std::shared_ptr<LayerNorm> norm_;
 };
 
+// num_layers copies of a layer, as TransformerEncoder has them; called as its layers are.
 class TransformerDecoder : public Module {
  public:
   TransformerDecoder(const TransformerDecoderLayer& layer, int64_t num_layers,
@@ -122,8 +129,12 @@ class TransformerDecoder : public Module {
   std::shared_ptr<LayerNorm> norm_;
 };
 
+// The masks of Transformer, each may be undefined: for the attention of src to itself, of tgt to
+// itself, and of tgt to memory, then the keys that are padding.
 struct TransformerMasks {
+  // Added to scores, or bool, true where attention is not allowed.
   Tensor src_mask = {}, tgt_mask = {}, memory_mask = {};
+  // Keys that are padding, [N, S] or [N, L]: bool, true there, or floats that are added.
   Tensor src_key_padding_mask = {}, tgt_key_padding_mask = {}, memory_key_padding_mask = {};
 };
 
@@ -139,10 +150,12 @@ class Transformer : public Module {
     ModuleScope scope = enter();
     return forward(src, tgt, masks);
   }
+  // The function of the same name, as PyTorch's class has it.
   static Tensor generate_square_subsequent_mask(int64_t size) {
     return nn::generate_square_subsequent_mask(size);
   }
 
+  // Its two halves.
   Child<TransformerEncoder> encoder;
   Child<TransformerDecoder> decoder;
 

@@ -5,14 +5,16 @@
 
 namespace wick::optim {
 
+// Options of ASGD, with the defaults of torch.optim.ASGD.
 struct AsgdOptions {
-  double lr = 1e-2;
-  double lambd = 1e-4;  // decay, of the parameter and of the rate
-  double alpha = 0.75;  // power of the rate's decay
-  double t0 = 1e6;      // the step from which on parameters are averaged
-  double weight_decay = 0;
-  bool maximize = false;
+  double lr = 1e-2;         // learning rate
+  double lambd = 1e-4;      // decay, of the parameter and of the rate
+  double alpha = 0.75;      // power of the rate's decay
+  double t0 = 1e6;          // the step from which on parameters are averaged
+  double weight_decay = 0;  // added to the gradient, times the parameter
+  bool maximize = false;    // follows the gradient upwards
 
+  // Calls f(name, field) for each option; state_dict() and load_state_dict() use it.
   template <class F>
   void fields(F&& f) {
     f("lr", lr), f("lambd", lambd), f("alpha", alpha), f("t0", t0);
@@ -27,6 +29,7 @@ struct AsgdOptions {
 // 1. eta and mu are double, where PyTorch rounds them to its default type. A schedule's rate acts
 // one step late therefore, as in PyTorch. `ax` of the state dict is what was averaged.
 struct AsgdRule {
+  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
   using Options = AsgdOptions;
   using Coefficients = AsgdCoefficients;
   static constexpr const char* kName = "asgd";
@@ -38,6 +41,7 @@ struct AsgdRule {
 };
 extern template class GroupOptimizer<AsgdOptions, AsgdRule>;
 
+// torch.optim.ASGD: averaged stochastic gradient descent (Polyak and Juditsky, 1992).
 class ASGD : public GroupOptimizer<AsgdOptions, AsgdRule> {
  public:
   using GroupOptimizer::GroupOptimizer;

@@ -36,6 +36,7 @@ class AveragedModel : public nn::Module {
 
   // The first call copies, later calls average.
   void update_parameters(const nn::Module& model, Where where = Where::current());
+  // How many models are averaged, and the module that holds the averages.
   int64_t n_averaged() const { return n_averaged_.item_int(); }
   nn::Module& module() const { return *module_; }
   Tensor forward(const Arg& x) override { return (*module_)(x); }

@@ -31,13 +31,15 @@
 
 namespace wick::optim {
 
+// Parameters with options of their own: PyTorch's parameter groups.
 template <class O>
 struct Group {
-  std::vector<Tensor> params;
-  O options;
-  double initial_lr = -1;  // where schedules start; negative: none so far
+  std::vector<Tensor> params;  // leaves of float32 or float64
+  O options;                   // what state_dict() saves and schedules change
+  double initial_lr = -1;      // where schedules start; negative: none so far
 };
 
+// What an optimizer keeps for one parameter between steps.
 struct ParamState {
   int64_t step = 0;            // steps made, including the current one
   Tensor buffers[3];           // named by K::kBuffers; undefined: not used so far
@@ -53,6 +55,7 @@ void check_step(const char* op, const Tensor& p, const Tensor& g, const ParamSta
 
 struct GroupStateView;
 
+// The base of optimizers whose rule K updates one parameter at a time, with options O.
 template <class O, class K>
 class GroupOptimizer : public Optimizer {
  public:
@@ -78,6 +81,8 @@ class GroupOptimizer : public Optimizer {
 
   int groups() const override { return static_cast<int>(groups_.size()); }
   const char* name() const override { return K::kName; }
+  // Returns the options of a group, which the next step uses. An index out of range throws
+  // std::out_of_range.
   O& options(int group = 0) { return groups_.at(static_cast<size_t>(group)).options; }
 
   // Both are defined in own_optimizer.h.

@@ -6,8 +6,9 @@
 
 namespace wick::optim {
 
+// Options of LBFGS, with the defaults of torch.optim.LBFGS.
 struct LbfgsOptions {
-  double lr = 1;
+  double lr = 1;                    // the length of a step, or where the search for one begins
   int64_t max_iter = 20;            // iterations of a step
   int64_t max_eval = 0;             // evaluations of a step; 0: max_iter * 5 / 4
   double tolerance_grad = 1e-7;     // a step ends where no gradient is larger
@@ -15,6 +16,7 @@ struct LbfgsOptions {
   int64_t history_size = 100;       // pairs of changes that are kept
   std::string line_search_fn = "";  // "strong_wolfe", or "": steps of lr, without a search
 
+  // Calls f(name, field) for each option; state_dict() and load_state_dict() use it.
   template <class F>
   void fields(F&& f) {
     f("lr", lr), f("max_iter", max_iter), f("max_eval", max_eval);
@@ -48,6 +50,7 @@ class LBFGS : public Optimizer {
 
   int groups() const override { return 1; }
   const char* name() const override { return kName; }
+  // Returns the options of the only group.
   LbfgsOptions& options(int group = 0);
   // Iterations and evaluations of all steps so far.
   int64_t n_iter() const { return memory_.n_iter; }

@@ -7,23 +7,27 @@
 
 namespace wick::optim {
 
+// Options of Lion.
 struct LionOptions {
-  double lr = 1e-4;
-  double beta1 = 0.9;
-  double beta2 = 0.99;
-  double weight_decay = 0;
-  bool maximize = false;
+  double lr = 1e-4;         // learning rate
+  double beta1 = 0.9;       // share of the momentum in the update, in [0, 1)
+  double beta2 = 0.99;      // decay of the momentum, in [0, 1)
+  double weight_decay = 0;  // decoupled, as AdamW's
+  bool maximize = false;    // follows the gradient upwards
 
+  // Calls f(name, field) for each option; state_dict() and load_state_dict() use it.
   template <class F>
   void fields(F&& f) {
     f("lr", lr), f("beta1", beta1), f("beta2", beta2);
     f("weight_decay", weight_decay), f("maximize", maximize);
   }
+  // Throws Error for a number that is negative or not finite, and for a beta outside of [0, 1).
   void check(const char* op, const Where& where) const;
 };
 
 // p = p (1 - lr weight_decay) - lr sign(beta1 m + (1 - beta1) g); m = beta2 m + (1 - beta2) g
 struct LionRule {
+  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
   using Options = LionOptions;
   using Coefficients = LionCoefficients;
   static constexpr const char* kName = "lion";
@@ -34,6 +38,7 @@ struct LionRule {
 };
 extern template class GroupOptimizer<LionOptions, LionRule>;
 
+// Lion. LionRule has the formulas. PyTorch has no such optimizer.
 class Lion : public GroupOptimizer<LionOptions, LionRule> {
  public:
   using GroupOptimizer::GroupOptimizer;

@@ -5,6 +5,7 @@
 
 namespace wick::optim {
 
+// The curve between two rates: a half cosine or a line.
 enum class Anneal { kCos, kLinear };
 
 // Cosines from the base rate to eta_min, over t_0, t_0 t_mult, t_0 t_mult^2 ... steps (SGDR,
@@ -26,15 +27,18 @@ class CosineAnnealingWarmRestarts : public LrScheduler {
   int64_t t_i_, t_cur_ = -1;  // length of the current cosine, and the step in it
 };
 
+// Options of OneCycleLR, with the defaults of torch.optim.lr_scheduler.OneCycleLR.
 struct OneCycleOptions {
   int64_t total_steps = 0;                  // or set both epochs and steps_per_epoch
   int64_t epochs = 0, steps_per_epoch = 0;  // total_steps = epochs * steps_per_epoch
-  double pct_start = 0.3;
-  Anneal anneal_strategy = Anneal::kCos;
-  bool cycle_momentum = true;  // moves momentum, or Adam's beta1, against the rate
+  double pct_start = 0.3;                   // share of the steps that rise
+  Anneal anneal_strategy = Anneal::kCos;    // the curve of both parts
+  bool cycle_momentum = true;               // moves momentum, or Adam's beta1, against the rate
+  // The momentum at the largest rate, and at the smallest.
   PerGroup base_momentum = 0.85, max_momentum = 0.95;
+  // The first rate is max_lr / div_factor, the last one is the first / final_div_factor.
   double div_factor = 25, final_div_factor = 1e4;
-  bool three_phase = false;
+  bool three_phase = false;  // falls as long as it rose, then to the end
 };
 
 // Rises from max_lr / div_factor to max_lr over pct_start of the steps, then falls to the initial
@@ -54,16 +58,19 @@ class OneCycleLR : public LrScheduler {
   std::vector<double> max_lr_, base_momentum_, max_momentum_;
 };
 
+// How the amplitude of CyclicLR changes: not at all, halved with each cycle, or by gamma^step.
 enum class CyclicMode { kTriangular, kTriangular2, kExpRange };
 
+// Options of CyclicLR, with the defaults of torch.optim.lr_scheduler.CyclicLR.
 struct CyclicOptions {
-  int64_t step_size_up = 2000;
-  int64_t step_size_down = 0;  // 0: the same as up
-  CyclicMode mode = CyclicMode::kTriangular;
+  int64_t step_size_up = 2000;                       // steps from base_lr to max_lr
+  int64_t step_size_down = 0;                        // 0: the same as up
+  CyclicMode mode = CyclicMode::kTriangular;         // how the amplitude changes
   double gamma = 1;                                  // for kExpRange: gamma^step
   std::function<double(double)> scale_fn = nullptr;  // replaces that of the mode
   bool scale_by_cycle = true;  // scale_fn gets the cycle (from 1); false: the step
   bool cycle_momentum = true;  // needs an optimizer with `momentum`, not beta1
+  // The momentum at max_lr, and at base_lr.
   PerGroup base_momentum = 0.8, max_momentum = 0.9;
 };
 

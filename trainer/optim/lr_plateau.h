@@ -5,17 +5,18 @@
 
 namespace wick::optim {
 
+// Options of ReduceLROnPlateau, with PyTorch's defaults.
 struct PlateauOptions {
-  enum class Mode { kMin, kMax };
-  enum class Threshold { kRel, kAbs };
-  Mode mode = Mode::kMin;
-  double factor = 0.1;
-  int64_t patience = 10;
+  enum class Mode { kMin, kMax };       // whether a smaller or a larger metric is better
+  enum class Threshold { kRel, kAbs };  // of the best metric, or a difference
+  Mode mode = Mode::kMin;               // which metric is better
+  double factor = 0.1;                  // of the rate, below 1
+  int64_t patience = 10;                // steps without improvement that are accepted
   double threshold = 1e-4;  // the least improvement: relative to the best (kRel), or absolute
-  Threshold threshold_mode = Threshold::kRel;
-  int64_t cooldown = 0;
-  PerGroup min_lr = 0.0;
-  double eps = 1e-8;  // smaller changes of the rate are not made
+  Threshold threshold_mode = Threshold::kRel;  // how `threshold` is meant
+  int64_t cooldown = 0;                        // steps after a reduction that are not counted
+  PerGroup min_lr = 0.0;                       // the rate is never smaller
+  double eps = 1e-8;                           // smaller changes of the rate are not made
 };
 
 // Multiplies lr by factor if the metric has not improved for more than `patience` steps; the
@@ -27,6 +28,7 @@ class ReduceLROnPlateau : public LrScheduler {
                              Where where = Where::current());
   bool wants_metric() const override { return true; }
   void set_last_step(int64_t step) override;  // throws: the rate depends on past metrics
+  // Returns the best metric so far; infinite (of the worse sign) before the first.
   double best() const { return best_; }
 
  protected:

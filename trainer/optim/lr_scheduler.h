@@ -24,20 +24,25 @@ struct PerGroup {
   // Returns one value per group; throws Error if the number of values is another.
   std::vector<double> expand(const char* op, const char* name, int groups,
                              const Where& where) const;
-  std::vector<double> values;
+  std::vector<double> values;  // as they were given
 };
 
+// The base of the schedules: _LRScheduler of torch.optim.lr_scheduler. A schedule sets the rate of
+// every group of its optimizer when it is made (step 0), and at each step().
 class LrScheduler {
  public:
   virtual ~LrScheduler() = default;
   LrScheduler(const LrScheduler&) = delete;
   LrScheduler& operator=(const LrScheduler&) = delete;
 
+  // Goes on to the next step and sets its rates.
   void step() { advance(nullptr); }
   // Takes the epoch's metric, which only ReduceLROnPlateau uses (and needs).
   void step(double metric) { advance(&metric); }
+  // Returns whether step() needs a metric.
   virtual bool wants_metric() const { return false; }
 
+  // Returns the number of the last step: 0 after the constructor.
   int64_t last_step() const { return last_step_; }
   // Jumps to `step` and sets its rates, by the closed form if there is one (PyTorch's step(epoch)).
   virtual void set_last_step(int64_t step);
@@ -48,7 +53,9 @@ class LrScheduler {
   // those of the constructor, the rates are the optimizer's state. Loading the state of another
   // schedule throws Error.
   std::string state_dict() const;
+  // Continues from what state_dict() returned.
   virtual void load_state_dict(const std::string& state, Where where = Where::current());
+  // Returns the schedule's class, "StepLR", and the optimizer that it changes.
   const char* name() const { return name_; }
   Optimizer& optimizer() const { return optimizer_; }
 
@@ -58,6 +65,7 @@ class LrScheduler {
   // Visits the state of a schedule besides its counters, by name.
   struct Fields {
     virtual ~Fields() = default;
+    // Visit a number, an integer, and the state of a schedule that is part of this one.
     virtual void number(const char* name, double& value) = 0;
     virtual void integer(const char* name, int64_t& value) = 0;
     virtual void part(LrScheduler& schedule) = 0;
@@ -68,13 +76,17 @@ class LrScheduler {
   LrScheduler(Optimizer& optimizer, const char* name, bool begins = true);
   // Does step 0; every constructor calls it last.
   void start();
+  // Does the work of step(); `metric` is null without one.
   virtual void advance(const double* metric);
+  // Shows the state besides the counters to state_dict() and load_state_dict().
   virtual void fields(Fields&) {}
   // Return the rate of step last_step(): rate() from the current one, closed_rate() without it.
   virtual double rate(int group) = 0;
   virtual double closed_rate(int group) { return rate(group); }
+  // Sets the rates of step last_step(), by closed_rate() if `closed`.
   void set_rates(bool closed);
 
+  // The current rate of a group, the rate that the schedule started from, and the number of groups.
   double lr(int group) const { return optimizer_.lr(group); }
   double base(int group) const { return base_[static_cast<size_t>(group)]; }
   int groups() const { return static_cast<int>(base_.size()); }
@@ -89,6 +101,7 @@ class LrScheduler {
 // base lambda(t), with one lambda for all groups or one for each.
 class LambdaLR : public LrScheduler {
  public:
+  // Returns the factor for a step.
   using Lambda = std::function<double(int64_t step)>;
   LambdaLR(Optimizer& optimizer, Lambda lr_lambda, Where where = Where::current());
   LambdaLR(Optimizer& optimizer, std::vector<Lambda> lr_lambda, Where where = Where::current());
@@ -103,6 +116,7 @@ class LambdaLR : public LrScheduler {
 // Multiplies lr by lambda(t) at every step but the first.
 class MultiplicativeLR : public LrScheduler {
  public:
+  // Returns the factor for a step.
   using Lambda = std::function<double(int64_t step)>;
   MultiplicativeLR(Optimizer& optimizer, Lambda lr_lambda, Where where = Where::current());
   MultiplicativeLR(Optimizer& optimizer, std::vector<Lambda> lr_lambda,

@@ -7,18 +7,22 @@
 
 namespace wick::optim {
 
+// Options of Muon.
 struct MuonOptions {
-  double lr = 0.02;
-  double momentum = 0.95;
-  bool nesterov = true;
-  double weight_decay = 0;
-  int64_t ns_steps = 5;  // 0: only scales the momentum to norm 1
+  double lr = 0.02;         // learning rate
+  double momentum = 0.95;   // decay of the mean of gradients, in [0, 1)
+  bool nesterov = true;     // looks one step ahead
+  double weight_decay = 0;  // decoupled, as AdamW's
+  int64_t ns_steps = 5;     // 0: only scales the momentum to norm 1
 
+  // Calls f(name, field) for each option; state_dict() and load_state_dict() use it.
   template <class F>
   void fields(F&& f) {
     f("lr", lr), f("momentum", momentum), f("nesterov", nesterov);
     f("weight_decay", weight_decay), f("ns_steps", ns_steps);
   }
+  // Throws Error for a number that is negative or not finite, a momentum outside of [0, 1), and
+  // ns_steps outside of [0, 100].
   void check(const char* op, const Where& where) const;
 };
 
@@ -31,6 +35,7 @@ Tensor newton_schulz(const Tensor& matrix, int64_t steps = 5);
 // p = p (1 - lr weight_decay) - lr sqrt(max(1, rows / columns)) O. Computed in the parameter's
 // dtype (the reference computes O in bfloat16). A parameter that is not a matrix throws Error.
 struct MuonRule {
+  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
   using Options = MuonOptions;
   static constexpr const char* kName = "muon";
   static constexpr const char* kBuffers[] = {"momentum_buffer"};
@@ -40,6 +45,7 @@ struct MuonRule {
 };
 extern template class GroupOptimizer<MuonOptions, MuonRule>;
 
+// Muon. MuonRule has the formulas. PyTorch 1.13 has no such optimizer.
 class Muon : public GroupOptimizer<MuonOptions, MuonRule> {
  public:
   using GroupOptimizer::GroupOptimizer;

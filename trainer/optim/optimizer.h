@@ -17,16 +17,19 @@ namespace wick::optim {
 // over all groups); `settings` is JSON with the number of steps of each parameter and the options
 // of each group.
 struct OptimizerState {
-  nn::NamedTensors tensors;
-  std::string settings;
+  nn::NamedTensors tensors;  // parameters' state, by name
+  std::string settings;      // JSON
 };
 
+// Memory that an optimizer keeps, in bytes.
 struct OptimizerFootprint {
   int64_t parameters = 0;    // bytes
   int64_t state = 0;         // bytes kept between steps, allocated by the first step
   std::string text() const;  // "parameters 2140 bytes, optimizer state 4280 bytes (2.0x)"
 };
 
+// The base of the optimizers: torch.optim.Optimizer. Parameters are leaves of float32 or float64
+// that require grad; each belongs to one group.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -61,6 +64,7 @@ class Optimizer {
   // false they become zero, and it does not.
   void zero_grad(bool set_to_none = true);
 
+  // Returns the number of parameter groups.
   virtual int groups() const = 0;
   // Get and set the learning rate of a group; throw Error if there is no such group.
   double lr(int group = 0) const;
@@ -75,8 +79,11 @@ class Optimizer {
   double momentum(int group = 0) const;
   void set_momentum(int group, double momentum);
 
+  // Returns the bytes of parameters and state.
   OptimizerFootprint memory_footprint() const;
+  // Returns the optimizer's name in messages and in its state: "adam".
   virtual const char* name() const = 0;
+  // Returns the parameters of a group; throws Error if there is no such group.
   const std::vector<Tensor>& params(int group = 0) const;
 
   // Shares the tensors of the state; they are not copied.
@@ -85,17 +92,21 @@ class Optimizer {
   virtual void load_state_dict(const OptimizerState& state, Where where = Where::current()) = 0;
 
  protected:
-  // Pointers to the settings of a group; `momentum` is null if the options have none.
+  // Pointers to the settings of a group: lr, initial_lr and momentum, which is null if the options
+  // have none; momentum_is_beta1: it is Adam's beta1.
   struct GroupFields {
     double* lr;
     double* initial_lr;
     double* momentum;
     bool momentum_is_beta1;
   };
+  // What an optimizer implements: the settings of a group, its parameters, and the update of all of
+  // them from their gradients.
   virtual GroupFields fields(int group) const = 0;
   virtual const std::vector<Tensor>& group_params(int group) const = 0;
   virtual void update() = 0;
 
+  // What step(closure) hands to step_by().
   struct Closure {
     FunctionRef<void()> evaluate;  // computes the gradients at the present parameters
     FunctionRef<double()> loss;    // of the last evaluation; waits for a device

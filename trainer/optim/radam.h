@@ -5,18 +5,21 @@
 
 namespace wick::optim {
 
+// Options of RAdam, with the defaults of torch.optim.RAdam.
 struct RAdamOptions {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
+  double lr = 1e-3;         // learning rate
+  double beta1 = 0.9;       // decay of the mean of gradients, in [0, 1)
+  double beta2 = 0.999;     // decay of the mean of their squares, in [0, 1)
+  double eps = 1e-8;        // added to the root
+  double weight_decay = 0;  // added to the gradient, times the parameter
 
+  // Calls f(name, field) for each option; state_dict() and load_state_dict() use it.
   template <class F>
   void fields(F&& f) {
     f("lr", lr), f("beta1", beta1), f("beta2", beta2);
     f("eps", eps), f("weight_decay", weight_decay);
   }
+  // Throws Error for a number that is negative or not finite, and for a beta outside of [0, 1).
   void check(const char* op, const Where& where) const;
 };
 
@@ -24,6 +27,7 @@ struct RAdamOptions {
 // t beta2^t / (1 - beta2^t). If rho_t > 5, p -= lr m^ sqrt(1 - beta2^t) / (sqrt(v) + eps) r with
 // r^2 = (rho_t - 4) (rho_t - 2) rho / ((rho - 4) (rho - 2) rho_t); before that p -= lr m^.
 struct RAdamRule {
+  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
   using Options = RAdamOptions;
   using Coefficients = RadamCoefficients;
   static constexpr const char* kName = "radam";
@@ -34,6 +38,7 @@ struct RAdamRule {
 };
 extern template class GroupOptimizer<RAdamOptions, RAdamRule>;
 
+// torch.optim.RAdam (Liu et al., 2020). RAdamRule has the formulas.
 class RAdam : public GroupOptimizer<RAdamOptions, RAdamRule> {
  public:
   using GroupOptimizer::GroupOptimizer;

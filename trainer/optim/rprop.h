@@ -7,12 +7,14 @@
 
 namespace wick::optim {
 
+// Options of Rprop, with the defaults of torch.optim.Rprop.
 struct RpropOptions {
   double lr = 1e-2;                                   // the size of the first steps only
   std::pair<double, double> etas = {0.5, 1.2};        // factors after a change of sign and without
   std::pair<double, double> step_sizes = {1e-6, 50};  // the least and the largest step
-  bool maximize = false;
+  bool maximize = false;                              // follows the gradient upwards
 
+  // Calls f(name, field) for each option; state_dict() and load_state_dict() use it.
   template <class F>
   void fields(F&& f) {
     f("lr", lr), f("etaminus", etas.first), f("etaplus", etas.second);
@@ -29,6 +31,7 @@ struct RpropOptions {
 // g prev < 0; p -= s sign(g); prev = g. Only signs of gradients matter, so it wants whole batches.
 // A gradient that is NaN makes its parameter NaN, where PyTorch takes it for 0.
 struct RpropRule {
+  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
   using Options = RpropOptions;
   using Coefficients = RpropCoefficients;
   static constexpr const char* kName = "rprop";
@@ -40,6 +43,7 @@ struct RpropRule {
 };
 extern template class GroupOptimizer<RpropOptions, RpropRule>;
 
+// torch.optim.Rprop: resilient backpropagation (Riedmiller and Braun, 1993).
 class Rprop : public GroupOptimizer<RpropOptions, RpropRule> {
  public:
   using GroupOptimizer::GroupOptimizer;

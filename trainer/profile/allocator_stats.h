@@ -8,6 +8,7 @@
 
 namespace wick {
 
+// What the memory of tensors amounts to, in this process.
 struct AllocatorStats {
   size_t allocated = 0, peak_allocated = 0;  // bytes of live tensors, as requested
   // Bytes that the allocator has from the system: live blocks, rounded up to their size class, and
@@ -29,6 +30,7 @@ struct AllocatorStats {
   std::string text() const;
 };
 
+// Returns the present numbers.
 AllocatorStats allocator_stats();
 // Sets both peaks to the present values, like torch.cuda.reset_peak_memory_stats().
 void reset_allocator_peaks();

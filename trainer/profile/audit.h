@@ -11,6 +11,7 @@
 
 namespace wick {
 
+// Options of audit_determinism().
 struct AuditOptions {
   // The threads of each run; 0: num_threads() unchanged. The other runs must equal the first one.
   std::vector<int> threads = {0, 0, 1, 2, 3};
@@ -19,10 +20,11 @@ struct AuditOptions {
   size_t max_ops = size_t{1} << 24;
 };
 
+// What the audit found.
 struct AuditResult {
-  bool deterministic = true;
-  int64_t ops = 0;  // kernels compared in each run
-  int runs = 0;
+  bool deterministic = true;  // all runs had the same bits
+  int64_t ops = 0;            // kernels compared in each run
+  int runs = 0;               // that were made
   // The first difference. op is "" if only the results of f differ; `where` then names the result.
   int64_t index = -1;        // the kernel's number in the run, from 0
   int run = 0, threads = 0;  // the run with the difference, counted from 1, and its threads

@@ -17,6 +17,8 @@ struct BenchmarkResult {
   // Throws Error unless there is at least one value and all are finite.
   BenchmarkResult(std::string metric, std::vector<double> values, std::string unit = "",
                   Where where = Where::current());
+  // What was measured and in what unit, every value, and their number, mean, median, least and
+  // largest.
   std::string metric, unit;
   std::vector<double> values;
   int64_t count = 0;
@@ -34,9 +36,10 @@ double student_t95(int64_t degrees);
 // Returns the seconds that f takes, measured with Timer.
 double precise_timer(const std::function<void()>& f);
 
+// Options of a measurement.
 struct BenchmarkOptions {
   int warmup = 3;  // runs before the measured ones
-  int runs = 20;
+  int runs = 20;   // measured runs
 };
 
 // Benchmarks one model on one input.
@@ -52,6 +55,7 @@ class Benchmark {
                                          Where where = Where::current()) const;
   // Returns bytes: parameters and buffers, plus the peak that a forward pass needs besides them.
   BenchmarkResult run_memory_benchmark() const;
+  // Returns the name given to the constructor.
   const std::string& name() const { return name_; }
 
  private:
@@ -63,7 +67,7 @@ class Benchmark {
 
 // The scores of a candidate. NaN: not measured.
 struct Candidate {
-  std::string name;
+  std::string name;  // the model's name
   std::vector<double> scores;
 };
 enum class Better : uint8_t { kLower, kHigher };
@@ -79,12 +83,14 @@ class BenchmarkSuite {
  public:
   BenchmarkSuite(Tensor input, Tensor target, BenchmarkOptions options = {})
       : input_(std::move(input)), target_(std::move(target)), options_(options) {}
+  // Adds a model under a name; it must outlive the suite.
   void add(std::string name, nn::Module& model) { models_.emplace_back(std::move(name), &model); }
 
+  // The results of one model.
   struct Row {
-    std::string name;
-    BenchmarkResult latency, accuracy, memory;
-    bool on_frontier = false;
+    std::string name;                           // the name given to add()
+    BenchmarkResult latency, accuracy, memory;  // in ms, a share, and bytes
+    bool on_frontier = false;                   // no other model is at least as good in all three
   };
   // Returns rows in the order of adding. Throws Error without a model.
   const std::vector<Row>& run(Where where = Where::current());
@@ -102,18 +108,19 @@ class BenchmarkSuite {
 // The four tasks of MLPerf Tiny by the shape of their input, with their targets (C. Banbury et al.:
 // MLPerf Tiny Benchmark, 2021).
 struct TinyTask {
-  const char* name;
-  Shape input;  // of one item
-  double target_accuracy, max_latency_ms;
+  const char* name;                        // the benchmark's name
+  Shape input;                             // of one item
+  double target_accuracy, max_latency_ms;  // what a model must reach
 };
 class TinyMLPerf {
  public:
   static const std::vector<TinyTask>& tasks();
+  // What a model reached in a task.
   struct Verdict {
-    std::string task;
-    BenchmarkResult latency, accuracy;
-    bool accuracy_met = false, latency_met = false;
-    bool compliant() const { return accuracy_met && latency_met; }
+    std::string task;                                               // the task's name
+    BenchmarkResult latency, accuracy;                              // what was measured
+    bool accuracy_met = false, latency_met = false;                 // whether each limit was kept
+    bool compliant() const { return accuracy_met && latency_met; }  // both were kept
   };
   // items: [N, task.input...] float32, targets: int64 [N]; the latency is that of one item. Throws
   // Error for an unknown task (it lists all) and for other shapes.

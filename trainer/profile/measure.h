@@ -28,8 +28,8 @@ int64_t count_flops(nn::Module& module, const Tensor& input);
 // Bytes of the module's tensors, and the peak that one forward pass (eval, no gradients) needs
 // besides them and the input. Resets peak_bytes().
 struct MemoryUse {
-  int64_t parameters = 0;  // including buffers
-  int64_t activations = 0;
+  int64_t parameters = 0;   // including buffers
+  int64_t activations = 0;  // bytes that the forward pass makes
 };
 MemoryUse measure_memory(nn::Module& module, const Tensor& input);
 
@@ -39,9 +39,10 @@ BenchmarkResult measure_latency(nn::Module& module, const Tensor& input,
                                 const BenchmarkOptions& options = {},
                                 Where where = Where::current());
 
+// The cost of one module.
 struct LayerProfile {
-  std::string layer;  // "encoder.fc1"; "" is the whole module
-  int64_t parameters = 0;
+  std::string layer;            // "encoder.fc1"; "" is the whole module
+  int64_t parameters = 0;       // number of values
   double flops = 0, bytes = 0;  // that its ops compute and move in one forward pass
   double milliseconds = 0;      // median
   std::string bound;            // by the roofline: "compute", "memory", "-"
@@ -49,13 +50,14 @@ struct LayerProfile {
 // Profiles a module alone on an input.
 LayerProfile profile_layer(nn::Module& layer, const Tensor& input, const BenchmarkOptions& = {});
 
+// The cost of a forward pass.
 struct PassProfile {
-  double milliseconds = 0;      // median
-  double flops = 0, bytes = 0;  // of its ops
-  double gflops_per_second = 0;
-  std::string bound;
+  double milliseconds = 0;           // median
+  double flops = 0, bytes = 0;       // of its ops
+  double gflops_per_second = 0;      // flops per second / 1e9
+  std::string bound;                 // "compute" or "memory": what limits it
   std::vector<LayerProfile> layers;  // most time first; `layer` is the path of the module
-  std::string text() const;
+  std::string text() const;          // a table
 };
 // Profiles the forward pass of a training step: in the module's present mode, with recording. The
 // default generator and the buffers are restored.

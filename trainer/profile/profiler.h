@@ -19,6 +19,7 @@
 
 namespace wick {
 
+// Options of Profiler.
 struct ProfilerOptions {
   // Further slices are only counted: a forgotten profiler must not use up the memory.
   size_t max_slices = size_t{1} << 20;

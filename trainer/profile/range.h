@@ -6,8 +6,10 @@
 
 namespace wick {
 
+// What a range is: one of the program's, or a module's forward.
 enum class RangeKind : uint8_t { kUser, kModule };
 
+// Hears of the ranges of its thread. Profiler is one.
 class RangeListener {
  public:
   // `name` is only valid during the call; "" is a module without a name (the outermost one).
@@ -29,6 +31,8 @@ class RangeListener {
 };
 
 bool ranges_heard();  // on this thread
+// Begin and end a range of this thread. `name` must live as long as the range; ProfileRange does
+// both.
 void begin_range(const char* name, RangeKind kind = RangeKind::kUser);
 void end_range(const char* name, RangeKind kind = RangeKind::kUser);
 

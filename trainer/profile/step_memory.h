@@ -15,9 +15,11 @@ namespace wick {
 // The bytes of tensors at the moment of a step's peak. They are exact, as requested: what the
 // allocator rounds up and what kernels pack is in allocator_stats().
 struct MemoryBreakdown {
+  // Bytes at the peak, by what they are for.
   int64_t parameters = 0, buffers = 0, gradients = 0, optimizer = 0, inputs = 0;
   int64_t activations = 0;  // made by the forward pass, and alive when backward begins
   int64_t temporaries = 0;  // all others: intermediate results and their gradients
+  // Returns the sum of all of them: the peak.
   int64_t total() const {
     return parameters + buffers + gradients + optimizer + inputs + activations + temporaries;
   }
@@ -45,6 +47,7 @@ class StepMemoryRecorder {
 
 // One step: zero_grad, loss(inputs(batch)), backward, optimizer.step().
 struct TrainingStep {
+  // The model and its optimizer.
   nn::Module& model;
   optim::Optimizer& optimizer;
   std::function<std::vector<Tensor>(int64_t batch)> inputs;  // returns tensors with the real shapes

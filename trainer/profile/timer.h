@@ -20,9 +20,11 @@ inline uint64_t now_ns() {
                                    .count());
 }
 
+// Wall time of whatever ran in between, on devices too.
 class Timer {
  public:
   Timer() { restart(); }
+  // Waits for what runs, and begins again.
   void restart() {
     synchronize();
     begin_ = now_ns();
@@ -32,6 +34,7 @@ class Timer {
     synchronize();
     return now_ns() - begin_;
   }
+  // Return the time since construction or the last restart(), after waiting for what runs.
   double seconds() const { return static_cast<double>(nanoseconds()) * 1e-9; }
   double milliseconds() const { return static_cast<double>(nanoseconds()) * 1e-6; }
 

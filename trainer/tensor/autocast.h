@@ -45,6 +45,7 @@ class AutocastScope {
 
 // Returns the calling thread's low dtype; kNone: ops do not cast.
 DType autocast_dtype();
+// Returns whether ops cast.
 inline bool autocast_enabled() { return autocast_dtype() != DType::kNone; }
 
 // -- internal to the trainer

@@ -31,6 +31,7 @@ Tensor call(OpId op, const A& attrs, std::initializer_list<Arg> in) {
 // -- settings of the process
 // Sets the number of threads of the shared pool, including the caller; results do not depend on it.
 void set_num_threads(int threads);
+// Returns that number.
 int num_threads();
 ThreadPool* thread_pool();  // null: one thread
 

@@ -35,6 +35,7 @@ class Operands {
   }
   Operands(std::vector<Tensor> all)  // NOLINT(google-explicit-constructor)
       : tensors_(std::move(all)) {}
+  // Returns the tensors, in order.
   const std::vector<Tensor>& tensors() const { return tensors_; }
 
  private:

@@ -9,6 +9,7 @@
 
 namespace wick {
 
+// The devices that Wick has: the host, and Vulkan.
 enum class DeviceType : uint8_t { kCpu, kVulkan };
 
 // Only a name: nothing is opened, and the device need not exist until a tensor is moved to it.
@@ -21,6 +22,7 @@ class Device {
   Device(std::string_view type, int index,
          std::source_location where = std::source_location::current());
 
+  // Return the type, whether it is that type, and whether an index was given.
   DeviceType type() const { return type_; }
   bool is_cpu() const { return type_ == DeviceType::kCpu; }
   bool is_vulkan() const { return type_ == DeviceType::kVulkan; }

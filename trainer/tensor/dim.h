@@ -92,12 +92,14 @@ class Dim {
   Dim& operator symbol##=(T b) {                                            \
     return *this = *this symbol b;                                          \
   }
+  // The arithmetic of int64, which a capture follows; a division by 0 is undefined, as with int64.
   WICK_DIM_OP(+, kAdd)
   WICK_DIM_OP(-, kSub)
   WICK_DIM_OP(*, kMul)
   WICK_DIM_OP(/, kDiv)
   WICK_DIM_OP(%, kMod)
 #undef WICK_DIM_OP
+  // Signs, and steps by 1, with the meaning of int64's.
   Dim operator-() const { return Dim(0) - *this; }
   Dim operator+() const { return *this; }
   Dim& operator++() { return *this += 1; }
@@ -155,6 +157,7 @@ struct SizeArg {
   constexpr operator int64_t() const { return number; }
   // NOLINTEND(google-explicit-constructor)
 
+  // The size as a number.
   int64_t number = 0;
 };
 
@@ -203,6 +206,7 @@ struct SizeList : Shape {
   // NOLINTEND(google-explicit-constructor)
 };
 
+// Returns the product of the sizes: the number of elements.
 inline Dim numel(const DimShape& sizes) {
   Dim n(1);
   for (const Dim d : sizes) n *= d;

@@ -24,6 +24,7 @@ struct Dims : DimList {
   constexpr Dims(T dim) : DimList({static_cast<int64_t>(dim)}) {}  // NOLINT: implicit by design
 };
 
+// A dtype, or none: the function's own choice.
 using OptDType = std::optional<DType>;
 
 }  // namespace wick

@@ -3,8 +3,10 @@
 
 namespace wick {
 
+// Whether this thread records ops for backward: torch.is_grad_enabled and torch.set_grad_enabled.
 bool grad_enabled();
 void set_grad_enabled(bool on);
+// Sets it, and restores the former state when destroyed.
 class GradMode {
  public:
   explicit GradMode(bool on);
@@ -37,6 +39,7 @@ class InferenceMode {
  private:
   bool saved_grad_, saved_;
 };
+// Whether an InferenceMode is open in this thread.
 bool inference_mode_enabled();
 
 }  // namespace wick

@@ -40,6 +40,7 @@ inline constexpr EllipsisType Ellipsis{};  // all dimensions that are not listed
 
 // One entry of an index.
 struct TensorIndex {
+  // What an entry is: a number, start:end:step, ..., None, a bool, or a tensor of indices or bools.
   enum class Kind : uint8_t { kInt, kSlice, kEllipsis, kNone, kBool, kTensor };
 
   // NOLINTBEGIN(google-explicit-constructor): implicit by design
@@ -61,6 +62,8 @@ struct TensorIndex {
       : kind(Kind::kTensor), tensor(t), where(w) {}
   // NOLINTEND(google-explicit-constructor)
 
+  // Which kind of entry it is, and its value: `number` for kInt and kBool, `slice` or `tensor`.
+  // `where`: the caller's line, for errors.
   Kind kind;
   int64_t number = 0;
   indexing::Slice slice;
@@ -68,6 +71,7 @@ struct TensorIndex {
   Where where;
 };
 
+// The entries of an index, from the first dimension on.
 using Indices = std::vector<TensorIndex>;
 
 // Returns x with the elements at an index replaced by value, or with `accumulate` incremented by
@@ -85,6 +89,7 @@ class IndexPlace {
   IndexPlace(const IndexPlace&) = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a place is used as the tensor there
   operator Tensor() const { return get(); }
+  // Returns the elements at the place: a view if there is no index tensor, else a copy.
   Tensor get() const { return base_.index(at_, where_); }
 
   // NOLINTBEGIN(misc-unconventional-assign-operator): a write through is no copy of the place
@@ -94,6 +99,7 @@ class IndexPlace {
   void operator=(Scalar value) const;
   void operator=(std::initializer_list<double> values) const;
   // NOLINTEND(misc-unconventional-assign-operator)
+  // Change the elements at the place by an operation with value, which broadcasts to their shape.
   void operator+=(const Arg& value) const;
   void operator-=(const Arg& value) const;
   void operator*=(const Arg& value) const;
@@ -124,6 +130,7 @@ class IndexedTensor : public Tensor {
   void operator=(Scalar value) && { place_ = value; }
   void operator=(std::initializer_list<double> values) && { place_ = values; }
   // NOLINTEND(misc-unconventional-assign-operator)
+  // Change the elements at the place by an operation with value, which broadcasts to their shape.
   void operator+=(const Arg& value) && { place_ += value; }
   void operator-=(const Arg& value) && { place_ -= value; }
   void operator*=(const Arg& value) && { place_ *= value; }

@@ -25,7 +25,7 @@ namespace wick {
 // The last argument of tensor(): a dtype, or nothing. It also holds the caller's line.
 struct TensorAs {
   OptDType dtype;
-  Where where;
+  Where where;                                        // the caller's line
   TensorAs(Where w = Where::current()) : where(w) {}  // NOLINT: implicit by design
   TensorAs(DType t, Where w = Where::current())       // NOLINT: implicit by design
       : dtype(t), where(w) {}
@@ -33,9 +33,9 @@ struct TensorAs {
 
 // A number of any type, in a list that has several types.
 struct Literal {
-  double value;
-  int64_t whole;
-  DType dtype;
+  double value;   // the number
+  int64_t whole;  // the same as an integer
+  DType dtype;    // bool, int64 or float32, by its category
   template <class T>
     requires std::is_arithmetic_v<T>
   Literal(T v)  // NOLINT: implicit by design
@@ -107,6 +107,8 @@ using List = std::initializer_list<T>;
 
 }  // namespace detail
 
+// Make a tensor of nested braces, with one dim a level. Throw Error if lists of one level differ in
+// length.
 template <class T = detail::Deduced, class U>
   requires(!std::is_same_v<U, Dim>)
 Tensor tensor(detail::List<U> values, TensorAs as = TensorAs()) {
@@ -139,11 +141,13 @@ template <class T = detail::Deduced>
 Tensor tensor(detail::List<detail::List<Literal>> values, TensorAs as = TensorAs()) {
   return detail::from_lists<T, Literal>(values, as);
 }
+// Makes a 0-dim tensor.
 template <class T = detail::Deduced, class U>
   requires std::is_arithmetic_v<U>
 Tensor tensor(U value, TensorAs as = TensorAs()) {
   return full({}, value, as.dtype.value_or(detail::literal_dtype<T, U>()), as.where);
 }
+// Copies a vector; the dtype is that of its elements unless another is given.
 template <class T>
 Tensor tensor(const std::vector<T>& values, TensorAs as = TensorAs()) {
   detail::Levels levels{{static_cast<int64_t>(values.size()), -1, -1, -1}};

@@ -7,8 +7,11 @@
 
 namespace wick {
 
+// The bytes of live tensors, and the largest number of them so far: torch.cuda.memory_allocated,
+// max_memory_allocated and reset_peak_memory_stats.
 inline size_t memory_allocated() { return live_bytes(); }
 inline size_t max_memory_allocated() { return peak_bytes(); }  // since the last reset
+// Makes the present number the largest one.
 inline void reset_peak_memory_stats() { reset_peak_bytes(); }
 
 }  // namespace wick

@@ -32,9 +32,11 @@ constexpr std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_
 // A position in a sequence of streams; every call that draws advances it. Save both numbers to
 // resume.
 struct Generator {
+  // Which stream of numbers it gives: a function of both, the same on every machine.
   uint64_t seed = 0;
   uint64_t stream = 0;  // that of the next call; each call uses one whole stream
 
+  // Return the seed, and set it; the next call then begins with stream 0.
   uint64_t initial_seed() const { return seed; }
   Generator& manual_seed(uint64_t to) {
     seed = to;
@@ -43,6 +45,7 @@ struct Generator {
   }
   uint64_t reseed();         // from the system's entropy; PyTorch's seed()
   Tensor get_state() const;  // uint8[16]
+  // Continues where get_state() was called. Throws Error for a tensor that is not uint8 [16].
   void set_state(const Tensor& state, Where where = Where::current());
 };
 
@@ -65,8 +68,10 @@ Tensor uniform(const SizeList& shape, double lo, double hi, DType dtype = DType:
 // Normal distribution by Box-Muller.
 Tensor randn(const SizeList& shape, DType dtype = DType::kF32, Generator& g = default_generator(),
              Where where = Where::current());
+// Integers of [low, high), int64. Throws Error for an empty range.
 Tensor randint(int64_t low, int64_t high, const SizeList& shape, Generator& g = default_generator(),
                Where where = Where::current());
+// 0 .. n - 1 in a random order, int64.
 Tensor randperm(SizeArg n, Generator& g = default_generator(), Where where = Where::current());
 
 }  // namespace wick

@@ -23,22 +23,26 @@ inline int category(DType t) { return t == DType::kBool ? 0 : is_int(t) ? 1 : 2;
 // Returns whether the category does not decrease: no float to integer, and no number to bool.
 bool can_cast(DType from, DType to);
 
+// Returns the bytes of an element; 0 for less than a byte.
 inline size_t itemsize(DType t) { return dtype_size(t); }
+// Return whether it is a float of 16 bits or more.
 inline bool is_floating_point(DType t) { return is_float(t); }
 inline bool is_floating_point(const Tensor& t) { return is_float(t.dtype()); }
 // Return PyTorch's old names: "FloatTensor", "LongTensor" ...
 const char* type_name(DType t);
 const char* type_name(const Tensor& t);
 
+// What torch.finfo gives: the limits of a dtype of floats.
 struct FloatInfo {
-  int bits;
+  int bits;                    // of an element
   double eps, max, min, tiny;  // min is the lowest, tiny the smallest normal number
-  double resolution;
+  double resolution;           // 10^-d, for d digits that are exact
 };
+// What torch.iinfo gives: the limits of a dtype of integers.
 struct IntInfo {
-  int bits;
-  int64_t min;
-  uint64_t max;
+  int bits;      // of an element
+  int64_t min;   // the lowest number
+  uint64_t max;  // the largest number
 };
 FloatInfo finfo(DType t, Where where = Where::current());  // floats
 IntInfo iinfo(DType t, Where where = Where::current());    // integers

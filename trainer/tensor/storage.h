@@ -9,6 +9,7 @@
 
 namespace wick {
 
+// The bytes of a tensor and of all of its views, and the version that each write raises.
 class Storage final : public Counted {
  public:
   // Makes an uninitialized storage. Throws Error (kOutOfMemory). `born`: the line of the call that
@@ -21,6 +22,7 @@ class Storage final : public Counted {
   ~Storage();
 
   void* data() const { return data_; }  // for a Vulkan tensor not an address of the host
+  // Returns the size in bytes.
   size_t bytes() const { return bytes_; }
   // Autograd compares it with a saved tensor's version.
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
@@ -33,16 +35,18 @@ class Storage final : public Counted {
   }
   // Used for a copy that represents bytes of this version.
   void set_version(uint32_t version) { version_.store(version, std::memory_order_relaxed); }
+  // The op that wrote last and its line, and the line that made the storage.
   const char* last_write() const { return last_write_; }  // null: never written
   const std::source_location& last_write_at() const { return last_write_at_; }
   const std::source_location& born() const { return born_; }
 
   // The mark that an optimizer leaves on a gradient it has applied, so that the next step can
   // detect one that was not cleared. Backward's sums raise the version through bump_accumulated().
+  // Which step applied the gradient, its version then, and whether a backward added to it since.
   struct Applied {
-    int64_t step = 0;      // 0: never applied
-    uint32_t version = 0;  // right after that step
-    bool added_to = false;
+    int64_t step = 0;       // 0: never applied
+    uint32_t version = 0;   // right after that step
+    bool added_to = false;  // a backward accumulated into it since
   };
   const Applied& applied() const { return applied_; }
   void set_applied(int64_t step) { applied_ = {step, version(), false}; }
@@ -97,6 +101,7 @@ void reset_peak_bytes();  // to the present value
 // a pointer.
 class StorageWatcher {
  public:
+  // Called when a storage is made and when it is freed, from the thread that does so.
   virtual void on_create(const Storage& storage) = 0;
   virtual void on_free(const Storage& storage) = 0;
 

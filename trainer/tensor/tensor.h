@@ -32,11 +32,13 @@ struct MinMax;
 struct UniqueResult;
 struct SlogdetResult;
 struct QrResult;
+// The line of a call, for errors; Where::current() as a default argument is the caller's.
 using Where = std::source_location;
 
 // A C++ number that is combined with a tensor: it takes the tensor's dtype unless its category is
 // higher (PyTorch's rule).
 struct Scalar {
+  // The number as a double and as an integer, and whether it was a bool.
   double value = 0;
   int64_t int_value = 0;
   bool integral = false;  // also for bools
@@ -63,6 +65,7 @@ struct Scalar {
   }
 };
 
+// A number, or none.
 using OptScalar = std::optional<Scalar>;
 struct Arg;
 
@@ -70,6 +73,7 @@ struct Arg;
 // call comes from inside of Wick, the error names the op and the line where the argument was
 // passed.
 [[noreturn]] void undefined_tensor(const char* what, const Where& where);
+// Remembers the line where an undefined tensor was passed, for that error.
 void note_undefined(const Where& where);
 
 // The part of a tensor's state that this header accesses. The rest, autograd's part, is in
@@ -98,33 +102,42 @@ class HookHandle {
   std::function<void()> remove_;
 };
 
+// torch.Tensor. A function throws Error where an argument does not fit: it names the op, the shapes
+// and the caller's line.
 class Tensor {
  public:
   Tensor() = default;  // undefined
   explicit Tensor(IntrusivePtr<TensorCore> impl) : impl_(std::move(impl)) {}
 
+  // Returns false for a default-constructed tensor, which has no shape and no values.
   bool defined() const { return static_cast<bool>(impl_); }
   inline TensorImpl* impl() const;  // for the trainer itself: tensor_impl.h
+  // The number of the tensor (0: undefined), and whether both are handles of one tensor: Python's
+  // id() and `is`.
   uint64_t id() const { return impl_ ? impl_->id : 0; }
   bool is_same(const Tensor& o) const { return impl_ == o.impl_; }
 
   // -- properties
-  // These throw Error for an undefined tensor.
+  // The dtype, and the number of dims. These and what follows throw Error for an undefined tensor.
   DType dtype(Where where = Where::current()) const { return need("dtype", where).view.dtype; }
   int rank(Where where = Where::current()) const { return need("dim", where).view.rank(); }
   int dim(Where where = Where::current()) const { return rank(where); }
-  // A capture follows the sizes (trainer/tensor/dim.h).
+  // The sizes of the dims, of one dim, and the number of elements. A capture follows them
+  // (trainer/tensor/dim.h).
   const DimShape& shape(Where where = Where::current()) const;
   const DimShape& sizes(Where where = Where::current()) const { return shape(where); }
   Dim size(int dim, Where where = Where::current()) const;  // negative counts from the end
   Dim numel(Where where = Where::current()) const;
+  // The distance between neighbours along each dim, or along one, in elements.
   const Strides& strides(Where where = Where::current()) const {
     return need("stride", where).view.strides;
   }
   const Strides& stride(Where where = Where::current()) const { return strides(where); }
   int64_t stride(int dim, Where where = Where::current()) const;
+  // The other names of rank() and numel().
   int ndim(Where where = Where::current()) const { return rank(where); }
   Dim nelement(Where where = Where::current()) const { return numel(where); }
+  // The bytes of all elements, and of one.
   size_t nbytes(Where where = Where::current()) const {
     return need("nbytes", where).view.nbytes();
   }
@@ -136,6 +149,7 @@ class Tensor {
     return impl_->view.data;
   }
   int64_t storage_offset(Where where = Where::current()) const;  // in elements
+  // Return where the tensor's bytes are; there are no CUDA, meta and quantized tensors.
   Device device(Where where = Where::current()) const;
   bool is_vulkan() const { return impl_ && on_device(impl_->view.data); }
   bool is_cpu() const { return !is_vulkan(); }
@@ -146,6 +160,7 @@ class Tensor {
   // A view's base holds the history and is never a view itself; undefined if this is not a view.
   bool is_view(Where where = Where::current()) const;
   Tensor base(Where where = Where::current()) const;
+  // Whether the elements lie in row-major order without gaps.
   bool is_contiguous(Where where = Where::current()) const {
     return need("is_contiguous", where).view.contiguous();
   }
@@ -159,15 +174,18 @@ class Tensor {
   }
   // The same for reading everything but the bytes, on any device.
   TensorView layout() const { return impl_ ? impl_->view : TensorView(); }
+  // The sizes as plain numbers, which a capture does not follow.
   const Shape& raw_shape(Where where = Where::current()) const {
     return need("shape", where).view.shape;
   }
+  // The bytes that this tensor and its views share, and how often they were written.
   Storage& storage(Where where = Where::current()) const { return *need("storage", where).storage; }
   uint32_t version(Where where = Where::current()) const {
     return need("version", where).storage->version();
   }
 
   // -- host access; T must be the dtype, and the tensor contiguous
+  // Return the address of the first element, to read or to write.
   template <class T>
   const T* data(Where where = Where::current()) const {
     check_access("data", dtype_of<T>, where, false);
@@ -180,7 +198,9 @@ class Tensor {
   }
   // Returns the only element of a tensor, converted.
   double item(Where where = Where::current()) const;
+  // Returns it as an integer.
   int64_t item_int(Where where = Where::current()) const;
+  // Returns it as a T.
   template <class T>
   T item(Where where = Where::current()) const {
     if constexpr (std::is_same_v<T, uint64_t>) return item_uint(where);
@@ -192,15 +212,19 @@ class Tensor {
   explicit operator bool() const { return item(Where()) != 0; }
   template <class T>
   std::vector<T> to_vector(Where where = Where::current()) const;  // any strides; dtype must be T's
+  // The values as text, as printing shows them.
   std::string to_string(Where where = Where::current()) const;
 
   // -- autograd
+  // Whether gradients flow to this tensor. requires_grad_() sets it for a leaf, and returns *this.
+  // Throws Error for integers, and for switching it off where a recorded op made the tensor.
   bool requires_grad() const;
   const Tensor& requires_grad_(bool on = true, Where where = Where::current()) const;
-  bool is_leaf(Where where = Where::current()) const;
+  bool is_leaf(Where where = Where::current()) const;  // true unless a recorded op made it
   GradFn grad_fn() const;  // trainer/autograd/grad_fn.h; empty for a leaf
   // Makes a non-leaf tensor keep its gradient in .grad too; does nothing for a leaf.
   void retain_grad(Where where = Where::current()) const;
+  // Returns whether retain_grad() was called on a non-leaf.
   bool retains_grad(Where where = Where::current()) const;
   // Calls f(gradient) in every backward when the gradient is complete, hooks in order of
   // registration. A tensor that f returns (same shape and dtype) replaces the gradient.
@@ -221,8 +245,9 @@ class Tensor {
   // accumulates as soon as the gradient is complete instead of at its end.
   HookHandle register_post_accumulate_grad_hook(std::function<void(const Tensor&)> f,
                                                 Where where = Where::current()) const;
+  // Returns whether it was made in InferenceMode.
   bool is_inference() const;
-  Tensor grad(Where where = Where::current()) const;
+  Tensor grad(Where where = Where::current()) const;  // undefined until a backward made it
   // g must have this tensor's shape and dtype; undefined clears it.
   void set_grad(const Tensor& g, Where where = Where::current()) const;
   // Computes the gradients of this tensor (a scalar unless `gradient` is given) and accumulates
@@ -233,36 +258,53 @@ class Tensor {
                 Where where = Where::current()) const;
   Tensor detach(Where where = Where::current()) const;          // shares the bytes, not the history
   const Tensor& detach_(Where where = Where::current()) const;  // this becomes a leaf
+  // Gives this tensor a name, which errors and describe() show; returns it.
   Tensor named(std::string name, Where where = Where::current()) const;
+  // Returns the name; "" if there is none.
   const std::string& name(Where where = Where::current()) const;
 
   // -- views: share the bytes; differentiable
   Tensor view(const SizeList& shape,
               Where where = Where::current()) const;  // refuses what would need a copy
+  // Another shape of the same elements, in the same order; one size may be -1. Copies if the
+  // strides require it.
   Tensor reshape(const SizeList& shape, Where where = Where::current()) const;
+  // Two dims swapped.
   Tensor transpose(int a, int b, Where where = Where::current()) const;
   Tensor view(DType dtype, Where where = Where::current()) const;  // the same bits, PyTorch's rules
+  // The dims in another order.
   Tensor permute(const Shape& axes, Where where = Where::current()) const;
   // NOLINTBEGIN(readability-identifier-naming): PyTorch's names
   Tensor T(Where where = Where::current()) const;   // all dims reversed
   Tensor mT(Where where = Where::current()) const;  // the last two swapped
   // NOLINTEND(readability-identifier-naming)
+  // The transpose of a matrix; a vector or number as it is.
   Tensor t(Where where = Where::current()) const;
+  // One element of a dim, which is removed.
   Tensor select(int dim, SizeArg index, Where where = Where::current()) const;
+  // Elements start .. end - 1 of a dim, `step` apart; negative bounds count from the end.
   Tensor slice(int dim, SizeArg start, SizeArg end, SizeArg step = 1,
                Where where = Where::current()) const;
+  // Elements start .. start + length - 1 of a dim.
   Tensor narrow(int dim, SizeArg start, SizeArg length, Where where = Where::current()) const;
   Tensor expand(const SizeList& shape,
                 Where where = Where::current()) const;  // -1 keeps a dimension
+  // Without the dims of size 1: all of them, or this one if its size is 1.
   Tensor squeeze(Where where = Where::current()) const;
   Tensor squeeze(int dim, Where where = Where::current()) const;
+  // With a new dim of size 1 before `dim`.
   Tensor unsqueeze(int dim, Where where = Where::current()) const;
+  // Dims start_dim to end_dim joined into one. Copies if the strides require it.
   Tensor flatten(int start_dim = 0, int end_dim = -1, Where where = Where::current()) const;
 
   // -- indexing (trainer/tensor/indexing.h): views if there are no index tensors, else copies
+  // The elements at an index: x.index({0, Slice(1, None), "..."}). Throws Error for more entries
+  // than dims and for an index outside of its dim.
   Tensor index(const std::vector<TensorIndex>& at, Where where = Where::current()) const;
+  // The same; what it returns can also be assigned to.
   IndexedTensor operator[](const TensorIndex& at) const;
   IndexedTensor operator[](std::initializer_list<TensorIndex> at) const;
+  // The elements at an index, to be written: x.at({0}) += 1.
   IndexPlace at(const std::vector<TensorIndex>& at, Where where = Where::current()) const;
   // value broadcasts to the indexed shape; accumulate: values at duplicate indices are added
   const Tensor& index_put_(const std::vector<TensorIndex>& at, const Tensor& value,
@@ -292,7 +334,7 @@ class Tensor {
 
   // -- copies
   Tensor contiguous(Where where = Where::current()) const;  // *this if it is contiguous
-  Tensor clone(Where where = Where::current()) const;
+  Tensor clone(Where where = Where::current()) const;  // other bytes, contiguous; differentiable
   Tensor to(DType dtype, Where where = Where::current()) const;  // *this if it has that dtype
   // Returns a copy on the device, through which gradients flow back; *this if it is there already.
   // non_blocking: returns before the device has the bytes; later uses wait for them.
@@ -304,10 +346,13 @@ class Tensor {
 #include "trainer/tensor/methods.inc"
 
   // -- in place: recorded like any op (trainer/tensor/inplace.h has the rules)
+  // Set all elements to 0, or to value. Return *this.
   const Tensor& zero_(Where where = Where::current()) const;
   const Tensor& fill_(Scalar value, Where where = Where::current()) const;
   const Tensor& copy_(const Tensor& source,
                       Where where = Where::current()) const;  // broadcasts and casts
+  // Add alpha other to this tensor, subtract it, multiply or divide by other, which broadcasts to
+  // this tensor's shape. Return *this.
   const Tensor& add_(const Tensor& other, Scalar alpha = 1, Where where = Where::current()) const;
   const Tensor& sub_(const Tensor& other, Scalar alpha = 1, Where where = Where::current()) const;
   const Tensor& mul_(const Tensor& other, Where where = Where::current()) const;
@@ -367,14 +412,17 @@ struct Arg {
 };
 
 // -- making tensors (the default dtype is float32)
+// Uninitialized, filled with 0, with 1, or with value. Throw Error for a negative size.
 Tensor empty(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
 Tensor zeros(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
 Tensor ones(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
 Tensor full(const SizeList& shape, Scalar value, DType dtype = DType::kF32,
             Where where = Where::current());
+// 0, 1 ... end - 1, and start, start + step ... before end. Throw Error for a step of 0.
 Tensor arange(SizeArg end, DType dtype = DType::kI64, Where where = Where::current());
 Tensor arange(SizeArg start, SizeArg end, SizeArg step = 1, DType dtype = DType::kI64,
               Where where = Where::current());
+// n rows and columns of zeros, with ones on the main diagonal.
 Tensor eye(SizeArg n, DType dtype = DType::kF32, Where where = Where::current());
 // These are on the device of t.
 Tensor zeros_like(const Arg& t);

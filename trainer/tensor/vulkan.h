@@ -18,6 +18,7 @@
 
 namespace wick {
 
+// Returns whether there is a Vulkan device that Wick can use.
 bool vulkan_is_available();
 // Returns "" if Vulkan is available, else the reason in one line.
 std::string why_no_vulkan();

@@ -14,19 +14,24 @@
 
 namespace wick::text {
 
+// Token ids.
 using Tokens = std::vector<int64_t>;
 
+// The base of tokenizers: text to token ids and back.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
+  // Returns the tokens of a text, in order.
   virtual Tokens encode(std::string_view text) const = 0;
   // Throws Error for a token outside of [0, vocab_size), and names its position.
   virtual std::string decode(std::span<const int64_t> tokens,
                              Where where = Where::current()) const = 0;
+  // Returns the number of tokens.
   virtual int64_t vocab_size() const = 0;
 
   // Returns int64 [n].
   Tensor encode_tensor(std::string_view text) const;
+  // Returns the text of int64 [n].
   std::string decode(const Tensor& tokens, Where where = Where::current()) const;
 };
 
@@ -47,6 +52,7 @@ class CharTokenizer : public Tokenizer {
   std::string decode(std::span<const int64_t> tokens,
                      Where where = Where::current()) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(vocab_.size()); }
+  // Returns the characters, by token.
   const std::vector<std::string>& vocab() const { return vocab_; }
 
  private:
@@ -62,6 +68,7 @@ class CharTokenizer : public Tokenizer {
 // letters; words longer than 128 bytes are split.
 class BPETokenizer : public Tokenizer {
  public:
+  // Two tokens that are merged into one.
   using Pair = std::pair<int64_t, int64_t>;
 
   // Learns merges until there are vocab_size tokens, or no pair is left that occurs min_frequency
@@ -79,9 +86,12 @@ class BPETokenizer : public Tokenizer {
                      Where where = Where::current()) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(bytes_.size()); }
 
+  // Returns the merges in the order in which they were learned; merge i makes token 256 + i.
   const std::vector<Pair>& merges() const { return merges_; }
   // Returns the bytes of a token.
   const std::string& token(int64_t id, Where where = Where::current()) const;
+  // Makes these the merges; the vocabulary follows from them. Throws Error for a pair of tokens
+  // that do not exist yet.
   void set_merges(const std::vector<Pair>& merges, Where where = Where::current());
 
   // The format is {"type": "bpe", "version": 1, "merges": [[97, 97], ...]}.
@@ -89,6 +99,7 @@ class BPETokenizer : public Tokenizer {
   static BPETokenizer from_json(std::string_view json, Where where = Where::current());
   // Replaces the file atomically.
   void save(const std::string& path, Where where = Where::current()) const;
+  // Reads what save() wrote. Throws Error for another file.
   static BPETokenizer load(const std::string& path, Where where = Where::current());
 
   BPETokenizer();
@@ -115,10 +126,12 @@ std::vector<Tokens> tokenize_dataset(const std::vector<std::string>& texts, cons
 
 // Statistics of the token sequences that a vocabulary gives.
 struct TokenizationReport {
+  // The size of the vocabulary, and over all texts the number of tokens, of different ones, and of
+  // those in the longest text.
   int64_t vocab_size = 0, total_tokens = 0, unique_tokens = 0, max_sequence_length = 0;
-  double average_sequence_length = 0;
-  double compression_ratio = 0;  // characters per token
-  double bytes_per_token = 0;
+  double average_sequence_length = 0;  // tokens of a text
+  double compression_ratio = 0;        // characters per token
+  double bytes_per_token = 0;          // of the texts in UTF-8
 };
 TokenizationReport analyze_tokenization(const std::vector<std::string>& texts, const Tokenizer& t);
 

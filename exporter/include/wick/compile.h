@@ -30,6 +30,7 @@
 
 namespace wick {
 
+// Options of compile_program() and export_wick().
 struct CompileOptions {
   // Fuses chains of small ops into one FusedElementwise. Turn it off for a program linked with
   // wick_selected_ops: a chain brings in the kernels of every elementwise op, some 400 KB.
@@ -60,6 +61,7 @@ inline nn::GraphModule import_module(const std::string& path) {
 
 // Do the same: wick::import_onnx() returns the graph, nn::import_onnx() the module.
 namespace nn {
+// The same as import_module().
 inline GraphModule import_onnx(const std::string& path) { return import_module(path); }
 }  // namespace nn
 #endif

@@ -15,6 +15,7 @@ class Trust;
 struct Api;
 }  // namespace vulkan
 
+// Options of VulkanBackend::create().
 struct VulkanOptions {
   // Index or part of a name (case-insensitive). Null or "": the environment's WICK_VULKAN_DEVICE,
   // else the best device.
@@ -42,10 +43,11 @@ struct VulkanOptions {
 
 // A device in the loader's list.
 struct VulkanDevice {
-  char name[256] = "";
+  char name[256] = "";            // the driver's
   const char* type = "";          // as VulkanBackend::device_type()
   const char* why_unusable = "";  // "" for one that can be used
   bool best = false;              // chosen where none is requested
+  // The API and the driver; limits in bytes; and what compute shaders may use.
   uint32_t vulkan_major = 0, vulkan_minor = 0, driver_version = 0;
   uint64_t memory_bytes = 0, largest_allocation_bytes = 0, largest_tensor_bytes = 0;
   uint32_t subgroup_size = 0, shared_memory_bytes = 0;
@@ -58,12 +60,14 @@ struct VulkanDevice {
 // Receives the results of a self-test.
 class VulkanSelfTest {
  public:
+  // An op that the self-test compared with the CPU.
   struct Call {
-    const char* op;
+    const char* op;                   // its name
     TensorView made;                  // the first output: dtype and shape
     Span<const char* const> kernels;  // the kernels that the call runs
     const char* wrong;                // "": always equal to the CPU's; else calls stay there
   };
+  // Called after each.
   virtual void on_call(const Call& call) = 0;
   virtual void on_unused(const char* kernel) = 0;  // no call that this device can run uses it
 
@@ -73,10 +77,13 @@ class VulkanSelfTest {
 
 // A kernel before its specialisation.
 struct VulkanKernel {
-  const char* name = "";
+  const char* name = "";  // the shader's
+  // Its declared sizes, and the number of buffers.
   uint32_t group_size[3] = {}, shared_bytes = 0, buffers = 0;
 };
 
+// Runs steps on a Vulkan device. Sessions in any number of threads may share one; it must outlive
+// them.
 class VulkanBackend final : public Backend {
  public:
   // Lists all devices in the loader's order, in which VulkanOptions::device counts. kUnsupported
@@ -89,6 +96,7 @@ class VulkanBackend final : public Backend {
                                              const VulkanOptions& options = {});
   static void destroy(VulkanBackend* backend);  // after every session that used it
 
+  // Return the opened device, and its name.
   VulkanDevice device() const;
   const char* device_name() const;
   // "discrete gpu", "integrated gpu", "virtual gpu", "cpu" or "other".

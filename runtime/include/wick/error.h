@@ -15,6 +15,7 @@ class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& text, Code code = Code::kInvalidArgument)
       : std::runtime_error(text), code_(code) {}
+  // Returns the kind of failure.
   Code code() const { return code_; }
 
  private:
@@ -38,12 +39,14 @@ inline std::string to_text(const std::source_location& where) {
   throw Error("[" + op + "] " + message + " (" + to_text(where) + ")", code);
 }
 
+// Throws an Error with the text and code of a Status.
 [[noreturn]] inline void throw_status(
     const std::string& op, Status status,
     const std::source_location& where = std::source_location::current()) {
   throw_error(op, status.message(), where, status.code());
 }
 
+// Throws an Error if the Status is a failure, naming the op and the caller's line.
 inline void check_status(const std::string& op, Status status,
                          const std::source_location& where = std::source_location::current()) {
   if (!status.ok()) throw_status(op, status, where);

@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Marks what the library exports. */
 #if defined(_WIN32)
 #define WICK_API __declspec(dllexport)
 #else
@@ -45,8 +46,10 @@
 extern "C" {
 #endif
 
+/* Dims of a tensor, at most. */
 #define WICK_MAX_RANK 8
 #ifdef __cplusplus
+/* An options struct with its size set and everything else zero. */
 #define WICK_INIT(type)         \
   ([] {                         \
     type wick_t = {};           \
@@ -60,7 +63,7 @@ extern "C" {
 
 /* Error codes, grouped by cause. Their values never change. */
 typedef enum wick_code {
-  WICK_OK = 0,
+  WICK_OK = 0,               /* no failure */
   WICK_INVALID_ARGUMENT = 1, /* a name, rank, count or null pointer of the caller's */
   WICK_SHAPE_MISMATCH = 2,   /* shapes do not fit the program's */
   WICK_TYPE_MISMATCH = 3,    /* dtypes do not fit */
@@ -110,6 +113,8 @@ typedef struct wick_string {
   WICK_ALIGN8 uint64_t size;
 } wick_string;
 
+/* A loaded file, a session that runs it, a library of custom ops, and a flag that ends runs early:
+ * opaque, made and freed by the functions below. */
 typedef struct wick_program wick_program;
 typedef struct wick_session wick_session;
 typedef struct wick_ops wick_ops;
@@ -119,6 +124,7 @@ typedef struct wick_cancel wick_cancel;
  * thread. `align` is a power of two, in bytes; deallocate receives the values that allocate
  * received. A null return is reported as WICK_OUT_OF_MEMORY. */
 typedef struct wick_allocator {
+  /* Is passed to both functions, which allocate and free memory. */
   void* user;
   void* (*allocate)(void* user, size_t bytes, size_t align);
   void (*deallocate)(void* user, void* p, size_t bytes, size_t align);
@@ -131,15 +137,18 @@ typedef struct wick_allocator {
 enum {
   WICK_WEIGHTS_AUTO =
       0, /* up to 8 MiB copied; more mapped where the storage is local, else copied */
-  WICK_WEIGHTS_COPY = 1,
-  WICK_WEIGHTS_MAP = 2
+  WICK_WEIGHTS_COPY = 1, /* all of them are copied */
+  WICK_WEIGHTS_MAP = 2   /* all of them are mapped */
 };
 
 /* `message` is valid during the call only. */
 typedef void (*wick_log_fn)(void* user, int code, const char* message);
 
+/* Options of wick_program_load() and wick_program_load_memory(). */
 typedef struct wick_load_options {
+  /* sizeof the struct. */
   size_t size;
+  /* The memory of the program and its sessions. */
   wick_allocator allocator;
   uint64_t max_file; /* limit on the file's bytes; 0: 2^40 */
   /* Limit on the bytes of decoded structure; copied weights are not counted. 0: 16 times the file's
@@ -148,11 +157,11 @@ typedef struct wick_load_options {
   /* Not 0: reads every byte and checks the file's SHA-256, or that of its weights where the file
    * has no other. Files whose weights are copied and have 8 MiB at most are always checked. */
   int verify_digests;
-  wick_log_fn log; /* receives every error of this program and its sessions; may be null */
-  void* log_user;
+  wick_log_fn log;      /* receives every error of this program and its sessions; may be null */
+  void* log_user;       /* passed to log */
   wick_ops* const* ops; /* libraries of the custom ops that the program may use */
-  size_t ops_count;
-  int weights; /* WICK_WEIGHTS_AUTO ...; bytes in memory are read in place */
+  size_t ops_count;     /* number of ops */
+  int weights;          /* WICK_WEIGHTS_AUTO ...; bytes in memory are read in place */
   /* Not 0: when a mapped file becomes shorter, or its storage fails, sessions return WICK_IO
    * instead of ending the process. Installs a SIGBUS handler for the whole process. */
   int guard;
@@ -165,22 +174,27 @@ typedef struct wick_load_options {
 
 /* The extent of a symbolic dimension: {"batch", 32}. */
 typedef struct wick_dim_binding {
+  /* The symbol's name, and its extent. */
   const char* symbol;
   int64_t extent;
 } wick_dim_binding;
 
+/* Options of wick_session_create(). */
 typedef struct wick_session_options {
+  /* sizeof the struct. */
   size_t size;
   wick_allocator allocator; /* null functions: the program's */
   const char* entry;        /* null: the first entry point */
   int threads;              /* 0: as many as the process may use */
   uint64_t max_ram;         /* limit on arena, scratch and packed weights, in bytes; 0: 2^33 */
   const wick_dim_binding*
-      max_dims; /* plan for these now: sizes up to them allocate nothing later */
-  size_t max_dim_count;
+      max_dims;         /* plan for these now: sizes up to them allocate nothing later */
+  size_t max_dim_count; /* number of max_dims */
 } wick_session_options;
 
+/* Options of wick_session_run(). */
 typedef struct wick_run_options {
+  /* sizeof the struct. */
   size_t size;
   /* Counted from the call, in nanoseconds; checked between and within steps. 0: no limit. When it
    * passes, the run returns WICK_DEADLINE and leaves the outputs as they are; the next run
@@ -192,6 +206,7 @@ typedef struct wick_run_options {
 
 /* A row-major tensor without gaps; data is aligned to its element type. rank 0 is a scalar. */
 typedef struct wick_tensor {
+  /* Its elements, their type (WICK_FLOAT32 ...), the number of dims, and their sizes. */
   void* data;
   int32_t dtype;
   int32_t rank;
@@ -201,6 +216,7 @@ typedef struct wick_tensor {
 /* Describes an input or output. dims[i] is -1 where the size is free, and symbols[i] is then its
  * name, else null. rank -1: the rank is free. */
 typedef struct wick_port {
+  /* Its name, the type of its elements (WICK_FLOAT32 ...), and its dims. */
   const char* name;
   int32_t dtype;
   int32_t rank;
@@ -224,6 +240,7 @@ WICK_API size_t wick_dtype_size(int dtype); /* in bytes; 0: sub-byte or unknown 
 WICK_API int wick_ops_load(const char* path, wick_ops** ops);
 /* Call it after the programs that use these ops were freed; null is fine. */
 WICK_API void wick_ops_free(wick_ops* ops);
+/* Returns the number of ops; 0 for null. */
 WICK_API size_t wick_ops_count(const wick_ops* ops);
 /* Returns the op's full name, such as "com.example::Swish"; null when i is out of range. */
 WICK_API const char* wick_ops_name(const wick_ops* ops, size_t i);
@@ -275,13 +292,16 @@ WICK_API int wick_session_create(const wick_program* program, const wick_session
                                  wick_session** session);
 /* Null is fine. */
 WICK_API void wick_session_free(wick_session* session);
+/* Return the number of inputs and of outputs. */
 WICK_API size_t wick_session_input_count(const wick_session* session);
 WICK_API size_t wick_session_output_count(const wick_session* session);
 /* Fills *port as the program declares it. WICK_INVALID_ARGUMENT when i is out of range. */
 WICK_API int wick_session_input(const wick_session* session, size_t i, wick_port* port);
+/* The same for an output. */
 WICK_API int wick_session_output(const wick_session* session, size_t i, wick_port* port);
 /* Returns the index to use in the functions here; -1 when there is no such name. */
 WICK_API int wick_session_find_input(const wick_session* session, const char* name);
+/* The same for an output. */
 WICK_API int wick_session_find_output(const wick_session* session, const char* name);
 /* Plans for the shapes of these inputs; give all of them, in order (data is not read). May
  * allocate. WICK_SHAPE_MISMATCH, WICK_UNSUPPORTED, WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */

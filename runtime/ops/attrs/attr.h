@@ -33,38 +33,43 @@ struct IntList {
       if (count < N) values[count++] = v;
     }
   }
-  static constexpr int kCapacity = N;
+  static constexpr int kCapacity = N;  // the most integers
   constexpr int64_t operator[](int64_t i) const { return values[i]; }
   // Returns values[i], or `fallback` when the list is empty (an omitted ONNX attribute).
   constexpr int64_t at_or(int64_t i, int64_t fallback) const {
     return count == 0 ? fallback : values[i];
   }
+  // Returns the values.
   constexpr Span<const int64_t> span() const { return {values, static_cast<size_t>(count)}; }
   constexpr bool empty() const { return count == 0; }
 };
 
+// One integer for each dimension.
 using DimList = IntList<kMaxRank>;
 
 enum class AttrKind : uint8_t { kInt = 1, kFloat = 2, kInts = 3 };  // int64, double, IntList
 
+// A field of an attribute struct.
 struct AttrField {
-  const char* name;  // ONNX's name where ONNX has the attribute
-  uint16_t id;       // stored in files: never reused within a struct
-  AttrKind kind;
-  uint16_t offset;
+  const char* name;   // ONNX's name where ONNX has the attribute
+  uint16_t id;        // stored in files: never reused within a struct
+  AttrKind kind;      // what it is
+  uint16_t offset;    // of the field in the struct, in bytes
   uint16_t capacity;  // for kInts
 };
 
+// The description of an attribute struct.
 struct AttrType {
-  const char* name;
+  const char* name;  // the struct's
   uint16_t size;
-  Span<const AttrField> fields;
-  void (*init)(void*);  // constructs the struct with its defaults
+  Span<const AttrField> fields;  // in order of declaration
+  void (*init)(void*);           // constructs the struct with its defaults
 };
 
 template <class A>
 struct AttrFields;  // specialised by WICK_ATTR_FIELDS
 
+// The kind of a field of type T.
 template <class T>
 inline constexpr AttrKind kAttrKindOf = AttrKind::kInts;
 template <>
@@ -72,18 +77,21 @@ inline constexpr AttrKind kAttrKindOf<int64_t> = AttrKind::kInt;
 template <>
 inline constexpr AttrKind kAttrKindOf<double> = AttrKind::kFloat;
 
+// Returns the most integers of a list of type T; 0 for a number.
 template <class T>
 constexpr uint16_t attr_capacity() {
   if constexpr (kAttrKindOf<T> == AttrKind::kInts) return T::kCapacity;
   return 0;
 }
 
+// Describes a field.
 #define WICK_FIELD(Struct, id, member)                          \
   ::wick::AttrField {                                           \
     #member, id, ::wick::kAttrKindOf<decltype(Struct::member)>, \
         static_cast<uint16_t>(offsetof(Struct, member)),        \
         ::wick::attr_capacity<decltype(Struct::member)>()       \
   }
+// Describes all fields of a struct. Use it in namespace wick, below the struct.
 #define WICK_ATTR_FIELDS(Struct, ...)                                      \
   template <>                                                              \
   struct AttrFields<Struct> {                                              \
@@ -100,6 +108,7 @@ constexpr uint16_t attr_capacity() {
         ::wick::attr_capacity<decltype(Inner::member)>()                          \
   }
 
+// The attributes of an op that has none.
 struct NoAttrs {};
 template <>
 struct AttrFields<NoAttrs> {
@@ -111,6 +120,8 @@ bool attrs_equal(const AttrType& type, const void* a, const void* b);
 // Returns whether the field has its default value: files and texts omit it then.
 bool attr_is_default(const AttrType& type, const AttrField& field, const void* attrs);
 
+// Return the field of a struct: a number, or the used part of a list. The field's kind must be
+// that.
 inline int64_t& attr_int(const AttrField& f, void* attrs) {
   return *reinterpret_cast<int64_t*>(static_cast<char*>(attrs) + f.offset);
 }

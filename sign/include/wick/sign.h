@@ -17,8 +17,8 @@
 
 namespace wick {
 
-// The texts of the two key files. The secret key is not encrypted (as with `minisign -G -W`): keep
-// it where nobody else can read it.
+// The texts of the two key files, public_key and secret_key. The secret key is not encrypted (as
+// with `minisign -G -W`): keep it where nobody else can read it.
 struct SigningKeys {
   std::string public_key, secret_key;
 };

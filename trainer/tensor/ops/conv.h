@@ -5,7 +5,7 @@
 
 namespace wick {
 
-// One number for all spatial dims, or one for each.
+// One number for all spatial dims, or one for each, h (rows) and w (columns).
 struct Pair {
   int64_t h, w;
   // NOLINTBEGIN(google-explicit-constructor): implicit by design
@@ -15,6 +15,7 @@ struct Pair {
   // NOLINTEND(google-explicit-constructor)
   Pair(SizeArg h, SizeArg w) : h(h), w(w) {}
 };
+// The same for three spatial dims, d, h and w.
 struct Triple {
   int64_t d, h, w;
   // NOLINTBEGIN(google-explicit-constructor): implicit by design

@@ -6,15 +6,19 @@
 
 namespace wick {
 
+// Makes a 0-dim tensor of that dtype.
 Tensor scalar_tensor(Scalar value, DType dtype = DType::kF32, Where where = Where::current());
 
-// -- like another tensor, but with another dtype
+// -- like another tensor: its shape and device, but with another dtype.
+// t's shape and device, and this dtype.
 Tensor zeros_like(const Arg& t, DType dtype);
 Tensor ones_like(const Arg& t, DType dtype);
 Tensor empty_like(const Arg& t, DType dtype);
 Tensor full_like(const Arg& t, Scalar value, DType dtype);
 
-// -- with the dtype, unless another is given, and the device of another tensor
+// -- with the dtype and the device of another tensor
+// Make a tensor of this shape with t's dtype, unless another is given, on t's device: undefined
+// bytes, zeros, ones, or all of one value.
 Tensor new_empty(const Arg& t, const SizeList& shape, OptDType dtype = {});
 Tensor new_zeros(const Arg& t, const SizeList& shape, OptDType dtype = {});
 Tensor new_ones(const Arg& t, const SizeList& shape, OptDType dtype = {});
@@ -23,6 +27,7 @@ Tensor new_full(const Arg& t, const SizeList& shape, Scalar value, OptDType dtyp
 Tensor type_as(const Arg& t, const Arg& other);
 
 // -- ranges. If one argument is a float, the result is float32: arange(1, 5, .5)
+// start, start + step ... below end. Throws Error for a step of 0 or of the wrong sign.
 Tensor arange_float(double start, double end, double step, DType dtype, const Where& where);
 template <class A, class B, class C = int>
   requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && std::is_arithmetic_v<C> &&
@@ -36,10 +41,12 @@ Tensor arange(A start, B end, C step = 1, DType dtype = DType::kF32,
 // Returns `steps` numbers from start to end, both included; for one step only start.
 Tensor linspace(double start, double end, SizeArg steps, DType dtype = DType::kF32,
                 Where where = Where::current());
+// Returns base to the power of these numbers.
 Tensor logspace(double start, double end, SizeArg steps, double base = 10,
                 DType dtype = DType::kF32, Where where = Where::current());
 
 // -- matrices
+// n rows and m columns (n for identity) of zeros, with ones on the main diagonal.
 Tensor eye(SizeArg n, SizeArg m, DType dtype = DType::kF32, Where where = Where::current());
 Tensor identity(SizeArg n, DType dtype = DType::kF32, Where where = Where::current());
 // Returns ones on and below diagonal k.

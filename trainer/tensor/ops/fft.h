@@ -14,11 +14,11 @@ namespace wick {
 Tensor complex(const Arg& real, const Arg& imag);  // [...], [...] -> [..., 2]
 Tensor polar(const Arg& abs, const Arg& angle);    // abs (cos angle + i sin angle)
 Tensor real(const Arg& z);                         // [..., 2] -> [...]
-Tensor imag(const Arg& z);
-Tensor angle(const Arg& z);        // of pairs: atan2(imag, real)
-Tensor complex_abs(const Arg& z);  // |z|; its gradient at 0 is 0
-Tensor complex_mul(const Arg& a, const Arg& b);
-Tensor conj(const Arg& z);
+Tensor imag(const Arg& z);                         // [..., 2] -> [...]
+Tensor angle(const Arg& z);                        // of pairs: atan2(imag, real)
+Tensor complex_abs(const Arg& z);                  // |z|; its gradient at 0 is 0
+Tensor complex_mul(const Arg& a, const Arg& b);    // the product of complex numbers; they broadcast
+Tensor conj(const Arg& z);                         // the imaginary parts' signs are changed
 
 namespace fft {
 
@@ -27,27 +27,30 @@ namespace fft {
 // with zeros, to this length.
 
 // -- complex to complex: [..., n, ..., 2]
+// Transform one dim: sums of z[t] e^(-2 pi i k t / n), and the inverse.
 Tensor fft(const Arg& z, std::optional<int64_t> n = {}, int dim = -1,
            const std::string& norm = "backward");
 Tensor ifft(const Arg& z, std::optional<int64_t> n = {}, int dim = -1,
             const std::string& norm = "backward");
+// Transform two dims.
 Tensor fft2(const Arg& z, const Shape& s = {}, Dims dim = {-2, -1},
             const std::string& norm = "backward");
 Tensor ifft2(const Arg& z, const Shape& s = {}, Dims dim = {-2, -1},
              const std::string& norm = "backward");
-// Without dims, all of them, or the last ones that s has sizes for.
+// Transform several dims. Without dims, all of them, or the last ones that s has sizes for.
 Tensor fftn(const Arg& z, const Shape& s = {}, Dims dim = {}, const std::string& norm = "backward");
 Tensor ifftn(const Arg& z, const Shape& s = {}, Dims dim = {},
              const std::string& norm = "backward");
 
-// -- real to half of the spectrum, [..., n, ...] -> [..., n / 2 + 1, ..., 2], and back. Without n,
+// -- real to half of the spectrum
+// [..., n, ...] -> [..., n / 2 + 1, ..., 2], and back. Without n,
 // irfft returns 2 (bins - 1) numbers. The imaginary parts of the first bin, and of the last one of
 // an even length, are not read.
 Tensor rfft(const Arg& x, std::optional<int64_t> n = {}, int dim = -1,
             const std::string& norm = "backward");
 Tensor irfft(const Arg& z, std::optional<int64_t> n = {}, int dim = -1,
              const std::string& norm = "backward");
-// The last of the dims is halved.
+// The same of several dims, of which the last one is halved.
 Tensor rfft2(const Arg& x, const Shape& s = {}, Dims dim = {-2, -1},
              const std::string& norm = "backward");
 Tensor irfft2(const Arg& z, const Shape& s = {}, Dims dim = {-2, -1},
@@ -58,6 +61,7 @@ Tensor irfftn(const Arg& z, const Shape& s = {}, Dims dim = {},
               const std::string& norm = "backward");
 
 // -- frequencies, order
+// The frequencies of the bins, k / (n d): of the whole spectrum, and of its half.
 Tensor fftfreq(int64_t n, double d = 1, DType dtype = DType::kF32, Where where = Where::current());
 Tensor rfftfreq(int64_t n, double d = 1, DType dtype = DType::kF32, Where where = Where::current());
 // Moves the zero frequency to the middle of these dims, which count all dims of x; ifftshift moves
@@ -67,7 +71,8 @@ Tensor ifftshift(const Arg& x, Dims dims);
 
 }  // namespace fft
 
-// -- windows; periodic: of length n + 1 without the last number, as transforms need them
+// -- windows
+// Windows [n]; periodic: of length n + 1 without the last number, as transforms need them.
 Tensor hann_window(int64_t n, bool periodic = true, DType dtype = DType::kF32,
                    Where where = Where::current());
 Tensor hamming_window(int64_t n, bool periodic = true, double alpha = 0.54, double beta = 0.46,

@@ -12,12 +12,13 @@ namespace wick {
 
 // -- positions of elements that are not 0
 Tensor nonzero(const Arg& x);  // int64 [count, rank], row-major
+// The same as nonzero().
 Tensor argwhere(const Arg& x);
 std::vector<Tensor> where(const Arg& condition);  // int64 [count], one per dimension
 
 // -- by a bool mask that broadcasts to x
-Tensor masked_select(const Arg& x, const Arg& mask);  // [count]
-Tensor masked_fill(const Arg& x, const Arg& mask, Scalar value);
+Tensor masked_select(const Arg& x, const Arg& mask);              // [count]
+Tensor masked_fill(const Arg& x, const Arg& mask, Scalar value);  // value where the mask is true
 Tensor masked_fill(const Arg& x, const Arg& mask, const Arg& value);  // value must have rank 0
 // Puts source's elements, in order, where the mask is true; there must be enough.
 Tensor masked_scatter(const Arg& x, const Arg& mask, const Arg& source);
@@ -36,11 +37,16 @@ Tensor scatter_reduce(const Arg& x, int dim, const Arg& index, const Arg& src,
                       const std::string& reduce, bool include_self = true);
 
 // -- by slice: index is a vector
+// Returns x with the slices at `index` along dim increased by alpha times those of source, which
+// has as many.
 Tensor index_add(const Arg& x, int dim, const Arg& index, const Arg& source, Scalar alpha = 1);
+// Returns x with the slices at `index` along dim replaced by those of source, which has as many.
 Tensor index_copy(const Arg& x, int dim, const Arg& index, const Arg& source);
+// Returns x with the slices at `index` along dim filled with value.
 Tensor index_fill(const Arg& x, int dim, const Arg& index, Scalar value);
 
 // -- copies of x with a part replaced by src
+// The part that select, slice or diagonal would return is src, which must have its shape.
 Tensor select_scatter(const Arg& x, const Arg& src, int dim, SizeArg index);
 Tensor slice_scatter(const Arg& x, const Arg& src, int dim = 0, std::optional<SizeArg> start = {},
                      std::optional<SizeArg> end = {}, int64_t step = 1);

@@ -10,10 +10,14 @@ namespace wick {
 #define WICK_OR(...) = __VA_ARGS__
 #define WICK_INPLACE(name, arguments, ...) \
   const Tensor& name##_(const Arg& x __VA_OPT__(,) __VA_ARGS__);
+// Write the result of the function without the _ into x's bytes, and return x. The result must have
+// x's shape, and a dtype that can be cast to x's.
 #include "trainer/tensor/methods.def"
 #undef WICK_OR
 #undef WICK_INPLACE
 // clang-format on
+// Write the result of the function without the _ into x's bytes, and return x. The result must have
+// x's shape, and a dtype that can be cast to x's.
 const Tensor& add_(const Arg& x, const Arg& other, Scalar alpha = 1);
 const Tensor& add_(const Arg& x, Scalar other);
 const Tensor& sub_(const Arg& x, const Arg& other, Scalar alpha = 1);
@@ -39,6 +43,7 @@ const Tensor& zero_(const Arg& x);
 #define X(op, f)                                         \
   const Tensor& operator op(const Arg& x, const Arg& b); \
   const Tensor& operator op(const Arg& x, Scalar b);
+// The functions as operators.
 WICK_INPLACE_OPERATORS(X)
 #undef X
 

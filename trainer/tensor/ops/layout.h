@@ -7,13 +7,17 @@ namespace wick {
 
 // -- layout
 Tensor cat(std::initializer_list<Arg> tensors, int dim = 0);  // dtypes promote; only dim may differ
+// The same for a list.
 Tensor cat(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where::current());
+// Joins tensors of one shape along a new dimension.
 Tensor stack(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where::current());
 std::vector<Tensor> split(const Arg& x, SizeArg split_size, int dim = 0);  // views
 // pads: in PyTorch's order, last dimension first: {left, right, top, bottom ...}
 Tensor pad(const Arg& x, std::initializer_list<SizeArg> pads, double value = 0);
 Tensor gather(const Arg& x, int dim, const Arg& index);        // GatherElements; int32/64, x's rank
 Tensor index_select(const Arg& x, int dim, const Arg& index);  // Gather; int32/64, any rank
+// Returns x with src added at the elements that index selects along dim; an index that occurs twice
+// adds twice.
 Tensor scatter_add(const Arg& x, int dim, const Arg& index, const Arg& source);
 
 }  // namespace wick

@@ -6,30 +6,40 @@
 
 namespace wick {
 
+// The factors of a = q r: q has orthonormal columns, r is upper triangular.
 struct QrResult {
   Tensor q, r;
 };
+// The factors of a = u diag(s) vh: u and vh^T have orthonormal columns, s descends.
 struct SvdResult {
   Tensor u, s, vh;
 };
+// The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns.
 struct EighResult {
   Tensor eigenvalues, eigenvectors;
 };
+// The determinant as sign e^logabsdet.
 struct SlogdetResult {
   Tensor sign, logabsdet;
 };
+// The solution x of least |a x - b|, and the squared residuals of each column; empty unless a has
+// more rows than columns.
 struct LstsqResult {
   Tensor solution, residuals;
 };
 
 namespace linalg {
 
-// -- systems. A singular matrix throws an Error that names the batch entry and the pivot.
-Tensor solve(const Arg& a, const Arg& b);  // a[..., n, n], b[..., n, k] or [..., n]
+// -- systems
+// Returns x of a x = b, for a[..., n, n] and b[..., n, k] or [..., n]. A singular matrix throws an
+// Error that names the batch entry and the pivot.
+Tensor solve(const Arg& a, const Arg& b);
+// The inverse of a[..., n, n]. A singular matrix throws the same Error.
 Tensor inv(const Arg& a);
 Tensor solve_triangular(const Arg& a, const Arg& b, bool upper, bool left = true,
                         bool unitriangular = false);  // the other triangle is not read
 Tensor det(const Arg& a);  // the gradient of a singular matrix is its cofactors
+// The sign and the logarithm of |det|; 0 and -inf for a singular matrix.
 SlogdetResult slogdet(const Arg& a);
 
 // -- decompositions
@@ -65,9 +75,12 @@ Tensor matrix_norm(const Arg& a, double ord, Dims dims = {-2, -1}, bool keepdim 
 // With one or no dim it is a vector norm, with two dims a matrix norm.
 Tensor norm(const Arg& x, std::optional<double> ord = {}, Dims dims = {}, bool keepdim = false);
 
+// a multiplied with itself n times; n < 0: the inverse is. n = 0: the identity.
 Tensor matrix_power(const Arg& a, int64_t n);
 Tensor matrix_exp(const Arg& a);
+// The product of all matrices, in the order of least work.
 Tensor multi_dot(const std::vector<Tensor>& matrices, Where where = Where::current());
+// The vector product of vectors of 3 elements along dim.
 Tensor cross(const Arg& a, const Arg& b, int dim = -1);
 
 }  // namespace linalg
@@ -80,6 +93,7 @@ Tensor matrix_exp(const Arg& a);
 // 1].
 Tensor cov(const Arg& x, int64_t correction = 1);
 Tensor corrcoef(const Arg& x);
+// The functions of wick::linalg with the arguments that torch's older names have.
 Tensor cholesky(const Arg& a, bool upper = false);
 Tensor cholesky_solve(const Arg& b, const Arg& factor, bool upper = false);
 Tensor triangular_solve(const Arg& b, const Arg& a, bool upper = true, bool transpose = false,

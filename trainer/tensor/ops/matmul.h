@@ -40,6 +40,7 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands,
 // Contracts the last `dims` dims of a with the first of b, or the listed pairs.
 Tensor tensordot(const Arg& a, const Arg& b, int64_t dims = 2);
 Tensor tensordot(const Arg& a, const Arg& b, Dims a_dims, Dims b_dims);
+// The Kronecker product: each element of a times the whole of b.
 Tensor kron(const Arg& a, const Arg& b);
 // Multiplies two or more matrices (the first and last may be vectors) in the cheapest order.
 Tensor chain_matmul(const std::vector<Tensor>& matrices, Where where = Where::current());
@@ -52,7 +53,9 @@ Tensor cross(const Arg& a, const Arg& b, std::optional<int> dim = {});
 // -- distances; the gradient at distance 0 is 0
 Tensor dist(const Arg& a, const Arg& b, double p = 2);  // norm(a - b, p) over all elements
 Tensor cdist(const Arg& a, const Arg& b, double p = 2);  // [..., m, d], [..., n, d] -> [..., m, n]
+// a b / (|a| |b|) along dim, with norms of at least eps.
 Tensor cosine_similarity(const Arg& a, const Arg& b, int dim = 1, double eps = 1e-8);
+// The p-norm of a - b + eps over the last dim.
 Tensor pairwise_distance(const Arg& a, const Arg& b, double p = 2, double eps = 1e-6,
                          bool keepdim = false);
 

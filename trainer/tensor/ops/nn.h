@@ -36,9 +36,11 @@ Tensor local_response_norm(const Arg& x, int64_t size, double alpha = 1e-4, doub
                            double k = 1);
 Tensor normalize(const Arg& x, double p = 2, int dim = 1, double eps = 1e-12);  // x / max(|x|, eps)
 Tensor softmax(const Arg& x, int dim);                                          // floats
+// log(softmax(x)) along dim, without the logarithm of a number that became 0.
 Tensor log_softmax(const Arg& x, int dim);
 
 // -- dropout: p in [0, 1]; values that are kept are scaled by 1 / (1 - p)
+// Sets each element to 0 with probability p; x itself if not training.
 Tensor dropout(const Arg& x, double p = 0.5, bool training = true);
 // Drop whole channels of x[N, C, ...]; the functions differ in the spatial rank that they accept.
 Tensor dropout1d(const Arg& x, double p = 0.5, bool training = true);
@@ -48,6 +50,8 @@ Tensor dropout3d(const Arg& x, double p = 0.5, bool training = true);
 // -- attention: softmax(q k^T scale) v for q[..., L, E], k[..., S, E], v[..., S, Ev]. mask: bool
 // (true where attention is allowed) or floats that are added; is_causal: a position attends to
 // itself and to earlier ones. scale {}: 1 / sqrt(E).
+// Returns [..., L, Ev]. Throws Error for shapes that do not fit, and for a mask together with
+// is_causal.
 Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v,
                                     const Tensor& mask = Tensor(), double dropout_p = 0,
                                     bool is_causal = false, std::optional<double> scale = {});

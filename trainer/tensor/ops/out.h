@@ -62,13 +62,16 @@ namespace wick {
   X(amax, ReduceMax)       \
   X(amin, ReduceMin)
 #define X(f, Name) const Tensor& f##_out(const Arg& out, const Arg& x);
+// Write the function of x into out.
 WICK_OUT_UNARY(X)
 #undef X
 #define X(f, Name) const Tensor& f##_out(const Arg& out, const Arg& a, const Arg& b);
+// Write the function of a and b, which broadcast, into out.
 WICK_OUT_BINARY(X)
 #undef X
 #define X(f, Name) \
   const Tensor& f##_out(const Arg& out, const Arg& x, Dims dims = {}, bool keepdim = false);
+// Write the reduction of x over dims into out.
 WICK_OUT_REDUCE(X)
 #undef X
 

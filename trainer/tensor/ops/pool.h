@@ -12,6 +12,7 @@ Tensor max_pool2d(const Arg& x, Pair kernel_size, std::optional<Pair> stride = {
                   Pair dilation = 1, bool ceil_mode = false);
 Tensor max_pool3d(const Arg& x, Triple kernel_size, std::optional<Triple> stride = {},
                   Triple padding = 0, Triple dilation = 1, bool ceil_mode = false);
+// The mean of each window. count_include_pad: padding elements are counted.
 Tensor avg_pool1d(const Arg& x, int64_t kernel_size, std::optional<int64_t> stride = {},
                   int64_t padding = 0, bool ceil_mode = false, bool count_include_pad = true);
 Tensor avg_pool2d(const Arg& x, Pair kernel_size, std::optional<Pair> stride = {}, Pair padding = 0,

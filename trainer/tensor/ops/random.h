@@ -8,11 +8,15 @@
 
 namespace wick {
 
+// Random numbers of t's shape, dtype and device: from U[0, 1), N(0, 1), and integers of [low,
+// high).
 Tensor rand_like(const Arg& t, Generator& g = default_generator());
 Tensor randn_like(const Arg& t, Generator& g = default_generator());
 Tensor randint_like(const Arg& t, int64_t low, int64_t high, Generator& g = default_generator());
+// Returns int64 of [0, high).
 Tensor randint(int64_t high, const SizeList& shape, Generator& g = default_generator(),
                Where where = Where::current());
+// Returns draws from N(mean, std^2).
 Tensor normal(double mean, double std, const SizeList& shape, DType dtype = DType::kF32,
               Generator& g = default_generator(), Where where = Where::current());
 // One draw per element; mean and std broadcast.
@@ -25,6 +29,8 @@ Tensor multinomial(const Arg& p, int64_t samples, bool replacement = false,
                    Generator& g = default_generator());
 
 // -- in place
+// Fill x with draws: from U[from, to), N(mean, std^2), 1 with probability p, and from the
+// exponential distribution of rate lambd. Return x.
 const Tensor& uniform_(const Arg& x, double from = 0, double to = 1,
                        Generator& g = default_generator());
 const Tensor& normal_(const Arg& x, double mean = 0, double std = 1,

@@ -44,11 +44,13 @@ Tensor nanquantile(const Arg& x, const Arg& q, std::optional<int> dim = {}, bool
 // gradient.
 ValuesIndices max(const Arg& x, int dim, bool keepdim = false);
 ValuesIndices min(const Arg& x, int dim, bool keepdim = false);
+// The smallest and the largest elements, `min` and `max`.
 struct MinMax {
   Tensor min, max;
 };
 MinMax aminmax(const Arg& x, std::optional<int> dim = {}, bool keepdim = false);
 Tensor argmax(const Arg& x);  // index in the flattened tensor
+// The index of the smallest element of the flattened tensor.
 Tensor argmin(const Arg& x);
 
 // inverse: the index in values of each element; counts: the number of occurrences of each value.
@@ -70,6 +72,7 @@ Tensor searchsorted(const Arg& sorted_sequence, const Arg& values, bool out_int3
                     bool right = false, const Tensor& sorter = Tensor());
 Tensor searchsorted(const Arg& sorted_sequence, Scalar value, bool out_int32 = false,
                     bool right = false);
+// The same with the arguments the other way round; boundaries have rank 1.
 Tensor bucketize(const Arg& x, const Arg& boundaries, bool out_int32 = false, bool right = false);
 // Returns which elements of x are among test_elements.
 Tensor isin(const Arg& x, const Arg& test_elements, bool assume_unique = false,

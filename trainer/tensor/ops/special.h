@@ -20,8 +20,8 @@ Tensor erfinv(const Arg& x);
 
 namespace special {
 
-Tensor gammaln(const Arg& x);
-Tensor psi(const Arg& x);
+Tensor gammaln(const Arg& x);                // lgamma
+Tensor psi(const Arg& x);                    // digamma
 Tensor entr(const Arg& x);                   // -x log x; 0 at 0, -infinity below
 Tensor expit(const Arg& x);                  // sigmoid
 Tensor ndtr(const Arg& x);                   // the normal distribution function

@@ -6,79 +6,79 @@
 
 namespace wick {
 
-#define WICK_UNARY_OPS(X)                          \
-  /* function, op: one op of the list on floats */ \
-  X(sigmoid, Sigmoid)                              \
-  X(tanh, Tanh)                                    \
-  X(silu, Silu)                                    \
-  X(hardswish, HardSwish)                          \
-  X(softplus, Softplus)                            \
-  X(exp, Exp)                                      \
-  X(expm1, Expm1)                                  \
-  X(log, Log)                                      \
-  X(log1p, Log1p)                                  \
-  X(log2, Log2)                                    \
-  X(log10, Log10)                                  \
-  X(sqrt, Sqrt)                                    \
-  X(reciprocal, Reciprocal)                        \
-  X(erf, Erf)                                      \
-  X(erfc, Erfc)                                    \
-  X(sin, Sin)                                      \
-  X(cos, Cos)                                      \
-  X(tan, Tan)                                      \
-  X(asin, Asin)                                    \
-  X(acos, Acos)                                    \
-  X(atan, Atan)                                    \
-  X(sinh, Sinh)                                    \
-  X(cosh, Cosh)                                    \
-  X(asinh, Asinh)                                  \
-  X(acosh, Acosh)                                  \
-  X(atanh, Atanh)
+#define WICK_UNARY_OPS(X)                                                  \
+  /* one op of the list; integers and bools become float32 */              \
+  X(sigmoid, Sigmoid)       /* 1 / (1 + e^-x) */                           \
+  X(tanh, Tanh)             /* hyperbolic tangent */                       \
+  X(silu, Silu)             /* x sigmoid(x) */                             \
+  X(hardswish, HardSwish)   /* x relu6(x + 3) / 6 */                       \
+  X(softplus, Softplus)     /* log(1 + e^x) */                             \
+  X(exp, Exp)               /* e^x */                                      \
+  X(expm1, Expm1)           /* e^x - 1, also for small x */                \
+  X(log, Log)               /* natural logarithm; NaN for x < 0 */         \
+  X(log1p, Log1p)           /* log(1 + x), also for small x */             \
+  X(log2, Log2)             /* logarithm of base 2 */                      \
+  X(log10, Log10)           /* logarithm of base 10 */                     \
+  X(sqrt, Sqrt)             /* NaN for x < 0 */                            \
+  X(reciprocal, Reciprocal) /* 1 / x */                                    \
+  X(erf, Erf)               /* error function */                           \
+  X(erfc, Erfc)             /* 1 - erf(x), also for large x */             \
+  X(sin, Sin)               /* of radians */                               \
+  X(cos, Cos)               /* of radians */                               \
+  X(tan, Tan)               /* of radians */                               \
+  X(asin, Asin)             /* in [-pi/2, pi/2]; NaN outside of [-1, 1] */ \
+  X(acos, Acos)             /* in [0, pi]; NaN outside of [-1, 1] */       \
+  X(atan, Atan)             /* in (-pi/2, pi/2) */                         \
+  X(sinh, Sinh)             /* hyperbolic sine */                          \
+  X(cosh, Cosh)             /* hyperbolic cosine */                        \
+  X(asinh, Asinh)           /* inverse of sinh */                          \
+  X(acosh, Acosh)           /* inverse of cosh; NaN for x < 1 */           \
+  X(atanh, Atanh)           /* inverse of tanh; NaN outside of [-1, 1] */
 // PyTorch's other names of these.
-#define WICK_UNARY_ALIASES(X) \
-  X(arcsin, asin)             \
-  X(arccos, acos)             \
-  X(arctan, atan)             \
-  X(arcsinh, asinh)           \
-  X(arccosh, acosh)           \
-  X(arctanh, atanh)           \
-  X(absolute, abs)            \
-  X(negative, neg)            \
-  X(fix, trunc)               \
-  X(sgn, sign)
+#define WICK_UNARY_ALIASES(X)   \
+  X(arcsin, asin)   /* asin */  \
+  X(arccos, acos)   /* acos */  \
+  X(arctan, atan)   /* atan */  \
+  X(arcsinh, asinh) /* asinh */ \
+  X(arccosh, acosh) /* acosh */ \
+  X(arctanh, atanh) /* atanh */ \
+  X(absolute, abs)  /* abs */   \
+  X(negative, neg)  /* neg */   \
+  X(fix, trunc)     /* trunc */ \
+  X(sgn, sign)      /* sign */
 // The result has x's dtype.
 #define WICK_UNARY_SAME(X)                    \
-  X(relu)                                     \
-  X(neg)      /* bool is refused */           \
+  X(relu)     /* max(x, 0) */                 \
+  X(neg)      /* -x; bool is refused */       \
   X(positive) /* x itself; bool is refused */ \
-  X(abs)                                      \
-  X(sign)                                     \
-  X(square)                                   \
-  X(floor)                                    \
-  X(ceil)                                     \
-  X(trunc)
+  X(abs)      /* |x| */                       \
+  X(sign)     /* -1, 0 or 1 */                \
+  X(square)   /* x^2 */                       \
+  X(floor)    /* the integer below */         \
+  X(ceil)     /* the integer above */         \
+  X(trunc)    /* the integer towards 0 */
 // Composed of several ops; the result is a float.
-#define WICK_UNARY_COMPOSED(X)     \
-  X(rsqrt)                         \
-  X(exp2)                          \
-  X(sinc) /* sin(pi x) / (pi x) */ \
-  X(deg2rad)                       \
-  X(rad2deg)                       \
-  X(frac) /* x - trunc(x) */       \
-  X(logsigmoid)                    \
-  X(softsign)                      \
-  X(tanhshrink)                    \
-  X(mish)                          \
-  X(selu)                          \
-  X(hardsigmoid)
+#define WICK_UNARY_COMPOSED(X)                               \
+  X(rsqrt)       /* 1 / sqrt(x) */                           \
+  X(exp2)        /* 2^x */                                   \
+  X(sinc)        /* sin(pi x) / (pi x) */                    \
+  X(deg2rad)     /* x pi / 180 */                            \
+  X(rad2deg)     /* x 180 / pi */                            \
+  X(frac)        /* x - trunc(x) */                          \
+  X(logsigmoid)  /* log(sigmoid(x)) */                       \
+  X(softsign)    /* x / (1 + |x|) */                         \
+  X(tanhshrink)  /* x - tanh(x) */                           \
+  X(mish)        /* x tanh(softplus(x)) */                   \
+  X(selu)        /* a scaled ELU (Klambauer et al., 2017) */ \
+  X(hardsigmoid) /* relu6(x + 3) / 6 */
 // The result is bool.
-#define WICK_UNARY_TESTS(X) \
-  X(isnan)                  \
-  X(isinf)                  \
-  X(isfinite)               \
-  X(isposinf)               \
-  X(isneginf)               \
-  X(signbit) /* true of -0 */
+#define WICK_UNARY_TESTS(X)                     \
+  X(isnan)    /* true of NaN */                 \
+  X(isinf)    /* true of both infinities */     \
+  X(isfinite) /* false of NaN and infinities */ \
+  X(isposinf) /* true of +inf */                \
+  X(isneginf) /* true of -inf */                \
+  X(signbit)  /* true of -0 */
 
 #define X(function, Name) Tensor function(const Arg& x);
 WICK_UNARY_OPS(X)

@@ -28,7 +28,7 @@ std::pair<Tensor, Tensor> max_pool3d_with_indices(const Arg& x, Triple kernel_si
                                                   Triple padding = 0, Triple dilation = 1,
                                                   bool ceil_mode = false);
 
-// Puts x at its indices in a tensor of zeros. output_size: the spatial sizes, or all of them; {}:
+// Put x at its indices in a tensor of zeros. output_size: the spatial sizes, or all of them; {}:
 // (n - 1) * stride + kernel - 2 * padding. An index outside throws an Error that names it.
 Tensor max_unpool1d(const Arg& x, const Arg& indices, int64_t kernel_size,
                     std::optional<int64_t> stride = {}, int64_t padding = 0,
