@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "runtime/core/arena.h"
+#include "runtime/core/edition.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/ops/custom_op.h"
@@ -31,6 +32,7 @@ struct KernelQuery {
   // The op's shape arguments as resolved by its rule; null: find_kernel() and PreparedKernel run
   // the rule. Rows use these and never read axes, bounds, pads or sizes themselves.
   const ShapeArgs* args = nullptr;
+  Edition edition = kNewestEdition;  // of the program whose call it is
 
   template <class A>
   const A& as() const {
@@ -86,6 +88,7 @@ struct KernelCtx {
   // Ops allocate the bytes of strings here: it lives as long as the outputs are read. Tasks of a
   // thread pool must not use it. Null if no such op is run.
   Arena* strings = nullptr;
+  Edition edition = kNewestEdition;  // the query's, for rows that choose nothing in plan()
 };
 
 enum KernelFlags : uint32_t {
