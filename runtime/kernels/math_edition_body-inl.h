@@ -56,8 +56,7 @@ WICK_MATH_FN F brief_tanh(F x) {
   F kf = fma(a, F(0x1.715476p1f), magic);
   F s = as_float(shl<23>(bits(kf)));
   F r = nfma(kf - magic, F(0x1.62e43p-2f), a);
-  F q = fma(poly(r, 0x1.6bebfcp-5f, 0x1.1227bep-3f, 0x1.555674p-2f, 0x1.5554bp-1f, 0x1.fffffep-1f),
-            r * r, r);
+  F q = fma(poly(r, 0x1.6bc8a4p-5f, 0x1.1228c2p-3f, 0x1.5556c4p-2f, 0x1.5554bp-1f, 1.0f), r * r, r);
   F h = fma(s, q, fma(s, F(0.5f), F(-0.5f)));
   return with_sign(h / (h + F(1)), sign_of(x));
 }

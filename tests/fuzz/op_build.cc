@@ -140,7 +140,7 @@ std::vector<uint8_t> build(const OpCase& c) {
   }
   p.node_of(c.op->id, *c.op->attrs, c.attrs.get(), ids, made, "n");
   p.entry("main", ports, made);
-  return p.finish(kFeatureEdition2 | (non_tensor ? uint64_t{kFeatureNonTensor} : 0));
+  return p.finish(non_tensor ? uint64_t{kFeatureNonTensor} : 0);
 }
 
 std::string to_text(const OpCase& c) {
