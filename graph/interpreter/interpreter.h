@@ -34,8 +34,7 @@ std::vector<HostTensor> run(const Graph& graph, Span<const HostTensor> inputs,
                             const InterpreterOptions& options = {});
 
 // Runs one node of a graph, of any kind, on concrete inputs.
-std::vector<HostTensor> run_any(const Graph& graph, const Node& node,
-                                Span<const HostTensor> inputs,
+std::vector<HostTensor> run_any(const Graph& graph, const Node& node, Span<const HostTensor> inputs,
                                 const InterpreterOptions& options = {});
 
 // Runs one node without regions on concrete inputs (absent ones have dtype kNone).

@@ -58,9 +58,9 @@ struct PartitionSpec {
   size_t planned_bytes = 0;      // size of the stage's buffers; scratch_bytes() follow them
   int threads = 1;
   Edition edition = kNewestEdition;  // the program's
-  PackCache* cache = nullptr;  // may be null
-  ThreadPool* pool = nullptr;  // for packing; may be null
-  bool traced = false;         // runs will be traced: time the steps one by one
+  PackCache* cache = nullptr;        // may be null
+  ThreadPool* pool = nullptr;        // for packing; may be null
+  bool traced = false;               // runs will be traced: time the steps one by one
 };
 
 // RunCtx is what a partition gets for one run.

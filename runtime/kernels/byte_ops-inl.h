@@ -196,7 +196,8 @@ static void exps_of(float scale, float* exps) {
   for (int i = 0; i < 256; i += static_cast<int>(kVecLanes)) {
     const FloatVec at =
         hn::ConvertTo(Floats(), hn::Iota(Ints(), -i - static_cast<int>(kVecLanes) + 1));
-    const FloatVec value = simd_math::exp_in<edition>(simd_math::F(hn::Mul(at, hn::Set(Floats(), scale)))).v;
+    const FloatVec value =
+        simd_math::exp_in<edition>(simd_math::F(hn::Mul(at, hn::Set(Floats(), scale)))).v;
     HWY_ALIGN float turned[kVecLanes];
     hn::Store(value, Floats(), turned);
     for (int64_t j = 0; j < kVecLanes; ++j) exps[i + j] = turned[kVecLanes - 1 - j];

@@ -19,8 +19,8 @@ WICK_MATH_FN Brief brief_parts(F x, F magic) {
   return {brief_poly(nfma(kf, F(kLn2Lo), nfma(kf, F(kLn2Hi), x))), s};
 }
 
-// e^x for x <= 0 or NaN: softmax's. The bits are those of brief_exp: only one step rounds twice, the
-// last, and only where the result is subnormal.
+// e^x for x <= 0 or NaN: softmax's. The bits are those of brief_exp: only one step rounds twice,
+// the last, and only where the result is subnormal.
 WICK_MATH_FN F brief_exp_below(F x) {
   Brief e = brief_parts(at_least(x, -104.0f), F(brief_magic(24)));
   return e.p * e.s * F(0x1p-24f);
@@ -28,8 +28,8 @@ WICK_MATH_FN F brief_exp_below(F x) {
 
 WICK_MATH_FN F brief_exp(F x) {
   Mask below = x < F(0);
-  Brief e = brief_parts(clamp(x, -104.0f, 89.0f),
-                        select(below, F(brief_magic(24)), F(brief_magic(-2))));
+  Brief e =
+      brief_parts(clamp(x, -104.0f, 89.0f), select(below, F(brief_magic(24)), F(brief_magic(-2))));
   return e.p * e.s * select(below, F(0x1p-24f), F(4));
 }
 

@@ -47,7 +47,8 @@ static void gate(const RnnGate& g) {
   const F alpha(g.alpha), beta(g.beta), zero(0.0f), one(1.0f);
   switch (g.function) {
     case RnnFunction::kDefault:
-    case RnnFunction::kTanh: return gate_by(g, [](F v) HWY_ATTR { return simd_math::tanh_in<edition>(v); });
+    case RnnFunction::kTanh:
+      return gate_by(g, [](F v) HWY_ATTR { return simd_math::tanh_in<edition>(v); });
     case RnnFunction::kSigmoid:
       return gate_by(g, [](F v) HWY_ATTR { return simd_math::sigmoid_in<edition>(v); });
     case RnnFunction::kRelu:
@@ -59,7 +60,8 @@ static void gate(const RnnGate& g) {
     case RnnFunction::kThresholdedRelu:
       return gate_by(g, [=](F v) HWY_ATTR { return simd_math::select(v < alpha, zero, v); });
     case RnnFunction::kScaledTanh:
-      return gate_by(g, [=](F v) HWY_ATTR { return alpha * simd_math::tanh_in<edition>(beta * v); });
+      return gate_by(g,
+                     [=](F v) HWY_ATTR { return alpha * simd_math::tanh_in<edition>(beta * v); });
     case RnnFunction::kHardSigmoid:
       return gate_by(g, [=](F v) HWY_ATTR {
         const F y = simd_math::fma(alpha, v, beta);

@@ -30,17 +30,21 @@ void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t
   using simd_math::F;
   switch (act) {
     case Activation::kSigmoid:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::sigmoid_in<edition>(x); });
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::sigmoid_in<edition>(x); });
     case Activation::kTanh:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::tanh_in<edition>(x); });
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::tanh_in<edition>(x); });
     case Activation::kSilu:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::silu_in<edition>(x); });
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::silu_in<edition>(x); });
     case Activation::kHardSwish:
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::hard_swish(x); });
     case Activation::kGeluErf:
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu(x); });
     case Activation::kGeluTanh:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu_tanh_in<edition>(x); });
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::gelu_tanh_in<edition>(x); });
     // activate() handles these. There is no default, so that a new activation in neither place does
     // not compile.
     case Activation::kNone:

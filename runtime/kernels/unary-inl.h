@@ -45,7 +45,9 @@ HWY_INLINE F sign(F x) {
 #define X(kind, value) WICK_UNARY_BODY(kind, value)
 WICK_UNARY_BODIES(X)
 #undef X
-#define X(kind, value) template <Edition edition> WICK_UNARY_BODY(kind, value)
+#define X(kind, value)       \
+  template <Edition edition> \
+  WICK_UNARY_BODY(kind, value)
 WICK_UNARY_BODIES_BY_EDITION(X)
 #undef X
 #undef WICK_UNARY_BODY
@@ -56,9 +58,9 @@ WICK_UNARY_BODIES_BY_EDITION(X)
   static UnaryBody find_##kind(Edition) { return unary::body_##kind; }
 WICK_UNARY_BODIES(X)
 #undef X
-#define X(kind, value)                                            \
-  static UnaryBody find_##kind(Edition edition) {                 \
-    return is_first(edition) ? unary::body_##kind<Edition::k1>    \
+#define X(kind, value)                                             \
+  static UnaryBody find_##kind(Edition edition) {                  \
+    return is_first(edition) ? unary::body_##kind<Edition::k1>     \
                              : unary::body_##kind<kNewestEdition>; \
   }
 WICK_UNARY_BODIES_BY_EDITION(X)

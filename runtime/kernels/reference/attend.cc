@@ -96,19 +96,21 @@ Status attention(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
           in[2].as<T>() + n.batch_offset(n.v, b) + h / (n.heads / n.value_heads) * n.v.head;
       for (int64_t r = 0; r < n.rows; ++r) {
         for (int64_t d = 0; d < n.size; ++d)
-          query[d] =
-              steps_of(on_query, n, {b, h, r, d}, ctx.edition, q[h * n.q.head + r * n.q.row + d * n.q.col]);
+          query[d] = steps_of(on_query, n, {b, h, r, d}, ctx.edition,
+                              q[h * n.q.head + r * n.q.row + d * n.q.col]);
         for (int64_t t = 0; t < n.keys; ++t) {
           if (poll(n.size)) return {};
           T sum = 0;
           for (int64_t d = 0; d < n.size; ++d) {
-            const T key = steps_of(on_key, n, {b, h, t, d}, ctx.edition, k[t * n.k.row + d * n.k.col]);
+            const T key =
+                steps_of(on_key, n, {b, h, t, d}, ctx.edition, k[t * n.k.row + d * n.k.col]);
             sum = std::fma(query[d], key, sum);
           }
           row[t] = steps_of(on_score, n, {b, h, r, t}, ctx.edition, sum);
         }
         softmax(row, n.keys, ctx.edition);
-        for (int64_t t = 0; t < n.keys; ++t) row[t] = steps_of(on_weight, n, {b, h, r, t}, ctx.edition, row[t]);
+        for (int64_t t = 0; t < n.keys; ++t)
+          row[t] = steps_of(on_weight, n, {b, h, r, t}, ctx.edition, row[t]);
         T* y = out[0].as<T>() + n.batch_offset(n.out, b) + h * n.out.head + r * n.out.row;
         for (int64_t e = 0; e < n.values; ++e) {
           if (poll(n.keys)) return {};

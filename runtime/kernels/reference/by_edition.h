@@ -8,13 +8,13 @@
 namespace wick::reference {
 
 // f64 has one form, which may use libm.
-#define WICK_REF_BY_EDITION(name, f64)                                            \
-  inline float name##_of(Edition e, float x) {                                    \
-    const scalar_math::F v(x);                                                    \
-    return (is_first(e) ? scalar_math::name##_in<Edition::k1>(v)                  \
-                        : scalar_math::name##_in<kNewestEdition>(v))              \
-        .v;                                                                       \
-  }                                                                               \
+#define WICK_REF_BY_EDITION(name, f64)                               \
+  inline float name##_of(Edition e, float x) {                       \
+    const scalar_math::F v(x);                                       \
+    return (is_first(e) ? scalar_math::name##_in<Edition::k1>(v)     \
+                        : scalar_math::name##_in<kNewestEdition>(v)) \
+        .v;                                                          \
+  }                                                                  \
   inline double name##_of(Edition, double x) { return f64; }
 
 WICK_REF_BY_EDITION(exp, std::exp(x))

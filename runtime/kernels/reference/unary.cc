@@ -69,12 +69,12 @@ struct NoParams {
 #define WICK_REF_MATH(Name, function) \
   WICK_REF_OP(Name, scalar_math::function(F(v)).v, std::function(v))
 
-#define WICK_REF_BY_EDITION(Name, function)                                            \
-  struct Name##Op : NoParams {                                                         \
-    template <class T>                                                                 \
-    static T f(T v, const Params& p) {                                                 \
-      return function(p.edition, v);                                                   \
-    }                                                                                  \
+#define WICK_REF_BY_EDITION(Name, function) \
+  struct Name##Op : NoParams {              \
+    template <class T>                      \
+    static T f(T v, const Params& p) {      \
+      return function(p.edition, v);        \
+    }                                       \
   };
 WICK_REF_BY_EDITION(Exp, exp_of)
 WICK_REF_BY_EDITION(Sigmoid, sigmoid_of)
