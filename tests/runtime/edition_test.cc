@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "runtime/kernels/kernel.h"
 #include "runtime/kernels/simd.h"
 #include "tests/runtime/programs.h"
 #include "tests/support/digest.h"
