@@ -41,8 +41,8 @@ struct Entry {
   uint64_t begin = 0, end = 0;  // offsets in the data
 };
 
-// Returns what a file of another format is, by its first bytes, and how to make this one of it; null
-// if it is none of those that hold weights.
+// Returns what a file of another format is, by its first bytes, and how to make this one of it;
+// null if it is none of those that hold weights.
 const char* other_format(const uint8_t* raw) {
   struct Format {
     const char* magic;
@@ -53,12 +53,9 @@ const char* other_format(const uint8_t* raw) {
       "it is a file of torch.save(): in Python, safetensors.torch.save_file(model.state_dict(), "
       "\"model.safetensors\") writes what is read here";
   static constexpr Format kFormats[] = {
-      {"PK\x03\x04", 4, kTorch},
-      {"\x80\x02", 2, kTorch},
-      {"\x80\x04", 2, kTorch},
-      {"\x89HDF", 4, "it is an HDF5 file (Keras)"},
-      {"GGUF", 4, "it is a GGUF file"},
-      {"\x93NUMPY", 6, "it is an NPY file"},
+      {"PK\x03\x04", 4, kTorch},        {"\x80\x02", 2, kTorch},
+      {"\x80\x04", 2, kTorch},          {"\x89HDF", 4, "it is an HDF5 file (Keras)"},
+      {"GGUF", 4, "it is a GGUF file"}, {"\x93NUMPY", 6, "it is an NPY file"},
   };
   for (const Format& f : kFormats) {
     if (std::memcmp(raw, f.magic, f.size) == 0) return f.what;
