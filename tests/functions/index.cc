@@ -293,20 +293,6 @@ void in_place_rows(Rows& row) {
       .sample("x0.clone().cumsum_(1)", {x({2, 4})}, WICK_SET(t.cumsum_(1)));
 }
 
-void bags(Rows& row) {
-  const In two = index({0, 2, 2, 3, 1, 0}, {2, 3}), all = index({0, 2, 2, 3, 1}, {5});
-  const In starts = index({0, 2, 2}, {3});
-  row("embedding_bag", smooth, dtypes(DType::kF64, DType::kF32))
-      .sample("F.embedding_bag(x0, x1)", {two, x({4, 3})}, WICK_FN(embedding_bag(x0, x1)))
-      .sample("F.embedding_bag(x0, x1, mode='max')", {two, distinct({4, 3})},
-              WICK_FN(embedding_bag(x0, x1, {}, "max")))
-      .sample("F.embedding_bag(x0, x1, x2)", {all, x({4, 3}), starts},
-              WICK_FN(embedding_bag(x0, x1, x2)))
-      .sample("F.embedding_bag(x0, x1, x2, mode='sum', per_sample_weights=x3)",
-              {all, x({4, 3}), starts, x({5})}, WICK_FN(embedding_bag(x0, x1, x2, "sum", x3)))
-      .not_captured("how many rows a bag has is a shape");
-}
-
 }  // namespace
 
 std::vector<FunctionRow> index_rows() {
@@ -317,7 +303,6 @@ std::vector<FunctionRow> index_rows() {
   scatter_rows(row);
   slice_rows(row);
   in_place_rows(row);
-  bags(row);
   return row.all;
 }
 

@@ -439,48 +439,4 @@ const Tensor& Tensor::cumsum_(int dim, Where where) const {
                   [&](const Arg& x) { return wick::cumsum(x, dim, dtype()); });
 }
 
-Tensor embedding_bag(const Arg& indices, const Arg& weight, const Tensor& offsets,
-                     const std::string& mode, const Tensor& per_sample_weights) {
-  const At at(indices);
-  const auto refuse = [&](const std::string& what) {
-    throw_error("embedding_bag", what, indices.where, Code::kInvalidArgument);
-  };
-  if (mode != "sum" && mode != "mean" && mode != "max")
-    refuse(R"(mode must be "sum", "mean" or "max", got ")" + mode + '"');
-  const int rank = indices.tensor.rank(indices.where);
-  if (rank != 1 && rank != 2)
-    refuse("needs indices [bags, length] or [all], got " + text(indices.tensor));
-  if ((rank == 1) != offsets.defined())
-    refuse("indices [all] need offsets, and indices [bags, length] have none");
-  if (per_sample_weights.defined() && mode != "sum")
-    refuse(R"(per_sample_weights are of mode "sum")");
-  Tensor rows = embedding(indices, weight);
-  if (per_sample_weights.defined()) {
-    if (!(per_sample_weights.raw_shape() == indices.tensor.raw_shape()))
-      refuse("per_sample_weights are " + text(per_sample_weights) + ", the indices " +
-             text(indices.tensor));
-    rows = at(rows) * at(per_sample_weights.unsqueeze(-1, indices.where));
-  }
-  if (rank == 2) {
-    if (dim_of(rows, 1) == 0) return sum(at(rows), {1});
-    return mode == "sum"    ? sum(at(rows), {1})
-           : mode == "mean" ? mean(at(rows), {1})
-                            : amax(at(rows), {1});
-  }
-  // The bag of each index: how many bags begin at or before it, less one.
-  const int64_t all = dim_of(rows, 0), bags = dim_of(offsets, 0), d = dim_of(rows, 1);
-  const Tensor place = arange(all);
-  const Tensor bag = at(searchsorted(at(offsets.to(DType::kI64)), at(place), false, true)) - 1;
-  if (bags == 0 || all == 0) return zeros({bags, d}, rows.dtype());
-  const Tensor none = zeros({bags, d}, rows.dtype());
-  if (mode == "max") {
-    const Tensor to = bag.unsqueeze(1, indices.where).expand({all, d}, indices.where);
-    return scatter_reduce(at(none), 0, at(to.contiguous(indices.where)), at(rows), "amax", false);
-  }
-  const Tensor total = index_add(at(none), 0, at(bag), at(rows));
-  if (mode == "sum") return total;
-  const Tensor count = bincount(at(bag), Tensor(), bags).to(rows.dtype(), indices.where);
-  return at(total) / at(clamp_min(at(count), 1).unsqueeze(1, indices.where));
-}
-
 }  // namespace wick

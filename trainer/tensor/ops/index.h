@@ -58,10 +58,5 @@ Tensor diagonal_scatter(const Arg& x, const Arg& src, SizeArg offset = 0, int di
 Tensor one_hot(const Arg& x, SizeArg num_classes = -1);
 // Returns rows of weight[n, d...] by indices of any shape. Row padding_idx gets no gradient.
 Tensor embedding(const Arg& indices, const Arg& weight, std::optional<int64_t> padding_idx = {});
-// Reduces the rows of weight[n, d] in bags: indices[bags, length], or indices[all] with the place
-// of each bag's first one, offsets[bags]. mode: "sum", "mean", "max"; an empty bag gives zeros.
-// per_sample_weights, of the shape of indices, are factors of the rows of a sum. Returns [bags, d].
-Tensor embedding_bag(const Arg& indices, const Arg& weight, const Tensor& offsets = Tensor(),
-                     const std::string& mode = "mean", const Tensor& per_sample_weights = Tensor());
 
 }  // namespace wick
