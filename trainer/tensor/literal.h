@@ -13,6 +13,7 @@
 // int8_t: int8).
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <type_traits>
 #include <vector>
@@ -93,9 +94,7 @@ Tensor from_lists(const L& lists, const TensorAs& as) {
   std::vector<Element<U>> values;
   gather<U>(lists, 0, &levels, &values, as.where);
   if constexpr (std::is_same_v<U, Literal>) {
-    TensorAs typed = as;
-    if constexpr (!std::is_same_v<T, Deduced>) typed.dtype = as.dtype.value_or(dtype_of<T>);
-    return literal(values, levels, typed);
+    return literal(values, levels, as);
   } else {
     return literal(values.data(), dtype_of<U>, levels, as.dtype.value_or(literal_dtype<T, U>()),
                    as.where);
@@ -107,46 +106,6 @@ using List = std::initializer_list<T>;
 
 }  // namespace detail
 
-// Make a tensor of nested braces, with one dim a level. Throw Error if lists of one level differ in
-// length.
-template <class T = detail::Deduced, class U>
-  requires(!std::is_same_v<U, Dim>)
-Tensor tensor(detail::List<U> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<T, U>(values, as);
-}
-// tensor<int64_t>({x.size(0) / 2}): sizes as numbers, which a capture refuses.
-template <class T>
-  requires(!std::is_same_v<T, detail::Deduced>)
-Tensor tensor(detail::List<std::type_identity_t<T>> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<T, T>(values, as);
-}
-template <class T = detail::Deduced, class U>
-Tensor tensor(detail::List<detail::List<U>> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<T, U>(values, as);
-}
-template <class T = detail::Deduced, class U>
-Tensor tensor(detail::List<detail::List<detail::List<U>>> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<T, U>(values, as);
-}
-template <class T = detail::Deduced, class U>
-Tensor tensor(detail::List<detail::List<detail::List<detail::List<U>>>> values,
-              TensorAs as = TensorAs()) {
-  return detail::from_lists<T, U>(values, as);
-}
-template <class T = detail::Deduced>
-Tensor tensor(detail::List<Literal> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<T, Literal>(values, as);
-}
-template <class T = detail::Deduced>
-Tensor tensor(detail::List<detail::List<Literal>> values, TensorAs as = TensorAs()) {
-  return detail::from_lists<T, Literal>(values, as);
-}
-// Makes a 0-dim tensor.
-template <class T = detail::Deduced, class U>
-  requires std::is_arithmetic_v<U>
-Tensor tensor(U value, TensorAs as = TensorAs()) {
-  return full({}, value, as.dtype.value_or(detail::literal_dtype<T, U>()), as.where);
-}
 // Copies a vector; the dtype is that of its elements unless another is given.
 template <class T>
 Tensor tensor(const std::vector<T>& values, TensorAs as = TensorAs()) {
@@ -160,6 +119,44 @@ Tensor tensor(const std::vector<T>& values, TensorAs as = TensorAs()) {
   }
 }
 
+// Make a tensor of nested braces, with one dim a level. Throw Error if lists of one level differ in
+// length.
+template <class T = detail::Deduced, class U = T>
+  requires(!std::is_same_v<U, Dim>)
+Tensor tensor(detail::List<U> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<T, U>(values, as);
+}
+// Sizes as numbers, which a capture refuses: tensor<int64_t>({x.size(0) / 2}).
+template <class T, std::same_as<Dim> U>
+  requires(!std::is_same_v<T, detail::Deduced>)
+Tensor tensor(detail::List<U> values, TensorAs as = TensorAs()) {
+  return tensor(std::vector<T>(values.begin(), values.end()), as);
+}
+template <class T = detail::Deduced, class U = T>
+Tensor tensor(detail::List<detail::List<U>> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<T, U>(values, as);
+}
+template <class T = detail::Deduced, class U = T>
+Tensor tensor(detail::List<detail::List<detail::List<U>>> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<T, U>(values, as);
+}
+template <class T = detail::Deduced, class U = T>
+Tensor tensor(detail::List<detail::List<detail::List<detail::List<U>>>> values,
+              TensorAs as = TensorAs()) {
+  return detail::from_lists<T, U>(values, as);
+}
+inline Tensor tensor(detail::List<Literal> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<detail::Deduced, Literal>(values, as);
+}
+inline Tensor tensor(detail::List<detail::List<Literal>> values, TensorAs as = TensorAs()) {
+  return detail::from_lists<detail::Deduced, Literal>(values, as);
+}
+// Makes a 0-dim tensor.
+template <class T = detail::Deduced, class U>
+  requires std::is_arithmetic_v<U>
+Tensor tensor(U value, TensorAs as = TensorAs()) {
+  return full({}, value, as.dtype.value_or(detail::literal_dtype<T, U>()), as.where);
+}
 // Makes sizes int64: tensor(x.size(1)), tensor({x.size(0), x.size(1)}). A capture follows them.
 inline Tensor tensor(Dim size, Where where = Where::current()) {
   return full({}, size, DType::kI64, where);

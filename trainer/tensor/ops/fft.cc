@@ -34,15 +34,16 @@ struct Transform {
     const int rank = x.rank() - 1, axis = dim < 0 ? dim + rank : dim;
     if (axis < 0 || axis >= rank) {
       throw_error(op,
-                  "dim " + std::to_string(dim) + " of " + std::to_string(rank) +
-                      " dims, without that of the pair",
+                  "there is no dim " + std::to_string(dim) + " in " + text(x) +
+                      ", whose last dim is the pair's",
                   at.where, Code::kInvalidArgument);
     }
     const int64_t size = dim_of(x, axis);
     const int64_t length = n ? *n : inverse && onesided ? 2 * (size - 1) : size;
     if (length < 1) {
       throw_error(op,
-                  "the length of the transform must be at least 1, got " + std::to_string(length),
+                  "the length of the transform must be at least 1, got " + std::to_string(length) +
+                      " for " + text(x),
                   at.where, Code::kInvalidArgument);
     }
     const Tensor y = call(
@@ -322,10 +323,10 @@ Tensor stft(const Arg& x, const StftOptions& o) {
     signal = pad(at(signal.unsqueeze(1, x.where)), {by, by}, o.pad_mode).squeeze(1, x.where);
   }
   if (dim_of(signal, 1) < f.length) {
-    bad_shape("stft",
-              "a signal of " + std::to_string(dim_of(signal, 1)) + " is shorter than a frame of " +
-                  std::to_string(f.length),
-              x.where);
+    bad_shape(
+        "stft",
+        "the signal " + text(signal) + " is shorter than a frame of " + std::to_string(f.length),
+        x.where);
   }
   Tensor frames = unfold(at(signal), 1, f.length, f.hop);  // [B, frames, n_fft]
   frames = (at(frames) * at(f.window)).unsqueeze(-1, x.where);
@@ -368,7 +369,8 @@ Tensor istft(const Arg& z, const StftOptions& o, int64_t length) {
   const int64_t filled = std::max<int64_t>(0, end - all);
   end = std::min(end, all);
   const Tensor cut = weight.slice(1, begin, end, 1, z.where);
-  if (end <= begin || amin(at(abs(at(cut)))).item(z.where) < 1e-11) {
+  if (end <= begin ||
+      (active_tracer() == nullptr && amin(at(abs(at(cut)))).item(z.where) < 1e-11)) {
     throw_error(
         "istft",
         "the squares of the windows add up to 0 somewhere: hop_length is too large for this "
