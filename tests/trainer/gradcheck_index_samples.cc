@@ -45,6 +45,12 @@ void add_index_samples(Samples& all) {
         return List{row(OpId::kTopK, TopKAttrs{2, 0, 1, 1}, 2)(in)[0]};
       },
       {distinct({4, 3})});
+  for (int64_t n : {4, 6, 9}) {
+    add("DFT", row(OpId::kDFT, DftAttrs{1, n, 0, 0}), {random({2, 6, 2})});
+    add("DFT inverse", row(OpId::kDFT, DftAttrs{1, n, 1, 0}), {random({2, 6, 2})});
+    add("DFT onesided", row(OpId::kDFT, DftAttrs{1, n, 0, 1}), {random({2, 6, 1})});
+    add("DFT to reals", row(OpId::kDFT, DftAttrs{0, n, 1, 1}), {random({4, 2, 2})});
+  }
   for (int64_t exclusive : {0, 1}) {
     for (int64_t reverse : {0, 1}) {
       CumulateAttrs a{1, exclusive, reverse};

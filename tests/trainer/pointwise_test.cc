@@ -42,7 +42,7 @@ TEST(Pointwise, RefusalsSayWhatToDo) {
   EXPECT_EQ(text_of([&] { div(f, f, "round"); }),
             "[div] rounding_mode must be \"trunc\" or \"floor\", got \"round\"");
   EXPECT_EQ(text_of([&] { mean(i); }),
-            "[mean] needs a floating-point tensor, got int32: give a dtype, mean(x, dims, keepdim, "
+            "[mean] needs a floating-point tensor, got int64: give a dtype, mean(x, dims, keepdim, "
             "DType::kF32)");
   EXPECT_EQ(text_of([&] { max(empty({0})); }),
             "[max] dimension 0 of [0] is empty: it has no extremum");
@@ -57,7 +57,7 @@ TEST(Pointwise, RefusalsSayWhatToDo) {
             "[add] promotion of uint64 with int64 is not defined: cast one");
   EXPECT_EQ(
       text_of([&] { i.requires_grad_(); }),
-      "[requires_grad_] only Tensors of floating point dtype can require gradients, got int32");
+      "[requires_grad_] only Tensors of floating point dtype can require gradients, got int64");
   EXPECT_EQ(text_of([&] { f.item(); }),
             "[item] only a tensor of size 1 can be converted to a C++ number, got [2]");
 }

@@ -15,7 +15,9 @@ using testing::HasSubstr;
 using Doubles = std::vector<double>;
 using Ints = std::vector<int64_t>;
 
-Tensor leaf(std::initializer_list<double> values) { return tensor(values).requires_grad_(); }
+Tensor leaf(std::initializer_list<double> values) {
+  return tensor<double>(values).requires_grad_();
+}
 Doubles values(const Tensor& t) { return t.contiguous().to_vector<double>(); }
 Tensor bools(std::initializer_list<int64_t> values) { return tensor(values).to(DType::kBool); }
 Ints ints(const Tensor& t) { return t.contiguous().to_vector<int64_t>(); }

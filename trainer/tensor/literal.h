@@ -121,7 +121,7 @@ Tensor tensor(const std::vector<T>& values, TensorAs as = TensorAs()) {
 
 // Make a tensor of nested braces, with one dim a level. Throw Error if lists of one level differ in
 // length.
-template <class T = detail::Deduced, class U = T>
+template <class T = detail::Deduced, class U>
   requires(!std::is_same_v<U, Dim>)
 Tensor tensor(detail::List<U> values, TensorAs as = TensorAs()) {
   return detail::from_lists<T, U>(values, as);
@@ -132,6 +132,7 @@ template <class T, std::same_as<Dim> U>
 Tensor tensor(detail::List<U> values, TensorAs as = TensorAs()) {
   return tensor(std::vector<T>(values.begin(), values.end()), as);
 }
+// U is T for tensor<T>({}) and tensor<T>({{}}).
 template <class T = detail::Deduced, class U = T>
 Tensor tensor(detail::List<detail::List<U>> values, TensorAs as = TensorAs()) {
   return detail::from_lists<T, U>(values, as);

@@ -39,21 +39,18 @@ Tensor multiplicity(const Tensor& like, int axis, int64_t bins, int64_t n) {
 
 }  // namespace
 
-WICK_GRAD(DFT, 4, 0, 6, [](GradCtx& c) {
+WICK_GRAD(DFT, 6, 0, 6, [](GradCtx& c) {
   const auto& a = c.attrs<DftAttrs>();
   const Shape x = c.in_shape(0), y = c.out_shape(0);
   int64_t at = c.has(2) ? c.in(2).item_int() : a.axis;
   const int axis = static_cast<int>(at < 0 ? at + x.rank() : at), last = x.rank() - 1;
   const int64_t size = x[axis];
-  // A half spectrum does not say whether its signal was of even or odd length; the attribute does,
-  // or the signal itself.
+  // A half spectrum does not say whether its signal was of even or odd length.
   const int64_t n = a.inverse != 0 || a.onesided == 0 ? y[axis]
+                    : c.has(1)                        ? c.in(1).item_int()
                     : a.dft_length != 0               ? a.dft_length
                                                       : size;
   const auto count = static_cast<double>(n);
-  if (c.has(1) && a.onesided != 0 && a.inverse == 0 && y[axis] != n / 2 + 1)
-    throw_error("dft", "no gradient where the length is an input that cuts or fills the signal",
-                c.where(), Code::kUnsupported);
   Tensor g = c.g();
   if (a.inverse != 0 && a.onesided != 0) {
     Tensor half = transform(g, axis, false, true);

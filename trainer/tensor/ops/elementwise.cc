@@ -335,15 +335,23 @@ WICK_BINARY_OPS(X)
   }
 WICK_OPERATORS(X)
 #undef X
+namespace {
+// A bool keeps the dtype of the other operand, so that it does not meet sub()'s own check.
+void refuse_bool_minus(OpId op, Scalar number, const Where& where) {
+  if (op == OpId::kSub && number.boolean) refuse_bool("sub", kNoBoolMinus, where);
+}
+}  // namespace
 #define X(op, f, Id)                                               \
   Tensor operator op(Arg&& a, Arg&& b) {                           \
     Tensor made = detail::reuse(OpId::Id, a, b);                   \
     return made.defined() ? made : f(a, b);                        \
   }                                                                \
   Tensor operator op(Arg&& a, Scalar b) {                          \
+    refuse_bool_minus(OpId::Id, b, a.where);                       \
     return std::move(a) op Arg(scalar_like(a.tensor, b), a.where); \
   }                                                                \
   Tensor operator op(Scalar a, Arg&& b) {                          \
+    refuse_bool_minus(OpId::Id, a, b.where);                       \
     return Arg(scalar_like(b.tensor, a), b.where) op std::move(b); \
   }
 WICK_REUSING_OPERATORS(X)
