@@ -65,7 +65,7 @@ inline std::unique_ptr<quantize::QatModule> short_trained(const std::string& mod
   const auto net = nn::make_model(model);
   const data::Normalization& n = images.normalization;
   net->train();
-  train_on(*net, *images.train, 0.05, 100, &n);
+  train_on(*net, *images.train, 0.05, 200, &n);
   net->eval();
   const CaptureInput input{
       "image", zeros({2, 1, 28, 28}), {{0, "batch"}}, {{n.divisor, {n.mean}, {n.std}}}};
