@@ -20,6 +20,7 @@ struct ErrorNumbers {
   double channel_db = kExactDb;
   double cosine = 1;
   double max_error = 0;  // max |x - y|
+  // Returns whether the values are equal.
   bool exact() const { return sqnr_db >= kExactDb; }
 };
 

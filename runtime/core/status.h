@@ -113,6 +113,7 @@ class [[nodiscard]] Result {
   ~Result() {
     if (has_) value_.~T();
   }
+  // Returns whether there is a value.
   bool ok() const { return has_; }
   // Returns the failure; ok() where there is a value.
   Status status() const { return status_; }

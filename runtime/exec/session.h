@@ -140,6 +140,7 @@ class Session {
     uint32_t constant = 0, layout = 0;
     Span<const uint8_t> bytes;
   };
+  // Returns the number of those forms.
   size_t packed_form_count() const;
   // A form without bytes is not meant for a file. kInvalidArgument: out of range.
   Result<PackedForm> packed_form(size_t i) const;

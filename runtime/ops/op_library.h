@@ -28,6 +28,7 @@ struct OpLibraryInfo {
   const CustomOp* const* ops;
   uint64_t count;
 };
+// The function of a library that returns what it has.
 using OpLibraryEntry = const OpLibraryInfo* (*)();
 
 // A loaded library of custom ops (docs/recipes/custom-op.md). The code runs in this process: load
