@@ -18,7 +18,7 @@ struct AllocatorStats {
   size_t scratch = 0;        // memory that the threads' kernels pack data into
   uint64_t allocations = 0;  // since the process started
   uint64_t cache_hits = 0;   // allocations that reused a freed block
-  uint64_t system_allocations = 0, system_frees = 0;
+  uint64_t system_allocations = 0, system_frees = 0;  // blocks taken from it and given back
   // The blocks of one size.
   struct SizeClass {
     size_t bytes = 0;              // of a block; 0: larger than any class, never cached
