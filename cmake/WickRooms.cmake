@@ -6,6 +6,9 @@
 # exceptions.
 function(wick_cold target)
   target_compile_options(${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>")
+  if(WICK_COVERAGE)
+    target_compile_options(${target} PRIVATE --coverage -fprofile-abs-path -fprofile-update=atomic)
+  endif()
   if(ARGN AND WICK_PRECOMPILE)
     # clang-tidy finds a header that a file needs and does not include, since it reads files without the precompiled
     # one.

@@ -41,7 +41,8 @@ static int run(const std::string& library, const std::string& folder) {
   auto f = [](const std::vector<Tensor>& in) {
     return std::vector<Tensor>{custom_op("example::Swish", {in[0]}, {{"beta", 1.5}})};
   };
-  GradcheckResult checked = gradcheck(f, {tensor({-2., -.5, .25, 3.}).requires_grad_()}, twice);
+  GradcheckResult checked =
+      gradcheck(f, {tensor({-2., -.5, .25, 3.}, DType::kF64).requires_grad_()}, twice);
   std::printf("gradcheck and gradgradcheck: %s\n", checked.ok ? "pass" : checked.message.c_str());
 
   // 3. In a model: capture, a dynamic batch, ONNX and .wick.

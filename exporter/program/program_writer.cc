@@ -324,6 +324,7 @@ class Writer {
     FileHeader header = {};
     memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
     header.version = kFileVersion;
+    header.required_features = edition_feature(g_.edition());
     if (!custom_ops_.empty()) header.required_features |= kFeatureCustomOps;
     if (non_tensor_) header.required_features |= kFeatureNonTensor;
     if (regions_.size() > 1) header.required_features |= kFeatureRegions;

@@ -156,7 +156,7 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
       if (v != kNoValue && promise != Promise::kBits) join(&allowed, carried[at(v)]);
     }
     try {
-      out = run_any(n, in, options);
+      out = run_any(graph, n, in, options);
     } catch (const Error& e) {
       throw Error(
           "[" + std::string(op_info(n.op)->name) + "] " + e.what() + " in " + node_text(graph, id),

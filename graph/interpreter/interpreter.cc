@@ -128,6 +128,7 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
     out_views[i] = results.back().view();
   }
   KernelQuery query{op, attrs, in_views, out_views, 1, custom};
+  query.edition = options.edition;
   PreparedKernel kernel;
   s = kernel.prepare(options.kernels, query);
   if (!s.ok()) throw Error(s.message(), s.code());
@@ -311,13 +312,17 @@ std::vector<HostTensor> run_graph(const Graph& g, Span<const HostTensor> inputs,
 std::vector<HostTensor> run(const Graph& g, Span<const HostTensor> inputs,
                             const InterpreterOptions& options) {
   uint64_t nodes = 0;
-  return run_graph(g, inputs, options, &nodes);
+  InterpreterOptions own = options;
+  own.edition = g.edition();
+  return run_graph(g, inputs, own, &nodes);
 }
 
-std::vector<HostTensor> run_any(const Node& node, Span<const HostTensor> inputs,
+std::vector<HostTensor> run_any(const Graph& g, const Node& node, Span<const HostTensor> inputs,
                                 const InterpreterOptions& options) {
   uint64_t nodes = 0;
-  return run_node_of(node, inputs, options, &nodes);
+  InterpreterOptions own = options;
+  own.edition = g.edition();
+  return run_node_of(node, inputs, own, &nodes);
 }
 
 }  // namespace wick::ir

@@ -23,6 +23,8 @@ struct InterpreterOptions {
   // The work that may still be done (op_work): every node takes its part before it runs, and one
   // that asks for more than is left does not run. Null: no limit.
   double* work_left = nullptr;
+  // Of a node that is run alone; run() and run_any() take the graph's.
+  Edition edition = kNewestEdition;
   // Called with every node's outputs as soon as they are made, except those in regions.
   std::function<void(NodeId, Span<const HostTensor>)> after_node;
 };
@@ -33,7 +35,7 @@ std::vector<HostTensor> run(const Graph& graph, Span<const HostTensor> inputs,
                             const InterpreterOptions& options = {});
 
 // Runs one node of a graph, of any kind, on concrete inputs.
-std::vector<HostTensor> run_any(const Node& node, Span<const HostTensor> inputs,
+std::vector<HostTensor> run_any(const Graph& graph, const Node& node, Span<const HostTensor> inputs,
                                 const InterpreterOptions& options = {});
 
 // Runs one node without regions on concrete inputs (absent ones have dtype kNone).

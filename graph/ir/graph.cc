@@ -132,10 +132,18 @@ NodeId Graph::add_typed(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inp
 Graph Graph::region(const std::string& region_name) const {
   Graph g;
   g.name = region_name;
+  g.edition_ = edition_;
   g.symbols_ = symbols_;
   g.symbol_at_ = symbol_at_;
   g.depth_ = depth_ + 1;
   return g;
+}
+
+void Graph::set_edition(Edition edition) {
+  edition_ = edition;
+  for (Node& node : nodes_) {
+    for (Graph& region : node.regions) region.set_edition(edition);
+  }
 }
 
 void Graph::add_output(const std::string& output_name, ValueId id) {

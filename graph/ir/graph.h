@@ -10,6 +10,7 @@
 
 #include "graph/ir/host_tensor.h"
 #include "graph/ir/sym_dim.h"
+#include "runtime/core/edition.h"
 #include "runtime/ops/op_info.h"
 
 namespace wick::ir {
@@ -94,6 +95,10 @@ class Graph {
   std::string name = "main";                    // of the entry point
   std::vector<std::string> labels;              // class names of the first output, if it classifies
   std::map<std::string, std::string> metadata;  // texts by key, which files keep
+
+  // The edition of the functions' order of operations: one for the whole graph.
+  Edition edition() const { return edition_; }
+  void set_edition(Edition edition);  // of its regions, too
 
   // Declares a symbol, or finds it again; throws Error if its bounds differ.
   SymDim symbol(const std::string& name, int64_t min = 1, int64_t max = INT32_MAX);
@@ -191,6 +196,7 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<ValueId> inputs_;
   std::vector<GraphOutput> outputs_;
+  Edition edition_ = kNewestEdition;
   int fresh_ = 0;
   int depth_ = 0;  // 0: not a region
 };

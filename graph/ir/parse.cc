@@ -97,6 +97,13 @@ class Parser {
     if (s.empty() || *end != '\0') fail("\"" + s + "\" is not a number");
     return v;
   }
+  // It comes before the nodes, whose regions take it over.
+  void edition() {
+    const int64_t n = number();
+    if (n < 1 || n > edition_number(kNewestEdition) || g_.node_count() != 0)
+      fail("no edition " + std::to_string(n) + " here");
+    g_.set_edition(static_cast<Edition>(n));
+  }
   int64_t value_id() {
     if (eat("_")) return -1;
     expect("%");
@@ -187,6 +194,8 @@ class Parser {
     } else if (eat("output ")) {
       std::string name = quoted();
       g_.add_output(name, lookup(value_id()));
+    } else if (eat("edition ")) {
+      edition();
     } else if (eat("label ")) {
       g_.labels.push_back(quoted());
     } else if (eat("meta ")) {

@@ -1,6 +1,7 @@
 // Writes the text form line for line; parse.cc reads it.
 //
 //   graph "main"
+//   edition 1                    unless it is the newest
 //   dim batch 1 1024
 //   input %0 "x" float32 [batch,3]
 //   const %1 "w" param float32 [2,3] = 0000803f...
@@ -131,6 +132,8 @@ void print_to(std::ostream& out, const Graph& g, bool weights, const std::string
     return value_text(v == kNoValue ? kNoValue : place[static_cast<size_t>(v)]);
   };
   out << indent << "graph " << quote(g.name) << "\n";
+  if (outside == nullptr && g.edition() != kNewestEdition)
+    out << indent << "edition " << edition_number(g.edition()) << "\n";
   for (const SymbolInfo& s : g.symbols()) {
     if (outside != nullptr && outside->has_symbol(s.name)) continue;
     out << indent << "dim " << s.name << " " << s.min << " " << s.max << "\n";

@@ -138,7 +138,7 @@ std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growt
   for (double* work_left : pots) {
     options.work_left = work_left;
     try {
-      out = run_any(n, in, options);
+      out = run_any(g, n, in, options);
       break;
     } catch (const Error& e) {
       // It is too large, takes too long, or has no kernel: the run will report it if it matters.

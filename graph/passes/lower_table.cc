@@ -109,7 +109,7 @@ std::vector<int32_t> Lowering::table(const Elementwise& e, ValueId result, const
     const Node& n = g_.node(id);
     std::vector<HostTensor> in;
     for (ValueId v : n.inputs) in.push_back(v == kNoValue ? HostTensor() : made.at(v));
-    made[n.outputs[0]] = run_node(n.op, n.attrs.get(), in, 1)[0];
+    made[n.outputs[0]] = run_any(g_, n, in)[0];
   }
   return bytes_from(made.at(result), to);
 }
@@ -124,7 +124,7 @@ std::vector<int32_t> Lowering::clamp_table(const std::vector<NodeId>& clamps,
       const ValueId v = n.inputs[k];
       in.push_back(v == kNoValue ? HostTensor() : g_.value(v).constant.reshaped(Shape{}));
     }
-    reals = run_node(n.op, n.attrs.get(), in, 1)[0];
+    reals = run_any(g_, n, in)[0];
   }
   return bytes_from(reals, type);
 }

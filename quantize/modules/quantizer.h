@@ -43,9 +43,9 @@ class QuantizedModel : public nn::GraphModule {
 
 // Captures the model (in eval mode, whatever mode it is in, with a free batch), and does what
 // quantize() does with the recipe: static, or dynamic or weight-only, which use only the shape of
-// the batches. Layers of every kind are quantized, as docs/quantize.md has them; the model stays as
-// it is. Throws Error if there is no batch, for data that calibrate() refuses, and for a model that
-// capture() refuses.
+// the batches. Layers of every kind are quantized, as docs/use/quantize.md has them; the model
+// stays as it is. Throws Error if there is no batch, for data that calibrate() refuses, and for a
+// model that capture() refuses.
 std::unique_ptr<QuantizedModel> quantize_model(nn::Module& model,
                                                const std::vector<Tensor>& calibration,
                                                const Recipe& recipe = {});

@@ -61,7 +61,7 @@ class Corrector {
     }
     std::vector<HostTensor> out;
     try {
-      out = ir::run_any(n, in, run_);
+      out = ir::run_any(g_, n, in, run_);
     } catch (const Error& e) {
       throw_error("bias_correction", e.what() + (" in " + ir::node_text(g_, id)));
     }

@@ -86,7 +86,7 @@ class Converter {
     for (ValueId i : g_.node(value.producer).inputs)
       in.push_back(i == kNoValue ? HostTensor() : constant(i));
     const Node& n = g_.node(value.producer);
-    std::vector<HostTensor> out = ir::run_node(n.op, n.attrs.get(), in, n.outputs.size());
+    std::vector<HostTensor> out = ir::run_any(g_, n, in);
     return computed_[v] = std::move(out[static_cast<size_t>(g_.value(v).output)]);
   }
 

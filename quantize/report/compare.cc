@@ -197,7 +197,7 @@ class Comparer {
                      : v == kNoValue        ? HostTensor()
                                             : floats_[at(v)]);
       }
-      const Values now = ir::run_any(n, in, run_);
+      const Values now = ir::run_any(g_, n, in, run_);
       for (size_t k = 0; k < now.size(); ++k) changed[n.outputs[k]] = now[k];
     }
     const auto found = changed.find(out);

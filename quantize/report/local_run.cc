@@ -52,7 +52,7 @@ HostTensor LocalRun::value(ValueId v) {
   const Node& n = q_.node(q_.value(v).producer);
   std::vector<HostTensor> in;
   for (ValueId i : n.inputs) in.push_back(value(i));
-  const std::vector<HostTensor> out = ir::run_any(n, in, options_);
+  const std::vector<HostTensor> out = ir::run_any(q_, n, in, options_);
   for (size_t k = 0; k < out.size(); ++k) known[n.outputs[k]] = out[k];
   return known[v];
 }
@@ -78,7 +78,7 @@ std::vector<HostTensor> LocalRun::run(const std::vector<NodeId>& nodes) {
     std::vector<HostTensor> in;
     for (ValueId v : n.inputs)
       in.push_back(v != kNoValue && v == before ? made[0] : fixed(v) ? value(v) : unrounded(v));
-    made = ir::run_any(n, in, options_);
+    made = ir::run_any(q_, n, in, options_);
     before = n.outputs[0];
   }
   return made;
@@ -91,7 +91,7 @@ HostTensor LocalRun::round(const Rounding& r, const HostTensor& x) const {
     std::vector<HostTensor> in = {now};
     for (size_t i = 1; i < n.inputs.size(); ++i)
       in.push_back(n.inputs[i] == kNoValue ? HostTensor() : q_.value(n.inputs[i]).constant);
-    now = ir::run_any(n, in, options_)[0];
+    now = ir::run_any(q_, n, in, options_)[0];
   }
   return now;
 }

@@ -60,9 +60,10 @@ struct PartitionSpec {
   size_t first_step = 0;         // index of steps[0] in the plan, for traces
   size_t planned_bytes = 0;      // size of the stage's buffers; scratch_bytes() follow them
   int threads = 1;               // that a run may use
-  PackCache* cache = nullptr;    // may be null
-  ThreadPool* pool = nullptr;    // for packing; may be null
-  bool traced = false;           // runs will be traced: time the steps one by one
+  Edition edition = kNewestEdition;  // the program's
+  PackCache* cache = nullptr;        // may be null
+  ThreadPool* pool = nullptr;        // for packing; may be null
+  bool traced = false;               // runs will be traced: time the steps one by one
 };
 
 // RunCtx is what a partition gets for one run.

@@ -39,7 +39,8 @@ function(wick_runtime_target target)
     $<BUILD_INTERFACE:HWY_DISABLED_TARGETS=${disabled}>
     $<$<BOOL:${scalar}>:$<BUILD_INTERFACE:HWY_COMPILE_ONLY_SCALAR>>)
   target_compile_definitions(${target} PUBLIC ${wick_platform_definitions}
-    $<$<NOT:$<BOOL:${WICK_ERROR_TEXTS}>>:WICK_ERROR_TEXTS=0> $<$<BOOL:${WICK_SMALL}>:WICK_SMALL=1>)
+    $<$<NOT:$<BOOL:${WICK_ERROR_TEXTS}>>:WICK_ERROR_TEXTS=0> $<$<BOOL:${WICK_SMALL}>:WICK_SMALL=1>
+    $<$<NOT:$<BOOL:${WICK_EDITION_1}>>:WICK_EDITION_1=0>)
   if(WICK_SMALL)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release,MinSizeRel>:-Os>)
   endif()

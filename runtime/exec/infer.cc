@@ -26,7 +26,7 @@ Status Binder::evaluate(StagePlan& plan, const NodeDef& node) {
     out[i] = values_.as_planned(node.outputs[i]);
     WICK_ASSIGN(out[i].data, plan.arena.allocate(out[i].nbytes() + 1, kAlignment));
   }
-  KernelQuery query{node.op, node.attrs, in, out, 1, node.custom};
+  const KernelQuery query{node.op, node.attrs, in, out, 1, node.custom, nullptr, machine_.edition};
   PreparedKernel kernel;
   WICK_TRY(kernel.prepare(machine_.sets, query));
   WICK_ASSIGN(void* scratch, memory_.temp.allocate(kernel.scratch_bytes(), kAlignment));

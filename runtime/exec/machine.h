@@ -3,18 +3,25 @@
 
 #include "runtime/backend/cpu/cpu_backend.h"
 #include "runtime/core/array.h"
+#include "runtime/core/edition.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/core/trace.h"
 
 namespace wick {
 
 struct Machine {
-  Machine(Allocator& allocator, size_t max_ram, Backend* device, TraceHook* hook)
-      : sets(allocator), cpu({}), backend(device), trace(hook), cache(allocator, max_ram) {}
+  Machine(Allocator& allocator, size_t max_ram, Backend* device, TraceHook* hook, Edition number)
+      : sets(allocator),
+        cpu({}),
+        backend(device),
+        edition(number),
+        trace(hook),
+        cache(allocator, max_ram) {}
 
   Array<const KernelSet*> sets;
   CpuBackend cpu;
   Backend* backend;  // null: only the CPU
+  Edition edition;   // the program's
   ThreadPool* pool = nullptr;
   int threads = 1;
   TraceHook* trace;

@@ -74,7 +74,8 @@ Status Binder::ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_
     WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(steps[s].out.size()));
     types_of(steps[s], in, out);
     const NodeDef& node = *steps[s].node;
-    const KernelQuery query{node.op, node.attrs, in, out, machine_.threads, node.custom};
+    const KernelQuery query{node.op,          node.attrs,  in,      out,
+                            machine_.threads, node.custom, nullptr, machine_.edition};
     const Status can = machine_.backend->why_not(query);
     if (can.code() == Code::kDevice) return can;  // the device was lost
     taken[s] = can.ok() ? 1 : 0;
@@ -174,8 +175,8 @@ Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
     WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(step.in.size()));
     WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(step.out.size()));
     types_of(step, in, out);
-    KernelQuery query{step.node->op, step.node->attrs, in,
-                      out,           machine_.threads, step.node->custom};
+    KernelQuery query{step.node->op,    step.node->attrs,  in,      out,
+                      machine_.threads, step.node->custom, nullptr, machine_.edition};
     Backend* who = &machine_.cpu;
     if (taken[s] != 0) {
       who = machine_.backend;
@@ -323,6 +324,7 @@ Status Binder::compile(StagePlan& plan) {
     spec.first_step = plan.first_step + part.first;
     spec.planned_bytes = buffers;
     spec.threads = machine_.threads;
+    spec.edition = machine_.edition;
     spec.cache = &machine_.cache;
     spec.pool = machine_.pool;
     spec.traced = machine_.trace != nullptr;

@@ -12,7 +12,7 @@ struct Session::Impl {
   Impl(const Program& program, const EntryDef& entry, const SessionOptions& o, Allocator& inner)
       : memory(inner, o.max_ram),
         values(program, entry, memory.allocator, memory.max_ram),
-        machine(memory.allocator, memory.max_ram, o.backend, o.trace),
+        machine(memory.allocator, memory.max_ram, o.backend, o.trace, program.edition()),
         binder(values, memory, machine),
         runner(values, memory, machine, binder),
         shapes(memory.allocator),

@@ -75,6 +75,7 @@ HWY_INLINE void choose(const AttentionRowStep& s, bool keep, float* row, int64_t
   });
 }
 
+template <Edition edition>
 static void steps(const AttentionRowStep* list, int count, float* row, int64_t n) {
   for (const AttentionRowStep* s = list; s != list + count; ++s) {
     switch (s->step) {
@@ -87,7 +88,7 @@ static void steps(const AttentionRowStep* list, int count, float* row, int64_t n
       case AttentionStep::kAdd: with(*s, row, n, [](F v, F x) HWY_ATTR { return v + x; }); break;
       case AttentionStep::kSub: with(*s, row, n, [](F v, F x) HWY_ATTR { return v - x; }); break;
       case AttentionStep::kTanh:
-        each(row, n, [](F v, int64_t, int64_t) HWY_ATTR { return simd_math::tanh(v); });
+        each(row, n, [](F v, int64_t, int64_t) HWY_ATTR { return simd_math::tanh_in<edition>(v); });
         break;
       case AttentionStep::kKeep:
       case AttentionStep::kKeepWeight: choose(*s, true, row, n); break;
@@ -126,13 +127,18 @@ static float largest(const float* row, int64_t n) {
   return best;
 }
 
-static bool vanishes(float x) { return hn::GetLane(simd_math::exp(F(x)).v) == 0; }
+template <Edition edition>
+static bool vanishes(float x) {
+  return hn::GetLane(simd_math::exp_below_in<edition>(F(x)).v) == 0;
+}
 
 // Softmax of a row whose largest element is known. The sum has the contract's order: each group of
 // 16 is added to its lanes as soon as it is computed.
+template <Edition edition>
 static void weights(float* row, int64_t n, float largest_of_row) {
   const F most(largest_of_row);
-  const auto e = [most](F v, int64_t, int64_t) HWY_ATTR { return simd_math::exp(v - most); };
+  const auto e = [most](F v, int64_t, int64_t)
+                     HWY_ATTR { return simd_math::exp_below_in<edition>(v - most); };
   reduce::VectorSum sum;
   if constexpr (kWidth == static_cast<int64_t>(hn::MaxLanes(reduce::D16()))) {
     const int64_t whole = n / kSumLanes * kSumLanes;
@@ -180,11 +186,12 @@ static bool finite(const float* x, int64_t n) {
 
 }  // namespace attention
 
-static const AttentionBodies* find_attention() {
-  static constexpr AttentionBodies kBodies = {attention::steps,    attention::largest,
-                                              attention::vanishes, attention::weights,
-                                              attention::live,     attention::finite};
-  return &kBodies;
+template <Edition edition>
+constexpr AttentionBodies kAttentionBodies = {
+    attention::steps<edition>,   attention::largest, attention::vanishes<edition>,
+    attention::weights<edition>, attention::live,    attention::finite};
+static const AttentionBodies* find_attention(Edition edition) {
+  return is_first(edition) ? &kAttentionBodies<Edition::k1> : &kAttentionBodies<kNewestEdition>;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -21,7 +21,7 @@ struct AttentionRowStep {
 struct AttentionBodies {
   void (*steps)(const AttentionRowStep* list, int count, float* row, int64_t n);
   float (*largest)(const float* row, int64_t n);
-  bool (*vanishes)(float x);  // whether exp(x) is +0
+  bool (*vanishes)(float x);  // whether exp(x) is +0, for x <= 0
   void (*weights)(float* row, int64_t n, float largest);
   int64_t (*live)(const float* row, int64_t n);
   bool (*finite)(const float* x, int64_t n);
@@ -353,7 +353,7 @@ struct Kernels {
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
   const AttentionShape n(q.as<FusedAttentionAttrs>(), q.in, q.out[0]);
-  p->keep(Kernels{&t, HWY_DYNAMIC_DISPATCH(find_attention)(), q.threads});
+  p->keep(Kernels{&t, HWY_DYNAMIC_DISPATCH(find_attention)(q.edition), q.threads});
   if (q.out[0].numel() == 0) return {};
   Cut cut(n, t, q.threads);
   if (!cut.measure(n, t)) return Status(Code::kOutOfMemory, "rows of scores are too large");

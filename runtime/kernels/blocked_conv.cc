@@ -129,6 +129,7 @@ void finish_blocks(const TileKernels& tiles, int64_t block, const Epilogue& e, i
     Epilogue later;
     later.channel = Epilogue::Channel::kWhole;
     later.act = e.act;
+    later.edition = e.edition;
     return tiles.finish(later, 0, y, y_vector, y, y_vector, vectors, count * block);
   }
   Epilogue all = e;
@@ -313,7 +314,7 @@ Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
     pack_weights(tiles, t, s, in[1].as<float>(), fresh);
     packed = fresh;
   }
-  const Epilogue e = make_epilogue(in, epilogue);
+  const Epilogue e = make_epilogue(ctx, in, epilogue);
   const auto* x = in[0].as<float>();
   auto* y = out[0].as<float>();
   if (is_depthwise(s)) {

@@ -191,11 +191,13 @@ static void softmax(const uint8_t* x, int64_t rows, int64_t n, const float* exps
     look_up(x, n, table, y);
   }
 }
+template <Edition edition>
 static void exps_of(float scale, float* exps) {
   for (int i = 0; i < 256; i += static_cast<int>(kVecLanes)) {
     const FloatVec at =
         hn::ConvertTo(Floats(), hn::Iota(Ints(), -i - static_cast<int>(kVecLanes) + 1));
-    const FloatVec value = simd_math::exp(simd_math::F(hn::Mul(at, hn::Set(Floats(), scale)))).v;
+    const FloatVec value =
+        simd_math::exp_in<edition>(simd_math::F(hn::Mul(at, hn::Set(Floats(), scale)))).v;
     HWY_ALIGN float turned[kVecLanes];
     hn::Store(value, Floats(), turned);
     for (int64_t j = 0; j < kVecLanes; ++j) exps[i + j] = turned[kVecLanes - 1 - j];
@@ -208,9 +210,10 @@ static void exps_of(float scale, float* exps) {
 static ByteZipBody find_byte_sum() { return byte_ops::zip<byte_ops::Sum>; }
 static ByteZipBody find_byte_product() { return byte_ops::zip<byte_ops::Product>; }
 static ByteTableBody find_byte_table() { return byte_ops::look_up; }
-static const ByteSoftmax* find_byte_softmax() {
-  static constexpr ByteSoftmax kSet = {&byte_ops::exps_of, &byte_ops::softmax};
-  return &kSet;
+template <Edition edition>
+constexpr ByteSoftmax kByteSoftmax = {&byte_ops::exps_of<edition>, &byte_ops::softmax};
+static const ByteSoftmax* find_byte_softmax(Edition edition) {
+  return is_first(edition) ? &kByteSoftmax<Edition::k1> : &kByteSoftmax<kNewestEdition>;
 }
 
 }  // namespace HWY_NAMESPACE

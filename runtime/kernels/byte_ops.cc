@@ -130,8 +130,8 @@ Status run_floats(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
-Status plan_softmax(const KernelQuery&, KernelPlan* p) {
-  p->keep(HWY_DYNAMIC_DISPATCH(find_byte_softmax)());
+Status plan_softmax(const KernelQuery& q, KernelPlan* p) {
+  p->keep(HWY_DYNAMIC_DISPATCH(find_byte_softmax)(q.edition));
   return {};
 }
 Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,

@@ -141,7 +141,7 @@ class Chain {
       if (s.what.parameters > 1) to.b = static_cast<float>(chain_constant(a, s.operand[2]));
       switch (to.kind) {
         case ChainKind::kUnary:
-          to.unary = unary(s.op, s.flag != 0);
+          to.unary = unary(s.op, s.flag != 0, ctx.edition);
           if (to.unary == nullptr) to.unary = bodies_->unary(s.op);
           break;
         case ChainKind::kNot:

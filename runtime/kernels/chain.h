@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/core/edition.h"
 #include "runtime/ops/op_id.h"
 
 namespace wick {
@@ -13,7 +14,7 @@ using BinaryBody = void (*)(const float* x, bool repeat_x, const float* y, bool 
                             size_t n);
 
 // Return an op's body for one SIMD target, null where there is none. flag: Gelu's tanh form.
-using FindUnary = UnaryBody (*)(OpId op, bool flag);
+using FindUnary = UnaryBody (*)(OpId op, bool flag, Edition edition);
 using FindBinary = BinaryBody (*)(OpId op);
 
 // Converts arrays to and from the f32 in which bodies compute. A chain of f32 has none, so that a

@@ -121,7 +121,7 @@ Status run_conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
     conv_pack(t, c, in[1].as<float>(), fresh, ctx.pool);
     packed = fresh;
   }
-  const Epilogue e = make_epilogue(in, epilogue);
+  const Epilogue e = make_epilogue(ctx, in, epilogue);
   auto* work = reinterpret_cast<float*>(scratch + plan.work);
   if (in[0].rank() == 5) {
     run_depths(t, c, in, out[0], attrs, packed, e, work,

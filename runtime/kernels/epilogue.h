@@ -11,8 +11,10 @@ inline const float* optional_input(Span<const TensorView> in, size_t i) {
 }
 
 // Reads inputs 2 to 5: bias, scale, shift, residual. `attrs` is null for the unfused ops.
-inline Epilogue make_epilogue(Span<const TensorView> in, const EpilogueAttrs* attrs) {
+inline Epilogue make_epilogue(const KernelCtx& ctx, Span<const TensorView> in,
+                              const EpilogueAttrs* attrs) {
   Epilogue e;
+  e.edition = ctx.edition;
   e.bias = optional_input(in, 2);
   if (attrs == nullptr) return e;
   e.scale = optional_input(in, 3);

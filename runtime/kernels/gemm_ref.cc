@@ -16,7 +16,7 @@ void finish_ref(const Epilogue& e, int64_t channel0, float* out, int64_t out_ste
       if (e.bias != nullptr) y = y + e.bias[channel];
       if (e.scale != nullptr) y = std::fma(y, e.scale[channel], e.shift[channel]);
       if (e.residual != nullptr) y = y + e.residual[r * e.residual_step + c];
-      out[r * out_step + c] = reference::activate(attrs, y);
+      out[r * out_step + c] = reference::activate(attrs, e.edition, y);
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "runtime/core/arena.h"
+#include "runtime/core/edition.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/ops/custom_op.h"
@@ -32,6 +33,7 @@ struct KernelQuery {
   // The op's shape arguments as resolved by its rule; null: find_kernel() and PreparedKernel run
   // the rule. Rows use these and never read axes, bounds, pads or sizes themselves.
   const ShapeArgs* args = nullptr;
+  Edition edition = kNewestEdition;  // of the program whose call it is
 
   // Returns the attributes as the op's struct.
   template <class A>
@@ -91,6 +93,7 @@ struct KernelCtx {
   // Ops allocate the bytes of strings here: it lives as long as the outputs are read. Tasks of a
   // thread pool must not use it. Null if no such op is run.
   Arena* strings = nullptr;
+  Edition edition = kNewestEdition;  // the query's, for rows that choose nothing in plan()
 };
 
 // What a row promises, or asks of its caller.

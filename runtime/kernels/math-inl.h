@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "hwy/highway.h"
+#include "runtime/core/edition.h"
 #include "runtime/kernels/math_rem_pio2.h"
 
 #if defined(WICK_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -91,14 +92,23 @@ HWY_INLINE I shr(I a) {
 }
 HWY_INLINE F to_float(I a) { return F(hn::ConvertTo(DF(), a.v)); }
 HWY_INLINE I truncate(F a) { return I(hn::ConvertTo(DI(), a.v)); }
-HWY_INLINE F clamp(F x, float lo, float hi) {
+// NaN is passed through.
+HWY_INLINE F at_least(F x, float lo) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   // minps and maxps return their second operand when one is NaN.
-  return F(hn::Max(hn::Set(DF(), lo), hn::Min(hn::Set(DF(), hi), x.v)));
+  return F(hn::Max(hn::Set(DF(), lo), x.v));
 #else
-  return select(x < F(lo), F(lo), select(x > F(hi), F(hi), x));
+  return select(x < F(lo), F(lo), x);
 #endif
 }
+HWY_INLINE F at_most(F x, float hi) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return F(hn::Min(hn::Set(DF(), hi), x.v));
+#else
+  return select(x > F(hi), F(hi), x);
+#endif
+}
+HWY_INLINE F clamp(F x, float lo, float hi) { return at_least(at_most(x, hi), lo); }
 HWY_INLINE void rem_pio2_exact(F x, F& hi, F& lo, I& quadrant) {
   constexpr size_t kLanes = hn::MaxLanes(DF());
   HWY_ALIGN float xs[kLanes], his[kLanes], los[kLanes];
@@ -116,6 +126,7 @@ HWY_INLINE void rem_pio2_exact(F x, F& hi, F& lo, I& quadrant) {
 #include "runtime/kernels/math_log_body-inl.h"
 #include "runtime/kernels/math_trig_body-inl.h"
 #include "runtime/kernels/math_activation_body-inl.h"
+#include "runtime/kernels/math_edition_body-inl.h"
 // clang-format on
 
 #undef WICK_MATH_FN

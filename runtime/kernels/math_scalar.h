@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "runtime/core/edition.h"
 #include "runtime/kernels/math_rem_pio2.h"
 
 namespace wick::scalar_math {
@@ -73,6 +74,9 @@ inline F to_float(I a) { return F(static_cast<float>(a.v)); }
 inline I truncate(F a) { return I(static_cast<int32_t>(a.v)); }
 // NaN is passed through; lo < hi.
 inline F clamp(F x, float lo, float hi) { return F(x.v < lo ? lo : x.v > hi ? hi : x.v); }
+// The halves of clamp.
+inline F at_least(F x, float lo) { return F(x.v < lo ? lo : x.v); }
+inline F at_most(F x, float hi) { return F(x.v > hi ? hi : x.v); }
 inline void rem_pio2_exact(F x, F& hi, F& lo, I& quadrant) {
   rem_pio2_large(&x.v, &hi.v, &lo.v, &quadrant.v, 1);
 }
@@ -83,6 +87,7 @@ inline void rem_pio2_exact(F x, F& hi, F& lo, I& quadrant) {
 #include "runtime/kernels/math_log_body-inl.h"
 #include "runtime/kernels/math_trig_body-inl.h"
 #include "runtime/kernels/math_activation_body-inl.h"
+#include "runtime/kernels/math_edition_body-inl.h"
 // clang-format on
 
 #undef WICK_MATH_FN

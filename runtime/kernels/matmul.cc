@@ -182,7 +182,7 @@ Status run_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   Gemm g = linear_product<outputs>(in[0], in[1]);
   g.packed_b = static_cast<const float*>(ctx.packed[0]);
   g.c = out[0].as<float>();
-  g.epilogue = make_epilogue(in, attrs);
+  g.epilogue = make_epilogue(ctx, in, attrs);
   g.epilogue.residual_step = g.n;
   gemm(*ctx.plan->kept<const TileKernels*>(), g, static_cast<float*>(ctx.scratch), ctx.pool);
   return {};
@@ -259,7 +259,7 @@ Status tiles_matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
       g.b += rest % r.dims[i] * r.b_step[i];
       rest /= r.dims[i];
     }
-    const TilesOut o{{{}, nullptr}, out[0].as<BFloat16>() + batch * r.m * r.n, r.n};
+    const TilesOut o{{ctx, {}, nullptr}, out[0].as<BFloat16>() + batch * r.m * r.n, r.n};
     g.finish = tiles_finish;
     g.context = &o;
     bf16_gemm(g, static_cast<char*>(ctx.scratch) + static_cast<size_t>(worker) * step, pool);
@@ -288,7 +288,7 @@ Status tiles_linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
   g.m = shape.m, g.n = shape.n, g.k = shape.k;
   g.a = in[0].as<BFloat16>(), g.a_row = shape.a_row, g.a_col = shape.a_col;
   g.b = in[1].as<BFloat16>(), g.b_row = shape.b_row, g.b_col = shape.b_col;
-  const TilesOut o{{in, attrs}, out[0].as<BFloat16>(), g.n};
+  const TilesOut o{{ctx, in, attrs}, out[0].as<BFloat16>(), g.n};
   g.finish = tiles_finish;
   g.context = &o;
   bf16_gemm(g, ctx.scratch, ctx.pool);

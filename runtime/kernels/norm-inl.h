@@ -64,7 +64,7 @@ static void scale_shift(const float* x, const float* scale, const float* shift, 
   }
 }
 
-template <bool log_form>
+template <bool log_form, Edition edition>
 static void softmax_rows(const float* x, int64_t n, int64_t begin, int64_t end, float* y) {
   Poll poll;
   for (int64_t r = begin; r < end; ++r) {
@@ -77,7 +77,8 @@ static void softmax_rows(const float* x, int64_t n, int64_t begin, int64_t end, 
     reduce::VectorSum sum;
     for (int64_t at = 0, some; at < n && !poll(some = 4 * poll.piece(n - at)); at += some) {
       some /= 4;
-      map(p + at, q + at, some, [largest](F v) HWY_ATTR { return simd_math::exp(v - largest); });
+      map(p + at, q + at, some,
+          [largest](F v) HWY_ATTR { return simd_math::exp_below_in<edition>(v - largest); });
       sum.add(q + at, some);
     }
     const F total(sum.finish());
@@ -108,8 +109,13 @@ static void fold(const float* gamma, const float* beta, const float* mean, const
 
 static ScaleShiftBody find_scale_shift() { return norm::scale_shift; }
 static FoldBody find_fold() { return norm::fold; }
-static SoftmaxBody find_softmax(bool log_form) {
-  return log_form ? norm::softmax_rows<true> : norm::softmax_rows<false>;
+template <Edition edition>
+static SoftmaxBody softmax_of(bool log_form) {
+  return log_form ? norm::softmax_rows<true, edition> : norm::softmax_rows<false, edition>;
+}
+static SoftmaxBody find_softmax(bool log_form, Edition edition) {
+  return is_first(edition) ? softmax_of<Edition::k1>(log_form)
+                           : softmax_of<kNewestEdition>(log_form);
 }
 
 }  // namespace HWY_NAMESPACE

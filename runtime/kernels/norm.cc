@@ -80,7 +80,7 @@ struct SoftmaxPlan {
 template <bool log_form>
 Status plan_softmax(const KernelQuery& q, KernelPlan* p) {
   const int64_t axis = q.as<AxisAttrs>().axis;
-  p->keep(SoftmaxPlan{HWY_DYNAMIC_DISPATCH(find_softmax)(log_form),
+  p->keep(SoftmaxPlan{HWY_DYNAMIC_DISPATCH(find_softmax)(log_form, q.edition),
                       static_cast<int>(axis < 0 ? axis + q.in[0].rank() : axis)});
   return {};
 }

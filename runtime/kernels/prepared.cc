@@ -57,6 +57,7 @@ Status run_inner(const KernelRow& row, const KernelCtx& ctx, Span<const TensorVi
 Status PreparedKernel::prepare(const KernelRow& row, const KernelQuery& query) {
   if (row_ != nullptr) *this = PreparedKernel();
   row_ = &row;
+  edition_ = query.edition;
   ShapeArgs args;
   KernelQuery whole = query;
   WICK_TRY(complete(&whole, &args));
@@ -98,6 +99,7 @@ Status PreparedKernel::run(const KernelLoan& loan, OpId op, Span<const TensorVie
   ctx.scratch = loan.scratch;
   ctx.plan = &plan_;
   ctx.strings = loan.strings;
+  ctx.edition = edition_;
   for (int slot = 0; slot < kMaxPacked; ++slot) ctx.packed[slot] = packed_[slot];
   const auto run_it = flat_ ? &run_flat : &run_plain;
   Stop* stop = current_stop();

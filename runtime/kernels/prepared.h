@@ -58,6 +58,7 @@ class PreparedKernel {
   const KernelRow* row_ = nullptr;
   KernelPlan plan_;
   const void* packed_[kMaxPacked] = {};
+  Edition edition_ = kNewestEdition;
   bool brief_ = false;  // too short to be interrupted
   bool flat_ = false;   // the row sees blocked values through FlatViews
 };

@@ -42,13 +42,15 @@ HWY_INLINE void gate_by(const RnnGate& g, Fn f) {
   });
 }
 
+template <Edition edition>
 static void gate(const RnnGate& g) {
   const F alpha(g.alpha), beta(g.beta), zero(0.0f), one(1.0f);
   switch (g.function) {
     case RnnFunction::kDefault:
-    case RnnFunction::kTanh: return gate_by(g, [](F v) HWY_ATTR { return simd_math::tanh(v); });
+    case RnnFunction::kTanh:
+      return gate_by(g, [](F v) HWY_ATTR { return simd_math::tanh_in<edition>(v); });
     case RnnFunction::kSigmoid:
-      return gate_by(g, [](F v) HWY_ATTR { return simd_math::sigmoid(v); });
+      return gate_by(g, [](F v) HWY_ATTR { return simd_math::sigmoid_in<edition>(v); });
     case RnnFunction::kRelu:
       return gate_by(g, [=](F v) HWY_ATTR { return simd_math::select(v <= zero, zero, v); });
     case RnnFunction::kAffine:
@@ -58,7 +60,8 @@ static void gate(const RnnGate& g) {
     case RnnFunction::kThresholdedRelu:
       return gate_by(g, [=](F v) HWY_ATTR { return simd_math::select(v < alpha, zero, v); });
     case RnnFunction::kScaledTanh:
-      return gate_by(g, [=](F v) HWY_ATTR { return alpha * simd_math::tanh(beta * v); });
+      return gate_by(g,
+                     [=](F v) HWY_ATTR { return alpha * simd_math::tanh_in<edition>(beta * v); });
     case RnnFunction::kHardSigmoid:
       return gate_by(g, [=](F v) HWY_ATTR {
         const F y = simd_math::fma(alpha, v, beta);
@@ -99,9 +102,11 @@ static void multiply(const float* a, const float* b, float* y, int64_t n) {
 }  // namespace rnn
 
 // Returns the kernels of the current target.
-static const RnnKernels* rnn_set() {
-  static constexpr RnnKernels kSet = {&rnn::gate, &rnn::lstm_cell, &rnn::gru_state, &rnn::multiply};
-  return &kSet;
+template <Edition edition>
+constexpr RnnKernels kRnnSet = {&rnn::gate<edition>, &rnn::lstm_cell, &rnn::gru_state,
+                                &rnn::multiply};
+static const RnnKernels* rnn_set(Edition edition) {
+  return is_first(edition) ? &kRnnSet<Edition::k1> : &kRnnSet<kNewestEdition>;
 }
 
 }  // namespace HWY_NAMESPACE

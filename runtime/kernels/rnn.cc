@@ -118,7 +118,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
   const RnnSizes s(q.in, q.as<RnnAttrs>());
   const Cut cut(s, t, q.threads);
-  p->keep(Kernels{&t, HWY_DYNAMIC_DISPATCH(rnn_set)(), q.threads});
+  p->keep(Kernels{&t, HWY_DYNAMIC_DISPATCH(rnn_set)(q.edition), q.threads});
   p->scratch_bytes =
       byte_count(uint64_t{sizeof(float)} * cut.total * static_cast<uint64_t>(cut.tasks(s)));
   const auto bytes = [&](size_t floats) {

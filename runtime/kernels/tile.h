@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "runtime/core/edition.h"
 #include "runtime/ops/attrs.h"
 
 namespace wick {
@@ -44,6 +45,7 @@ struct Epilogue {
   Channel channel = Channel::kColumn;
   Activation act = Activation::kNone;
   float alpha = 0, beta = 0;  // bounds of kClip; slope of kLeakyRelu (alpha)
+  Edition edition = kNewestEdition;
 
   bool empty() const {
     return bias == nullptr && scale == nullptr && residual == nullptr && act == Activation::kNone;

@@ -25,21 +25,26 @@ HWY_NOINLINE void map_rows(float* y, int64_t step, int64_t rows, int64_t cols, F
   }
 }
 
+template <Edition edition>
 void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t cols) {
   using simd_math::F;
   switch (act) {
     case Activation::kSigmoid:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::sigmoid(x); });
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::sigmoid_in<edition>(x); });
     case Activation::kTanh:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::tanh(x); });
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::tanh_in<edition>(x); });
     case Activation::kSilu:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::silu(x); });
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::silu_in<edition>(x); });
     case Activation::kHardSwish:
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::hard_swish(x); });
     case Activation::kGeluErf:
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu(x); });
     case Activation::kGeluTanh:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu_tanh(x); });
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::gelu_tanh_in<edition>(x); });
     // activate() handles these. There is no default, so that a new activation in neither place does
     // not compile.
     case Activation::kNone:
@@ -103,7 +108,10 @@ void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_s
             int64_t dst_step, int64_t rows, int64_t cols) {
   const auto body = e.channel == Epilogue::Channel::kColumn ? finish_columns : finish_rows;
   body(e, channel0, src, src_step, dst, dst_step, rows, cols);
-  if (e.act >= Activation::kSigmoid) activate_rows(e.act, dst, dst_step, rows, cols);
+  if (e.act < Activation::kSigmoid) return;
+  const auto activate =
+      is_first(e.edition) ? activate_rows<Edition::k1> : activate_rows<kNewestEdition>;
+  activate(e.act, dst, dst_step, rows, cols);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

@@ -36,28 +36,43 @@ HWY_INLINE F sign(F x) {
   return simd_math::select(x == F(0.0f), F(0.0f), simd_math::select(x == x, one, x));
 }
 
-#define X(kind, value)                                                                       \
+#define WICK_UNARY_BODY(kind, value)                                                         \
   static void body_##kind(const float* x, float* y, size_t n, [[maybe_unused]] float a,      \
                           [[maybe_unused]] float b) {                                        \
     map(x, y, n,                                                                             \
         [a, b](F v) HWY_ATTR { return static_cast<void>(a), static_cast<void>(b), value; }); \
   }
+#define X(kind, value) WICK_UNARY_BODY(kind, value)
 WICK_UNARY_BODIES(X)
 #undef X
+#define X(kind, value)       \
+  template <Edition edition> \
+  WICK_UNARY_BODY(kind, value)
+WICK_UNARY_BODIES_BY_EDITION(X)
+#undef X
+#undef WICK_UNARY_BODY
 
 }  // namespace unary
 
 #define X(kind, value) \
-  static UnaryBody find_##kind() { return unary::body_##kind; }
+  static UnaryBody find_##kind(Edition) { return unary::body_##kind; }
 WICK_UNARY_BODIES(X)
 #undef X
+#define X(kind, value)                                             \
+  static UnaryBody find_##kind(Edition edition) {                  \
+    return is_first(edition) ? unary::body_##kind<Edition::k1>     \
+                             : unary::body_##kind<kNewestEdition>; \
+  }
+WICK_UNARY_BODIES_BY_EDITION(X)
+#undef X
 
-static UnaryBody unary_of([[maybe_unused]] OpId op, bool flag) {
-  if (op == OpId::kGelu) return flag ? unary::body_GeluTanh : unary::body_GeluErf;
+static UnaryBody unary_of(OpId op, bool flag, Edition edition) {
+  if (op == OpId::kGelu) return flag ? find_GeluTanh(edition) : find_GeluErf(edition);
   switch (op) {
 #define X(kind, value) \
-  case OpId::k##kind: return unary::body_##kind;
+  case OpId::k##kind: return find_##kind(edition);
     WICK_UNARY_OP_BODIES(X)
+    WICK_UNARY_OP_BODIES_BY_EDITION(X)
 #undef X
     default: return nullptr;
   }

@@ -15,13 +15,9 @@
 #define WICK_UNARY_OP_BODIES(X)                          \
   X(LeakyRelu, simd_math::leaky_relu(v, F(a)))           \
   X(Elu, simd_math::elu(v, F(a)))                        \
-  X(Sigmoid, simd_math::sigmoid(v))                      \
-  X(Tanh, simd_math::tanh(v))                            \
-  X(Silu, simd_math::silu(v))                            \
   X(HardSwish, simd_math::hard_swish(v))                 \
   X(HardSigmoid, simd_math::hard_sigmoid(v, F(a), F(b))) \
   X(Softplus, simd_math::softplus(v))                    \
-  X(Exp, simd_math::exp(v))                              \
   X(Log, simd_math::log(v))                              \
   X(Sqrt, simd_math::sqrt(v))                            \
   X(Reciprocal, F(1.0f) / v)                             \
@@ -49,10 +45,18 @@
   X(Erfc, simd_math::erfc(v))                            \
   X(Sign, sign(v))                                       \
   X(Clip, simd_math::clip(v, F(a), F(b)))
-#define WICK_UNARY_BODIES(X)     \
-  WICK_UNARY_OP_BODIES(X)        \
-  X(GeluErf, simd_math::gelu(v)) \
-  X(GeluTanh, simd_math::gelu_tanh(v))
+// The same for ops whose body depends on the edition.
+#define WICK_UNARY_OP_BODIES_BY_EDITION(X)      \
+  X(Sigmoid, simd_math::sigmoid_in<edition>(v)) \
+  X(Tanh, simd_math::tanh_in<edition>(v))       \
+  X(Silu, simd_math::silu_in<edition>(v))       \
+  X(Exp, simd_math::exp_in<edition>(v))
+#define WICK_UNARY_BODIES(X) \
+  WICK_UNARY_OP_BODIES(X)    \
+  X(GeluErf, simd_math::gelu(v))
+#define WICK_UNARY_BODIES_BY_EDITION(X) \
+  WICK_UNARY_OP_BODIES_BY_EDITION(X)    \
+  X(GeluTanh, simd_math::gelu_tanh_in<edition>(v))
 #endif
 
 #include "runtime/kernels/unary-inl.h"
@@ -70,13 +74,14 @@ using GetParams = Params (*)(const void* attrs);
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
 // One dispatch table and one plan function per op: a program links the bodies of its own ops only.
-#define X(Name, value)                                    \
-  HWY_EXPORT(find_##Name);                                \
-  Status plan_##Name(const KernelQuery&, KernelPlan* p) { \
-    p->keep(HWY_DYNAMIC_DISPATCH(find_##Name)());         \
-    return {};                                            \
+#define X(Name, value)                                      \
+  HWY_EXPORT(find_##Name);                                  \
+  Status plan_##Name(const KernelQuery& q, KernelPlan* p) { \
+    p->keep(HWY_DYNAMIC_DISPATCH(find_##Name)(q.edition));  \
+    return {};                                              \
   }
 WICK_UNARY_BODIES(X)
+WICK_UNARY_BODIES_BY_EDITION(X)
 #undef X
 
 HWY_EXPORT(find_unary);

@@ -19,6 +19,10 @@ Status ProgramReader::check_header(uint64_t file_bytes) {
     return error(Code::kUnsupported, "the file needs features this build lacks (mask 0x%llx)",
                  static_cast<unsigned long long>(unknown));
   }
+  if (WICK_EDITION_1 == 0 && edition_of(h.required_features) == Edition::k1) {
+    return Status(Code::kUnsupported,
+                  "the file's functions are those of edition 1, which this build leaves out");
+  }
   if (h.file_bytes != file_bytes) {
     return error(
         Code::kInvalidProgram, "the file has %llu bytes, its header says %llu: cut or mixed up",

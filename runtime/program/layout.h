@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/core/edition.h"
+
 namespace wick {
 
 static_assert(std::endian::native == std::endian::little,
@@ -25,9 +27,20 @@ enum Feature : uint64_t {
   kFeatureCustomOps = 1 << 3,
   kFeatureGrowing = 1 << 4,
   kFeatureLent = 1 << 5,  // the loader's caller holds the segments: never in a file
+  // The f32 functions are those of the second edition (runtime/core/edition.h); without it they are
+  // those of the first. The next edition will have a bit of its own.
+  kFeatureEdition2 = 1 << 6,
 };
 constexpr uint64_t kKnownFeatures = kFeatureRegions | kFeatureState | kFeatureNonTensor |
-                                    kFeatureCustomOps | kFeatureGrowing | kFeatureLent;
+                                    kFeatureCustomOps | kFeatureGrowing | kFeatureLent |
+                                    kFeatureEdition2;
+
+constexpr Edition edition_of(uint64_t features) {
+  return (features & kFeatureEdition2) != 0 ? Edition::k2 : Edition::k1;
+}
+constexpr uint64_t edition_feature(Edition edition) {
+  return edition == Edition::k1 ? 0 : uint64_t{kFeatureEdition2};
+}
 
 // The attribute field of a control node's k-th region is kRegionField + k.
 constexpr uint16_t kRegionField = 0x8000;

@@ -226,6 +226,7 @@ class Program {
   // Return where it comes from, its feature bits, and the bytes of the file and of its weights.
   const ProvenanceDef& provenance() const { return provenance_; }
   uint64_t features() const { return features_; }
+  Edition edition() const { return edition_of(features_); }
   uint64_t file_bytes() const { return file_bytes_; }
   uint64_t weight_bytes() const;
   // Returns the SHA-256 of the whole file that the file itself contains: 32 bytes; empty: it has

@@ -63,7 +63,7 @@ std::vector<float> run_program(Span<const uint8_t> bytes, const Tensor& x, size_
 }
 
 TEST_F(CustomOpTest, EagerValuesAreTheKernels) {
-  Tensor x = tensor({-2., 0., 3.});
+  Tensor x = tensor({-2., 0., 3.}, DType::kF64);
   std::vector<double> y = swish(x, 2).to_vector<double>();
   for (size_t i = 0; i < 3; ++i) {
     double v = x.to_vector<double>()[i];
@@ -80,19 +80,20 @@ TEST_F(CustomOpTest, GradcheckOfBothOrders) {
   GradcheckOptions options;
   options.second_order = true;
   auto f = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{swish(in[0], 1.25)}; };
-  GradcheckResult r = gradcheck(f, {tensor({-2., -.5, .25, 3.}).requires_grad_()}, options);
+  GradcheckResult r =
+      gradcheck(f, {tensor({-2., -.5, .25, 3.}, DType::kF64).requires_grad_()}, options);
   EXPECT_TRUE(r.ok) << r.message;
 }
 
 TEST_F(CustomOpTest, ThirdOrderComesOfTheFormulaToo) {
-  Tensor x = tensor({.5}).requires_grad_();
+  Tensor x = tensor({.5}, DType::kF64).requires_grad_();
   Tensor y = swish(x);
   double h = 1e-4;
   Tensor d1 = grad({sum(y)}, {x}, {}, true, true)[0];
   Tensor d2 = grad({sum(d1)}, {x}, {}, true, true)[0];
   Tensor d3 = grad({sum(d2)}, {x})[0];
   auto second = [](double at) {
-    Tensor p = tensor({at}).requires_grad_();
+    Tensor p = tensor({at}, DType::kF64).requires_grad_();
     Tensor g = grad({sum(swish(p))}, {p}, {}, true, true)[0];
     return grad({sum(g)}, {p})[0].item();
   };

@@ -143,6 +143,33 @@ TEST(DataLoaders, LeavesInMidEpochWithoutWaitingForTheRest) {
   }
 }
 
+// As in PyTorch, a loop after a break is a new epoch; a position that was sought is kept.
+TEST(DataLoaders, ALoopAfterABreakBeginsAnew) {
+  for (const int workers : {0, 2}) {
+    DataLoader loader(numbers(8),
+                      {.batch_size = 2, .shuffle = true, .seed = 4, .workers = workers});
+    const auto loop = [&](int batches) {
+      List items;
+      int taken = 0;
+      for (Batch& b : loader) {
+        for (const int64_t i : b[0].to_vector<int64_t>()) items.push_back(i);
+        if (++taken == batches) break;
+      }
+      return items;
+    };
+    const List first = epoch_permutation(8, 4, 0), second = epoch_permutation(8, 4, 1);
+    EXPECT_EQ(loop(1), List(first.begin(), first.begin() + 2));
+    EXPECT_EQ(loop(-1), second);
+    EXPECT_EQ(loop(4), epoch_permutation(8, 4, 2));  // left by a break in its last batch
+    EXPECT_EQ(loop(-1), epoch_permutation(8, 4, 3));
+    loader.seek({.epoch = 1, .batch = 3});
+    EXPECT_EQ(loop(-1), List(second.begin() + 6, second.end()));
+    Batch batch;
+    EXPECT_TRUE(loader.next(batch));
+    EXPECT_EQ(loop(-1).size(), 6u);  // the rest of the epoch that next() began
+  }
+}
+
 TEST(DataLoaders, WorkersOverlapWithCompute) {
   // 24 batches of 10 ms to make and 10 ms to use: 480 ms one after the other, 250 ms side by side.
   // Sleeps need no core, so that a busy machine changes little.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The example of docs/exporter.md: control_flow.sh PROGRAM
+# The example of docs/use/exporter.md: control_flow.sh PROGRAM
 set -uo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -5,8 +5,8 @@ usage: readme_commands.py BUILD_FOLDER
 
 `make install` stands for its last step, an installation of BUILD_FOLDER (building belongs to no test), `build/release`
 is that folder, and other `make` lines are only looked up in the Makefile. In the fixed subset Fashion-MNIST is its first
-2,000 and 500 images; with WICK_TEST_FULL=1 it is whole. Every program that the README names below build/release must be
-there, what lenet_static prints must be what `wick run` computes, and the README must say where image.npy comes from.
+2,000 and 500 images; with WICK_TEST_FULL=1 it is whole. Every program that the README or docs/figures.md names below
+build/release must be there, what lenet_static prints must be what `wick run` computes, and the README must say where image.npy comes from.
 """
 
 import gzip
@@ -74,20 +74,22 @@ def main():
     build = os.path.realpath(sys.argv[1])
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as f:
         page = f.read()
+    with open(os.path.join(ROOT, "docs", "figures.md"), encoding="utf-8") as f:
+        named = page + f.read()
     source = fashion_mnist()
     if source is None:
         print("SKIP: Fashion-MNIST not installed")
         return 77
 
-    # The programs that the README runs from a build are those that `make` builds.
+    # The programs that the pages run from a build are those that `make` builds.
     benches = os.path.isdir(os.path.join(build, "bench"))  # else this build was configured without them
-    for path in sorted(set(re.findall(r"build/release/([\w./]*\w)", page))):
+    for path in sorted(set(re.findall(r"build/release/([\w./]*\w)", named))):
         if path.startswith("bench") and not benches:
             continue
-        check(f"README names build/release/{path}, which is not built", os.path.exists(os.path.join(build, path)))
-    folder = re.search(r"((?:`\w+ [^`]*`, )*`\w+ [^`]*`) in `build/release/bench`", page)
+        check(f"a page names build/release/{path}, which is not built", os.path.exists(os.path.join(build, path)))
+    folder = re.search(r"((?:`\w+ [^`]*`, )*`\w+ [^`]*`) in `build/release/bench`", named)
     for name in re.findall(r"`(\w+)", folder.group(1)) if folder and benches else []:
-        check(f"README names the bench {name}, which is not built", os.path.exists(os.path.join(build, "bench", name)))
+        check(f"a page names the bench {name}, which is not built", os.path.exists(os.path.join(build, "bench", name)))
     makefile = open(os.path.join(ROOT, "Makefile"), encoding="utf-8").read()
 
     with tempfile.TemporaryDirectory() as work:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The corpus and the traps written in PyTorch 1.13, exported by torch.onnx.export and run in ONNX Runtime beside Wick's.
 
-  in_torch.py test_export          exit 1 where docs/exporter-beside-pytorch.md is not what comes out
+  in_torch.py test_export          exit 1 where docs/use/exporter-beside-pytorch.md is not what comes out
   in_torch.py test_export --write  writes that page; 40 s of one core either way
 
 Exit 77 without ONNX Runtime or a Python with PyTorch 1.13 (WICK_TORCH_PYTHON, else python3 or Debian's). Neither column
@@ -24,7 +24,7 @@ import time
 import in_ort
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PAGE = "docs/exporter-beside-pytorch.md"
+PAGE = "docs/use/exporter-beside-pytorch.md"
 RIGHT, WRONG, REFUSED, FAILS = "right", "wrong at some size", "refused", "fails in ONNX Runtime"
 VERDICTS = (RIGHT, WRONG, REFUSED, FAILS)
 GROUPS = {"layers": "Layers", "forms": "What people do with sizes", "models": "Models"}

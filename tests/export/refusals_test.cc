@@ -1,5 +1,5 @@
 // The code that capture refuses, its messages, and how to write it instead: this makes the table of
-// docs/exporter.md (WICK_WRITE_DOCS=1); each rewrite is captured and is right.
+// docs/use/exporter.md (WICK_WRITE_DOCS=1); each rewrite is captured and is right.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -123,7 +123,7 @@ TEST(Refusals, HaveARewriteThatIsRight) {
 }
 
 TEST(Refusals, AreTheTableOfThePage) {
-  const std::string path = source_dir("/docs/exporter.md");
+  const std::string path = source_dir("/docs/use/exporter.md");
   std::ifstream file(path);
   if (!file) GTEST_SKIP() << "skipped: no " << path;
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

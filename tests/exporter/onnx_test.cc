@@ -44,6 +44,22 @@ ir::Graph captured(const char* name, const std::shared_ptr<nn::Module>& model) {
                  {std::string("logits_") + name, {"a", "b c"}});
 }
 
+// An ONNX file is of the newest edition unless it was written from a graph of the first.
+TEST(Editions, OnnxFilesKeepThem) {
+  for (Edition edition : {Edition::k1, Edition::k2}) {
+    ir::Graph g;
+    g.set_edition(edition);
+    g.add_output("y", g.emit(OpId::kSilu, {g.add_input("x", DType::kF32, {SymDim(4)})}));
+    const ir::Graph back = import_onnx_bytes(onnx_bytes(g));
+    EXPECT_EQ(back.edition(), edition);
+    EXPECT_EQ(back.metadata.count("wick.edition"), 0u);
+    const std::vector<uint8_t> bytes = compile_program(back);
+    auto program = Program::load(Span<const uint8_t>(bytes));
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    EXPECT_EQ((*program)->edition(), edition);
+  }
+}
+
 class Paths : public testing::TestWithParam<const char*> {};
 
 // Trainer eval == ONNX through Wick == .wick in a session, at one and two threads, at batch 1

@@ -65,11 +65,28 @@ std::vector<FunctionRow> creation_rows() {
               WICK_FN(full_like(x0, 3, DType::kI64)));
   row("tensor of nested lists", creation, dtypes(DType::kF64))
       .sample("torch.tensor([[[1., 2.], [3., 4.]]], dtype=dtype)", {},
-              WICK_FN(tensor<double>({{{1., 2.}, {3., 4.}}})))
+              WICK_FN(tensor({{{1., 2.}, {3., 4.}}}, dtype)))
       .sample("torch.tensor([[[[1.], [2.]]]], dtype=dtype)", {},
-              WICK_FN(tensor<double>({{{{1.}, {2.}}}})))
-      .sample("torch.tensor(3., dtype=dtype)", {}, WICK_FN(tensor(3.)))
-      .sample("torch.tensor([True, False])", {}, WICK_FN(tensor({true, false})));
+              WICK_FN(tensor({{{{1.}, {2.}}}}, dtype)))
+      .sample("torch.tensor(3., dtype=dtype)", {}, WICK_FN(tensor(3., dtype)))
+      .sample("torch.tensor([True, False])", {}, WICK_FN(tensor({true, false})))
+      .sample("torch.tensor([1., 2.])", {}, WICK_FN(tensor({1., 2.})))
+      .sample("torch.tensor([[1, 2], [3, 4]])", {}, WICK_FN(tensor({{1, 2}, {3, 4}})))
+      .sample("torch.tensor([1., float('nan'), 2])", {}, WICK_FN(tensor({1., NAN, 2})))
+      .sample("torch.tensor(0.1)", {}, WICK_FN(tensor(0.1)))
+      .sample("torch.tensor(3)", {}, WICK_FN(tensor(3)));
+  row("new_empty", creation, kReal)
+      .sample("torch.zeros(2, 3) == 5", {x({2})}, WICK_FN(eq(x0.new_empty({2, 3}).zero_(), 5)));
+  row("new_zeros", creation, kReal)
+      .sample("x0.new_zeros((2, 3))", {x({2})}, WICK_FN(x0.new_zeros({2, 3})))
+      .sample("x0.new_zeros((2, 3), dtype=torch.int64)", {x({2})},
+              WICK_FN(x0.new_zeros({2, 3}, DType::kI64)));
+  row("new_ones", creation, kReal)
+      .sample("x0.new_ones((2, 3))", {x({2})}, WICK_FN(new_ones(x0, {2, 3})));
+  row("new_full", creation, kReal)
+      .sample("x0.new_full((2, 3), 1.5)", {x({2})}, WICK_FN(x0.new_full({2, 3}, 1.5)));
+  row("type_as", smooth, kReal)
+      .sample("x0.type_as(x1)", {x({2, 3}), x({1})}, WICK_FN(type_as(x0, x1)));
   return row.all;
 }
 

@@ -15,6 +15,8 @@
   X(linalg)                       \
   X(nn)                           \
   X(losses)                       \
+  X(fft)                          \
+  X(special)                      \
   X(random)                       \
   X(creation)                     \
   X(extremes)

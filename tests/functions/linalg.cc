@@ -336,6 +336,24 @@ void norms(Rows& row) {
       .sample("torch.linalg.norm(x0, 2, dim=1)", {x({3, 4})}, WICK_FN(linalg::norm(x0, 2, {1})));
 }
 
+void statistics(Rows& row) {
+  row("dist", smooth, kWideFloats)
+      .sample("torch.dist(x0, x1)", {x({3, 4}), x({3, 4})}, WICK_FN(dist(x0, x1)))
+      .sample("torch.dist(x0, x1, 3)", {x({3, 4}), x({4})}, WICK_FN(dist(x0, x1, 3)));
+  row("matrix_exp", smooth, kWideFloats)
+      .sample("torch.matrix_exp(x0)", {x({3, 3})}, WICK_FN(matrix_exp(x0)))
+      .sample("torch.matrix_exp(x0)", {x({2, 3, 3}, -0.1, 0.1)}, WICK_FN(matrix_exp(x0)))
+      .not_captured("how often a matrix is halved depends on its norm");
+  row("linalg::matrix_exp", smooth, kWideFloats)
+      .sample("torch.linalg.matrix_exp(x0)", {x({2, 2})}, WICK_FN(linalg::matrix_exp(x0)))
+      .not_captured("how often a matrix is halved depends on its norm");
+  row("cov", smooth, kWideFloats)
+      .sample("torch.cov(x0)", {x({3, 5})}, WICK_FN(cov(x0)))
+      .sample("torch.cov(x0, correction=0)", {x({5})}, WICK_FN(cov(x0, 0)));
+  row("corrcoef", smooth, kWideFloats)
+      .sample("torch.corrcoef(x0)", {x({3, 5})}, WICK_FN(corrcoef(x0)));
+}
+
 }  // namespace
 
 std::vector<FunctionRow> linalg_rows() {
@@ -344,6 +362,7 @@ std::vector<FunctionRow> linalg_rows() {
   systems(row);
   decompositions(row);
   norms(row);
+  statistics(row);
   return row.all;
 }
 

@@ -216,6 +216,8 @@ void images(Rows& row) {
       .sample("F.interpolate(x0, size=(7, 2), mode='bilinear', align_corners=True)",
               {x({1, 2, 3, 4})},
               WICK_FN(interpolate(x0, {.size = {7, 2}, .mode = "bilinear", .align_corners = true})))
+      .sample("F.interpolate(x0, size=(2, 3), mode='area')", {x({1, 2, 5, 4})},
+              WICK_FN(interpolate(x0, {.size = {2, 3}, .mode = "area"})))
       .sample("F.interpolate(x0, size=4, mode='linear')", {x({2, 1, 7})},
               WICK_FN(interpolate(x0, {.size = {4}, .mode = "linear"})))
       .sample("F.interpolate(x0, scale_factor=1.5, mode='trilinear')", {x({1, 1, 2, 3, 2})},

@@ -38,6 +38,10 @@ std::vector<FunctionRow> random_rows() {
   X(exponential_)
   X(random_, , 0, 9)
 #undef X
+  row("gumbel_softmax", random_output, dtypes(DType::kF32, DType::kF64))
+      .sample("F.gumbel_softmax(x0)", {x({3, 4})}, WICK_FN(gumbel_softmax(x0)))
+      .sample("F.gumbel_softmax(x0, 0.5, True, dim=0)", {x({3, 4})},
+              WICK_FN(gumbel_softmax(x0, 0.5, true, 0)));
   return row.all;
 }
 

@@ -77,11 +77,14 @@ void order_rows(Rows& row) {
       .sample("torch.quantile(x0, 0.7, 0, True)", {distinct({3, 5})},
               WICK_FN(quantile(x0, 0.7, 0, true)))
       .sample("torch.quantile(x0, torch.tensor([0.25, 0.5, 1.0], dtype=dtype), 1)",
-              {distinct({3, 5})}, WICK_FN(quantile(x0, tensor({0.25, 0.5, 1.0}).to(dtype), 1)))
+              {distinct({3, 5})},
+              WICK_FN(quantile(x0, tensor({0.25, 0.5, 1.0}, DType::kF64).to(dtype), 1)))
       .sample("torch.quantile(x0, torch.tensor([0.25, 0.5], dtype=dtype), 0, True)",
-              {distinct({3, 5, 2})}, WICK_FN(quantile(x0, tensor({0.25, 0.5}).to(dtype), 0, true)))
+              {distinct({3, 5, 2})},
+              WICK_FN(quantile(x0, tensor({0.25, 0.5}, DType::kF64).to(dtype), 0, true)))
       .sample("torch.quantile(x0, torch.tensor([0.25, 0.5], dtype=dtype), keepdim=True)",
-              {distinct({3, 5})}, WICK_FN(quantile(x0, tensor({0.25, 0.5}).to(dtype), {}, true)))
+              {distinct({3, 5})},
+              WICK_FN(quantile(x0, tensor({0.25, 0.5}, DType::kF64).to(dtype), {}, true)))
       .sample("torch.quantile(x0, 0.3, 1, interpolation='lower')", {distinct({3, 5})},
               WICK_FN(quantile(x0, 0.3, 1, false, "lower")))
       .sample("torch.quantile(x0, 0.3, 1, interpolation='higher')", {distinct({3, 5})},

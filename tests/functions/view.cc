@@ -200,6 +200,9 @@ void in_place_shape_rows(Rows& row) {
             return {t};
           },
           kNumbers);
+  row("broadcast_tensors", smooth, kStored)
+      .sample("torch.broadcast_tensors(x0, x1)", {x({3, 1}), x({2, 1, 4})},
+              WICK_FN(broadcast_tensors({x0, x1})));
   row("Tensor.t_", smooth, kStored)
       .sample("x0.clone().t_()", {x({2, 3})}, WICK_FN(x0.clone().t_()));
   row("Tensor.squeeze_", smooth, kStored)

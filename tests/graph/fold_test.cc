@@ -290,7 +290,7 @@ TEST(FoldWork, OfTripsIsCounted) {
   InterpreterOptions options;
   options.work_left = &left;
   const HostTensor in[] = {g.value(trips).constant, yes};
-  run_any(g.node(n), in, options);
+  run_any(g, g.node(n), in, options);
   EXPECT_LT(left, 1e6 - 1e5);
 }
 

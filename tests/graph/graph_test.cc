@@ -3,6 +3,7 @@
 
 #include <clocale>
 #include <cmath>
+#include <map>
 
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
@@ -180,6 +181,39 @@ TEST(Graph, TextReadsBack) {
   const std::string error = error_of([&] { parse_graph(long_word); });
   EXPECT_FALSE(error.empty());
   EXPECT_LT(error.size(), 400u);
+}
+
+// A graph of the first edition keeps it: as text, in regions, where it runs and where it is folded.
+TEST(Graph, HasOneEdition) {
+  const auto sigmoids = [](Edition edition) {
+    Graph g;
+    g.set_edition(edition);
+    const ValueId x = g.add_input("x", DType::kF32, {SymDim(64)});
+    const ValueId c = g.add_constant(floats({64}, -3, 0.61f), "c");
+    g.add_output("y", g.emit(OpId::kSigmoid, {x}));
+    g.add_output("z", g.emit(OpId::kSigmoid, {c}));
+    return g;
+  };
+  const HostTensor x = floats({64}, -3, 0.61f);
+  std::map<Edition, std::string> made;
+  for (Edition edition : {Edition::k1, Edition::k2}) {
+    const Graph g = sigmoids(edition), back = parse_graph(print(g, true));
+    EXPECT_EQ(back.edition(), edition);
+    EXPECT_EQ(g.region("body").edition(), edition);
+    Graph folded = g;
+    fold_constants(folded);
+    EXPECT_EQ(count(folded, OpId::kSigmoid), 1u);
+    for (const Graph& way : {g, back, folded}) {
+      for (const HostTensor& y : run(way, {&x, 1})) {
+        const std::string bytes(y.as<char>(), y.nbytes());
+        if (made[edition].empty()) made[edition] = bytes;
+        EXPECT_TRUE(bytes == made[edition]);
+      }
+    }
+  }
+  EXPECT_TRUE(made[Edition::k1] != made[Edition::k2]);
+  EXPECT_EQ(print(sigmoids(kNewestEdition)).find("edition"), std::string::npos);
+  EXPECT_THAT(error_of([&] { parse_graph("graph \"g\"\nedition 3\n"); }), HasSubstr("edition 3"));
 }
 
 TEST(Interpreter, RefusesWhatDoesNotFit) {

@@ -51,6 +51,12 @@ double oracle_mish(double x) {
   return std::isnan(x) ? x : x * std::tanh(oracle_softplus(x));
 }
 
+double oracle_brief_exp(double x) { return oracle_exp(x); }
+double oracle_brief_sigmoid(double x) { return oracle_sigmoid(x); }
+double oracle_brief_tanh(double x) { return oracle_tanh(x); }
+double oracle_brief_silu(double x) { return oracle_silu(x); }
+double oracle_brief_gelu_tanh(double x) { return oracle_gelu_tanh(x); }
+
 #define X(name, bound, unfused)                                                      \
   void scalar_##name(const float* x, float* y, size_t n) {                           \
     for (size_t i = 0; i < n; ++i) y[i] = scalar_math::name(scalar_math::F(x[i])).v; \

@@ -92,6 +92,7 @@ SHOWN = {
     "runtime/core/allocator.h",
     "runtime/core/arena.h",
     "runtime/core/dtype.h",
+    "runtime/core/edition.h",
     "runtime/core/lent_bytes.h",
     "runtime/core/owned.h",
     "runtime/core/packed_sequence.h",

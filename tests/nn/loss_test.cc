@@ -19,7 +19,7 @@ Tensor prob(const Shape& shape, int64_t seed = 1) { return number(shape, seed) /
 Tensor sign_of(const Shape& shape, int64_t seed = 1) {
   return sign(number(shape, seed) + 1.0 / 256);
 }
-Tensor three() { return tensor({0.5, 2.0, 0.25}); }
+Tensor three() { return tensor({0.5, 2.0, 0.25}, DType::kF64); }
 Tensor labels() { return tensor<int64_t>({2, 0, 1, 2}); }
 
 struct Case {
@@ -138,16 +138,16 @@ TEST(Losses, ExtremesAreFinite) {
   // Logits of +-1e4, in both widths.
   check("CrossEntropy_far", nn::CrossEntropyLoss(), x({4, 3}, 0, 12800), labels());
   for (DType t : {DType::kF32, DType::kF64}) {
-    Tensor far = tensor({{1e4, -1e4, 0.0}, {-1e4, 1e4, 1e4}}).to(t).requires_grad_();
+    Tensor far = tensor({{1e4, -1e4, 0.0}, {-1e4, 1e4, 1e4}}, DType::kF64).to(t).requires_grad_();
     Tensor loss = nn::CrossEntropyLoss()(far, tensor<int64_t>({1, 2}));
     EXPECT_NEAR(loss.item(), (2e4 + std::log(2)) / 2, 1e-3);
     loss.backward();
     for (double g : far.grad().to(kD).to_vector<double>()) EXPECT_TRUE(std::isfinite(g));
   }
   // Probabilities 0 and 1: log is kept >= -100, right and wrong.
-  Tensor p = tensor({0.0, 1.0, 0.0, 1.0}).requires_grad_();
-  check("BCE_edges", nn::BCELoss(), p, tensor({0.0, 1.0, 1.0, 0.0}));
-  EXPECT_EQ(nn::BCELoss()(p, tensor({0.0, 1.0, 1.0, 0.0})).item(), 50);
+  Tensor p = tensor({0.0, 1.0, 0.0, 1.0}, DType::kF64).requires_grad_();
+  check("BCE_edges", nn::BCELoss(), p, tensor({0.0, 1.0, 1.0, 0.0}, DType::kF64));
+  EXPECT_EQ(nn::BCELoss()(p, tensor({0.0, 1.0, 1.0, 0.0}, DType::kF64)).item(), 50);
 }
 
 template <class F>

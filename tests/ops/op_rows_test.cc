@@ -154,6 +154,35 @@ TEST_P(OpRows, EverySimdTargetHasTheReferenceBits) {
   }
 }
 
+// The same for the forms of files of before, where an op has two.
+TEST_P(OpRows, TheFirstEditionHasTheReferenceBitsToo) {
+  for (const Sample& s : samples()) {
+    for (DType t : {DType::kF32, DType::kF16}) {
+      const auto run = [&](Span<const KernelSet* const> sets, Edition edition) {
+        std::vector<Value> out;
+        const Status status = run_op(row().op, s.attrs.get(), make_inputs(s, t), s.outputs, sets,
+                                     nullptr, &out, nullptr, 0, edition);
+        if (!status.ok()) out.clear();
+        return out;
+      };
+      const auto differ = [](const std::vector<Value>& a, const std::vector<Value>& b) {
+        std::string text;
+        for (size_t k = 0; k < a.size() && text.empty(); ++k)
+          text = bits_differ(a[k].view(), b[k].view());
+        return text;
+      };
+      const std::vector<Value> want = run(reference_sets(), Edition::k1);
+      if (differ(want, run(reference_sets(), kNewestEdition)).empty()) continue;
+      for_each_simd_target([&](int64_t target) {
+        if (!simd_target_has_fma(target)) return;
+        const std::vector<Value> got = run(cpu_sets(), Edition::k1);
+        ASSERT_EQ(got.size(), want.size());
+        EXPECT_EQ(differ(want, got), "") << s.name << " " << simd_target_name(target);
+      });
+    }
+  }
+}
+
 // Products on tiles have an order of their own (tests/amp).
 TEST_P(OpRows, SixteenBitsHaveTheReferenceBits) {
   for (const Sample& s : samples()) {

@@ -195,7 +195,7 @@ std::vector<TensorView> views(const std::vector<Value>& values) {
 
 Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outputs,
               Span<const KernelSet* const> sets, ThreadPool* pool, std::vector<Value>* out,
-              std::string* kernel, size_t offset_bytes) {
+              std::string* kernel, size_t offset_bytes, Edition edition) {
   std::vector<ValueInfo<int64_t>> infos, outs(static_cast<size_t>(outputs));
   std::vector<std::vector<int64_t>> elements(in.size());
   for (size_t k = 0; k < in.size(); ++k) {
@@ -226,6 +226,7 @@ Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outp
   for (auto& o : outs) out->emplace_back(o.dtype, o.shape, offset_bytes);
   auto in_views = views(in), out_views = views(*out);
   KernelQuery query{op, attrs, in_views, out_views, pool == nullptr ? 1 : pool->threads()};
+  query.edition = edition;
   PreparedKernel prepared;
   WICK_TRY(prepared.prepare(sets, query));
   if (kernel != nullptr) *kernel = prepared.row().name;

@@ -44,7 +44,8 @@ std::vector<TensorView> views(const std::vector<Value>& values);
 // row's name.
 Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outputs,
               Span<const KernelSet* const> sets, ThreadPool* pool, std::vector<Value>* out,
-              std::string* kernel = nullptr, size_t offset_bytes = 0);
+              std::string* kernel = nullptr, size_t offset_bytes = 0,
+              Edition edition = kNewestEdition);
 
 // "" when equal by bits (NaNs alike), else the first difference in words.
 std::string bits_differ(const TensorView& a, const TensorView& b);

@@ -204,7 +204,7 @@ TEST(Profiler, ChangesNoBit) {
   EXPECT_EQ(weights(true), weights(false));
 }
 
-// The figure of docs/profile.md; the bound is of a busy machine with a sanitizer.
+// The figure of docs/use/profile.md; the bound is of a busy machine with a sanitizer.
 TEST(Profiler, OverheadIsStated) {
   manual_seed(0);
   Job job;

@@ -202,6 +202,7 @@ class ProgramBuilder {
 
   // added to the offsets of the buffers that follow: to lie about where they are
   uint64_t shift = 0;
+  Edition edition = kNewestEdition;
 
   std::vector<uint8_t> finish(uint64_t features = 0) {
     uint8_t digest[32];
@@ -217,7 +218,7 @@ class ProgramBuilder {
         b_.CreateVector(states_), b_.CreateVector(entries_), b_.CreateVector(custom_),
         b_.CreateVector(labels_), b_.CreateVector(metadata_), provenance);
     fbs::FinishProgramBuffer(b_, root);
-    return file_of(b_, segment_, features);
+    return file_of(b_, segment_, features | edition_feature(edition));
   }
 
  private:

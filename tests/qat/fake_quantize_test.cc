@@ -129,15 +129,15 @@ TEST(FakeQuantize, GradientsArePyTorchs) {
 
 TEST(FakeQuantize, LearnedScaleFollowsTheFormula) {
   // Esser et al. 2020, equation 3, by hand: in float64 x / s = 2.3, 9.7 (above), -1.4 (below)
-  const Tensor x = tensor({2.3 * 0.5, 9.7 * 0.5, -1.4 * 0.5});
-  Tensor s = tensor({0.5}).requires_grad_();
-  const Tensor y = fake_quantize_learnable(x, s, tensor({0.0}), 0, 0, 7);
+  const Tensor x = tensor({2.3 * 0.5, 9.7 * 0.5, -1.4 * 0.5}, DType::kF64);
+  Tensor s = tensor({0.5}, DType::kF64).requires_grad_();
+  const Tensor y = fake_quantize_learnable(x, s, tensor({0.0}, DType::kF64), 0, 0, 7);
   const double factor = 1 / std::sqrt(3.0 * 7);
   const double want = factor * ((2 - 2.3) + 7 + 0);
   EXPECT_NEAR(grad({y.sum()}, {s})[0].item(), want, 1e-12);
   // the same with a gradient that differs by element
-  const Tensor up = tensor({0.5, -2.0, 4.0});
-  const Tensor again = fake_quantize_learnable(x, s, tensor({0.0}), 0, 0, 7);
+  const Tensor up = tensor({0.5, -2.0, 4.0}, DType::kF64);
+  const Tensor again = fake_quantize_learnable(x, s, tensor({0.0}, DType::kF64), 0, 0, 7);
   EXPECT_NEAR(grad({again}, {s}, {up})[0].item(), factor * (0.5 * (2 - 2.3) - 2 * 7), 1e-12);
 }
 

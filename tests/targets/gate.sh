@@ -93,7 +93,7 @@ done < <("$wick" targets --json | python3 -c '
 import json, sys
 for t in json.load(sys.stdin):
     print(t["name"], ",".join(t["lacking"]) or "-", t["runs"])')
-[ $write = 0 ] || printf '%s\n' "${rows[@]}" | python3 tests/targets/gate_row.py --write docs/targets.md || failed=$((failed + 1))
+[ $write = 0 ] || printf '%s\n' "${rows[@]}" | python3 tests/targets/gate_row.py --write docs/use/targets.md || failed=$((failed + 1))
 [ $skipped = 0 ] || echo "$skipped targets skipped"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

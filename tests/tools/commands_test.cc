@@ -349,7 +349,7 @@ TEST(Inspect, AnOnnxFileSaysOnlyWhatIsInIt) {
   Ran r = wick({"inspect", path});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_THAT(r.out, AllOf(Not(HasSubstr("made by")), Not(HasSubstr("seed")),
-                           HasSubstr("\n  numerics exact\n")));
+                           HasSubstr("\n  numerics exact, edition 2\n")));
   nlohmann::json origin = parse_json(wick({"inspect", path, "--json"}).out).at("provenance");
   for (const char* key : {"wick_version", "source", "seed"}) EXPECT_FALSE(origin.contains(key));
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "exporter/include/wick/compile.h"
+#include "tests/support/where.h"
 #include "tests/tools/command_line.h"
 
 namespace wick::test {
@@ -45,6 +46,14 @@ TEST(Verify, ATrainedRunFromTheTrainerToTheSession) {
     if (row.at("target") != "mlp.wick") continue;
     EXPECT_GT(row.at("values"), 2) << row;
   }
+}
+
+// Its graph, and every value that the interpreter makes, is of the first edition too.
+TEST(Verify, AFileFromBeforeThereWereEditions) {
+  const std::string file = source_dir("/tests/program/golden/v1_functions.wick");
+  const Ran r = wick({"verify", file, "--backend", "cpu,reference", "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(parse_json(r.out).at("verdict"), "equal");
 }
 
 TEST(Verify, TheFirstNodeOfAnotherModelIsNamedWithItsElement) {

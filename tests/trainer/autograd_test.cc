@@ -58,7 +58,7 @@ TEST(Autograd, SecondBackwardNeedsRetainGraph) {
 }
 
 TEST(Autograd, HigherOrders) {
-  Tensor x = tensor({2.0}).requires_grad_();
+  Tensor x = tensor({2.0}, DType::kF64).requires_grad_();
   Tensor d1 = grad({sum(pow(x, 4))}, {x}, {}, false, true)[0];
   Tensor d2 = grad({sum(d1)}, {x}, {}, false, true)[0];
   Tensor d3 = grad({sum(d2)}, {x})[0];

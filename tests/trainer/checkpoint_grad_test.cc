@@ -79,7 +79,7 @@ TEST(GradCheckpoint, Nests) {
 }
 
 TEST(GradCheckpoint, HigherOrdersAndChosenInputs) {
-  Tensor x = tensor({0.3, -0.8}).requires_grad_();
+  Tensor x = tensor({0.3, -0.8}, DType::kF64).requires_grad_();
   auto f = [](const Tensor& t) { return sin(t * t) * exp(t); };
   Tensor d = grad({sum(f(x))}, {x}, {}, false, true)[0];
   Tensor d2 = grad({sum(d)}, {x})[0];

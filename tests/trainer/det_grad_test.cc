@@ -41,17 +41,17 @@ std::vector<Matrices> all_matrices() {
     all.push_back({"positive of condition " + std::to_string(condition),
                    symmetric(graded(8, condition), g), false, false, condition});
   }
-  all.push_back({"steps of 1e-3", diag(tensor({1., 1e-3, 1e-6, 1e-9}))});
-  all.push_back({"1 and 1e-3", diag(tensor({1., 1e-3, 1e-3, 1e-3, 1e-3}))});
-  all.push_back(
-      {"rows of other sizes", randn({4, 4}, kD, g) * tensor({1e6, 1., 1e-4, 1e-7}).unsqueeze(1)});
+  all.push_back({"steps of 1e-3", diag(tensor({1., 1e-3, 1e-6, 1e-9}, DType::kF64))});
+  all.push_back({"1 and 1e-3", diag(tensor({1., 1e-3, 1e-3, 1e-3, 1e-3}, DType::kF64))});
+  all.push_back({"rows of other sizes",
+                 randn({4, 4}, kD, g) * tensor({1e6, 1., 1e-4, 1e-7}, DType::kF64).unsqueeze(1)});
   all.push_back({"normal", randn({40, 16, 16}, kD, g)});
   all.push_back({"one short of whole", symmetric({3, 2, 1, 1, -0.5, 0}, g)});
   all.push_back({"one short of whole, large", symmetric({3e5, 2e5, 1e5, 1e5, 0}, g)});
   all.push_back({"one short of whole, tiny", symmetric({3e-5, 2e-5, 1e-5, 0}, g)});
   all.push_back({"two short of whole", symmetric({3, 2, 1, -1, 0, 0}, g), true});
   all.push_back({"rank 1", symmetric({3, 0, 0, 0}, g), true, true});
-  all.push_back({"nine", tensor({{1., 2., 3.}, {4., 5., 6.}, {7., 8., 9.}})});
+  all.push_back({"nine", tensor({{1., 2., 3.}, {4., 5., 6.}, {7., 8., 9.}}, DType::kF64)});
   all.push_back({"zero", zeros({3, 3}, kD), true, true});
   std::vector<double> with_zeros(17, 1.5);
   with_zeros[3] = with_zeros[7] = 0;
@@ -193,7 +193,8 @@ TEST(DetGrad, HasAThirdDerivative) {
 // A matrix of no numbers leaves the others of its batch alone, singular or not.
 TEST(DetGrad, NaNStaysInItsMatrix) {
   const double nan = constants::nan, inf = constants::inf;
-  Tensor two = tensor({{1., 2.}, {2., 4.}}), of_two = tensor({{4., -2.}, {-2., 1.}});
+  Tensor two = tensor({{1., 2.}, {2., 4.}}, DType::kF64),
+         of_two = tensor({{4., -2.}, {-2., 1.}}, DType::kF64);
   for (double odd : {nan, inf}) {
     Tensor a = stack({two, full({2, 2}, odd, kD), eye(2, 2, kD)}).requires_grad_();
     for (bool create_graph : {false, true}) {

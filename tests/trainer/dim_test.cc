@@ -229,7 +229,7 @@ TEST(Quantile, IsTheFormulaAtEveryRankDimAndKeepdim) {
 }
 
 TEST(Quantile, OfANumber) {
-  const Tensor x = full({}, 2.5, kD), two = tensor({0.25, 0.5});
+  const Tensor x = full({}, 2.5, kD), two = tensor({0.25, 0.5}, DType::kF64);
   for (bool keep : {false, true}) {
     for (std::optional<int> dim : {std::optional<int>(), std::optional<int>(0)}) {
       EXPECT_EQ(quantile(x, 0.3, dim, keep).raw_shape(), Shape{});
@@ -245,7 +245,7 @@ TEST(Quantile, GradientGoesToTheElementsItIsMadeOf) {
     for (bool keep : {false, true}) {
       auto f = [=](const std::vector<Tensor>& in) {
         return std::vector<Tensor>{quantile(in[0], 0.3, d, keep),
-                                   nanquantile(in[0], tensor({0.2, 0.9}), d, keep)};
+                                   nanquantile(in[0], tensor({0.2, 0.9}, DType::kF64), d, keep)};
       };
       GradcheckResult r = gradgradcheck(f, {values({2, 3, 4}, false, g)});
       EXPECT_TRUE(r.ok) << d << ": " << r.message;

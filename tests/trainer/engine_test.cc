@@ -190,7 +190,7 @@ TEST(Engine, BackwardOfChosenInputsAndSeveralRoots) {
 }
 
 TEST(Engine, CreateGraphToTheThirdOrder) {
-  Tensor x = tensor({0.7}).requires_grad_();
+  Tensor x = tensor({0.7}, DType::kF64).requires_grad_();
   Tensor d = sin(x);
   for (int i = 0; i < 3; ++i) d = grad({sum(d)}, {x}, {}, false, true)[0];
   EXPECT_NEAR(d.item(), -std::cos(0.7), 1e-14);
@@ -239,7 +239,7 @@ TEST(Memory, MatmulTakesItsThreeMatricesToTheByte) {
 }
 
 TEST(Engine, HistoryIsThatOfTheTimeOfSaving) {
-  Tensor x = tensor({3.0}).requires_grad_();
+  Tensor x = tensor({3.0}, DType::kF64).requires_grad_();
   Tensor h = x * x;
   Tensor d = grad({h * h}, {h}, {}, true, true)[0];
   Tensor y = h * h;

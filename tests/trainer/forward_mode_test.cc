@@ -71,7 +71,7 @@ TEST(ForwardMode, JvpIsTheJacobianTimesV) {
 
 TEST(ForwardMode, NonDifferentiableOpsGiveZeroAndConstantsNone) {
   DualLevel level;
-  Tensor x = make_dual(tensor({1.5, -2.5}), tensor({1.0, 1.0}));
+  Tensor x = make_dual(tensor({1.5, -2.5}, DType::kF64), tensor({1.0, 1.0}, DType::kF64));
   EXPECT_FALSE(unpack_dual(gt(x, 0)).tangent.defined());
   EXPECT_FALSE(unpack_dual(floor(x)).tangent.defined());
   EXPECT_FALSE(unpack_dual(x.detach() * 2).tangent.defined());
@@ -80,11 +80,11 @@ TEST(ForwardMode, NonDifferentiableOpsGiveZeroAndConstantsNone) {
 }
 
 TEST(ForwardMode, TangentsDieWithTheirTensorsAndWithTheLevel) {
-  Tensor x = tensor({2.0});
+  Tensor x = tensor({2.0}, DType::kF64);
   Tensor y;
   {
     DualLevel level;
-    y = make_dual(x, tensor({1.0})) * 3;
+    y = make_dual(x, tensor({1.0}, DType::kF64)) * 3;
   }
   DualLevel another;
   Tensor z = y * 5;
@@ -94,7 +94,7 @@ TEST(ForwardMode, TangentsDieWithTheirTensorsAndWithTheLevel) {
 
 TEST(ForwardMode, WritesInPlaceCarryTangents) {
   DualLevel level;
-  Tensor x = make_dual(tensor({1.0, 2.0}), tensor({1.0, 10.0}));
+  Tensor x = make_dual(tensor({1.0, 2.0}, DType::kF64), tensor({1.0, 10.0}, DType::kF64));
   Tensor h = x * 2;
   h.mul_(x);  // 2 x^2
   EXPECT_EQ(unpack_dual(h).tangent.to_vector<double>(), (Doubles{4, 80}));
@@ -119,10 +119,10 @@ TEST(ForwardMode, CustomFunctionsAndStraightThrough) {
   auto f = [](const std::vector<Tensor>& in) {
     return std::vector<Tensor>{Cube::apply(in[0]) + round_ste(in[0]) * 100};
   };
-  auto [y, t] = jvp(f, {tensor({2.0})}, {tensor({1.0})});
+  auto [y, t] = jvp(f, {tensor({2.0}, DType::kF64)}, {tensor({1.0}, DType::kF64)});
   EXPECT_EQ(t[0].item(), 12 + 100);
-  auto [value, hv] =
-      hvp([&](const std::vector<Tensor>& in) { return f(in); }, {tensor({2.0})}, {tensor({1.0})});
+  auto [value, hv] = hvp([&](const std::vector<Tensor>& in) { return f(in); },
+                         {tensor({2.0}, DType::kF64)}, {tensor({1.0}, DType::kF64)});
   EXPECT_EQ(hv[0].item(), 12);
 }
 
@@ -142,20 +142,20 @@ TEST(Functional, HessianHvpAndVhpAgree) {
 }
 
 TEST(Functional, CreateGraphAndStrict) {
-  Tensor x = tensor({0.5}).requires_grad_();
+  Tensor x = tensor({0.5}, DType::kF64).requires_grad_();
   auto cube = [](const std::vector<Tensor>& in) {
     return std::vector<Tensor>{in[0] * in[0] * in[0]};
   };
   FunctionalOptions o;
   o.create_graph = true;
-  Tensor j = jvp(cube, {x}, {tensor({1.0})}, o).second[0];
+  Tensor j = jvp(cube, {x}, {tensor({1.0}, DType::kF64)}, o).second[0];
   EXPECT_NEAR(grad({sum(j)}, {x})[0].item(), 3.0, 1e-12);  // 6 x
   Tensor h = hessian(cube, {x}, o)[0][0];
   EXPECT_NEAR(grad({sum(h)}, {x})[0].item(), 6.0, 1e-12);
   FunctionalOptions strict;
   strict.strict = true;
   auto constant = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[1] * 2}; };
-  std::vector<Tensor> two = {tensor({1.0}), tensor({1.0})};
+  std::vector<Tensor> two = {tensor({1.0}, DType::kF64), tensor({1.0}, DType::kF64)};
   EXPECT_THROW(jacobian(constant, two, strict), Error);
   EXPECT_EQ(jacobian(constant, two)[0][0].to_vector<double>(), (Doubles{0}));
 }

@@ -87,7 +87,7 @@ struct Pair : Function<Pair> {
 };
 
 TEST(Function, MyReluAgainstFiniteDifferences) {
-  Tensor x = tensor({-2.0, -0.5, 0.25, 3.0});
+  Tensor x = tensor({-2.0, -0.5, 0.25, 3.0}, DType::kF64);
   auto f = [](const std::vector<Tensor>& in) {
     return std::vector<Tensor>{MyRelu::apply(in[0], 0.1)};
   };
@@ -102,7 +102,7 @@ TEST(Function, MyReluAgainstFiniteDifferences) {
 }
 
 TEST(Function, SavedOutputIsDifferentiableAgain) {
-  Tensor x = tensor({-1.0, 0.3, 2.0}).requires_grad_();
+  Tensor x = tensor({-1.0, 0.3, 2.0}, DType::kF64).requires_grad_();
   Tensor d = grad({sum(MySigmoid::apply(x))}, {x}, {}, false, true)[0];
   Tensor d2 = grad({sum(d)}, {x}, {}, false, true)[0];
   Tensor e = grad({sum(sigmoid(x))}, {x}, {}, false, true)[0];
@@ -115,7 +115,7 @@ TEST(Function, SavedOutputIsDifferentiableAgain) {
 }
 
 TEST(Function, NonDifferentiableOutputsAndUnwantedInputs) {
-  Tensor a = tensor({1.0, 5.0}).requires_grad_(), b = tensor({2.0, 3.0});
+  Tensor a = tensor({1.0, 5.0}, DType::kF64).requires_grad_(), b = tensor({2.0, 3.0}, DType::kF64);
   variable_list y = MaxWithIndex::apply(a, b);
   EXPECT_TRUE(y[0].requires_grad());
   EXPECT_FALSE(y[1].requires_grad());
@@ -137,7 +137,7 @@ TEST(Function, DirtyInputsAreRebased) {
 }
 
 TEST(Function, SavedTensorsAreChecked) {
-  Tensor x = tensor({1.0, 2.0}).requires_grad_(), h = x * 2;
+  Tensor x = tensor({1.0, 2.0}, DType::kF64).requires_grad_(), h = x * 2;
   Tensor y = sum(MyRelu::apply(h, 0.5));
   h.add_(ones({2}, DType::kF64));
   EXPECT_NE(error_of([&] { y.backward(); }).find("add_ at function_test.cc:"), std::string::npos);
@@ -147,7 +147,7 @@ TEST(Function, SavedTensorsAreChecked) {
 }
 
 TEST(Function, OnceDifferentiableRefusesASecondTime) {
-  Tensor x = tensor({3.0}).requires_grad_();
+  Tensor x = tensor({3.0}, DType::kF64).requires_grad_();
   Tensor d = grad({Once::apply(x)}, {x}, {}, false, true)[0];
   EXPECT_EQ(d.item(), 6);
   EXPECT_NE(error_of([&] { grad({d}, {x}); }).find("once_differentiable"), std::string::npos);
@@ -164,7 +164,7 @@ TEST(Function, ListsUndefinedGradientsAndWrongCounts) {
 }
 
 TEST(Gradcheck, OptionsFindWhatTheyAreFor) {
-  Tensor x = tensor({0.3, -0.7, 1.1});
+  Tensor x = tensor({0.3, -0.7, 1.1}, DType::kF64);
   GradcheckOptions o;
   o.non_contiguous = true;
   auto fine = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{sin(in[0]) * in[0]}; };

@@ -38,7 +38,8 @@ void add_index_samples(Samples& all) {
         {distinct({2, 3}), ints({2, 0, 2, 2, 1, 2}, {2, 3}), distinct({2, 3}) + 0.013});
   }
   add("ScatterElements zeros", row(OpId::kScatterElements, ScatterAttrs{0, 2}),
-      {tensor({2., 3., 4.}), ints({0, 0, 1, 1, 2}, {5}), tensor({0., 5., 0., 0., 3.})});
+      {tensor({2., 3., 4.}, DType::kF64), ints({0, 0, 1, 1, 2}, {5}),
+       tensor({0., 5., 0., 0., 3.}, DType::kF64)});
   add("TopK",
       [](const List& in) {
         return List{row(OpId::kTopK, TopKAttrs{2, 0, 1, 1}, 2)(in)[0]};
@@ -49,7 +50,8 @@ void add_index_samples(Samples& all) {
       CumulateAttrs a{1, exclusive, reverse};
       add("CumSum", row(OpId::kCumSum, a), {random({2, 4, 2})});
       add("CumProd", row(OpId::kCumProd, a), {random({2, 4, 2}, 0.5, 2)});
-      add("CumProd zeros", row(OpId::kCumProd, a), {tensor({{1., 0., 3.}, {0., 2., 0.}})});
+      add("CumProd zeros", row(OpId::kCumProd, a),
+          {tensor({{1., 0., 3.}, {0., 2., 0.}}, DType::kF64)});
     }
   }
   add("Trilu", row(OpId::kTrilu, TriluAttrs{0, 1}), {random({2, 3, 4})});
@@ -79,7 +81,7 @@ void add_linalg_samples(Samples& all) {
   add("Inverse", row(OpId::kInverse, NoAttrs{}), {regular});
   add("Det", row(OpId::kDet, NoAttrs{}), {regular});
   add("Det singular", row(OpId::kDet, NoAttrs{}),
-      {tensor({{1., 2., 3.}, {2., 4., 6.}, {1., 0., 1.}})});
+      {tensor({{1., 2., 3.}, {2., 4., 6.}, {1., 0., 1.}}, DType::kF64)});
   add("SlogDet", row(OpId::kSlogDet, NoAttrs{}, 2), {regular});
   add("Qr", row(OpId::kQr, FactorAttrs{0}, 2), {random({2, 4, 3})});
   // what does not depend on the vectors' signs

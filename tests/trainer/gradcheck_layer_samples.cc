@@ -75,11 +75,11 @@ void add_layer_samples(Samples& all) {
   add("RNN", row(OpId::kRNN, both, 2),
       {random({3, 2, 2}), random({2, 3, 2}), random({2, 3, 3}), random({2, 6})});
   add("GRU", row(OpId::kGRU, both, 2),
-      {random({3, 2, 2}), random({2, 6, 2}), random({2, 6, 2}), random({2, 12}), tensor({2, 3}),
-       random({2, 2, 2})});
+      {random({3, 2, 2}), random({2, 6, 2}), random({2, 6, 2}), random({2, 12}),
+       tensor({2, 3}, DType::kI32), random({2, 2, 2})});
   add("LSTM", row(OpId::kLSTM, both, 3),
-      {random({3, 2, 2}), random({2, 8, 2}), random({2, 8, 2}), random({2, 16}), tensor({3, 1}),
-       random({2, 2, 2}), random({2, 2, 2}), random({2, 6})});
+      {random({3, 2, 2}), random({2, 8, 2}), random({2, 8, 2}), random({2, 16}),
+       tensor({3, 1}, DType::kI32), random({2, 2, 2}), random({2, 2, 2}), random({2, 6})});
   for (int64_t align : {0, 1}) {
     add("AffineGrid", row(OpId::kAffineGrid, AffineGridAttrs{align}),
         {random({2, 2, 3}), ints({2, 1, 3, 4}, {4})});
@@ -127,9 +127,10 @@ void add_layer_samples(Samples& all) {
       "FakeQuantize",
       [](const List& in) {
         return row(OpId::kFakeQuantize,
-                   FakeQuantizeAttrs{0, -1, 1, 1})({in[0], in[1], tensor({0.0, 0.0})});
+                   FakeQuantizeAttrs{0, -1, 1, 1})({in[0], in[1], tensor({0.0, 0.0}, DType::kF64)});
       },
-      {tensor({7.0, -9.0}), tensor({0.5, 0.25})}, Second::kPiecewiseConstant);
+      {tensor({7.0, -9.0}, DType::kF64), tensor({0.5, 0.25}, DType::kF64)},
+      Second::kPiecewiseConstant);
   for (int64_t of : {0, 1, 2}) {  // linear in the gradient
     const Tensor at = random({2, 3, 2}), scale = random({3}, 0.05, 0.1), zero = full({3}, 0, kD);
     add("FakeQuantizeGrad",
@@ -161,7 +162,7 @@ void add_layer_samples(Samples& all) {
   }
   // a zero's own gradient is the product of the rest; two zeros leave none
   add("ReduceProd zeros", row(OpId::kReduceProd, ReduceAttrs{{1}, 0, 0}),
-      {tensor({{1., 0., 3.}, {0., 2., 0.}, {4., 5., 6.}})});
+      {tensor({{1., 0., 3.}, {0., 2., 0.}, {4., 5., 6.}}, DType::kF64)});
 }
 
 }  // namespace wick::gradchecks

@@ -53,13 +53,15 @@ void add_elementwise_samples(Samples& all) {
   add("Elu", row(OpId::kElu, EluAttrs{0.7}), {off_zero({3, 4})});
   add("Gelu erf", row(OpId::kGelu, GeluAttrs{0}), {random({3, 4}, -2, 2)});
   add("Gelu tanh", row(OpId::kGelu, GeluAttrs{1}), {random({3, 4}, -2, 2)});
-  add("HardSwish", row(OpId::kHardSwish, NoAttrs{}), {tensor({-4., -2., -0.5, 0.5, 2., 4.})});
+  add("HardSwish", row(OpId::kHardSwish, NoAttrs{}),
+      {tensor({-4., -2., -0.5, 0.5, 2., 4.}, DType::kF64)});
   add("HardSigmoid", row(OpId::kHardSigmoid, HardSigmoidAttrs{}),
-      {tensor({-4., -2., -0.5, 0.5, 2., 4.})});
-  add("Clip", row(OpId::kClip, ClipAttrs{-0.5, 0.5}), {tensor({-0.9, -0.3, 0.1, 0.45, 0.7})});
+      {tensor({-4., -2., -0.5, 0.5, 2., 4.}, DType::kF64)});
+  add("Clip", row(OpId::kClip, ClipAttrs{-0.5, 0.5}),
+      {tensor({-0.9, -0.3, 0.1, 0.45, 0.7}, DType::kF64)});
   add(
       "Cast", [](const List& in) { return List{in[0].to(DType::kF32).to(kD)}; },
-      {tensor({0.5, -0.25})}, Second::kThroughFloat32);
+      {tensor({0.5, -0.25}, DType::kF64)}, Second::kThroughFloat32);
 
   for (const char* name : {"Add", "Sub", "Mul"}) {
     all.push_back({name, row(find_op(name)->id, NoAttrs{}), {random({2, 1, 3}), random({4, 1})}});
@@ -69,7 +71,8 @@ void add_elementwise_samples(Samples& all) {
   // quotients away from whole numbers
   for (int64_t fmod : {0, 1}) {
     add(fmod != 0 ? "Mod fmod" : "Mod", row(OpId::kMod, ModAttrs{fmod}),
-        {tensor({2.5, -2.5, 7.25, -1.0}), tensor({1.0, 1.0, -2.0, -3.0})});
+        {tensor({2.5, -2.5, 7.25, -1.0}, DType::kF64),
+         tensor({1.0, 1.0, -2.0, -3.0}, DType::kF64)});
   }
   add("Atan2", row(OpId::kAtan2, NoAttrs{}), {off_zero({2, 3}), off_zero({3})});
   add("Max", row(OpId::kMax, NoAttrs{}), {distinct({2, 3}), random({1, 3}, 0.011, 0.014)});

@@ -87,7 +87,8 @@ struct CutAtZeros : Function<CutAtZeros> {
 
 TEST(Gradcheck, SeesAWrongSecondDerivativeWhereTheOutputIsZero) {
   auto wrong = [](const List& in) { return List{CutAtZeros::apply(in[0])}; };
-  for (const Tensor& x : {tensor({0.0, 2.0}), tensor({2.0, 0.0}), tensor({0.0, 0.0})}) {
+  for (const Tensor& x : {tensor({0.0, 2.0}, DType::kF64), tensor({2.0, 0.0}, DType::kF64),
+                          tensor({0.0, 0.0}, DType::kF64)}) {
     EXPECT_TRUE(gradcheck(wrong, {x}).ok);
     GradcheckResult r = gradgradcheck(wrong, {x});
     EXPECT_FALSE(r.ok);

@@ -87,7 +87,7 @@ TEST(Indexing, WritesThroughPlacesReachTheTensor) {
   x[{2, Slice(1, 3)}] = {5, 6};
   x.at({Slice(), 0}) += 10;
   x[1][3] -= 4;
-  x.at({tensor<int64_t>({0, 2}), tensor<int64_t>({3, 3})}) = tensor({7., 8.});
+  x.at({tensor<int64_t>({0, 2}), tensor<int64_t>({3, 3})}) = tensor({7., 8.}, DType::kF64);
   EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{11, 1, 1, 7, 11, 1, 1, -3, 10, 5, 6, 8}));
   Tensor t = x.at({0});
   EXPECT_EQ(t.to_vector<double>(), (std::vector<double>{11, 1, 1, 7}));
@@ -98,9 +98,9 @@ TEST(Indexing, DuplicatesAddUpOnlyWhenAccumulated) {
   Tensor x = zeros({3}, DType::kF64);
   x.at({twice}) += 1;
   EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{1, 1, 0}));
-  x.index_put_({twice}, tensor({1., 2., 4.}), true);
+  x.index_put_({twice}, tensor({1., 2., 4.}, DType::kF64), true);
   EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{5, 4, 0}));
-  x.index_put_({twice}, tensor({1., 2., 4.}));  // the last wins
+  x.index_put_({twice}, tensor({1., 2., 4.}, DType::kF64));  // the last wins
   EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{4, 2, 0}));
 }
 

@@ -79,7 +79,7 @@ TEST(Einsum, BroadcastsSizeOneAndTakesManyOperands) {
   Tensor a = arange(6).to(kD).reshape({2, 3}), one = full({1, 3}, 2.0, kD);
   EXPECT_EQ(einsum("ij,ij->i", {a, one}).to_vector<double>(), (std::vector<double>{6, 24}));
   EXPECT_EQ(einsum("ij,kj->ik", {a, one}).raw_shape(), (Shape{2, 1}));
-  Tensor v = tensor({1.0, 2.0});
+  Tensor v = tensor({1.0, 2.0}, DType::kF64);
   Tensor five = einsum("a,b,c,d,e->", {v, v, v, v, v});
   EXPECT_EQ(five.item(), 243);
   EXPECT_EQ(einsum("ij,jk->ik", {zeros({2, 0}), zeros({0, 3})}).to_vector<float>(),
@@ -87,14 +87,14 @@ TEST(Einsum, BroadcastsSizeOneAndTakesManyOperands) {
 }
 
 TEST(LinalgErrors, NameTheBatchEntryAndWhy) {
-  Tensor good = eye(3, kD), bad = tensor({{2., 0., 0.}, {0., 3., 0.}, {0., 0., -1.}});
+  Tensor good = eye(3, kD), bad = tensor({{2., 0., 0.}, {0., 3., 0.}, {0., 0., -1.}}, DType::kF64);
   Tensor batch = stack({good, good, bad});
   expect_error([&] { linalg::cholesky(batch); },
                "[cholesky] the matrix at batch [2] is not positive definite: leading minor of "
                "order 3");
   expect_error([&] { linalg::cholesky(bad); },
                "[cholesky] the matrix is not positive definite: leading minor of order 3");
-  Tensor singular = tensor({{1., 2.}, {2., 4.}});
+  Tensor singular = tensor({{1., 2.}, {2., 4.}}, DType::kF64);
   expect_error([&] { linalg::inv(singular); },
                "[inverse] the matrix is singular: pivot 2 of its LU factors is 0");
   expect_error(
@@ -193,7 +193,7 @@ TEST(LossErrors, NameTheTargetItsPlaceAndTheClasses) {
       "[cross_entropy] needs [N, C, ...] and targets [N, ...], got [2,3] and [3]");
   expect_error(
       [&] {
-        binary_cross_entropy(tensor({0.5, 1.5}), tensor({0.0, 1.0}));
+        binary_cross_entropy(tensor({0.5, 1.5}, DType::kF64), tensor({0.0, 1.0}, DType::kF64));
       },
       "element 1 is 1.5");
   expect_error([&] { mse_loss(ones({2}, DType::kI64), ones({2}, DType::kI64)); },
@@ -201,13 +201,14 @@ TEST(LossErrors, NameTheTargetItsPlaceAndTheClasses) {
 }
 
 TEST(Losses, ExtremesStayFinite) {
-  Tensor logits = tensor({{1e4, -1e4}, {-1e4, 1e4}}).requires_grad_();
+  Tensor logits = tensor({{1e4, -1e4}, {-1e4, 1e4}}, DType::kF64).requires_grad_();
   Tensor ce = cross_entropy(logits, tensor<int64_t>({1, 1}));
   EXPECT_EQ(ce.item(), 1e4);
   ce.backward();
   EXPECT_EQ(logits.grad().to_vector<double>(), (std::vector<double>{0.5, -0.5, 0, 0}));
-  Tensor p = tensor({0.0, 1.0, 0.0, 1.0}).requires_grad_();
-  Tensor bce = binary_cross_entropy(p, tensor({0.0, 1.0, 1.0, 0.0}), Tensor(), Reduction::kSum);
+  Tensor p = tensor({0.0, 1.0, 0.0, 1.0}, DType::kF64).requires_grad_();
+  Tensor bce =
+      binary_cross_entropy(p, tensor({0.0, 1.0, 1.0, 0.0}, DType::kF64), Tensor(), Reduction::kSum);
   EXPECT_EQ(bce.item(), 200);
   bce.backward();  // PyTorch's (p - t) / max(p (1 - p), 1e-12), whose constant is a float
   auto g = p.grad().to_vector<double>();
@@ -222,8 +223,8 @@ TEST(Losses, ExtremesStayFinite) {
 // loss * 4 gives gradients exactly four times as large, for every loss and reduction: a formula
 // that forgets the gradient from above passes every check of a loss alone.
 TEST(Losses, UpstreamScaleReachesTheGradient) {
-  Tensor x0 = tensor({{0.3, -0.7, 1.1}, {-0.2, 0.9, 0.4}});
-  Tensor t = tensor({{0.1, 0.5, 0.8}, {0.9, 0.2, 0.6}});
+  Tensor x0 = tensor({{0.3, -0.7, 1.1}, {-0.2, 0.9, 0.4}}, DType::kF64);
+  Tensor t = tensor({{0.1, 0.5, 0.8}, {0.9, 0.2, 0.6}}, DType::kF64);
   Tensor classes = tensor<int64_t>({2, 0});
   using Loss = std::function<Tensor(const Tensor&, Reduction)>;
   const std::vector<std::pair<const char*, Loss>> losses = {

@@ -130,7 +130,7 @@ TEST(Pointwise, HalvesRoundToNearestEven) {
 
 // PyTorch leaves these undefined; here they are the numeric contract's.
 TEST(Pointwise, FloatsToIntegersSaturate) {
-  Tensor x = tensor({kNan, kInf, -kInf, 300., -300., 2.9, -2.9});
+  Tensor x = tensor({kNan, kInf, -kInf, 300., -300., 2.9, -2.9}, DType::kF64);
   EXPECT_EQ(x.to(DType::kI8).to_vector<int8_t>(),
             (std::vector<int8_t>{0, 127, -128, 127, -128, 2, -2}));
   EXPECT_EQ(x.to(DType::kU8).to_vector<uint8_t>(), (std::vector<uint8_t>{0, 255, 0, 255, 0, 2, 0}));
@@ -160,7 +160,7 @@ TEST(Pointwise, SumsOfManySmallNumbers) {
 
 TEST(Pointwise, ExtremesMakeNoNan) {
   for (DType t : {DType::kF32, DType::kF64}) {
-    Tensor x = tensor({1000., 1001., -1000.}).to(t).requires_grad_();
+    Tensor x = tensor({1000., 1001., -1000.}, DType::kF64).to(t).requires_grad_();
     for (auto f :
          {+[](const Arg& a) { return softmax(a, 0); },
           +[](const Arg& a) { return log_softmax(a, 0); }, +[](const Arg& a) { return sigmoid(a); },
@@ -215,7 +215,7 @@ TEST(Pointwise, OutTakesTheBytesThereAre) {
 }
 
 TEST(Pointwise, CompoundAssignmentWritesInPlace) {
-  Tensor x = tensor({6, 7, 8}), view = x.slice(0, 1, 3);
+  Tensor x = tensor({6, 7, 8}, DType::kI32), view = x.slice(0, 1, 3);
   view += 1;
   view *= 2;
   x %= 10;
@@ -339,7 +339,7 @@ TEST(Random, NormalIsBoxMuller) {
 
 TEST(Random, MultinomialFollowsItsWeights) {
   Generator g{5, 0};
-  Tensor w = tensor({1., 0., 3.});
+  Tensor w = tensor({1., 0., 3.}, DType::kF64);
   std::vector<int64_t> picks = multinomial(w, 40000, true, g).to_vector<int64_t>();
   double threes = 0;
   for (int64_t p : picks) {
@@ -355,7 +355,7 @@ TEST(Random, MultinomialFollowsItsWeights) {
   EXPECT_EQ(text_of([&] { multinomial(w, 3, false, g); }),
             "[multinomial] 2 weights are not 0: too few for 3 samples without replacement");
   EXPECT_EQ(text_of([&] {
-              multinomial(tensor({1., -1.}), 1, true, g);
+              multinomial(tensor({1., -1.}, DType::kF64), 1, true, g);
             }),
             "[multinomial] a weight is negative, infinite or NaN");
   EXPECT_EQ(text_of([&] { bernoulli_(empty({2}), 1.5, g); }),
@@ -363,7 +363,8 @@ TEST(Random, MultinomialFollowsItsWeights) {
 }
 
 TEST(Pointwise, HypotNeitherOverflowsNorVanishes) {
-  auto y = hypot(tensor({3e200, 3e-200}), tensor({4e200, 4e-200})).to_vector<double>();
+  auto y = hypot(tensor({3e200, 3e-200}, DType::kF64), tensor({4e200, 4e-200}, DType::kF64))
+               .to_vector<double>();
   EXPECT_DOUBLE_EQ(y[0], 5e200);
   EXPECT_DOUBLE_EQ(y[1], 5e-200);
 }
@@ -405,7 +406,8 @@ TEST(PointwiseGrad, OfSincBendsEvenlyAroundZero) {
 TEST(PointwiseGrad, OfAPowerOfZeroIsZeroForAnyBase) {
   const double inf = std::numeric_limits<double>::infinity();
   for (DType dtype : {DType::kF16, DType::kF32, DType::kF64}) {
-    Tensor a = tensor({0., -0., 6e-8, 1e-40, 4e-320, 2., -3., inf, std::nan("")}).to(dtype);
+    Tensor a =
+        tensor({0., -0., 6e-8, 1e-40, 4e-320, 2., -3., inf, std::nan("")}, DType::kF64).to(dtype);
     a = a.detach().requires_grad_();
     sum(pow(a, 0.0)).backward();
     for (double g : a.grad().to(DType::kF64).to_vector<double>())

@@ -66,6 +66,17 @@ TEST_F(SafetensorsFile, AnEmptyTensorMayStandAnywhere) {
   EXPECT_EQ(by_name["f"].raw_shape(), (Shape{0, 0}));
 }
 
+TEST_F(SafetensorsFile, SaysWhatAnotherFormatIs) {
+  const auto holds = [&](const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes << std::string(40, 'x');
+    return refusal();
+  };
+  EXPECT_THAT(holds("PK\x03\x04"), HasSubstr("it is a file of torch.save(): in Python, "));
+  EXPECT_THAT(holds("\x80\x02}q"), HasSubstr("safetensors.torch.save_file("));
+  EXPECT_THAT(holds("\x89HDF"), HasSubstr("HDF5"));
+  EXPECT_THAT(holds("GGUF"), HasSubstr("GGUF"));
+}
+
 TEST_F(SafetensorsFile, NothingButEmptyTensors) {
   write("{" + entry("z", "[0]", 0, 0) + "," + entry("y", "[3,0]", 0, 0) + "}", "");
   EXPECT_EQ(load_safetensors(path).tensors.size(), 2u);

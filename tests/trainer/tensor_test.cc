@@ -170,14 +170,15 @@ TEST(Tensor, FloatModeOfTheCallerChangesNothing) {
 }
 
 TEST(Tensor, LossesMatchTheirFormulas) {
-  Tensor logits = tensor({{1., 2., 3.}, {1., 1., 1.}}), target = tensor<int64_t>({2, 0});
+  Tensor logits = tensor({{1., 2., 3.}, {1., 1., 1.}}, DType::kF64),
+         target = tensor<int64_t>({2, 0});
   double first = std::log(std::exp(-2.0) + std::exp(-1.0) + 1), second = std::log(3.0);
   EXPECT_NEAR(cross_entropy(logits, target).item(), (first + second) / 2, 1e-12);
   EXPECT_NEAR(cross_entropy(logits, target, Reduction::kSum).item(), first + second, 1e-12);
   auto each = cross_entropy(logits, target, Reduction::kNone).to_vector<double>();
   EXPECT_NEAR(each[0], first, 1e-12);
   EXPECT_NEAR(each[1], second, 1e-12);
-  EXPECT_EQ(mse_loss(tensor({1., 3.}), tensor({0., 1.})).item(), 2.5);
+  EXPECT_EQ(mse_loss(tensor({1., 3.}, DType::kF64), tensor({0., 1.}, DType::kF64)).item(), 2.5);
   EXPECT_EQ(argmax(logits, 1).to_vector<int64_t>(), (std::vector<int64_t>{2, 0}));
 }
 

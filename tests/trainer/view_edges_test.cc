@@ -66,7 +66,7 @@ TEST(ViewEdges, CopyOfAResultSharesNeitherGradientNorHooks) {
 
 TEST(ViewEdges, CopyCarriesTheTangent) {
   DualLevel level;
-  Tensor x = make_dual(leaf({1, 2}), tensor({3.0, 4.0})), y = zeros({2}, DType::kF64);
+  Tensor x = make_dual(leaf({1, 2}), tensor({3.0, 4.0}, DType::kF64)), y = zeros({2}, DType::kF64);
   y.copy_(x);
   EXPECT_EQ(values(unpack_dual(y * 2).tangent), (Doubles{6, 8}));
 }
@@ -229,7 +229,7 @@ TEST(ViewEdges, OutOfIntegersIsWhatTheFunctionMakes) {
 
 TEST(ViewEdges, OutRefusesDuals) {
   DualLevel level;
-  Tensor x = tensor({1.0, 2.0}), v = tensor({3.0, 4.0});
+  Tensor x = tensor({1.0, 2.0}, DType::kF64), v = tensor({3.0, 4.0}, DType::kF64);
   Tensor dual = make_dual(x, v), out = zeros({2}, DType::kF64), held = make_dual(x.clone(), v);
   EXPECT_THAT(error_of([&] { mul_out(out, dual, x); }), HasSubstr("a dual"));
   EXPECT_THAT(error_of([&] { exp_out(held, x); }), HasSubstr("a dual"));
@@ -251,8 +251,10 @@ TEST(ViewEdges, AlphaOfIntegersIsWhole) {
   EXPECT_EQ(ints(a.index_add_(0, zero, ten, 3)), (Ints{51, 42}));
   EXPECT_EQ(ints(a.add_(bools({1, 0}), 3)), (Ints{54, 42}));
   // the three promote: what is added is no integer
-  EXPECT_EQ(values(tensor({1.0, 2.0}).add_(tensor<int64_t>({1, 2}), 0.5)), (Doubles{1.5, 3}));
-  EXPECT_EQ(values(tensor({1.0, 2.0}).sub_(tensor<int64_t>({1, 2}), 0.5)), (Doubles{0.5, 1}));
+  EXPECT_EQ(values(tensor({1.0, 2.0}, DType::kF64).add_(tensor<int64_t>({1, 2}), 0.5)),
+            (Doubles{1.5, 3}));
+  EXPECT_EQ(values(tensor({1.0, 2.0}, DType::kF64).sub_(tensor<int64_t>({1, 2}), 0.5)),
+            (Doubles{0.5, 1}));
   Tensor flag = bools({1, 0});
   flag.add_(bools({1, 1}), 2);
   EXPECT_EQ(flag.to_vector<bool>(), (std::vector<bool>{true, true}));
@@ -266,7 +268,7 @@ TEST(ViewEdges, NumbersByMaskBroadcastOverTheOtherDims) {
   x.index_put_({gt(x, 1)}, 2, true);
   x.at({indexing::Slice(), indexing::Slice(0, 1)}) = 7;
   EXPECT_EQ(values(x), (Doubles{7, 7, 5, 5, 0, 0, 7, 7, 5, 5, 0, 0}));
-  x.at({1}) += tensor({1.0, 2.0});
+  x.at({1}) += tensor({1.0, 2.0}, DType::kF64);
   EXPECT_EQ(values(x.select(0, 1)), (Doubles{8, 9, 6, 7, 1, 2}));
   Tensor b = leaf({2}), y = x * 1;
   y.at({0}) = b;
@@ -353,7 +355,7 @@ TEST(ViewEdges, DuplicateIndicesShareTheWinnersGradient) {
   Tensor v = leaf({1, 2, 3}), x = zeros({4}, DType::kF64);
   Tensor y = index_put(x, {tensor<int64_t>({0, 3, 0})}, v);
   EXPECT_EQ(values(y.detach()), (Doubles{3, 0, 0, 2}));
-  (y * tensor({5.0, 6.0, 7.0, 8.0})).sum().backward();
+  (y * tensor({5.0, 6.0, 7.0, 8.0}, DType::kF64)).sum().backward();
   EXPECT_EQ(values(v.grad()), (Doubles{5, 8, 5}));
 }
 
@@ -366,7 +368,8 @@ TEST(ViewEdges, AViewIsNotDetachedInPlace) {
 }
 
 TEST(ViewEdges, OneElementAlongADimOfItsOwn) {
-  Tensor x = tensor({5.0}).reshape(Shape{}).requires_grad_(), one = tensor<int64_t>({0});
+  Tensor x = tensor({5.0}, DType::kF64).reshape(Shape{}).requires_grad_(),
+         one = tensor<int64_t>({0});
   Tensor y = index_select(x, 0, one);
   EXPECT_EQ(y.rank(), 0);
   y.backward();

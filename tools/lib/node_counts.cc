@@ -58,8 +58,9 @@ const Kind& report_kind(OpId op) {
 
 // Runs one node on its inputs, by the kernels of a session, which packs the node's constants.
 std::vector<HostTensor> run_alone(const Graph& g, const Node& n, Span<const HostTensor> in) {
-  if (!n.regions.empty()) return ir::run_any(n, in);
+  if (!n.regions.empty()) return ir::run_any(g, n, in);
   Graph one;
+  one.set_edition(g.edition());
   std::vector<ValueId> ids;
   std::map<ValueId, ValueId> made;
   std::vector<HostTensor> given;

@@ -18,6 +18,7 @@ class Reader {
 
   ir::Graph read() {
     ir::Graph g;
+    g.set_edition(program_.edition());
     for (const SymbolDef& s : program_.symbols()) g.symbol(s.name, s.min, std::max(s.min, s.max));
     fill(&g, entry_.body());
     for (const char* label : program_.labels()) g.labels.emplace_back(label);

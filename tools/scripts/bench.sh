@@ -2,7 +2,7 @@
 # Ratios against the peers: bench.sh [gemm] [train] [infer] [load] [real] [latency] [int8]; nothing named: the first four.
 # int8: quantized models of the peers' quant_onnx.py, beside Wick's own float32.
 # real: the models of tools/scripts/real_models.sh (WICK_REAL_MODELS: where they lie), as a Markdown table. latency: those
-# and the peers', written into docs/latency.md. Both sides run in turn, because
+# and the peers', written into docs/use/latency.md. Both sides run in turn, because
 # absolute times drift. The peers' scripts are read from $WICK_SHARED/peers (default ../shared); a peer that
 # is not installed is left out. WICK_ROUNDS (default 3), WICK_BENCH_BUILD (default: build/release, built first).
 set -euo pipefail
@@ -118,7 +118,7 @@ latency() {
   real_models
   peers_models
   python3 tools/scripts/bench_real.py --wick "$build/tools/wick/wick" --real "$real" --peers "$models" \
-    --rounds "$rounds" --write docs/latency.md
+    --rounds "$rounds" --write docs/use/latency.md
 }
 
 # Speed alone: the scales are fixed, nothing is calibrated.

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# What the tests reach: coverage.sh [--report FOLDER] [--only-report]. Builds the preset coverage, runs the test programs
-# below, and compares each group of files with its bound; docs/testing.md says how branches are counted. The last line is
-# "N passed, N failed". --report: every line and branch as HTML; --only-report: of the last run's counts.
+# Measures what the tests reach: coverage.sh [--whole] [--report FOLDER] [--only-report]. Builds the preset coverage, runs
+# the test programs below, and compares each group of files with its bound; docs/testing.md says how branches are
+# counted. The last line is "N passed, N failed". --whole runs every program of `make test` and compares the lines of all
+# rooms, too; --report writes every line and branch as HTML; --only-report takes the last run's counts.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
-build=$PWD/build/coverage report='' run=1
+build=$PWD/build/coverage report='' run=1 whole=0
 while [ $# -gt 0 ]; do
   case $1 in
     --report) report=$2; shift 2 ;;
     --only-report) run=0; shift ;;
+    --whole) whole=1; shift ;;
     *) echo "coverage.sh: unknown argument $1"; echo "0 passed, 1 failed"; exit 1 ;;
   esac
 done
@@ -24,6 +26,12 @@ groups=(
   "kernels line 95 runtime/kernels/"
 )
 
+roots='runtime/'
+if [ $whole = 1 ]; then
+  roots='(runtime|trainer|exporter|graph|quantize|sign|tools)/'
+  groups+=("whole line 90 $roots")
+fi
+
 passed=0 failed=0
 tell() { # passed or failed, what
   case $1 in passed) passed=$((passed + 1)) ;; *) failed=$((failed + 1)) ;; esac
@@ -32,12 +40,20 @@ tell() { # passed or failed, what
 if [ $run = 1 ]; then
   targets=("${tests[@]/#/test_}")
   for line in "${fuzzers[@]}"; do targets+=("${line%% *}"); done
+  [ $whole = 1 ] && targets=()
   tools/scripts/build.sh coverage "${targets[@]}" || { echo "0 passed, 1 failed"; exit 1; }
   find "$build" -name '*.gcda' -delete
   for name in "${tests[@]}"; do # resident memory, which Soak looks at, grows by the pages of new counts
     "$build/tests/$name/test_$name" --gtest_brief=1 --gtest_filter='-Soak.*' >"$build/$name.log" 2>&1 &&
       tell passed "test_$name" || { tail -50 "$build/$name.log"; tell failed "test_$name"; }
   done
+  # Every other program. A test that limits time or memory may not pass here, where each line costs more: it is told and
+  # its counts are taken.
+  if [ $whole = 1 ]; then
+    ctest --test-dir "$build" -j "$(nproc)" -LE 'full|script' -E "^($(IFS='|' && echo "${tests[*]}"))\$" \
+      >"$build/whole.log" 2>&1 && tell passed "the other programs" ||
+      sed -n '/tests passed/,$p' "$build/whole.log"
+  fi
   for line in "${fuzzers[@]}"; do
     # shellcheck disable=SC2086
     "$build"/tests/fuzz/$line && tell passed "$line" || tell failed "$line"
@@ -47,8 +63,8 @@ fi
 # Branches to code that throws, and those on lines without code, are the compiler's own.
 options=(--root . --exclude-throw-branches --exclude-unreachable-branches)
 all=$build/coverage.json
-gcovr "${options[@]}" --filter 'runtime/' -j "$(nproc)" --gcov-executable "gcov --relative-only --source-prefix $PWD" \
-  --json "$all" "$build/runtime" "$build/tests" >"$build/gcovr.log" 2>&1 || { tail "$build/gcovr.log"; tell failed gcovr; }
+gcovr "${options[@]}" --filter "$roots" -j "$(nproc)" --gcov-executable "gcov --relative-only --source-prefix $PWD" \
+  --json "$all" "$build" >"$build/gcovr.log" 2>&1 || { tail "$build/gcovr.log"; tell failed gcovr; }
 for line in "${groups[@]}"; do
   read -r name kind least files <<<"$line"
   said=$(gcovr "${options[@]}" --add-tracefile "$all" --filter "$files" --print-summary --fail-under-"$kind" "$least" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the milestone examples in full over seeds and writes their table into docs/milestones.md.
+"""Runs the milestone examples in full over seeds and writes their table into docs/use/milestones.md.
 
 Each finished run is kept in the results file, a line of JSON a figure, with the digest of the program that made it; a
 run that was cut off goes on with the first (seed, example) that is not there. --keep takes finished runs of other
@@ -16,7 +16,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/milestones.md"
+PAGE = ROOT / "docs/use/milestones.md"
 BEGIN, END = "<!-- milestones.sh: table -->", "<!-- milestones.sh: end -->"
 # Quick ones first. NAME:DATA is the example with --data DATA.
 EXAMPLES = ["perceptron", "xor", "mlp_digits", "cnn_digits", "tabular", "olympics", "mlp_mnist",

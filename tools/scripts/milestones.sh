@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The milestones in full over five seeds, and their table in docs/milestones.md: milestones.sh [EXAMPLE...]. Goes on
+# The milestones in full over five seeds, and their table in docs/use/milestones.md: milestones.sh [EXAMPLE...]. Goes on
 # where it was cut off. Options: milestones.py --help.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/onnx-ops.md: the page that `wick ops --onnx --markdown` prints.
+"""docs/use/onnx-ops.md: the page that `wick ops --onnx --markdown` prints.
 
   onnx_ops_page.py WICK            writes the page
   onnx_ops_page.py WICK --check    exit 1 when the page is not what the tables say
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGE = "docs/onnx-ops.md"
+PAGE = "docs/use/onnx-ops.md"
 
 
 def main():

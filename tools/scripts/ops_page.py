@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/ops.md, generated from the table of ops: a row an op of runtime/ops/ops.def, with its attributes, whether
+"""docs/inside/ops.md, generated from the table of ops: a row an op of runtime/ops/ops.def, with its attributes, whether
 it has a gradient or why not, and its ONNX row.
 
   ops_page.py            writes the page
@@ -12,7 +12,7 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGE = "docs/ops.md"
+PAGE = "docs/inside/ops.md"
 ROW = re.compile(r'^WICK_OP\((\w+),\s*(\d+),\s*(\w+),\s*"([^"]*) -> ([^"]*)",\s*(\w+),\s*(\w+),\s*(\w+),')
 SECTION = re.compile(r"^// -- ([^:\n]+)")
 WHY = {"kIntegerOutput": "integer output", "kPiecewiseConstant": "piecewise constant", "kRandom": "random",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each way to quantize costs in accuracy on Fashion-MNIST, over seeds; writes docs/quantized-accuracy.md's table.
+"""What each way to quantize costs in accuracy on Fashion-MNIST, over seeds; writes docs/use/quantized-accuracy.md's table.
 
 `wick train` makes each float network and picks its best epoch by a tenth of the training images, which it holds out and
 `wick quantize --recipe qat` does too. The figures are of integer .wick files (they stay in --work) on the test images,
@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/quantized-accuracy.md"
+PAGE = ROOT / "docs/use/quantized-accuracy.md"
 BEGIN, END = "<!-- quantized_accuracy.sh: table -->", "<!-- quantized_accuracy.sh: end -->"
 QAT = ["--epochs", "1", "--lr", "0.005", "--batch", "64"]
 # Options of wick train; of wick quantize --recipe qat; the most points that may be lost, on average.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Accuracy of quantized networks on Fashion-MNIST over three seeds, and its table in docs/quantized-accuracy.md. Goes on
+# Accuracy of quantized networks on Fashion-MNIST over three seeds, and its table in docs/use/quantized-accuracy.md. Goes on
 # where it was cut off. Options: quantized_accuracy.py --help.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

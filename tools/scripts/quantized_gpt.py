@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What integers do to a language model: the table of docs/quantization.md.
+"""What integers do to a language model: the table of docs/use/quantization.md.
 
   quantized_gpt.py [--program build/release/examples/example_gpt_quantized] [--seeds 3] [--short] [--threads N] [LOG ...]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our quantized files in ONNX Runtime, node by node: the table of docs/quantization.md.
+"""Our quantized files in ONNX Runtime, node by node: the table of docs/use/quantization.md.
 
   quantized_nodes.py --wick WICK --models DIR [--only NAME ...] [--keep DIR]
 

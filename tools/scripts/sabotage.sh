@@ -5,18 +5,39 @@
 # First every program that the breaks name is built and its tests must be green; then break by break,
 # one program after the other, only what a break touches is compiled again. A break found red is not tried
 # again while its text and the green program (byte for byte) stay the same, so a run that was cut off
-# goes on where it stopped. A test may be a script of tests/ and its argument (tests/install/outside.sh WAY), run in the copy
-# with WICK_BUILD after all that is installed was built. SABOTAGE_PART=2/3 takes the second third of the breaks.
+# goes on where it stopped. Without names, each processor has a copy of its own and its share of the breaks (WICK_JOBS: how
+# many), since a break compiles one file or two. A test may be a script of tests/ and its argument (tests/install/outside.sh
+# WAY), run in the copy with WICK_BUILD after all that is installed was built. SABOTAGE_PART=2/3 takes the second third of the breaks.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
-work=$root/build/sabotage
-tree=$work/tree
-out=$tree/build/release # as deep below the copy as build/release is here: ccache shares the objects
-export CCACHE_BASEDIR=$root
 jobs=${WICK_JOBS:-$(nproc)}
-part=${SABOTAGE_PART:-1/1}
-mkdir -p "$tree" "$work/red"
+part=${SABOTAGE_PART:-}
+if [ -z "$part" ] && [ $# = 0 ] && [ "$jobs" -gt 1 ]; then
+  mkdir -p "$root/build/sabotage"
+  # One copy is built first, by all processors: the others then find its objects in ccache.
+  SABOTAGE_PART=1/1 SABOTAGE_BUILD_ONLY=1 "$0" || exit 1
+  for i in $(seq "$jobs"); do
+    SABOTAGE_PART=$i/$jobs WICK_JOBS=1 "$0" >"$root/build/sabotage/$i.log" 2>&1 &
+  done
+  wait
+  passed=0 failed=0
+  for i in $(seq "$jobs"); do
+    sed '$d' "$root/build/sabotage/$i.log"
+    read -r p _ f _ <<<"$(tail -1 "$root/build/sabotage/$i.log")"
+    passed=$((passed + p)) failed=$((failed + f))
+  done
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+  exit
+fi
+part=${part:-1/1}
+work=$root/build/sabotage/${part%/*}
+tree=$work/tree
+red=$root/build/sabotage/red
+out=$tree/build/release # as deep below the copy as build/release is here: ccache shares the objects
+. tools/scripts/ccache_env.sh
+mkdir -p "$tree" "$red"
 
 breaks() { python3 -I "$root/tests/sabotage/breaks.py" "$@"; }
 stopped() {
@@ -80,11 +101,12 @@ run() { # PROGRAM FILTER: 0 green, 1 red, 2 no test matched, 124 out of time (a 
   [ $code -eq 0 ] || return 1
 }
 sync_tree
-cmake -S "$tree" --preset release -DWICK_BUILD_BENCH=OFF -DWICK_BUILD_SHARED=OFF \
+cmake -S "$tree" --preset release \
   >"$work/configure.log" 2>&1 || { tail -20 "$work/configure.log"; stopped "cmake failed"; }
 mapfile -t programs < <(for name in "${names[@]}"; do echo "${program[$name]:-}"; done | sort -u | grep .)
 [ ${#programs[@]} -gt 0 ] || stopped "no breaks"
 build "${programs[@]}" || { tail -20 "$work/build.log"; stopped "the tree does not build without any break"; }
+if [ -n "${SABOTAGE_BUILD_ONLY:-}" ]; then exit 0; fi
 declare -A green # program -> digest of its binary without a break
 for each in "${programs[@]}"; do
   green[$each]=$(sha256sum "$(binary "$each")" | cut -d' ' -f1)
@@ -96,7 +118,7 @@ state() { echo "${digest[$1]} ${green[${program[$1]}]}"; } # what a stamp holds
 for name in "${names[@]}"; do
   if [ -z "${program[$name]:-}" ]; then
     result[$name]="no such break"
-  elif [ "$(cat "$work/red/$name" 2>/dev/null)" = "$(state "$name")" ]; then
+  elif [ "$(cat "$red/$name" 2>/dev/null)" = "$(state "$name")" ]; then
     result[$name]="red (found before)"
   else
     run "${program[$name]}" "${filter[$name]}"
@@ -126,7 +148,7 @@ for name in "${names[@]}"; do
       esac
     fi
     breaks revert "$name" "$tree" 2>"$work/revert.log" || sync_tree
-    [ "${result[$name]}" = red ] && state "$name" >"$work/red/$name"
+    [ "${result[$name]}" = red ] && state "$name" >"$red/$name"
   fi
   if [[ ${result[$name]} = red* ]]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   printf '%-34s %-60s %s\n' "$name" "${program[$name]:-} ${filter[$name]:-}" "${result[$name]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What models cost on a Vulkan device: the tables of docs/vulkan-cost.md.
+"""What models cost on a Vulkan device: the tables of docs/inside/vulkan-cost.md.
 
-  vulkan_cost.py --wick WICK --models DIR [--device D] [--seconds S] [-o docs/vulkan-cost.md]
+  vulkan_cost.py --wick WICK --models DIR [--device D] [--seconds S] [-o docs/inside/vulkan-cost.md]
 
 DIR has the peers' models (../shared/peers/export.py). Every number is the program's own: `wick bench --explain
 --profile --json`. Exit 1 where a value crosses between CPU and device inside a model, 77 without device or models.

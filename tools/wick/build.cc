@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -71,20 +72,31 @@ std::string model_name(const BuildCommand& c) {
   return c.name.empty() ? fs::path(c.model).stem().string() : c.name;
 }
 
-Project write(const BuildCommand& c, const DeployTarget& target, const std::string& folder,
-              const ScratchFolder& scratch) {
+// A program of a model of the newest edition does without the functions of the first, unless an
+// option says otherwise.
+void drop_first_edition(const Model& model, DeployTarget* target) {
+  const auto names_it = [](const std::string& o) { return o.starts_with("WICK_EDITION_1="); };
+  if (model.program().edition() != Edition::k1 &&
+      std::none_of(target->options.begin(), target->options.end(), names_it))
+    target->options.emplace_back("WICK_EDITION_1=OFF");
+}
+
+Project write(const BuildCommand& c, const std::string& folder, const ScratchFolder& scratch,
+              DeployTarget* target) {
   const std::string file = wick_file(c, scratch);
-  return write_project(Model::open(file), target, folder,
+  const Model model = Model::open(file);
+  drop_first_edition(model, target);
+  return write_project(model, *target, folder,
                        {model_name(c), file, c.weights == "inside", c.dims, c.inputs});
 }
 
 void build(const BuildCommand& c) {
-  const DeployTarget target = deploy_target(c.target, c.options);
+  DeployTarget target = deploy_target(c.target, c.options);
   if (c.weights == "beside" && !target.files)
     wrong_usage("--weights", c.target + " has no files: the weights are inside");
   if (c.no_build && c.run) wrong_usage("--run", "needs what --no-build leaves out");
   ScratchFolder scratch;
-  const Project project = write(c, target, c.out, scratch);
+  const Project project = write(c, c.out, scratch, &target);
   std::optional<Made> made;
   if (!c.no_build) made = make(project, target, c.run, c.verbose);
   if (c.json) {
@@ -107,9 +119,9 @@ void build(const BuildCommand& c) {
 }
 
 void size(const BuildCommand& c) {
-  const DeployTarget target = deploy_target(c.target, c.options);
+  DeployTarget target = deploy_target(c.target, c.options);
   ScratchFolder scratch;
-  const Project project = write(c, target, scratch.file("program"), scratch);
+  const Project project = write(c, scratch.file("program"), scratch, &target);
   const Made made = make(project, target, true, c.verbose);
   const uint64_t flash =
       made.sections ? made.sections->code + made.sections->data : made.file_bytes;

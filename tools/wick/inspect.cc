@@ -51,6 +51,7 @@ nlohmann::json ports(const Program& program, Span<const uint32_t> ids) {
 nlohmann::json provenance(const Model& model) {
   const ProvenanceDef& p = model.program().provenance();
   nlohmann::json doc = {{"numerics", numerics_text(p.numerics)},
+                        {"edition", edition_number(model.program().edition())},
                         {"weights_sha256", hex(p.weights_sha256)}};
   // The file's digest; `wick verify` checks it.
   const Span<const uint8_t> digest = model.program().digest();
@@ -193,8 +194,9 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   for (const ir::StayedFloat& s : lowered.stayed)
     fmt::print("\n  float   {} '{}': {}", s.op, one_line(s.name), s.reason);
   const nlohmann::json& origin = doc["provenance"];
-  fmt::print("\n  {}numerics {}\n  weights sha256 {}\n", origin_text(origin),
-             origin["numerics"].get<std::string>(), origin["weights_sha256"].get<std::string>());
+  fmt::print("\n  {}numerics {}, edition {}\n  weights sha256 {}\n", origin_text(origin),
+             origin["numerics"].get<std::string>(), origin["edition"].get<int>(),
+             origin["weights_sha256"].get<std::string>());
   if (origin.contains("file_sha256"))
     fmt::print("  file sha256 {}\n", origin["file_sha256"].get<std::string>());
   for (const auto& [key, what] : kOrigins) {

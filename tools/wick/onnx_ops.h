@@ -16,7 +16,7 @@ nlohmann::json onnx_matrix(const std::string& name);
 // Returns one of the matrix's operators as text.
 std::string onnx_operator_text(const nlohmann::json& op);
 
-// Returns docs/onnx-ops.md.
+// Returns docs/use/onnx-ops.md.
 std::string onnx_matrix_page(const nlohmann::json& matrix);
 
 }  // namespace wick::tool

@@ -153,6 +153,7 @@ GraphModule::GraphModule(ir::Graph graph) : graph_(std::move(graph)) {
   if (!refused.empty())
     throw Error("[GraphModule] the trainer has no tensors of these types:" + refused,
                 Code::kUnsupported);
+  graph_.set_edition(kNewestEdition);  // the trainer's calls have no other
   untie(&graph_);
   rebuild();
 }

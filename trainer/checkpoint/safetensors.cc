@@ -41,6 +41,28 @@ struct Entry {
   uint64_t begin = 0, end = 0;  // offsets in the data
 };
 
+// Returns what a file of another format is, by its first bytes, and how to make this one of it;
+// null if it is none of those that hold weights.
+const char* other_format(const uint8_t* raw) {
+  struct Format {
+    const char* magic;
+    size_t size;
+    const char* what;
+  };
+  static constexpr const char* kTorch =
+      "it is a file of torch.save(): in Python, safetensors.torch.save_file(model.state_dict(), "
+      "\"model.safetensors\") writes what is read here";
+  static constexpr Format kFormats[] = {
+      {"PK\x03\x04", 4, kTorch},        {"\x80\x02", 2, kTorch},
+      {"\x80\x04", 2, kTorch},          {"\x89HDF", 4, "it is an HDF5 file (Keras)"},
+      {"GGUF", 4, "it is a GGUF file"}, {"\x93NUMPY", 6, "it is an NPY file"},
+  };
+  for (const Format& f : kFormats) {
+    if (std::memcmp(raw, f.magic, f.size) == 0) return f.what;
+  }
+  return nullptr;
+}
+
 class Reader {
  public:
   explicit Reader(const std::string& path) : path_(path) {
@@ -60,6 +82,7 @@ class Reader {
     uint64_t length = 0;
     for (int i = 7; i >= 0; --i) length = length << 8 | raw[i];
     if (length > kMaxHeader || length > size_ - 8) {
+      if (const char* other = other_format(raw)) fail(other);
       fail("a header of " + std::to_string(length) + " bytes in a file of " +
            std::to_string(size_));
     }

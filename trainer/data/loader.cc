@@ -247,6 +247,7 @@ void DataLoader::seek(LoaderPosition position, Where where) {
                 where);
   }
   position_ = position;
+  in_loop_ = false;
   epoch_.reset();
 }
 

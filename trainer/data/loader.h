@@ -69,13 +69,16 @@ class DataLoader {
   // numbers if the batch is a full one.
   std::vector<int64_t> items_of(LoaderPosition at) const;
 
-  // for (Batch& b : loader) iterates over the rest of the current epoch.
+  // for (Batch& b : loader) iterates over the rest of the current epoch. After a `break` the next
+  // such loop begins the next epoch, as PyTorch's does; after seek() or next() it goes on there.
   class Iterator {
    public:
     explicit Iterator(DataLoader* loader) : loader_(loader) { ++*this; }
     Batch& operator*() { return batch_; }
     Iterator& operator++() {
-      if (!loader_->next(batch_)) loader_ = nullptr;
+      if (loader_->next(batch_)) return *this;
+      loader_->in_loop_ = false;
+      loader_ = nullptr;
       return *this;
     }
     bool operator!=(std::nullptr_t) const { return loader_ != nullptr; }
@@ -84,7 +87,11 @@ class DataLoader {
     DataLoader* loader_;
     Batch batch_;
   };
-  Iterator begin() { return Iterator(this); }
+  Iterator begin() {
+    if (in_loop_ && position_.batch > 0) seek({position_.epoch + 1, 0});
+    in_loop_ = true;
+    return Iterator(this);
+  }
   std::nullptr_t end() { return nullptr; }
 
  private:
@@ -103,6 +110,7 @@ class DataLoader {
   LoaderOptions options_;
   int64_t batches_ = -1, items_ = -1;
   LoaderPosition position_;
+  bool in_loop_ = false;                // a loop over *this runs, or was left by a break
   std::shared_ptr<Epoch> epoch_;        // epoch position_.epoch; null: not opened yet
   std::unique_ptr<Pipeline> pipeline_;  // null without workers
 };

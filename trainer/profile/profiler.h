@@ -6,7 +6,7 @@
 //
 // It observes kernels, calls, backward's nodes, modules, optimizer steps, waits for a loader and
 // your own ProfileRange. It costs nothing when off, and about 0.3 us per slice when on
-// (docs/profile.md has the measurements). It does not change any result.
+// (docs/use/profile.md has the measurements). It does not change any result.
 #pragma once
 
 #include <memory>

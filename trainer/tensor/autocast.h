@@ -12,7 +12,7 @@
 // and bfloat16 inputs to float32; other ops with several float inputs use the widest dtype. float64
 // is not cast. The casts are ops: autograd records them, and so does a capture, whose graph has
 // them. Backward runs each op's gradient in the dtype of its forward, in any scope. Micikevicius et
-// al., "Mixed Precision Training", 2018. docs/precision.md has the list.
+// al., "Mixed Precision Training", 2018. docs/use/precision.md has the list.
 #pragma once
 
 #include <cstdint>

@@ -27,6 +27,11 @@ class TensorImpl;
 struct TensorIndex;
 class IndexPlace;
 class IndexedTensor;
+struct ValuesIndices;  // of trainer/tensor/ops/sort.h and linalg.h
+struct MinMax;
+struct UniqueResult;
+struct SlogdetResult;
+struct QrResult;
 // The line of a call, for errors; Where::current() as a default argument is the caller's.
 using Where = std::source_location;
 
@@ -120,6 +125,7 @@ class Tensor {
   // The sizes of the dims, of one dim, and the number of elements. A capture follows them
   // (trainer/tensor/dim.h).
   const DimShape& shape(Where where = Where::current()) const;
+  const DimShape& sizes(Where where = Where::current()) const { return shape(where); }
   Dim size(int dim, Where where = Where::current()) const;  // negative counts from the end
   Dim numel(Where where = Where::current()) const;
   // The distance between neighbours along each dim, or along one, in elements.
@@ -150,6 +156,7 @@ class Tensor {
   bool is_cuda() const { return false; }
   bool is_meta() const { return false; }
   bool is_quantized() const { return false; }
+  bool is_floating_point(Where where = Where::current()) const { return is_float(dtype(where)); }
   // A view's base holds the history and is never a view itself; undefined if this is not a view.
   bool is_view(Where where = Where::current()) const;
   Tensor base(Where where = Where::current()) const;
@@ -426,37 +433,6 @@ Tensor empty_like(const Arg& t);
 Tensor full_like(const Arg& t, Scalar value);
 // Copies contiguous host memory.
 Tensor from_blob(const void* data, const Shape& shape, DType dtype, Where where = Where::current());
-// A std::vector<bool> has no contiguous bytes, so bools are stored as unsigned char.
-template <class T>
-using Element = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
-// tensor({1.f, 2.f}), tensor({{1., 2.}, {3., 4.}}); the dtype is that of T.
-template <class T>
-Tensor tensor(std::initializer_list<T> values, Where where = Where::current()) {
-  return from_blob(values.begin(), Shape{static_cast<int64_t>(values.size())}, dtype_of<T>, where);
-}
-template <class T>
-Tensor tensor(std::initializer_list<std::initializer_list<T>> rows,
-              Where where = Where::current()) {
-  std::vector<Element<T>> v;
-  for (const auto& row : rows) {
-    if (row.size() != rows.begin()->size()) throw_error("tensor", "rows differ in length", where);
-    v.insert(v.end(), row.begin(), row.end());
-  }
-  return from_blob(v.data(),
-                   Shape{static_cast<int64_t>(rows.size()),
-                         rows.size() == 0 ? 0 : static_cast<int64_t>(rows.begin()->size())},
-                   dtype_of<T>, where);
-}
-template <class T>
-Tensor tensor(const std::vector<T>& values, Where where = Where::current()) {
-  if constexpr (std::is_same_v<T, bool>) {
-    const std::vector<Element<T>> v(values.begin(), values.end());
-    return from_blob(v.data(), Shape{static_cast<int64_t>(v.size())}, dtype_of<T>, where);
-  } else {
-    return from_blob(values.data(), Shape{static_cast<int64_t>(values.size())}, dtype_of<T>, where);
-  }
-}
-
 template <class T>
 std::vector<T> Tensor::to_vector(Where where) const {
   Tensor c = (is_vulkan() ? cpu(where) : *this).detach().contiguous(where);

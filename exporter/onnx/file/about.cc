@@ -12,6 +12,7 @@ constexpr const char* kLine = "wick.line";
 constexpr const char* kForm = "wick.form";
 constexpr const char* kLabels = "wick.labels";
 constexpr const char* kVersion = "wick.version";
+constexpr const char* kEdition = "wick.edition";  // files without it have the newest
 constexpr size_t kLongest = 4096;  // the most that is copied to every node: a name's limit
 
 template <class Message>
@@ -113,6 +114,8 @@ void write_about(const Graph& graph, ModelProto& model) {
     metadata.erase(found);
   }
   metadata[kVersion] = WICK_VERSION;
+  if (graph.edition() != kNewestEdition)
+    metadata[kEdition] = std::to_string(edition_number(graph.edition()));
   std::string labels;
   for (const auto& label : graph.labels) labels += label + "\n";
   if (!labels.empty()) metadata[kLabels] = labels;
@@ -121,6 +124,10 @@ void write_about(const Graph& graph, ModelProto& model) {
 
 void read_about(const ModelProto& model, Graph& graph) {
   for (const auto& entry : model.metadata_props()) {
+    if (entry.key() == kEdition) {
+      if (entry.value() == "1") graph.set_edition(Edition::k1);
+      continue;
+    }
     if (entry.key() != kLabels) {
       graph.metadata[entry.key()] = entry.value();
       continue;

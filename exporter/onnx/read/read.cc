@@ -221,8 +221,7 @@ std::optional<HostTensor> known_value(const Graph& g, ValueId id, int depth, int
   options.max_bytes = kMaxKnownBytes;
   options.work_left = work_left;
   try {
-    return run_node(n.op, n.attrs.get(), in, n.outputs.size(),
-                    options)[static_cast<size_t>(v.output)];
+    return run_any(g, n, in, options)[static_cast<size_t>(v.output)];
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -121,7 +121,9 @@ KernelQuery CpuPartition::query_of(size_t i) const {
           {steps_[i].in, from.in.size()},
           {steps_[i].out, from.out.size()},
           spec_.threads,
-          from.node->custom};
+          from.node->custom,
+          nullptr,
+          spec_.edition};
 }
 
 // Finds the packed forms that exist and notes the others as jobs.

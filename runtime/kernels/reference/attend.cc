@@ -20,7 +20,8 @@ struct Place {
 };
 
 template <class T>
-T step_of(const AttentionCallStep& s, const AttentionShape& n, const Place& p, T v) {
+T step_of(const AttentionCallStep& s, const AttentionShape& n, const Place& p, Edition edition,
+          T v) {
   const auto at = [&](const AttentionStrides& x) {
     return n.batch_offset(x, p.b) + p.head * x.head + p.row * x.row + p.col * x.col;
   };
@@ -36,7 +37,7 @@ T step_of(const AttentionCallStep& s, const AttentionShape& n, const Place& p, T
     case AttentionStep::kDiv: return v / x();
     case AttentionStep::kAdd: return v + x();
     case AttentionStep::kSub: return v - x();
-    case AttentionStep::kTanh: return tanh_of(v);
+    case AttentionStep::kTanh: return tanh_of(edition, v);
     case AttentionStep::kKeep:
     case AttentionStep::kKeepWeight: return yes() ? v : y();
     case AttentionStep::kReplace:
@@ -46,19 +47,20 @@ T step_of(const AttentionCallStep& s, const AttentionShape& n, const Place& p, T
 }
 
 template <class T>
-T steps_of(const AttentionCallSteps& steps, const AttentionShape& n, const Place& p, T v) {
-  for (int i = 0; i < steps.count; ++i) v = step_of(steps.list[i], n, p, v);
+T steps_of(const AttentionCallSteps& steps, const AttentionShape& n, const Place& p,
+           Edition edition, T v) {
+  for (int i = 0; i < steps.count; ++i) v = step_of(steps.list[i], n, p, edition, v);
   return v;
 }
 
 template <class T>
-void softmax(T* x, int64_t n) {
+void softmax(T* x, int64_t n, Edition edition) {
   T largest = -std::numeric_limits<T>::infinity();
   for (int64_t i = 0; i < n && largest == largest; ++i) {
     if (x[i] > largest || x[i] != x[i]) largest = x[i];
   }
   LaneSum<T> sum;
-  for (int64_t i = 0; i < n; ++i) sum.add(x[i] = exp_of(x[i] - largest));
+  for (int64_t i = 0; i < n; ++i) sum.add(x[i] = exp_of(edition, x[i] - largest));
   const T total = sum.finish();
   for (int64_t i = 0; i < n; ++i) x[i] = x[i] / total;
 }
@@ -94,19 +96,21 @@ Status attention(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
           in[2].as<T>() + n.batch_offset(n.v, b) + h / (n.heads / n.value_heads) * n.v.head;
       for (int64_t r = 0; r < n.rows; ++r) {
         for (int64_t d = 0; d < n.size; ++d)
-          query[d] =
-              steps_of(on_query, n, {b, h, r, d}, q[h * n.q.head + r * n.q.row + d * n.q.col]);
+          query[d] = steps_of(on_query, n, {b, h, r, d}, ctx.edition,
+                              q[h * n.q.head + r * n.q.row + d * n.q.col]);
         for (int64_t t = 0; t < n.keys; ++t) {
           if (poll(n.size)) return {};
           T sum = 0;
           for (int64_t d = 0; d < n.size; ++d) {
-            const T key = steps_of(on_key, n, {b, h, t, d}, k[t * n.k.row + d * n.k.col]);
+            const T key =
+                steps_of(on_key, n, {b, h, t, d}, ctx.edition, k[t * n.k.row + d * n.k.col]);
             sum = std::fma(query[d], key, sum);
           }
-          row[t] = steps_of(on_score, n, {b, h, r, t}, sum);
+          row[t] = steps_of(on_score, n, {b, h, r, t}, ctx.edition, sum);
         }
-        softmax(row, n.keys);
-        for (int64_t t = 0; t < n.keys; ++t) row[t] = steps_of(on_weight, n, {b, h, r, t}, row[t]);
+        softmax(row, n.keys, ctx.edition);
+        for (int64_t t = 0; t < n.keys; ++t)
+          row[t] = steps_of(on_weight, n, {b, h, r, t}, ctx.edition, row[t]);
         T* y = out[0].as<T>() + n.batch_offset(n.out, b) + h * n.out.head + r * n.out.row;
         for (int64_t e = 0; e < n.values; ++e) {
           if (poll(n.keys)) return {};

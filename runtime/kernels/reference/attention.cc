@@ -51,9 +51,10 @@ struct Step {
 
 // A state may be large: each loop over it polls for a stop row by row.
 template <class T, class C>
-void take(const Step<T>& s, const Sizes& n, C scale, C* state, C* line, Poll& poll) {
+void take(const Step<T>& s, const Sizes& n, C scale, C* state, C* line, Edition edition,
+          Poll& poll) {
   for (int64_t i = 0; s.decay != nullptr && i < n.k && !poll(n.v); ++i) {
-    const C keep = exp_of(static_cast<C>(s.decay[s.decay_each ? i : 0]));
+    const C keep = exp_of(edition, static_cast<C>(s.decay[s.decay_each ? i : 0]));
     for (int64_t j = 0; j < n.v; ++j) state[i * n.v + j] *= keep;
   }
   const auto read = [&](const T* by) {  // line = sum of the state's rows weighted by `by`
@@ -129,7 +130,7 @@ Status linear_attention(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
                      out[0].as<T>() + (token * n.q_heads + h * group) * n.v};
         if (has(4)) s.decay = in[4].as<T>() + (decay_each ? at * n.k : at);
         if (has(5)) s.beta = in[5].as<T>() + token * beta_heads + (beta_heads == 1 ? 0 : h);
-        take(s, n, scale, state, lines + item * n.v, poll);
+        take(s, n, scale, state, lines + item * n.v, ctx.edition, poll);
       }
       in_pieces(poll, inside ? 0 : size, [&](int64_t first, int64_t last) {
         for (int64_t i = first; i < last; ++i) set_state(out[1], item * size + i, state[i]);

@@ -48,7 +48,8 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 
 Status run_step(const KernelCtx& ctx, OpId op, const AnyAttrs& attrs, Span<const TensorView> in,
                 TensorView& out) {
-  const KernelQuery query{op, attrs.get(), in, {&out, 1}, 1, nullptr};
+  KernelQuery query{op, attrs.get(), in, {&out, 1}, 1, nullptr};
+  query.edition = ctx.edition;
   for (const KernelRow& row : rows_of(op)) {
     if (!row.match(query)) continue;
     PreparedKernel kernel;

@@ -25,9 +25,9 @@ Window window(const Shape& x, const Shape& w, const Shape& y, const ConvAttrs& a
 }
 
 template <class T>
-Status conv(Span<const TensorView> in, Span<TensorView> out, const ConvAttrs& a,
-            const EpilogueAttrs* e) {
-  const Tail<T> tail(in, e);
+Status conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+            const ConvAttrs& a, const EpilogueAttrs* e) {
+  const Tail<T> tail(ctx, in, e);
   const Shape &x = in[0].shape, &w = in[1].shape, &y = out[0].shape;
   const Window n = window(x, w, y, a);
   const int64_t group_in = w[1], group_out = w[0] / a.group;
@@ -67,13 +67,15 @@ Status conv(Span<const TensorView> in, Span<TensorView> out, const ConvAttrs& a,
 }
 
 template <class T>
-Status plain(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
-  return conv<T>(in, out, *static_cast<const ConvAttrs*>(attrs), nullptr);
+Status plain(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+             const void* attrs) {
+  return conv<T>(ctx, in, out, *static_cast<const ConvAttrs*>(attrs), nullptr);
 }
 template <class T>
-Status fused(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status fused(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+             const void* attrs) {
   const auto& a = *static_cast<const FusedConvAttrs*>(attrs);
-  return conv<T>(in, out, a.conv, &a.epilogue);
+  return conv<T>(ctx, in, out, a.conv, &a.epilogue);
 }
 
 }  // namespace

@@ -59,9 +59,9 @@ Status matmul(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
 
 // The weight's rows are the outputs, or its columns, as in MatMul.
 template <class T>
-Status linear(Span<const TensorView> in, Span<TensorView> out, const EpilogueAttrs* attrs,
-              bool columns = false) {
-  const Tail<T> tail(in, attrs);
+Status linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+              const EpilogueAttrs* attrs, bool columns = false) {
+  const Tail<T> tail(ctx, in, attrs);
   const int64_t n = in[1].dim(columns ? 1 : 0), k = in[1].dim(columns ? 0 : 1);
   const int64_t w_row = columns ? 1 : k, w_step = columns ? n : 1;
   const T *x = in[0].as<T>(), *w = in[1].as<T>();
@@ -79,19 +79,19 @@ Status linear(Span<const TensorView> in, Span<TensorView> out, const EpilogueAtt
 }
 
 template <class T>
-Status plain_linear(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+Status plain_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                     const void*) {
-  return linear<T>(in, out, nullptr);
+  return linear<T>(ctx, in, out, nullptr);
 }
 template <class T>
-Status fused_linear(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+Status fused_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                     const void* attrs) {
-  return linear<T>(in, out, static_cast<const EpilogueAttrs*>(attrs));
+  return linear<T>(ctx, in, out, static_cast<const EpilogueAttrs*>(attrs));
 }
 template <class T>
-Status fused_matmul(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+Status fused_matmul(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                     const void* attrs) {
-  return linear<T>(in, out, static_cast<const EpilogueAttrs*>(attrs), true);
+  return linear<T>(ctx, in, out, static_cast<const EpilogueAttrs*>(attrs), true);
 }
 
 }  // namespace

@@ -68,12 +68,12 @@ Status softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
       }
       LaneSum<C> sum;
       for (int64_t i = 0; i < n && !poll(); ++i)
-        sum.add(exp_of(static_cast<C>(p[i * inner]) - largest));
+        sum.add(exp_of(ctx.edition, static_cast<C>(p[i * inner]) - largest));
       C total = sum.finish();
       C log_total = log_form ? log_of(total) : C(0);
       for (int64_t i = 0; i < n && !poll(); ++i) {
         C v = static_cast<C>(p[i * inner]) - largest;
-        q[i * inner] = static_cast<T>(log_form ? v - log_total : exp_of(v) / total);
+        q[i * inner] = static_cast<T>(log_form ? v - log_total : exp_of(ctx.edition, v) / total);
       }
     }
   });

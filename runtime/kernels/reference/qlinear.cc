@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "runtime/kernels/kernel_set.h"
-#include "runtime/kernels/math_scalar.h"
 #include "runtime/kernels/pool.h"
 #include "runtime/kernels/reduce.h"
+#include "runtime/kernels/reference/by_edition.h"
 #include "runtime/kernels/reference/integer_loops.h"
 
 namespace wick {
@@ -165,8 +165,7 @@ Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   PoolScales scales;
   WICK_TRY(pool_scales(in, &scales));
   float exps[256];
-  for (int i = 0; i < 256; ++i)
-    exps[i] = scalar_math::exp(scalar_math::F(static_cast<float>(-i) * scales.x)).v;
+  for (int i = 0; i < 256; ++i) exps[i] = exp_of(ctx.edition, static_cast<float>(-i) * scales.x);
   const int64_t n = in[0].dim(in[0].rank() - 1), rows = n == 0 ? 0 : out[0].numel() / n;
   parallel_items(ctx.pool, rows, 4 * n, [&](int64_t begin, int64_t end) {
     Poll poll;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "runtime/kernels/math_scalar.h"
+#include "runtime/kernels/reference/by_edition.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick::reference {
@@ -20,18 +20,14 @@ Real<T> load(const T& v) {
 }
 
 // f64 may use libm, f32 uses the contract's own functions.
-inline float exp_of(float x) { return scalar_math::exp(scalar_math::F(x)).v; }
-inline double exp_of(double x) { return std::exp(x); }
-inline float tanh_of(float x) { return scalar_math::tanh(scalar_math::F(x)).v; }
-inline double tanh_of(double x) { return std::tanh(x); }
 inline float power(float x, float y) {
   return scalar_math::pow(scalar_math::F(x), scalar_math::F(y)).v;
 }
 inline double power(double x, double y) { return std::pow(x, y); }
 
 // The arithmetic of the unfused ops: f64 may use libm, f32 uses the contract's own functions.
-inline double activate(const EpilogueAttrs& e, double y) {
-  constexpr double kHalfRoot = 0.70710678118654752440, kTanhScale = 0.79788456080286535588;
+inline double activate(const EpilogueAttrs& e, Edition edition, double y) {
+  constexpr double kHalfRoot = 0.70710678118654752440;
   const auto clip = [](double x, double lo, double hi) {
     const double r = x <= lo ? lo : x;
     return r >= hi ? hi : r;
@@ -41,18 +37,17 @@ inline double activate(const EpilogueAttrs& e, double y) {
     case Activation::kRelu: return y <= 0 ? 0.0 : y;
     case Activation::kClip: return clip(y, e.alpha, e.beta);
     case Activation::kLeakyRelu: return y < 0 ? y * e.alpha : y;
-    case Activation::kSigmoid: return 1 / (1 + std::exp(-y));
-    case Activation::kTanh: return std::tanh(y);
-    case Activation::kSilu: return y / (1 + std::exp(-y));
+    case Activation::kSigmoid: return sigmoid_of(edition, y);
+    case Activation::kTanh: return tanh_of(edition, y);
+    case Activation::kSilu: return silu_of(edition, y);
     case Activation::kHardSwish: return y * (clip(y + 3, 0, 6) * (1.0 / 6));
     case Activation::kGeluErf: return 0.5 * y * std::erfc(-y * kHalfRoot);
-    case Activation::kGeluTanh:
-      return y / (1 + std::exp(-2 * kTanhScale * (y + 0.044715 * y * y * y)));
+    case Activation::kGeluTanh: return gelu_tanh_of(edition, y);
   }
   return y;
 }
 
-inline float activate(const EpilogueAttrs& e, float x) {
+inline float activate(const EpilogueAttrs& e, Edition edition, float x) {
   using scalar_math::F;
   const F y(x), alpha(static_cast<float>(e.alpha)), beta(static_cast<float>(e.beta));
   switch (static_cast<Activation>(e.activation)) {
@@ -60,12 +55,12 @@ inline float activate(const EpilogueAttrs& e, float x) {
     case Activation::kRelu: return scalar_math::relu(y).v;
     case Activation::kClip: return scalar_math::clip(y, alpha, beta).v;
     case Activation::kLeakyRelu: return scalar_math::leaky_relu(y, alpha).v;
-    case Activation::kSigmoid: return scalar_math::sigmoid(y).v;
-    case Activation::kTanh: return scalar_math::tanh(y).v;
-    case Activation::kSilu: return scalar_math::silu(y).v;
+    case Activation::kSigmoid: return sigmoid_of(edition, x);
+    case Activation::kTanh: return tanh_of(edition, x);
+    case Activation::kSilu: return silu_of(edition, x);
     case Activation::kHardSwish: return scalar_math::hard_swish(y).v;
     case Activation::kGeluErf: return scalar_math::gelu(y).v;
-    case Activation::kGeluTanh: return scalar_math::gelu_tanh(y).v;
+    case Activation::kGeluTanh: return gelu_tanh_of(edition, x);
   }
   return x;
 }
@@ -76,8 +71,10 @@ template <class T>
 struct Tail {
   const T *bias = nullptr, *scale = nullptr, *shift = nullptr, *residual = nullptr;
   const EpilogueAttrs* attrs = nullptr;
+  Edition edition;
 
-  Tail(Span<const TensorView> in, const EpilogueAttrs* a) : attrs(a) {
+  Tail(const KernelCtx& ctx, Span<const TensorView> in, const EpilogueAttrs* a)
+      : attrs(a), edition(ctx.edition) {
     const auto at = [&](size_t i) -> const T* {
       return i < in.size() && in[i].present() ? in[i].as<T>() : nullptr;
     };
@@ -88,7 +85,7 @@ struct Tail {
     if (bias != nullptr) y = y + load(bias[channel]);
     if (scale != nullptr) y = std::fma(y, load(scale[channel]), load(shift[channel]));
     if (residual != nullptr) y = y + load(residual[element]);
-    return static_cast<T>(attrs == nullptr ? y : activate(*attrs, y));
+    return static_cast<T>(attrs == nullptr ? y : activate(*attrs, edition, y));
   }
 };
 

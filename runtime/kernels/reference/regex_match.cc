@@ -10,8 +10,8 @@ namespace wick::reference {
 namespace {
 
 // The memory for a compiled pattern and for the states that matching keeps. It is RE2's own
-// default, repeated because docs/runtime.md promises it. A larger pattern is refused, more states
-// are discarded.
+// default, repeated because docs/use/runtime.md promises it. A larger pattern is refused, more
+// states are discarded.
 constexpr int64_t kMaxMemory = int64_t{8} << 20;
 
 re2::StringPiece piece(const StringRef& s) { return {s.data, static_cast<size_t>(s.size)}; }

@@ -15,14 +15,10 @@ using namespace reference;  // NOLINT: shared by this folder
 using scalar_math::F;
 
 struct FloatMath {
-  static float tanh(float x) { return scalar_math::tanh(F(x)).v; }
-  static float sigmoid(float x) { return scalar_math::sigmoid(F(x)).v; }
   static float expm1(float x) { return scalar_math::expm1(F(x)).v; }
   static float softplus(float x) { return scalar_math::softplus(F(x)).v; }
 };
 struct DoubleMath {
-  static double tanh(double x) { return std::tanh(x); }
-  static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
   static double expm1(double x) { return std::expm1(x); }
   static double softplus(double x) {
     return std::isnan(x) ? x : std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
@@ -40,22 +36,24 @@ template <class R>
 struct Function {
   RnnFunction kind;
   R alpha, beta;
+  Edition edition;
 
-  Function(const RnnFunctionAttrs& a, RnnFunction fallback)
+  Function(const RnnFunctionAttrs& a, RnnFunction fallback, Edition e)
       : kind(rnn_function(a, fallback)),
         alpha(static_cast<R>(a.alpha)),
-        beta(static_cast<R>(a.beta)) {}
+        beta(static_cast<R>(a.beta)),
+        edition(e) {}
   R operator()(R x) const {
     using M = std::conditional_t<std::is_same_v<R, float>, FloatMath, DoubleMath>;
     switch (kind) {
       case RnnFunction::kDefault:
-      case RnnFunction::kTanh: return M::tanh(x);
-      case RnnFunction::kSigmoid: return M::sigmoid(x);
+      case RnnFunction::kTanh: return tanh_of(edition, x);
+      case RnnFunction::kSigmoid: return sigmoid_of(edition, x);
       case RnnFunction::kRelu: return x <= 0 ? R(0) : x;
       case RnnFunction::kAffine: return std::fma(alpha, x, beta);
       case RnnFunction::kLeakyRelu: return x < 0 ? x * alpha : x;
       case RnnFunction::kThresholdedRelu: return x < alpha ? R(0) : x;
-      case RnnFunction::kScaledTanh: return alpha * M::tanh(beta * x);
+      case RnnFunction::kScaledTanh: return alpha * tanh_of(edition, beta * x);
       case RnnFunction::kHardSigmoid: return clip_to(std::fma(alpha, x, beta), R(0), R(1));
       case RnnFunction::kElu: return x < 0 ? alpha * M::expm1(x) : x;
       case RnnFunction::kSoftsign: return x / (1 + std::fabs(x));
@@ -162,7 +160,7 @@ void lstm_step(const Cell<T>& c, const T* x, Real<T>* state, Real<T>* cell, Real
 
 template <OpId op, class T>
 Cell<T> cell_of(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in, int64_t d,
-                Poll* poll) {
+                Edition edition, Poll* poll) {
   const auto at = [&](size_t i, int64_t stride) -> const T* {
     return i < in.size() && in[i].present() ? in[i].as<T>() + d * stride : nullptr;
   };
@@ -177,9 +175,9 @@ Cell<T> cell_of(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in, in
           b,
           b == nullptr ? nullptr : b + rows,
           at(7, 3 * s.hidden),
-          {back ? a.back_f : a.f, first},
-          {back ? a.back_g : a.g, RnnFunction::kTanh},
-          {back ? a.back_h : a.h, RnnFunction::kTanh},
+          {back ? a.back_f : a.f, first, edition},
+          {back ? a.back_g : a.g, RnnFunction::kTanh, edition},
+          {back ? a.back_h : a.h, RnnFunction::kTanh, edition},
           static_cast<Real<T>>(a.clip),
           poll};
 }
@@ -194,11 +192,11 @@ void load_state(Span<const TensorView> in, size_t i, int64_t offset, int64_t n, 
 // gives 0 everywhere, as in ONNX Runtime.
 template <OpId op, class T>
 void run_sequence(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in,
-                  Span<TensorView> out, int64_t d, int64_t b, Real<T>* scratch) {
+                  Span<TensorView> out, int64_t d, int64_t b, Edition edition, Real<T>* scratch) {
   using R = Real<T>;
   const int64_t n = s.hidden;
   Poll poll;
-  const Cell<T> cell = cell_of<op, T>(s, a, in, d, &poll);
+  const Cell<T> cell = cell_of<op, T>(s, a, in, d, edition, &poll);
   const bool backward = a.direction == 1 || d == 1;
   const int32_t* lengths = rnn_lengths(in);
   const int64_t length = lengths == nullptr ? s.seq : lengths[b];
@@ -236,7 +234,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   auto* scratch = static_cast<Real<T>*>(ctx.scratch);
   parallel_items(ctx.pool, s.dirs * s.batch, kElementGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      run_sequence<op, T>(s, a, in, out, i / s.batch, i % s.batch, scratch + i * kSlots * s.hidden);
+      run_sequence<op, T>(s, a, in, out, i / s.batch, i % s.batch, ctx.edition,
+                          scratch + i * kSlots * s.hidden);
     }
   });
   return {};

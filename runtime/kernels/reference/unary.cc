@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/math_scalar.h"
+#include "runtime/kernels/reference/by_edition.h"
 #include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
 
@@ -19,6 +19,7 @@ inline constexpr bool kIsFloat = std::is_floating_point_v<T>;
 
 struct Params {
   double a = 0, b = 0;
+  Edition edition = kNewestEdition;
 };
 
 // Computes f(x, params) in T; 16-bit floats are computed in f32 and rounded once.
@@ -51,7 +52,9 @@ Status run_with(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
 template <class Op, class T>
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
-  return run_with<Op, T>(ctx, in, out, Op::params(attrs));
+  Params p = Op::params(attrs);
+  p.edition = ctx.edition;
+  return run_with<Op, T>(ctx, in, out, p);
 }
 
 struct NoParams {
@@ -66,8 +69,17 @@ struct NoParams {
 #define WICK_REF_MATH(Name, function) \
   WICK_REF_OP(Name, scalar_math::function(F(v)).v, std::function(v))
 
-WICK_REF_MATH(Tanh, tanh)
-WICK_REF_MATH(Exp, exp)
+#define WICK_REF_BY_EDITION(Name, function) \
+  struct Name##Op : NoParams {              \
+    template <class T>                      \
+    static T f(T v, const Params& p) {      \
+      return function(p.edition, v);        \
+    }                                       \
+  };
+WICK_REF_BY_EDITION(Exp, exp_of)
+WICK_REF_BY_EDITION(Sigmoid, sigmoid_of)
+WICK_REF_BY_EDITION(Silu, silu_of)
+WICK_REF_BY_EDITION(Tanh, tanh_of)
 WICK_REF_MATH(Log, log)
 WICK_REF_MATH(Erf, erf)
 WICK_REF_MATH(Sin, sin)
@@ -86,8 +98,6 @@ WICK_REF_MATH(Expm1, expm1)
 WICK_REF_MATH(Log2, log2)
 WICK_REF_MATH(Log10, log10)
 WICK_REF_MATH(Erfc, erfc)
-WICK_REF_OP(Sigmoid, scalar_math::sigmoid(F(v)).v, 1 / (1 + std::exp(-v)))
-WICK_REF_OP(Silu, scalar_math::silu(F(v)).v, v / (1 + std::exp(-v)))
 WICK_REF_OP(Softplus, scalar_math::softplus(F(v)).v,
             std::isnan(v) ? v : std::fmax(v, 0.0) + std::log1p(std::exp(-std::fabs(v))))
 WICK_REF_OP(Sqrt, std::sqrt(v), std::sqrt(v))
@@ -139,12 +149,11 @@ struct GeluOp {
     return {static_cast<double>(static_cast<const GeluAttrs*>(attrs)->tanh)};
   }
   static float f(float v, const Params& p) {
-    return p.a != 0 ? scalar_math::gelu_tanh(F(v)).v : scalar_math::gelu(F(v)).v;
+    return p.a != 0 ? gelu_tanh_of(p.edition, v) : scalar_math::gelu(F(v)).v;
   }
   static double f(double v, const Params& p) {
-    if (p.a == 0) return 0.5 * v * std::erfc(-v * (std::numbers::sqrt2 / 2));
-    double u = std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v);
-    return v / (1 + std::exp(-2 * u));
+    return p.a != 0 ? gelu_tanh_of(p.edition, v)
+                    : 0.5 * v * std::erfc(-v * (std::numbers::sqrt2 / 2));
   }
 };
 struct NegOp : NoParams {

@@ -73,8 +73,9 @@ DeployTarget read_target(const fs::path& folder) {
 }
 
 // The switches of runtime/cmake/WickFlags.cmake and WickPlatform.cmake that a program may choose.
-constexpr const char* kSwitches[] = {"WICK_SMALL", "WICK_ERROR_TEXTS", "WICK_SCALAR_ONLY",
-                                     "WICK_RE2",   "WICK_THREADS",     "WICK_DLOPEN"};
+constexpr const char* kSwitches[] = {"WICK_SMALL",    "WICK_ERROR_TEXTS", "WICK_SCALAR_ONLY",
+                                     "WICK_RE2",      "WICK_THREADS",     "WICK_DLOPEN",
+                                     "WICK_EDITION_1"};
 
 void check_switch(const std::string& option) {
   for (const std::string name : kSwitches)

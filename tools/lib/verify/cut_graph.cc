@@ -36,6 +36,7 @@ CutGraph cut_graph(const ir::Graph& graph, const std::vector<NodeId>& nodes,
                    const std::string& wanted, const ir::GivenValues& values,
                    const ir::GivenValues* others) {
   CutGraph cut;
+  cut.graph.set_edition(graph.edition());
   std::map<ValueId, ValueId> have;
   std::set<NodeId> inside(nodes.begin(), nodes.end());
   const auto read = [&](ValueId v) -> ValueId {

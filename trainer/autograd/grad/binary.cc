@@ -27,10 +27,11 @@ WICK_GRAD(Mul, 3, 0, 0, [](GradCtx& c) {
   if (c.needs(0)) set(c, 0, c.g() * c.in(1));
   if (c.needs(1)) set(c, 1, c.g() * c.in(0));
 });
-WICK_GRAD(Div, 2, 1, 0, [](GradCtx& c) {
+// The quotient is computed again, so that it may be overwritten: y = x / (1 + x * x); y.relu_().
+WICK_GRAD(Div, 3, 0, 0, [](GradCtx& c) {
   Tensor scaled = c.g() / c.in(1);
   if (c.needs(0)) set(c, 0, scaled);
-  if (c.needs(1)) set(c, 1, -(scaled * c.out()));
+  if (c.needs(1)) set(c, 1, -(scaled * (c.in(0) / c.in(1))));
 });
 WICK_GRAD(Pow, 3, 1, 0, [](GradCtx& c) {
   Tensor a = c.in(0), b = c.in(1);

@@ -5,7 +5,7 @@
 //
 // If its ops have to be visible (recorded, captured or explained), the values are tensors and every
 // * is an op. Otherwise they are the steps of one FusedElementwise, which gives the same bits as
-// these ops one after the other (docs/kernels.md).
+// these ops one after the other (docs/inside/kernels.md).
 #pragma once
 
 #include <initializer_list>

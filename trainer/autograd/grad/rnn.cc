@@ -146,7 +146,6 @@ void recurrent(GradCtx& c) {
 WICK_GRAD(RNN, 255, 1, 16, recurrent);
 WICK_GRAD(GRU, 255, 1, 16, recurrent);
 WICK_GRAD(LSTM, 255, 1, 16, recurrent);
-WICK_NONDIFF(DFT, NonDiff::kInferenceOnly);
 WICK_NONDIFF(TfIdfVectorizer, NonDiff::kIntegerOutput);
 WICK_NONDIFF(SequenceConstruct, NonDiff::kInferenceOnly);
 WICK_NONDIFF(SequenceInsert, NonDiff::kInferenceOnly);

@@ -6,20 +6,6 @@
 #include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
-namespace detail {
-
-Tensor nested(const void* data, const Levels& levels, DType dtype, const Where& where) {
-  Shape shape;
-  // {} has no nested lists, whichever overload took it.
-  for (int i = 0; i < levels.used && levels.size[i] >= 0; ++i) shape.push_back(levels.size[i]);
-  return from_blob(data, shape, dtype, where);
-}
-void ragged(const Where& where) {
-  throw_error("tensor", "lists of one level differ in length", where, Code::kShapeMismatch);
-}
-
-}  // namespace detail
-
 namespace {
 
 // Computes in float64 first, so that every dtype rounds once.
@@ -44,9 +30,6 @@ double on_line(int64_t i, const double* w) {
 
 }  // namespace
 
-Tensor tensor(std::initializer_list<bool> values, Where where) {
-  return from_blob(values.begin(), Shape{static_cast<int64_t>(values.size())}, DType::kBool, where);
-}
 Tensor scalar_tensor(Scalar value, DType dtype, Where where) {
   return full({}, value, dtype, where);
 }
@@ -62,6 +45,30 @@ Tensor empty_like(const Arg& t, DType dtype) {
 Tensor full_like(const Arg& t, Scalar value, DType dtype) {
   if (!t.tensor.is_vulkan()) return full(t.tensor.raw_shape(), value, dtype, t.where);
   return full_beside(t.tensor.layout(), t.tensor.raw_shape(), full({}, value, dtype), t.where);
+}
+
+namespace {
+Tensor beside(const Arg& t, const Tensor& made) {
+  return t.tensor.is_vulkan() ? made.to(t.tensor.device(), false, t.where) : made;
+}
+DType dtype_or(const Arg& t, OptDType dtype) { return dtype ? *dtype : t.tensor.dtype(t.where); }
+}  // namespace
+
+Tensor new_empty(const Arg& t, const SizeList& shape, OptDType dtype) {
+  return beside(t, empty(shape, dtype_or(t, dtype), t.where));
+}
+Tensor new_zeros(const Arg& t, const SizeList& shape, OptDType dtype) {
+  return beside(t, zeros(shape, dtype_or(t, dtype), t.where));
+}
+Tensor new_ones(const Arg& t, const SizeList& shape, OptDType dtype) {
+  return new_full(t, shape, 1, dtype);
+}
+Tensor new_full(const Arg& t, const SizeList& shape, Scalar value, OptDType dtype) {
+  return beside(t, full(shape, value, dtype_or(t, dtype), t.where));
+}
+Tensor type_as(const Arg& t, const Arg& other) {
+  return t.tensor.to(other.tensor.dtype(other.where), t.where)
+      .to(other.tensor.device(other.where), false, t.where);
 }
 
 Tensor arange_float(double start, double end, double step, DType dtype, const Where& where) {

@@ -104,9 +104,11 @@ Tensor add(const Arg& a, Scalar b, Scalar alpha) {
   return add(a, Arg(scalar_like(a.tensor, b), a.where), alpha);
 }
 Tensor sub(const Arg& a, Scalar b, Scalar alpha) {
+  if (b.boolean) refuse_bool("sub", kNoBoolMinus, a.where);
   return sub(a, Arg(scalar_like(a.tensor, b), a.where), alpha);
 }
 Tensor rsub(const Arg& a, Scalar b, Scalar alpha) {
+  if (b.boolean) refuse_bool("rsub", kNoBoolMinus, a.where);
   return sub(Arg(scalar_like(a.tensor, b), a.where), a, alpha);
 }
 

@@ -211,11 +211,11 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     bad_shape("interpolate", "input must be [N, C] and 1 to 3 spatial dims, got " + text(x.tensor),
               x.where);
   }
-  const bool cubic = o.mode == "bicubic" && spatial == 2;
+  const bool cubic = o.mode == "bicubic" && spatial == 2, area = o.mode == "area";
   const bool smooth = o.mode == kLinear[spatial] || cubic;
-  if (!smooth && !exact && o.mode != "nearest") {
+  if (!smooth && !exact && !area && o.mode != "nearest") {
     throw_error("interpolate",
-                "mode of a " + text(x.tensor) + " is \"nearest\", \"nearest-exact\"" +
+                "mode of a " + text(x.tensor) + " is \"nearest\", \"nearest-exact\", \"area\"" +
                     (spatial == 2 ? ", \"bicubic\"" : "") + " or \"" + kLinear[spatial] +
                     "\", got \"" + o.mode + "\"",
                 x.where);
@@ -236,6 +236,12 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
                    : static_cast<int64_t>(
                          std::floor(static_cast<double>(dim_of(t, 2 + i)) * o.scale_factor[k]));
   };
+  if (area) {
+    const auto n = [&](int i) { return size_of(x.tensor, i); };
+    if (spatial == 1) return adaptive_avg_pool1d(x, n(0));
+    if (spatial == 2) return adaptive_avg_pool2d(x, {n(0), n(1)});
+    return adaptive_avg_pool3d(x, {n(0), n(1), n(2)});
+  }
   if (is_one_op(x.tensor, o, smooth)) {
     Sizes out;
     bool empty = false;

@@ -19,7 +19,7 @@ struct InterpolateOptions {
   std::vector<SizeArg> size = {};
   std::vector<double> scale_factor = {};
   // "nearest", "nearest-exact", or by the spatial rank "linear", "bilinear" or "bicubic",
-  // "trilinear"
+  // "trilinear"; "area": the means of adaptive_avg_pool
   std::string mode = "nearest";
   bool align_corners = false;  // whether the corners' centers coincide, not their outer edges
 };

@@ -388,54 +388,55 @@ Tensor embedding(const Arg& indices, const Arg& weight, std::optional<int64_t> p
 // -- in place
 const Tensor& Tensor::masked_fill_(const Tensor& mask, Scalar value, Where where) const {
   return in_place("masked_fill_", {*this, where}, [&](const Arg& x) {
-    return masked_fill(x, {mask, where}, value);
+    return wick::masked_fill(x, {mask, where}, value);
   });
 }
 const Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value, Where where) const {
   return in_place("masked_fill_", {*this, where}, [&](const Arg& x) {
-    return masked_fill(x, {mask, where}, Arg(value, where));
+    return wick::masked_fill(x, {mask, where}, Arg(value, where));
   });
 }
 const Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source, Where where) const {
   return in_place("masked_scatter_", {*this, where}, [&](const Arg& x) {
-    return masked_scatter(x, {mask, where}, {source, where});
+    return wick::masked_scatter(x, {mask, where}, {source, where});
   });
 }
 const Tensor& Tensor::scatter_(int dim, const Tensor& index, const Tensor& src, Where where) const {
   return in_place("scatter_", {*this, where}, [&](const Arg& x) {
-    return scatter(x, dim, {index, where}, Arg(src, where));
+    return wick::scatter(x, dim, {index, where}, Arg(src, where));
   });
 }
 const Tensor& Tensor::scatter_(int dim, const Tensor& index, Scalar value, Where where) const {
   return in_place("scatter_", {*this, where}, [&](const Arg& x) {
-    return scatter(x, dim, {index, where}, value);
+    return wick::scatter(x, dim, {index, where}, value);
   });
 }
 const Tensor& Tensor::scatter_add_(int dim, const Tensor& index, const Tensor& src,
                                    Where where) const {
   return in_place("scatter_add_", {*this, where}, [&](const Arg& x) {
-    return scatter_add(x, dim, {index, where}, {src, where});
+    return wick::scatter_add(x, dim, {index, where}, {src, where});
   });
 }
 const Tensor& Tensor::index_add_(int dim, const Tensor& index, const Tensor& source, Scalar alpha,
                                  Where where) const {
   return in_place("index_add_", {*this, where}, [&](const Arg& x) {
-    return index_add(x, dim, {index, where}, {source, where}, alpha);
+    return wick::index_add(x, dim, {index, where}, {source, where}, alpha);
   });
 }
 const Tensor& Tensor::index_copy_(int dim, const Tensor& index, const Tensor& source,
                                   Where where) const {
   return in_place("index_copy_", {*this, where}, [&](const Arg& x) {
-    return index_copy(x, dim, {index, where}, {source, where});
+    return wick::index_copy(x, dim, {index, where}, {source, where});
   });
 }
 const Tensor& Tensor::index_fill_(int dim, const Tensor& index, Scalar value, Where where) const {
   return in_place("index_fill_", {*this, where}, [&](const Arg& x) {
-    return index_fill(x, dim, {index, where}, value);
+    return wick::index_fill(x, dim, {index, where}, value);
   });
 }
 const Tensor& Tensor::cumsum_(int dim, Where where) const {
-  return in_place("cumsum_", {*this, where}, [&](const Arg& x) { return cumsum(x, dim, dtype()); });
+  return in_place("cumsum_", {*this, where},
+                  [&](const Arg& x) { return wick::cumsum(x, dim, dtype()); });
 }
 
 }  // namespace wick

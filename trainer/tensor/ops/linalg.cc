@@ -358,6 +358,7 @@ Tensor norm(const Arg& x, std::optional<double> ord, Dims dims, bool keepdim) {
 }
 
 Tensor matrix_power(const Arg& a, int64_t n) { return wick::matrix_power(a, n); }
+Tensor matrix_exp(const Arg& a) { return wick::matrix_exp(a); }
 Tensor multi_dot(const std::vector<Tensor>& matrices, Where where) {
   return chain_matmul(matrices, where);
 }
@@ -366,6 +367,49 @@ Tensor cross(const Arg& a, const Arg& b, int dim) { return wick::cross(a, b, dim
 }  // namespace linalg
 
 Tensor cholesky(const Arg& a, bool upper) { return linalg::cholesky(a, upper); }
+
+Tensor matrix_exp(const Arg& a) {
+  const At at(a);
+  need_matrices("matrix_exp", a, true);
+  const DType dtype = a.tensor.dtype();
+  if (a.tensor.layout().numel() == 0) return a.tensor.clone(a.where);
+  const Tensor x = a.tensor.to(DType::kF64, a.where);
+  double most = 0;  // the largest 1-norm decides how often all of them are halved
+  {
+    NoGrad guard;
+    most = amax(at(sum(at(abs(at(x))), {-2}))).item(a.where);
+  }
+  if (!(most < 1e300)) return a.tensor * at(full({}, std::nan(""), dtype));
+  const int halvings = most <= 0.5 ? 0 : static_cast<int>(std::ceil(std::log2(most / 0.5)));
+  const Tensor half = at(x) * std::ldexp(1.0, -halvings);
+  const Tensor one = eye(dim_of(x, -1), DType::kF64, a.where);
+  constexpr int kTerms = 16;  // 0.5^17 / 17! is below 2e-20
+  Tensor y = at(half) * (1.0 / kTerms) + one;
+  for (int k = kTerms - 1; k >= 1; --k) y = at(matmul(at(half), at(y))) * (1.0 / k) + one;
+  for (int i = 0; i < halvings; ++i) y = matmul(at(y), at(y));
+  return y.to(dtype, a.where);
+}
+
+Tensor cov(const Arg& x, int64_t correction) {
+  const At at(x);
+  const int rank = x.tensor.rank(x.where);
+  if (rank > 2 || !is_float(x.tensor.dtype()))
+    bad_shape("cov", "needs floats [variables, observations], got " + text(x.tensor), x.where);
+  const Tensor rows = rank == 2 ? x.tensor : x.tensor.reshape({1, -1}, x.where);
+  const Tensor centred = at(rows) - mean(at(rows), {1}, true);
+  const auto n = static_cast<double>(dim_of(rows, 1));
+  const Tensor c = at(matmul(at(centred), at(mt(centred, at)))) /
+                   std::max(0.0, n - static_cast<double>(correction));
+  return rank == 2 ? c : c.squeeze(x.where);
+}
+
+Tensor corrcoef(const Arg& x) {
+  const At at(x);
+  const Tensor c = cov(x);
+  if (c.rank() == 0) return at(c) / at(c);
+  const Tensor d = sqrt(at(diagonal(at(c))));
+  return clamp(at(at(at(c) / d.unsqueeze(1, x.where)) / d.unsqueeze(0, x.where)), -1, 1);
+}
 
 Tensor cholesky_solve(const Arg& b, const Arg& factor, bool upper) {
   const At at(b);

@@ -77,6 +77,7 @@ Tensor norm(const Arg& x, std::optional<double> ord = {}, Dims dims = {}, bool k
 
 // a multiplied with itself n times; n < 0: the inverse is. n = 0: the identity.
 Tensor matrix_power(const Arg& a, int64_t n);
+Tensor matrix_exp(const Arg& a);
 // The product of all matrices, in the order of least work.
 Tensor multi_dot(const std::vector<Tensor>& matrices, Where where = Where::current());
 // The vector product of vectors of 3 elements along dim.
@@ -85,6 +86,13 @@ Tensor cross(const Arg& a, const Arg& b, int dim = -1);
 }  // namespace linalg
 
 // -- functions of the torch namespace
+// The sum of a^k / k! for a[..., n, n]: by scaling and squaring.
+Tensor matrix_exp(const Arg& a);
+// The covariances of the rows of x[variables, observations], or the variance of x[observations]:
+// divided by n - correction. corrcoef divides them by the standard deviations, and clips to [-1,
+// 1].
+Tensor cov(const Arg& x, int64_t correction = 1);
+Tensor corrcoef(const Arg& x);
 // The functions of wick::linalg with the arguments that torch's older names have.
 Tensor cholesky(const Arg& a, bool upper = false);
 Tensor cholesky_solve(const Arg& b, const Arg& factor, bool upper = false);

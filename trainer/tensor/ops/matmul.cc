@@ -350,6 +350,8 @@ Tensor cross(const Arg& a, const Arg& b, std::optional<int> dim) {
   return cat(out, d, a.where);
 }
 
+Tensor dist(const Arg& a, const Arg& b, double p) { return norm(sub(a, b), p); }
+
 Tensor cdist(const Arg& a, const Arg& b, double p) {
   const At at(a);
   const Tensor &x = a.tensor, &y = b.tensor;

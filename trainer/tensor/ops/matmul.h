@@ -51,6 +51,7 @@ Tensor trace(const Arg& a);                    // [n, m] -> []
 Tensor cross(const Arg& a, const Arg& b, std::optional<int> dim = {});
 
 // -- distances; the gradient at distance 0 is 0
+Tensor dist(const Arg& a, const Arg& b, double p = 2);   // norm(a - b, p) over all elements
 Tensor cdist(const Arg& a, const Arg& b, double p = 2);  // [..., m, d], [..., n, d] -> [..., m, n]
 // a b / (|a| |b|) along dim, with norms of at least eps.
 Tensor cosine_similarity(const Arg& a, const Arg& b, int dim = 1, double eps = 1e-8);

@@ -56,4 +56,18 @@ Tensor rrelu(const Arg& x, double lower, double upper, bool training) {
   return where(at(ge(x, 0)), x, at(mul(x, at(slope))));
 }
 
+Tensor gumbel_softmax(const Arg& logits, double tau, bool hard, int dim, Generator& g) {
+  const At at(logits);
+  if (!(tau > 0)) {
+    throw_error("gumbel_softmax", "tau must be above 0, got " + std::to_string(tau), logits.where,
+                Code::kInvalidArgument);
+  }
+  const Tensor noise = neg(at(log(at(exponential_(at(zeros_like(logits)), 1, g)))));
+  const Tensor soft = softmax(at(at(logits + at(noise)) / tau), dim);
+  if (!hard) return soft;
+  const Tensor first = argmax(at(soft), dim, true);
+  const Tensor one = scatter(at(zeros_like(at(soft))), dim, at(first), 1);
+  return at(at(one) - at(soft.detach(logits.where))) + at(soft);
+}
+
 }  // namespace wick

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
+#include "trainer/tensor/philox.h"
 
 namespace wick {
 
@@ -13,5 +14,10 @@ Tensor feature_alpha_dropout(const Arg& x, double p = 0.5, bool training = false
 // x where x >= 0, else slope * x: a random slope per element from [lower, upper) in training mode,
 // otherwise their mean.
 Tensor rrelu(const Arg& x, double lower = 1.0 / 8, double upper = 1.0 / 3, bool training = false);
+
+// A differentiable draw of classes: softmax((logits + Gumbel noise) / tau) along dim; hard:
+// one-hot, with the gradient of the soft draw (Jang et al. 2017).
+Tensor gumbel_softmax(const Arg& logits, double tau = 1, bool hard = false, int dim = -1,
+                      Generator& g = default_generator());
 
 }  // namespace wick

@@ -170,6 +170,32 @@ Tensor expand_as(const Arg& x, const Arg& other) {
 }
 Tensor broadcast_to(const Arg& x, const SizeList& shape) { return x.tensor.expand(shape, x.where); }
 
+std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors, Where where) {
+  Shape shape;
+  for (const Tensor& t : tensors) {
+    const Shape from = t.raw_shape(where), before = shape;
+    const int rank = std::max(from.rank(), before.rank());
+    shape = {};
+    for (int i = 0; i < rank; ++i) {
+      const auto dim = [&](const Shape& s) {
+        const int d = i - rank + s.rank();
+        return d < 0 ? int64_t{1} : s[d];
+      };
+      const int64_t a = dim(before), b = dim(from);
+      if (a != b && a != 1 && b != 1) {
+        throw_error(
+            "broadcast_tensors",
+            std::string(to_text(from).text) + " does not broadcast with " + to_text(before).text,
+            where, Code::kShapeMismatch);
+      }
+      shape.push_back(a == 1 ? b : a);
+    }
+  }
+  std::vector<Tensor> all;
+  for (const Tensor& t : tensors) all.push_back(t.expand(shape, where));
+  return all;
+}
+
 Tensor permute(const Arg& x, const Shape& axes) {
   TransposeAttrs a;
   int rank = x.tensor.rank();

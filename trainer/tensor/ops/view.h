@@ -28,6 +28,9 @@ Tensor reshape_as(const Arg& x, const Arg& other);
 // Throws Error if the shapes do not fit.
 Tensor expand_as(const Arg& x, const Arg& other);
 Tensor broadcast_to(const Arg& x, const SizeList& shape);
+// Expands all of them to the shape that they broadcast to.
+std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors,
+                                      Where where = Where::current());
 // The dimensions in another order. axes has each dimension once.
 Tensor permute(const Arg& x, const Shape& axes);
 // Two dimensions swapped.

@@ -7,7 +7,7 @@
 
 // The product in registers: 128 invocations compute a tile of 8 * ROWS x 16 * COLUMNS outputs, ROWS x COLUMNS each,
 // from two tiles of operands in shared memory, of which the next one is loaded while one is used. Each output is one
-// chain of fma, k ascending, as in matmul.comp. docs/vulkan-kernels.md has the calculation.
+// chain of fma, k ascending, as in matmul.comp. docs/inside/vulkan-kernels.md has the calculation.
 layout(local_size_x = WICK_TILE_X, local_size_y = WICK_TILE_Y) in;
 
 #include "product.glsl"
