@@ -105,6 +105,7 @@ class [[nodiscard]] Result {
   // that returns it.
   Result(Status status)  // NOLINT: implicit by design
       : status_(status.ok() ? Status(Code::kInternal, "a Result without a value") : status) {}
+  // Takes a value.
   Result(T value) : has_(true) { new (&value_) T(std::move(value)); }  // NOLINT
   Result(Result&& other) noexcept : status_(other.status_), has_(other.has_) {
     if (has_) new (&value_) T(std::move(other.value_));

@@ -120,6 +120,7 @@ template <class T>
 Tensor tensor(detail::List<std::type_identity_t<T>> values, TensorAs as = TensorAs()) {
   return detail::from_lists<T, T>(values, as);
 }
+// The same with two levels and more. A list of numbers of several types is one of Literals.
 template <class T = detail::Deduced, class U>
 Tensor tensor(detail::List<detail::List<U>> values, TensorAs as = TensorAs()) {
   return detail::from_lists<T, U>(values, as);
