@@ -3,14 +3,15 @@
 // two steps; edition 2 has the cheapest forms whose results are within 2.5 ulp, subnormal results
 // included. Every step is one IEEE operation in the order written here.
 
-// 2^k, with k in the low bits of kMagic + bias + k: one shift puts it into the exponent.
-// e^x = p * s * 2^-offset, where s = 2^(k + offset) has an exponent of 8 bits. NaN stays in p.
+// e^x = p * s * 2^-offset, where p = e^r and s = 2^(k + offset). NaN stays in p.
 struct Brief {
   F p, s;
 };
+// Adding it rounds to an integer k, as kMagic does, and leaves k + offset + 127 in the lowest bits:
+// one shift makes 2^(k + offset) of that.
 constexpr float brief_magic(int offset) { return kMagic + static_cast<float>(127 + offset); }
 
-// e^r for |r| <= ln2/2: degree 6.
+// Returns e^r for |r| <= ln2/2, by a polynomial of degree 6.
 WICK_MATH_FN F brief_poly(F r) { return fma(fma(exp_tail(r), r, F(1)), r, F(1)); }
 WICK_MATH_FN Brief brief_parts(F x, F magic) {
   F kf = fma(x, F(kLog2e), magic);
@@ -19,8 +20,8 @@ WICK_MATH_FN Brief brief_parts(F x, F magic) {
   return {brief_poly(nfma(kf, F(kLn2Lo), nfma(kf, F(kLn2Hi), x))), s};
 }
 
-// e^x for x <= 0 or NaN: softmax's. The bits are those of brief_exp: only one step rounds twice,
-// the last, and only where the result is subnormal.
+// Returns e^x for x <= 0 or NaN, as softmax needs it. It has the bits of brief_exp: of the scaling
+// only the last product rounds, and only where the result is subnormal.
 WICK_MATH_FN F brief_exp_below(F x) {
   Brief e = brief_parts(at_least(x, -104.0f), F(brief_magic(24)));
   return e.p * e.s * F(0x1p-24f);
@@ -33,13 +34,14 @@ WICK_MATH_FN F brief_exp(F x) {
   return e.p * e.s * select(below, F(0x1p-24f), F(4));
 }
 
-// 1 / (1 + e^-x), with numerator and denominator times 2^-32 so that e^-x stays finite.
+// Returns 1 / (1 + e^-x). Numerator and denominator are multiplied by 2^-32, so that e^-x is
+// finite.
 WICK_MATH_FN F brief_sigmoid(F x) {
   Brief e = brief_parts(-clamp(x, -105.0f, 50.0f), F(brief_magic(-32)));
   return F(0x1p-32f) / fma(e.p, e.s, F(0x1p-32f));
 }
 
-// x / (1 + e^-u) from e^-u 2^-48; beyond `whole` the result is x, NaN stays NaN.
+// Returns x / (1 + e^-u), where e has e^-u 2^-48. Above `whole` the result is x; NaN stays NaN.
 WICK_MATH_FN F brief_gate(F x, F whole, Brief e) {
   F y = x / fma(e.p, e.s, F(0x1p-48f)) * F(0x1p-48f);
   return select(x > whole, x, y);
@@ -49,7 +51,8 @@ WICK_MATH_FN F brief_silu(F x) {
   return brief_gate(c, F(50), brief_parts(-c, F(brief_magic(-48))));
 }
 
-// h / (h + 1) with h = (e^2|x| - 1) / 2 = (2^k - 1) / 2 + 2^k (e^2r - 1) / 2
+// Returns h / (h + 1) with the sign of x, where
+// h = (e^2|x| - 1) / 2 = (2^k - 1) / 2 + 2^k (e^2r - 1) / 2.
 WICK_MATH_FN F brief_tanh(F x) {
   const F magic(brief_magic(0));
   F a = at_most(abs(x), 9.1f);
@@ -61,9 +64,10 @@ WICK_MATH_FN F brief_tanh(F x) {
   return with_sign(h / (h + F(1)), sign_of(x));
 }
 
-// x / (1 + 2^-v), v = x (A + B x^2): the exponent needs more than 24 bits, so A + B x^2 is a pair.
+// Returns x / (1 + 2^-v), where v = x (A + B x^2). The exponent needs more than 24 bits, so A + B
+// x^2 is a pair.
 WICK_MATH_FN F brief_gelu_tanh(F x) {
-  constexpr float kA = 0x1.26aep1f, kALo = 0x1.84379cp-16f;  // few bits: kA - t is exact
+  constexpr float kA = 0x1.26aep1f, kALo = 0x1.84379cp-16f;  // kA has few bits: kA - t is exact
   constexpr float kB = 0x1.a5a7dp-4f, kBLo = -0x1.151aaep-29f;
   const F magic(brief_magic(-48));
   F c = clamp(x, -10.9f, 6.0f);

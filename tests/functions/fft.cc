@@ -7,30 +7,26 @@ namespace {
 constexpr DTypeSet kWideFloats = dtypes(DType::kF64, DType::kF32);
 constexpr DTypeSet kOne = dtypes(DType::kF64);
 
-// "torch.fft.fft(Z)" of a complex x0, as pairs.
-std::string pairs(const std::string& call) {
-  std::string text = "torch.view_as_real(" + call + ")";
-  const size_t at = text.find('Z');
-  return text.replace(at, 1, "torch.view_as_complex(x0)");
+// "torch.fft.fft(" and ")" around a complex x0; pairs() returns what is complex as pairs.
+std::string of_pairs(const char* before, const char* after) {
+  return std::string(before) + "torch.view_as_complex(x0)" + after;
 }
-std::string of_pairs(const std::string& call) {
-  std::string text = call;
-  const size_t at = text.find('Z');
-  return text.replace(at, 1, "torch.view_as_complex(x0)");
+std::string pairs(const char* before, const char* after) {
+  return "torch.view_as_real(" + of_pairs(before, after) + ")";
 }
 
 void lines(Rows& row) {
   row("fft::fft", smooth, kWideFloats)
-      .sample(pairs("torch.fft.fft(Z)"), {x({3, 5, 2})}, WICK_FN(fft::fft(x0)))
-      .sample(pairs("torch.fft.fft(Z, 8, 0, 'ortho')"), {x({3, 4, 2})},
+      .sample(pairs("torch.fft.fft(", ")"), {x({3, 5, 2})}, WICK_FN(fft::fft(x0)))
+      .sample(pairs("torch.fft.fft(", ", 8, 0, 'ortho')"), {x({3, 4, 2})},
               WICK_FN(fft::fft(x0, 8, 0, "ortho")))
-      .sample(pairs("torch.fft.fft(Z, 3, -2, 'forward')"), {x({4, 2, 2})},
+      .sample(pairs("torch.fft.fft(", ", 3, -2, 'forward')"), {x({4, 2, 2})},
               WICK_FN(fft::fft(x0, 3, -2, "forward")));
   row("fft::ifft", smooth, kWideFloats)
-      .sample(pairs("torch.fft.ifft(Z)"), {x({3, 6, 2})}, WICK_FN(fft::ifft(x0)))
-      .sample(pairs("torch.fft.ifft(Z, 7, 0, 'ortho')"), {x({3, 4, 2})},
+      .sample(pairs("torch.fft.ifft(", ")"), {x({3, 6, 2})}, WICK_FN(fft::ifft(x0)))
+      .sample(pairs("torch.fft.ifft(", ", 7, 0, 'ortho')"), {x({3, 4, 2})},
               WICK_FN(fft::ifft(x0, 7, 0, "ortho")))
-      .sample(pairs("torch.fft.ifft(Z, norm='forward')"), {x({4, 2})},
+      .sample(pairs("torch.fft.ifft(", ", norm='forward')"), {x({4, 2})},
               WICK_FN(fft::ifft(x0, {}, -1, "forward")));
   row("fft::rfft", smooth, kWideFloats)
       .sample("torch.view_as_real(torch.fft.rfft(x0))", {x({3, 5})}, WICK_FN(fft::rfft(x0)))
@@ -39,35 +35,35 @@ void lines(Rows& row) {
       .sample("torch.view_as_real(torch.fft.rfft(x0, 9, norm='ortho'))", {x({2, 6})},
               WICK_FN(fft::rfft(x0, 9, -1, "ortho")));
   row("fft::irfft", smooth, kWideFloats)
-      .sample(of_pairs("torch.fft.irfft(Z)"), {x({3, 4, 2})}, WICK_FN(fft::irfft(x0)))
-      .sample(of_pairs("torch.fft.irfft(Z, 7)"), {x({2, 4, 2})}, WICK_FN(fft::irfft(x0, 7)))
-      .sample(of_pairs("torch.fft.irfft(Z, 10, 0, 'ortho')"), {x({3, 2, 2})},
+      .sample(of_pairs("torch.fft.irfft(", ")"), {x({3, 4, 2})}, WICK_FN(fft::irfft(x0)))
+      .sample(of_pairs("torch.fft.irfft(", ", 7)"), {x({2, 4, 2})}, WICK_FN(fft::irfft(x0, 7)))
+      .sample(of_pairs("torch.fft.irfft(", ", 10, 0, 'ortho')"), {x({3, 2, 2})},
               WICK_FN(fft::irfft(x0, 10, 0, "ortho")));
 }
 
 void grids(Rows& row) {
   row("fft::fft2", smooth, kWideFloats)
-      .sample(pairs("torch.fft.fft2(Z)"), {x({2, 3, 4, 2})}, WICK_FN(fft::fft2(x0)));
+      .sample(pairs("torch.fft.fft2(", ")"), {x({2, 3, 4, 2})}, WICK_FN(fft::fft2(x0)));
   row("fft::ifft2", smooth, kWideFloats)
-      .sample(pairs("torch.fft.ifft2(Z, (4, 3), norm='ortho')"), {x({2, 3, 4, 2})},
+      .sample(pairs("torch.fft.ifft2(", ", (4, 3), norm='ortho')"), {x({2, 3, 4, 2})},
               WICK_FN(fft::ifft2(x0, {4, 3}, {-2, -1}, "ortho")));
   row("fft::fftn", smooth, kWideFloats)
-      .sample(pairs("torch.fft.fftn(Z)"), {x({2, 3, 4, 2})}, WICK_FN(fft::fftn(x0)))
-      .sample(pairs("torch.fft.fftn(Z, (5,))"), {x({2, 3, 2})}, WICK_FN(fft::fftn(x0, {5})));
+      .sample(pairs("torch.fft.fftn(", ")"), {x({2, 3, 4, 2})}, WICK_FN(fft::fftn(x0)))
+      .sample(pairs("torch.fft.fftn(", ", (5,))"), {x({2, 3, 2})}, WICK_FN(fft::fftn(x0, {5})));
   row("fft::ifftn", smooth, kWideFloats)
-      .sample(pairs("torch.fft.ifftn(Z, dim=(0, 2))"), {x({2, 3, 4, 2})},
+      .sample(pairs("torch.fft.ifftn(", ", dim=(0, 2))"), {x({2, 3, 4, 2})},
               WICK_FN(fft::ifftn(x0, {}, {0, 2})));
   row("fft::rfft2", smooth, kWideFloats)
       .sample("torch.view_as_real(torch.fft.rfft2(x0))", {x({2, 3, 4})}, WICK_FN(fft::rfft2(x0)));
   row("fft::irfft2", smooth, kWideFloats)
-      .sample(of_pairs("torch.fft.irfft2(Z)"), {x({3, 4, 2})}, WICK_FN(fft::irfft2(x0)))
-      .sample(of_pairs("torch.fft.irfft2(Z, (4, 5))"), {x({3, 4, 2})},
+      .sample(of_pairs("torch.fft.irfft2(", ")"), {x({3, 4, 2})}, WICK_FN(fft::irfft2(x0)))
+      .sample(of_pairs("torch.fft.irfft2(", ", (4, 5))"), {x({3, 4, 2})},
               WICK_FN(fft::irfft2(x0, {4, 5})));
   row("fft::rfftn", smooth, kWideFloats)
       .sample("torch.view_as_real(torch.fft.rfftn(x0, dim=(1, 0)))", {x({4, 3})},
               WICK_FN(fft::rfftn(x0, {}, {1, 0})));
   row("fft::irfftn", smooth, kWideFloats)
-      .sample(of_pairs("torch.fft.irfftn(Z)"), {x({2, 3, 3, 2})}, WICK_FN(fft::irfftn(x0)));
+      .sample(of_pairs("torch.fft.irfftn(", ")"), {x({2, 3, 3, 2})}, WICK_FN(fft::irfftn(x0)));
   row("fft::fftshift", smooth, kWideFloats)
       .sample("torch.fft.fftshift(x0, (0, 1))", {x({3, 4})}, WICK_FN(fft::fftshift(x0, {0, 1})));
   row("fft::ifftshift", smooth, kWideFloats)
