@@ -67,7 +67,7 @@ struct OnnxFileOptions {
   // Constants of 1 KiB and more go to PATH.data. If all constants are over 2 GB together they do
   // anyway: one ONNX file cannot hold them.
   bool external_data = false;
-  QuantizedForm quantized = QuantizedForm::kOperators;
+  QuantizedForm quantized = QuantizedForm::kOperators;  // how quantized layers are written
   // The opset is 11 to 28 (others are an Error); 0 is 17. A later one is taken if a form needs it:
   // OnnxFile::opset says which, OnnxFile::opset_by what needs it. Several operators stand for one
   // that came later (Gelu 20, Swish 24, LayerNormalization 17); read by Wick they have its bits.

@@ -32,6 +32,7 @@ struct PackedConstant {
   uint32_t constant = 0, layout = 0;
   Span<const uint8_t> bytes;
 };
+// Returns the file with the packed forms too. Throws Error as above.
 std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& info,
                                    Span<const PackedConstant> packed);
 
@@ -43,6 +44,7 @@ struct LentProgram {
   std::vector<HostTensor> constants;
   std::vector<LentSegment> segments;  // for LoadOptions::lent
 };
+// Makes a lent program of a graph. Throws Error as program_bytes() does.
 LentProgram lend_program(ir::Graph graph, const ProgramInfo& info = {});
 
 // Writes next to the old file and renames it over that: a failure leaves the old one whole.

@@ -73,6 +73,7 @@ struct Node {
   // are the op's own values (Loop: trip, condition, carried), then its captures, which are the last
   // inputs of this node in the same order.
   std::vector<Graph> regions;
+  // Returns whether a pass took the node out of the graph.
   bool removed() const { return op == OpId::kNone; }
 };
 

@@ -33,6 +33,7 @@ class HostTensor {
   // refer to others.
   static HostTensor in_file(DType dtype, const Shape& shape, std::shared_ptr<const FileBytes> file,
                             uint64_t offset);
+  // Makes a tensor of strings, in row-major order, as many as the shape has.
   static HostTensor strings(const Shape& shape, const std::vector<std::string>& values);
   // Makes an int64 tensor of rank 1.
   static HostTensor ints(Span<const int64_t> values);

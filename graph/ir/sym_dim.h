@@ -70,12 +70,11 @@ class SymDim {
 
 // A symbol, or a function of sizes that is no polynomial: see its kind.
 struct SymAtom {
-  // Its kind (a symbol, a floor division or the larger of two), its text, and the bounds of its
-  // value, both included.
+  // Whether it is a symbol, a floor division or the larger of two.
   enum class Kind { kSymbol, kFloorDiv, kMax } kind;
-  std::string text;
-  int64_t min, max;
-  SymDim a, b;  // kFloorDiv: a / b (b a number > 0); kMax: max(a, b)
+  std::string text;  // as errors and the graph's text show it
+  int64_t min, max;  // the bounds of its value, both included
+  SymDim a, b;       // kFloorDiv: a / b (b a number > 0); kMax: max(a, b)
 };
 
 // The sizes of a tensor's dims, each a number or an expression.

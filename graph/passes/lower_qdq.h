@@ -21,6 +21,7 @@ struct LowerReport {
   std::map<std::string, int> integer;
   std::vector<StayedFloat> stayed;  // in the graph's order, those of regions after their node
   bool quantized = false;           // the graph had QuantizeLinear or DequantizeLinear
+  // Returns the sum of the numbers in `integer`.
   int integer_nodes() const;
   // Returns one line for each op that stayed float: "LayerNorm 'norm': why".
   std::string text() const;

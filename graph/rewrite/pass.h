@@ -17,6 +17,7 @@ enum class Numerics : uint8_t {
   kReassociates = 1,  // the same real number, rounded elsewhere
   kApproximates = 2,  // another function, close to it
 };
+// Returns the name of a class of numerics as reports print it.
 const char* numerics_name(Numerics n);
 
 // WorkAhead is what folding may spend (op_work, bytes): one account for a graph with all of its
@@ -30,6 +31,7 @@ struct WorkAhead {
   Ledger memory;
   uint64_t held = 0;  // taken from it
   double all = 0;     // all steps at the start
+  // Returns the bytes and steps spent so far, those of the extra below included.
   LedgerLimits spent() const { return {0, memory.spent().bytes, all - left - cheap}; }
   double left;  // the same for every file, plus a few passes over its constants
   // An extra for nodes that cost next to nothing, so that shapes are always known in the end.
@@ -91,6 +93,7 @@ struct OptimizeOptions {
   double check_work = 1e18;  // steps (op_work) for all checks together
   PassWatch watch = {};      // used instead of the check on samples
 };
+// Optimizes a graph by these options.
 PassReport optimize(Graph& graph, const OptimizeOptions& options);
 // Runs the given passes, checked on samples (`chains` has no effect).
 PassReport run_checked(Graph& graph, Span<const Pass> passes, const OptimizeOptions& options);

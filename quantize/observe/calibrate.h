@@ -32,7 +32,7 @@ struct Calibration {
   std::map<ir::ValueId, QParams> weights;
   // For bias correction: the mean of each output channel of Conv and Linear, by its output value.
   std::map<ir::ValueId, std::vector<double>> means;
-  int64_t batches = 0;
+  int64_t batches = 0;             // that were observed
   std::vector<std::string> notes;  // worth a look: values that never changed
 };
 

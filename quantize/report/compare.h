@@ -52,7 +52,7 @@ struct LayerReport {
   std::optional<QParams> result;
   Range representable;
   double saturated = 0;
-  std::optional<WeightReport> weight;
+  std::optional<WeightReport> weight;  // of a layer with a quantized weight
 
   // Returns "weights" or "result": the part of its own error that is larger alone; "" if it is
   // exact.
@@ -74,7 +74,7 @@ struct Comparison {
   // The quantized layer whose error grows most over that of its inputs; none if nothing is rounded.
   std::optional<size_t> first_growth;
   std::vector<std::string> notes;  // nodes without a counterpart
-  int64_t batches = 0;
+  int64_t batches = 0;             // that were compared
 };
 
 // Options of compare().
@@ -84,6 +84,7 @@ struct CompareOptions {
   bool effects = true;
   // Called with what is done and how much there is, in runs of one layer.
   std::function<void(int64_t done, int64_t all)> progress;
+  // The kernels that compute.
   std::vector<const KernelSet*> kernels{default_kernels().begin(), default_kernels().end()};
 };
 

@@ -18,8 +18,9 @@ struct ErrorNumbers {
   // The same, averaged over the channels that are not 0 everywhere: a channel with large numbers
   // does not hide what happens to the others, which a later layer may need as much.
   double channel_db = kExactDb;
-  double cosine = 1;
+  double cosine = 1;     // of the angle between the values and what they should be
   double max_error = 0;  // max |x - y|
+  // Returns whether the values are equal.
   bool exact() const { return sqnr_db >= kExactDb; }
 };
 

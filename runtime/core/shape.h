@@ -44,6 +44,7 @@ class BasicShape {
   constexpr const Dim& operator[](int i) const { return dims_[i]; }
   constexpr const Dim* begin() const { return dims_; }
   constexpr const Dim* end() const { return dims_ + rank_; }
+  // Returns all sizes.
   constexpr Span<const Dim> dims() const { return {dims_, static_cast<size_t>(rank_)}; }
   friend constexpr bool operator==(const BasicShape& a, const BasicShape& b) {
     if (a.rank_ != b.rank_) return false;

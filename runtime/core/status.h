@@ -105,6 +105,7 @@ class [[nodiscard]] Result {
   // that returns it.
   Result(Status status)  // NOLINT: implicit by design
       : status_(status.ok() ? Status(Code::kInternal, "a Result without a value") : status) {}
+  // Takes a value.
   Result(T value) : has_(true) { new (&value_) T(std::move(value)); }  // NOLINT
   Result(Result&& other) noexcept : status_(other.status_), has_(other.has_) {
     if (has_) new (&value_) T(std::move(other.value_));
@@ -113,6 +114,7 @@ class [[nodiscard]] Result {
   ~Result() {
     if (has_) value_.~T();
   }
+  // Returns whether there is a value.
   bool ok() const { return has_; }
   // Returns the failure; ok() where there is a value.
   Status status() const { return status_; }

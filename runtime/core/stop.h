@@ -105,6 +105,7 @@ inline bool stopped() {
 
 // For plain loops: checks once every kPollWork steps, as counted by the caller.
 constexpr int64_t kPollWork = int64_t{1} << 16;
+// Counts the steps of a loop, and asks after every kPollWork of them whether the run has to stop.
 class Poll {
  public:
   Poll() : Poll(current_stop()) {}

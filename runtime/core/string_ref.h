@@ -28,6 +28,7 @@ struct StringRef {
 };
 static_assert(sizeof(StringRef) * 8 == dtype_bits(DType::kString));
 
+// The dtype of StringRef.
 template <>
 inline constexpr DType dtype_of<StringRef> = DType::kString;
 

@@ -15,7 +15,7 @@ struct TensorView {
   // Only values between two steps of a session are blocked, and only kernel rows that declare it
   // read them.
   uint8_t block = 0;
-  Shape shape;
+  Shape shape;      // the sizes of its dims
   Strides strides;  // in elements; 0 where broadcast; may be negative
 
   TensorView() = default;

@@ -31,8 +31,8 @@ struct SessionOptions {
   Span<const DimBinding>
       max_dims;  // plan for these at once; later bindings up to them reuse the memory
   uint64_t max_ram =
-      uint64_t{1} << 33;  // bytes the session may hold: arena, scratch, packed weights
-  TraceHook* trace = nullptr;
+      uint64_t{1} << 33;       // bytes the session may hold: arena, scratch, packed weights
+  TraceHook* trace = nullptr;  // sees each step; null: none
 };
 
 // Options of a run.
@@ -45,7 +45,6 @@ struct RunOptions {
   const CancelFlag* cancel = nullptr;
 };
 
-// A tensor that the caller gives by name.
 // A tensor by the name of its port.
 struct NamedView {
   // The port's name, and the tensor.
@@ -140,6 +139,7 @@ class Session {
     uint32_t constant = 0, layout = 0;
     Span<const uint8_t> bytes;
   };
+  // Returns the number of those forms.
   size_t packed_form_count() const;
   // A form without bytes is not meant for a file. kInvalidArgument: out of range.
   Result<PackedForm> packed_form(size_t i) const;

@@ -117,6 +117,7 @@ struct CustomOp {
 struct CustomOpName {
   char text[128];
 };
+// Returns the full name; of each part the first 60 bytes.
 CustomOpName custom_op_name(const char* domain, const char* name);
 
 // Checks names, counts, attributes and that each kernel has the functions it needs.

@@ -15,6 +15,7 @@ enum class OpId : uint16_t {
 // Ids from here on are custom ops: in a file an index into its list (program.fbs), in a process an
 // index into the registry (runtime/registry).
 constexpr uint16_t kFirstCustomOp = 0x8000;
+// Returns whether the id is one of a custom op.
 constexpr bool is_custom(OpId op) { return static_cast<uint16_t>(op) >= kFirstCustomOp; }
 
 // Whether an op runs in programs (kInfer), in training only (kTrain), or owns regions (kControl).

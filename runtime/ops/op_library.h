@@ -25,9 +25,10 @@ struct OpLibraryInfo {
   // Sizes of the shared structs: a library built with other headers, or by a compiler with another
   // struct layout, is refused.
   uint32_t op_bytes, row_bytes;
-  const CustomOp* const* ops;
-  uint64_t count;
+  const CustomOp* const* ops;  // the library's ops
+  uint64_t count;              // of ops
 };
+// The function of a library that returns what it has.
 using OpLibraryEntry = const OpLibraryInfo* (*)();
 
 // A loaded library of custom ops (docs/recipes/custom-op.md). The code runs in this process: load

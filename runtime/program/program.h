@@ -29,6 +29,7 @@ enum class WeightsIn : uint8_t {
   kCopy = 1,
   kMap = 2,
 };
+// The bytes of weights up to which kAuto copies.
 constexpr uint64_t kCopiedWeights = uint64_t{8} << 20;
 
 // The default limit of what a load looks at: tables, elements and bytes, per byte of the file.

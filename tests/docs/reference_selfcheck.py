@@ -110,6 +110,8 @@ FAULTS = [
     (HEADER, "  // Returns the value.\n", "", "wick::Sum::value has no comment"),
     (HEADER, "// A sum whose value is doubled.\n", "", "wick::Twice has no comment"),
     (HEADER, " /* of radians */\n#define X", "\n#define X", "wick::cosine has no comment"),
+    (HEADER, "  int count = 0;\n", "  int count = 0;\n  int twice() const;\n", "wick::SumOptions::twice has no comment"),
+    (HEADER, "Number larger(int a, int b);", "// Returns a sum.\nNumber fft(Number a);", "the headers have wick::fft"),
     ("trainer/own.h", "  // the value", "", "trainer/own.h:8: wick::Own::value has no comment"),
     ("docs/reference/pytorch.md", "`wick::larger`", "`wick::largest`", "the headers have no wick::largest"),
     ("docs/reference/pytorch.md", "`wick::sine`", "`wick::sinus`", "the headers have no wick::sinus"),

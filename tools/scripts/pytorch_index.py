@@ -8,9 +8,19 @@ ROW = re.compile(r"^\| `(torch[\w.]*)` \| (-|`wick::[\w:]+`) \| (.*?)\|$")
 COUNT = re.compile(r"^(\d+) of (\d+)\.$")
 
 
+# Where a name of PyTorch would be in Wick under the same name; the first that fits.
+HOMES = (("torch.nn.functional.", "wick."), ("torch.utils.data.", "wick.data."), ("torch.", "wick."))
+
+
 def read(root, path):
     with open(os.path.join(root, path), encoding="utf-8") as f:
         return f.read().split("\n")
+
+
+def same_name(name):
+    """Wick's name that is spelled as PyTorch's."""
+    home, ours = next(h for h in HOMES if name.startswith(h[0]))
+    return (ours + name[len(home):]).replace(".", "::")
 
 
 def check(root, symbols):
@@ -37,6 +47,8 @@ def check(root, symbols):
             problems.append(f"{place}: {name} twice")
         elif name not in wanted:
             problems.append(f"{place}: {name} is not in {NAMES}")
+        elif wick == "-" and name.startswith("torch.") and same_name(name) in symbols:
+            problems.append(f"{place}: the headers have {same_name(name)}")
         seen.add(name)
         covered += wick != "-"
         counts[head][0] += wick != "-"

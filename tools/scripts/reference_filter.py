@@ -28,6 +28,10 @@ ONE = re.compile(r"(Returns|Throws|Calls|Takes|Makes|Reads|Writes|Adds|Keeps|Loa
                  r"Prints|Contracts|Takes|Includes|Captures|Reverses|Lists|Ends|Installs|Describes|Fills|Registers|Draws|Tells|Applies|Drops|Doubles)\b")
 
 
+# One that begins with one of these is of variables and functions alike.
+MIXED = re.compile(r"(What \w+ (reads|needs)|These)\b")
+
+
 class Comment:
     """One comment of a file: its text, its lines, and whether code stands before it on its line."""
 
@@ -223,7 +227,7 @@ def declarations(code):
 def speaks_of(lines, name, first):
     """Whether a comment above a declaration of the name `first` also documents the later one of this name."""
     text = " ".join(lines)
-    if name == first or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+    if name == first or re.search(rf"(?<!\w){re.escape(name)}\(", text):
         return True
     return not ONE.match(text)
 
@@ -232,6 +236,17 @@ def name_of(text):
     """The name that a declaration declares, as far as two of them must be told apart."""
     found = re.search(r"(\w+|operator\S+)\s*\(", text) or re.search(r"(\w+)\s*(?:[=;{\[]|$)", text)
     return found.group(1) if found else text
+
+
+def kind_of(declaration):
+    """function, type or variable: a comment above one kind says nothing of another below it."""
+    text = " ".join(after_templates(declaration.text).split())
+    if re.match(r"(using|typedef|class|struct|union|enum)\b", text) and not (declaration.brace is None and "(" in text):
+        return "type"
+    if is_variable(re.sub(r"= (0|default|delete)$", "", text)):
+        return "variable"
+    return "function" if declaration.brace is not None or re.search(
+        r"\)\s*(const|noexcept|override|= 0|= default|= delete|\s)*$", text) else "variable"
 
 
 def declarators(text):
@@ -480,7 +495,8 @@ class Reading:
                 group = (above[k], lines, d) if says(lines) else None
             elif last is None or self.parted(last, first):
                 group = None
-            if group and (group[2] is d or speaks_of(group[1], name_of(d.text), name_of(group[2].text))):
+            if group and (group[2] is d or (kind_of(d) == kind_of(group[2]) or MIXED.match(" ".join(group[1]))) and (
+                    speaks_of(group[1], name_of(d.text), name_of(group[2].text)))):
                 d.docs.append(group[1])
             scope_groups[d.scope] = (group, d.end[0])
             d.group = group if d.docs else None

@@ -72,8 +72,8 @@ struct FunctionCall {
   // For each tensor among forward's arguments: the tensor, and the index of its argument.
   variable_list inputs;
   std::vector<size_t> argument_of;
-  size_t arguments = 0;
-  Where where;
+  size_t arguments = 0;  // of forward
+  Where where;           // the caller's line
 
   // Count an argument of forward; tensors among them are recorded. run() calls forward and records
   // the node.

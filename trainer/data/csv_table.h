@@ -17,7 +17,7 @@ struct CsvOptions {
   std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "n/a"};
   // Columns whose type is given instead of guessed: int64, float64, bool, or kString for text.
   std::map<std::string, DType> dtypes = {};
-  int64_t max_file_bytes = int64_t{1} << 30;
+  int64_t max_file_bytes = int64_t{1} << 30;  // a larger file is an Error
 };
 
 // A table of columns, read from a CSV file (RFC 4180).

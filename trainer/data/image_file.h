@@ -21,6 +21,7 @@ struct ImageOptions {
   // or added as opaque.
   ImageMode mode = ImageMode::kRgb;
   bool keep_16_bit = false;  // gives uint16 for a 16-bit PNG, which otherwise is scaled to 8 bits
+  // More pixels, or a larger file, are an Error.
   int64_t max_pixels = int64_t{1} << 26;
   int64_t max_file_bytes = int64_t{1} << 28;
 };

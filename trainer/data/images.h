@@ -18,6 +18,7 @@ struct Normalization {
   float mean = 0.0f;
   float std = 1.0f;
 };
+// Returns the normalized value of a byte.
 float normalize(uint8_t x, const Normalization& n);
 
 // Items are {float32 [1, H, W], int64 label}. The images are kept as bytes, and normalized when a

@@ -21,6 +21,7 @@ struct TarSample {
   // Returns the bytes of a field. If it is missing, the Error names the sample and the fields it
   // has.
   Span<const uint8_t> field(const std::string& extension) const;
+  // Returns whether the sample has the field.
   bool has(const std::string& extension) const;
   // Returns a field that has an integer as text, such as "cls".
   int64_t number(const std::string& extension) const;

@@ -24,6 +24,7 @@ struct MemorySnapshot {
   std::vector<MemorySite> sites;  // most bytes first
   // Bytes and number of the storages in all sites, and a table of the largest ones.
   int64_t bytes = 0, count = 0;
+  // Returns a table: the sum, and one line for each of the first max_sites sites.
   std::string text(size_t max_sites = 10) const;
 };
 
@@ -53,6 +54,7 @@ int64_t memory_footprint(const Tensor& t);
 struct Footprint {
   // Bytes of a model's tensors, and their sum.
   int64_t parameters = 0, buffers = 0, gradients = 0;
+  // Returns their sum.
   int64_t total() const { return parameters + buffers + gradients; }
   std::string text() const;  // one line for each
 };

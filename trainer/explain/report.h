@@ -59,6 +59,7 @@ struct InitPoint {
 };
 // The activation between the layers of compare_inits().
 enum class InitActivation { kTanh, kRelu };
+// Measures such networks of `width` units per layer: points of every scale and layer, in order.
 std::vector<InitPoint> compare_inits(InitActivation activation, int depth = 10, int64_t width = 64,
                                      uint64_t seed = 0);
 // Returns a header line and one line per point, comma separated.

@@ -67,7 +67,7 @@ struct FitOptions {
   // The number that decides which epoch is the best: "val_loss", "val_accuracy", "train_loss",
   // "train_accuracy" or one of `metrics`. Empty: val_accuracy if there is one, else val_loss.
   std::string monitor = {};
-  Better better = Better::kAuto;
+  Better better = Better::kAuto;  // whether more or less of it is better
   // Early stopping: ends after `patience` epochs in a row in which the monitored number did not
   // improve on the best one by more than min_delta. 0: never.
   int64_t patience = 0;

@@ -42,6 +42,8 @@ struct LowRank {
   Tensor left, right;
   double error = 0;  // Frobenius norm of W - left right, from the dropped singular values
 };
+// Returns the two factors of a matrix. Throws Error for another rank than 1 to min(out, in), and
+// for a weight that is no matrix.
 LowRank low_rank_approximate(const Arg& weight, int64_t rank);
 // Returns whether the two factors are smaller than the matrix: rank < out in / (out + in).
 bool low_rank_helps(int64_t out, int64_t in, int64_t rank);

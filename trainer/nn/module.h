@@ -111,7 +111,9 @@ class Module {
 
   // Sets the mode: dropout and batch norm, for example, differ in training and eval mode.
   void train(bool on = true);
+  // Sets the eval mode: train(false).
   void eval() { train(false); }
+  // Returns whether the module is in training mode.
   bool training() const { return training_; }
   // Removes the gradients, or (set_to_none = false) sets existing ones to zero.
   void zero_grad(bool set_to_none = true);

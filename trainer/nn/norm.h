@@ -62,9 +62,9 @@ class BatchNorm3d : public BatchNormNd {  // [N, C, D, H, W]
 class InstanceNormNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
-  // [C], [C] and int64 []; or undefined
   std::string extra_repr() const override;
-  Tensor weight, bias;
+  Tensor weight, bias;  // [C]; undefined unless affine
+  // [C], [C] and int64 []; undefined unless they are tracked.
   Tensor running_mean, running_var, num_batches_tracked;
 
  protected:

@@ -29,6 +29,7 @@ class Parametrization : public Module {
 void register_parametrization(Module& module, const std::string& name,
                               std::shared_ptr<Parametrization> parametrization,
                               Where where = Where::current());
+// Returns whether the parameter is parametrized; "": whether any of the module is.
 bool is_parametrized(const Module& module, const std::string& name = "");
 // Makes it a plain parameter again, with its present value or (leave_parametrized = false) with the
 // original, of which there must be exactly one.
@@ -39,6 +40,8 @@ void remove_parametrizations(Module& module, const std::string& name,
 // is g and original1 v, as in torch 2's parametrizations.weight_norm; torch.nn.utils.weight_norm
 // calls them weight_g and weight_v. Salimans & Kingma, 2016.
 constexpr int kNormOfAll = -1000;
+// Splits a parameter into norms and directions. Throws Error as register_parametrization() does,
+// and for a dim that the parameter does not have.
 void weight_norm(Module& module, const std::string& name = "weight", int dim = 0,
                  Where where = Where::current());
 

@@ -82,6 +82,7 @@ class LrScheduler {
   virtual void fields(Fields&) {}
   // Return the rate of step last_step(): rate() from the current one, closed_rate() without it.
   virtual double rate(int group) = 0;
+  // Returns the rate of step last_step() without the current one: rate(), unless overridden.
   virtual double closed_rate(int group) { return rate(group); }
   // Sets the rates of step last_step(), by closed_rate() if `closed`.
   void set_rates(bool closed);

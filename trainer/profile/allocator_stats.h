@@ -18,15 +18,18 @@ struct AllocatorStats {
   size_t scratch = 0;        // memory that the threads' kernels pack data into
   uint64_t allocations = 0;  // since the process started
   uint64_t cache_hits = 0;   // allocations that reused a freed block
-  uint64_t system_allocations = 0, system_frees = 0;
+  uint64_t system_allocations = 0, system_frees = 0;  // blocks taken from it and given back
+  // The blocks of one size.
   struct SizeClass {
     size_t bytes = 0;              // of a block; 0: larger than any class, never cached
     int64_t live = 0, cached = 0;  // blocks
   };
   std::vector<SizeClass> classes;  // those with blocks, in ascending order
+  // Returns the part of the allocations that reused a freed block, 0 to 1.
   double hit_rate() const {
     return allocations > 0 ? static_cast<double>(cache_hits) / static_cast<double>(allocations) : 0;
   }
+  // Returns two lines with all numbers, and one for each size class.
   std::string text() const;
 };
 

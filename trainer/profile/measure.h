@@ -31,6 +31,7 @@ struct MemoryUse {
   int64_t parameters = 0;   // including buffers
   int64_t activations = 0;  // bytes that the forward pass makes
 };
+// Measures that by running module(input) once.
 MemoryUse measure_memory(nn::Module& module, const Tensor& input);
 
 // Returns the milliseconds of a forward pass in eval mode without gradients. warmup >= 0, runs >=

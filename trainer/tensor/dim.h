@@ -57,19 +57,24 @@ class Dim {
 
   // A Dim of a capture has its number and the index of its expression in the capture; see SizeLog.
   static constexpr int kNumberBits = 38, kIdBits = 14, kTurnBits = 10;
+  // Returns whether a number fits into a Dim that is followed.
   static constexpr bool fits(int64_t n) {
     return n >= -(int64_t{1} << (kNumberBits - 1)) && n < (int64_t{1} << (kNumberBits - 1));
   }
+  // Makes a Dim of a capture: its number, and its expression's index and turn.
   static constexpr Dim make_followed(int64_t n, uint32_t id, uint32_t turn) {
     const uint64_t low = static_cast<uint64_t>(n) & ((uint64_t{1} << kNumberBits) - 1);
     return Dim(static_cast<int64_t>((uint64_t{2} << 62) |
                                     (uint64_t{turn} << (kNumberBits + kIdBits)) |
                                     (uint64_t{id} << kNumberBits) | low));
   }
+  // Returns whether a capture follows it.
   constexpr bool followed() const { return (bits_ >> 62) == -2; }
+  // Returns the index of its expression, of a Dim that is followed.
   constexpr uint32_t id() const {
     return static_cast<uint32_t>(bits_ >> kNumberBits) & ((1U << kIdBits) - 1);
   }
+  // Returns which capture follows it, a number modulo 2^kTurnBits.
   constexpr uint32_t turn() const {
     return static_cast<uint32_t>(bits_ >> (kNumberBits + kIdBits)) & ((1U << kTurnBits) - 1);
   }

@@ -48,8 +48,12 @@ class Storage final : public Counted {
     uint32_t version = 0;   // right after that step
     bool added_to = false;  // a backward accumulated into it since
   };
+  // Returns that mark.
   const Applied& applied() const { return applied_; }
+  // Sets the mark: `step` has applied the gradient as it is now.
   void set_applied(int64_t step) { applied_ = {step, version(), false}; }
+  // Raises the version after a backward added to the gradient, and notes that in the mark if
+  // nothing else has written the gradient since the step.
   void bump_accumulated() {
     if (applied_.step != 0 && applied_.version == version()) applied_.added_to = true;
     bump_version("backward");

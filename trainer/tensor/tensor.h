@@ -306,12 +306,14 @@ class Tensor {
   IndexedTensor operator[](std::initializer_list<TensorIndex> at) const;
   // The elements at an index, to be written: x.at({0}) += 1.
   IndexPlace at(const std::vector<TensorIndex>& at, Where where = Where::current()) const;
-  // value broadcasts to the indexed shape; accumulate: values at duplicate indices are added
+  // Writes value, broadcast to the indexed shape. accumulate: values at duplicate indices are
+  // added.
   const Tensor& index_put_(const std::vector<TensorIndex>& at, const Tensor& value,
                            bool accumulate = false, Where where = Where::current()) const;
   const Tensor& index_put_(const std::vector<TensorIndex>& at, Scalar value,
                            bool accumulate = false, Where where = Where::current()) const;
-  // In-place forms of the functions of the same name (trainer/tensor/ops/index.h).
+  // -- the functions of the same name (trainer/tensor/ops.h), in place
+  // Each writes into the tensor's own bytes, and returns *this.
   const Tensor& masked_fill_(const Tensor& mask, Scalar value,
                              Where where = Where::current()) const;
   const Tensor& masked_fill_(const Tensor& mask, const Tensor& value,

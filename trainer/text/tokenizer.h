@@ -133,6 +133,7 @@ struct TokenizationReport {
   double compression_ratio = 0;        // characters per token
   double bytes_per_token = 0;          // of the texts in UTF-8
 };
+// Encodes all texts and counts.
 TokenizationReport analyze_tokenization(const std::vector<std::string>& texts, const Tokenizer& t);
 
 }  // namespace wick::text

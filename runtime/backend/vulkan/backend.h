@@ -37,6 +37,7 @@ struct VulkanOptions {
   // Steps between others that run on the CPU go to the device where that pays (offload.h), or
   // whenever it can run them. A program that it can run completely always runs there.
   enum class Offload : uint8_t { kWhatPays, kAllItCan };
+  // See Offload.
   Offload offload = Offload::kWhatPays;
   void (*intercept)(vulkan::Api&) = nullptr;  // for tests: replaces Vulkan functions
 };

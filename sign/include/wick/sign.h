@@ -22,6 +22,7 @@ namespace wick {
 struct SigningKeys {
   std::string public_key, secret_key;
 };
+// Makes a new pair of keys. Throws Error if Wick was built without libsodium.
 SigningKeys make_signing_keys();
 
 // Returns the text of the signature file. `comment` is a line that is signed with the bytes and

@@ -61,6 +61,7 @@ class RowIterator {
   Tensor of_;
   int64_t at_;
 };
+// Begin and end of for (Tensor row : t): the slices of dimension 0.
 inline RowIterator begin(const Tensor& t) { return {t, 0}; }
 inline RowIterator end(const Tensor& t) { return {t, len(t)}; }
 

@@ -12,11 +12,13 @@ namespace wick {
   Tensor f(const Arg& a, Scalar b);     \
   Tensor f(Scalar a, const Arg& b);
 
-// -- arithmetic. bool + bool is or, bool * bool is and; subtracting and negating bools is an error
-Tensor add(const Arg& a, const Arg& b, Scalar alpha = 1);   // a + alpha b
-Tensor add(const Arg& a, Scalar b, Scalar alpha = 1);       // a + alpha b
-Tensor sub(const Arg& a, const Arg& b, Scalar alpha = 1);   // a - alpha b
-Tensor sub(const Arg& a, Scalar b, Scalar alpha = 1);       // a - alpha b
+// -- arithmetic
+// Returns a + alpha b; of two bools, whether one of them is true.
+Tensor add(const Arg& a, const Arg& b, Scalar alpha = 1);
+Tensor add(const Arg& a, Scalar b, Scalar alpha = 1);
+// Returns a - alpha b; a bool tensor on either side is an Error.
+Tensor sub(const Arg& a, const Arg& b, Scalar alpha = 1);
+Tensor sub(const Arg& a, Scalar b, Scalar alpha = 1);
 Tensor rsub(const Arg& a, const Arg& b, Scalar alpha = 1);  // b - alpha a
 Tensor rsub(const Arg& a, Scalar b, Scalar alpha = 1);      // b - alpha a
 // rounding_mode "trunc" or "floor" keeps integers and refuses an integer 0; without one the result
@@ -28,7 +30,7 @@ Tensor pow(const Arg& a, const Arg& b);
 Tensor pow(const Arg& a, Scalar b);  // integers refuse a negative one
 Tensor pow(Scalar a, const Arg& b);
 #define WICK_BINARY_OPS(X)                                                      \
-  X(mul)          /* a b */                                                     \
+  X(mul)          /* a b; of two bools, whether both are true */                \
   X(div)          /* integers become float32 */                                 \
   X(floor_divide) /* towards -inf; integers stay integers, and 0 is refused */  \
   X(remainder)    /* the divisor's sign: Python's % */                          \

@@ -64,8 +64,8 @@ Tensor irfftn(const Arg& z, const Shape& s = {}, Dims dim = {},
 // The frequencies of the bins, k / (n d): of the whole spectrum, and of its half.
 Tensor fftfreq(int64_t n, double d = 1, DType dtype = DType::kF32, Where where = Where::current());
 Tensor rfftfreq(int64_t n, double d = 1, DType dtype = DType::kF32, Where where = Where::current());
-// Moves the zero frequency to the middle of these dims, which count all dims of x; ifftshift moves
-// it back. Of a complex tensor, do not name the last one.
+// Moves the zero frequency to the middle of these dims, which count all dims of x; ifftshift()
+// moves it back. Of a complex tensor, do not name the last one.
 Tensor fftshift(const Arg& x, Dims dims);
 Tensor ifftshift(const Arg& x, Dims dims);
 
@@ -82,19 +82,20 @@ Tensor blackman_window(int64_t n, bool periodic = true, DType dtype = DType::kF3
 Tensor bartlett_window(int64_t n, bool periodic = true, DType dtype = DType::kF32,
                        Where where = Where::current());
 
-// torch.stft with return_complex = false. x[L] or [B, L]; returns [B, bins, frames, 2], where bins
-// = n_fft / 2 + 1 (n_fft without onesided) and frames = 1 + (L - n_fft) / hop_length, of the signal
-// that `center` padded by n_fft / 2 on both sides.
+// Options of stft() and istft().
 struct StftOptions {
   int64_t n_fft = 0;       // the length of a frame
   int64_t hop_length = 0;  // 0: n_fft / 4
   int64_t win_length = 0;  // 0: n_fft; the window is put into the middle of a frame
   Tensor window = {};      // [win_length]; undefined: ones
-  bool center = true;
+  bool center = true;      // pads the signal, so that frame t is around sample t hop_length
   std::string pad_mode = "reflect";  // of pad()
   bool normalized = false;           // divides by sqrt(n_fft)
-  bool onesided = true;
+  bool onesided = true;              // returns the half of the spectrum that determines the rest
 };
+// torch.stft with return_complex = false. x[L] or [B, L]; returns [B, bins, frames, 2], where bins
+// = n_fft / 2 + 1 (n_fft without onesided) and frames = 1 + (L - n_fft) / hop_length, of the signal
+// that `center` padded by n_fft / 2 on both sides.
 Tensor stft(const Arg& x, const StftOptions& options);
 // The least squares estimate of the signal; length 0: as long as the frames reach. A place where
 // the squares of the windows add up to less than 1e-11 is an Error.

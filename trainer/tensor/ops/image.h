@@ -21,7 +21,7 @@ struct InterpolateOptions {
   // "nearest", "nearest-exact", or by the spatial rank "linear", "bilinear" or "bicubic",
   // "trilinear"; "area": the means of adaptive_avg_pool
   std::string mode = "nearest";
-  bool align_corners = false;
+  bool align_corners = false;  // whether the corners' centers coincide, not their outer edges
 };
 Tensor interpolate(const Arg& x, const InterpolateOptions& options);  // x[N, C, spatial...]
 

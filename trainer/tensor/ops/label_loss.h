@@ -22,9 +22,10 @@ Tensor multilabel_soft_margin_loss(const Arg& x, const Arg& target, const Tensor
 Tensor multi_margin_loss(const Arg& x, const Arg& target, int64_t p, double margin,
                          const Tensor& weight, Reduction reduction = Reduction::kMean);
 
+// A distance of two batches: one number per item.
+using Distance = std::function<Tensor(const Tensor&, const Tensor&)>;
 // max(0, d(anchor, positive) - d(anchor, negative) + margin); without a distance, d is
 // pairwise_distance. swap: uses the smaller of d(anchor, negative) and d(positive, negative).
-using Distance = std::function<Tensor(const Tensor&, const Tensor&)>;
 Tensor triplet_margin_with_distance_loss(const Arg& anchor, const Arg& positive,
                                          const Arg& negative, const Distance& distance = {},
                                          double margin = 1, bool swap = false,

@@ -14,8 +14,12 @@ Tensor stack(const std::vector<Tensor>& tensors, int dim = 0, Where where = Wher
 std::vector<Tensor> split(const Arg& x, SizeArg split_size, int dim = 0);  // views
 // pads: in PyTorch's order, last dimension first: {left, right, top, bottom ...}
 Tensor pad(const Arg& x, std::initializer_list<SizeArg> pads, double value = 0);
-Tensor gather(const Arg& x, int dim, const Arg& index);        // GatherElements; int32/64, x's rank
-Tensor index_select(const Arg& x, int dim, const Arg& index);  // Gather; int32/64, any rank
+// Returns the elements of x that index, an int32 or int64 tensor of x's rank, selects along dim
+// (ONNX GatherElements); the result has index's shape.
+Tensor gather(const Arg& x, int dim, const Arg& index);
+// Returns the slices of dim that index, int32 or int64 of any rank, selects (ONNX Gather): index's
+// dimensions stand where dim was.
+Tensor index_select(const Arg& x, int dim, const Arg& index);
 // Returns x with src added at the elements that index selects along dim; an index that occurs twice
 // adds twice.
 Tensor scatter_add(const Arg& x, int dim, const Arg& index, const Arg& source);

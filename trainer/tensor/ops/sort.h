@@ -48,17 +48,19 @@ ValuesIndices min(const Arg& x, int dim, bool keepdim = false);
 struct MinMax {
   Tensor min, max;
 };
+// Returns both, along dim or (dim {}) of all elements. An empty tensor is an Error.
 MinMax aminmax(const Arg& x, std::optional<int> dim = {}, bool keepdim = false);
 Tensor argmax(const Arg& x);  // index in the flattened tensor
 // The index of the smallest element of the flattened tensor.
 Tensor argmin(const Arg& x);
 
 // inverse: the index in values of each element; counts: the number of occurrences of each value.
-// Both are undefined unless requested. dim {}: of all elements, otherwise of the slices of a
-// dimension. sorted = false: in the order of occurrence.
+// Both are undefined unless requested.
 struct UniqueResult {
   Tensor values, inverse, counts;
 };
+// The distinct elements (dim {}), or the distinct slices of a dimension. sorted = false: in the
+// order of occurrence. A capture refuses it.
 UniqueResult unique(const Arg& x, bool sorted = true, bool return_inverse = false,
                     bool return_counts = false, std::optional<int> dim = {});
 // Compares only neighbours.
