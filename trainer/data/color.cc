@@ -102,7 +102,7 @@ Tensor normalize_image(const Arg& image, const std::vector<double>& mean,
     throw_error("normalize_image", "the image holds bytes: to_tensor first", image.where);
   }
   if (!fits(mean.size()) || !fits(std.size())) {
-    throw_error("normalize",
+    throw_error("normalize_image",
                 std::to_string(mean.size()) + " means and " + std::to_string(std.size()) +
                     " deviations for " + std::to_string(channels) + " channels",
                 image.where);
