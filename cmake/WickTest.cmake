@@ -92,11 +92,13 @@ endfunction()
 function(wick_reuse_headers target)
   set(name runtime)
   foreach(lib IN LISTS ARGN)
-    if(lib STREQUAL "wick_trainer_kernels") # is without the trainer, whose headers have inline functions that need it
+    # The rows of ops and the trainer's kernels are linked without either room, whose
+    # headers' inline functions would need it.
+    if(lib MATCHES "op_rows|trainer_kernels")
       continue()
     elseif(lib MATCHES "trainer|submission|tools")
       set(name trainer)
-    elseif(name STREQUAL runtime AND lib MATCHES "compile|graph|op_rows")
+    elseif(name STREQUAL runtime AND lib MATCHES "compile|graph")
       set(name compile)
     endif()
   endforeach()
