@@ -90,7 +90,10 @@ function(wick_test_flags target)
 endfunction()
 # wick_reuse_headers(TARGET LIB...) takes the ones of the highest room among these libraries.
 function(wick_reuse_headers target)
-  set(name runtime)
+  set(name "") # a program of none of them
+  if(ARGN)
+    set(name runtime)
+  endif()
   foreach(lib IN LISTS ARGN)
     # The rows of ops and the trainer's kernels are linked without either room, whose
     # headers' inline functions would need it.
@@ -99,7 +102,7 @@ function(wick_reuse_headers target)
     elseif(lib MATCHES "trainer|submission|tools")
       set(name trainer)
     elseif(name STREQUAL runtime AND lib MATCHES "compile|graph")
-      set(name compile)
+      set(name graph)
     endif()
   endforeach()
   if(TARGET test_headers_${name})

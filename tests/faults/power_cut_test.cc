@@ -47,12 +47,11 @@ class PowerCuts : public ::testing::Test {
   Ended with_cut(const Words& words, long n, long seed) const {
     fs::remove_all(at("side"));
     fs::create_directories(at("side"));
-    return run_wick_with(
-        words,
-        {std::string("LD_PRELOAD=") + WICK_POWER_CUT, "WICK_CUT_AT=" + std::to_string(n),
-         "WICK_CUT_SEED=" + std::to_string(seed), "WICK_CUT_SIDE=" + at("side"),
-         "WICK_CUT_COUNT=" + at("said/count")},
-        at("said"));
+    return run_wick_with(words,
+                         {"LD_PRELOAD=" WICK_POWER_CUT, "WICK_CUT_AT=" + std::to_string(n),
+                          "WICK_CUT_SEED=" + std::to_string(seed), "WICK_CUT_SIDE=" + at("side"),
+                          "WICK_CUT_COUNT=" + at("said/count")},
+                         at("said"));
   }
   // All that a run ends with, but for its times.
   std::string result() const {

@@ -67,9 +67,9 @@ Ended run_wick_with(const std::vector<std::string>& arguments, const std::vector
 
 Ended run_wick(const std::vector<std::string>& arguments, const Fault& fault,
                const std::string& folder) {
-  std::vector<std::string> settings = {
-      std::string("LD_PRELOAD=") + WICK_FAIL_NTH, "WICK_FAULT_KIND=" + fault.kind,
-      "WICK_FAULT_N=" + std::to_string(fault.n), "WICK_FAULT_COUNT=" + folder + "/count"};
+  std::vector<std::string> settings = {"LD_PRELOAD=" WICK_FAIL_NTH, "WICK_FAULT_KIND=" + fault.kind,
+                                       "WICK_FAULT_N=" + std::to_string(fault.n),
+                                       "WICK_FAULT_COUNT=" + folder + "/count"};
   if (fault.stays) settings.emplace_back("WICK_FAULT_STAYS=1");
   return run_wick_with(arguments, settings, folder);
 }
