@@ -54,7 +54,14 @@ struct Skip : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Returns where a file of a data set lies: in the folder that WICK_DATA names, or else in that of
+// WICK_SHARED.
 inline std::string shared_file(const std::string& path) {
+  const char* own = std::getenv("WICK_DATA");
+  if (own != nullptr) {
+    const std::string file = std::string(own) + "/" + path;
+    if (std::ifstream(file).good()) return file;
+  }
   const char* shared = std::getenv("WICK_SHARED");
   return std::string(shared != nullptr ? shared : "../shared") + "/data/" + path;
 }
@@ -62,7 +69,7 @@ inline std::string read_text(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream all;
   all << file.rdbuf();
-  if (all.str().empty()) throw Skip("no shared data folder: " + path + " (set WICK_SHARED)");
+  if (all.str().empty()) throw Skip("no shared data folder: " + path + " (set WICK_DATA)");
   return all.str();
 }
 inline data::ImageData open_images(const std::string& name) try {
