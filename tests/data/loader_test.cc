@@ -191,7 +191,8 @@ TEST(DataLoaders, WorkersOverlapWithCompute) {
       // A minute is for a busy machine; without an overlap it would pass in vain.
       for (int wait = 0; wait < 60000 && counted->started < std::min(taken + 1, 24); ++wait)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      ASSERT_GE(counted->started.load(), std::min(taken + 1, 24)) << "while batch " << taken << " is used";
+      ASSERT_GE(counted->started.load(), std::min(taken + 1, 24))
+          << "while batch " << taken << " is used";
     }
   }
 }
