@@ -105,11 +105,14 @@ int main(int argc, char** argv) {
                  unseen = losses_on(*gpt, text, text.held);
     r.figures.push_back(
         {"last weights: loss over that of pairs, text seen", seen.model / seen.pairs, 1, false});
-    r.figures.push_back({"last weights: loss over that of pairs, text not seen",
-                         unseen.model / unseen.pairs, 100, false});
+    r.figures.push_back({.name = "last weights: loss over that of pairs, text not seen",
+                         .value = unseen.model / unseen.pairs,
+                         .told = true});
     if (!o.short_form) {
       r.figures.push_back({"answers", answered(*gpt, text, train, 50), 0.8});
-      r.figures.push_back({"answers to questions not seen", answered(*gpt, text, test, 46), 0});
+      r.figures.push_back({.name = "answers to questions not seen",
+                           .value = answered(*gpt, text, test, 46),
+                           .told = true});
     }
     if (!best.empty()) gpt->load_state_dict(best);
     milestone::add_probes(*gpt, text, text.held, &r.figures);
