@@ -186,9 +186,10 @@ def contrib_tests(wick):
             if got.dtype != want.dtype or got.shape != want.shape:
                 row[2].append(f"{name}: {got.dtype}{got.shape}, ONNX Runtime {want.dtype}{want.shape}")
             elif steps is None:
-                worst = np.abs(got - want).max() / np.abs(want).max()
+                # An element by itself, and by a tenth of the largest: sums of products cancel.
+                worst = (np.abs(got - want) / (np.abs(want) + 0.1 * np.abs(want).max())).max()
                 row[0] += worst <= 1e-5
-                row[2] += [f"{name}: {worst:.1e} of the largest"] if worst > 1e-5 else []
+                row[2] += [f"{name}: {worst:.1e} of an element's room"] if worst > 1e-5 else []
             else:
                 apart = np.abs(got.astype(np.int32) - want.astype(np.int32))
                 count = steps_off.setdefault(name.split("-")[0], [0, 0])
