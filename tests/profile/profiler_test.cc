@@ -227,7 +227,8 @@ TEST(Profiler, OverheadIsStated) {
   std::cout << "profiler: " << each << " ns a slice, " << slices / 50 << " slices a step of "
             << plain / 50 * 1e6 << " us\n";
   EXPECT_GT(slices, 50u);  // every step was watched
-  if (getenv("WICK_TEST_FULL") != nullptr) EXPECT_LT(each, 50e3);
+  if (getenv("WICK_TEST_FULL") == nullptr) return;
+  EXPECT_LT(each, 50e3);
 }
 
 TEST(Profiler, SurvivesExceptionsAndItsLimit) {

@@ -243,7 +243,8 @@ TEST(Bpe, AThousandMergesOfAMegabyte) {
       "BPE: %.2f MB, 1000 merges in %.2f s; encode %.3f s, decode %.3f s; %.2f bytes/token\n",
       static_cast<double>(text.size()) / 1e6, train, encode, decode,
       static_cast<double>(text.size()) / static_cast<double>(tokens.size()));
-  if (getenv("WICK_TEST_FULL") != nullptr) EXPECT_LT(train, 20);
+  if (getenv("WICK_TEST_FULL") == nullptr) return;
+  EXPECT_LT(train, 20);
 }
 
 TEST(Char, WholeCharactersAndBytesThatAreNone) {

@@ -1,6 +1,8 @@
 // Tensors print as in PyTorch.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "trainer/tensor/print.h"
@@ -17,7 +19,7 @@ TEST(Print, ConstantsAreTheirValues) {
   EXPECT_EQ(constants::pi, std::acos(-1.0));
   EXPECT_GT(constants::inf, std::numeric_limits<double>::max());
   EXPECT_TRUE(std::isnan(constants::nan));
-  EXPECT_EQ(ones({2}).index({None}).raw_shape(), (Shape{1, 2}));
+  EXPECT_EQ(ones({2}).index({indexing::None}).raw_shape(), (Shape{1, 2}));
 }
 
 TEST(Print, SizesAndOptions) {
