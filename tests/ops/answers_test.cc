@@ -30,6 +30,7 @@ constexpr Elsewhere kElsewhere[] = {
     {OpId::kOptional, "Sequences.OptionalsAreThereOrNot"},
     {OpId::kOptionalGetElement, "Sequences.OptionalsAreThereOrNot"},
     {OpId::kOptionalHasElement, "Sequences.OptionalsAreThereOrNot"},
+    {OpId::kQr, "FunctionValue.MatchesPyTorch"},
     {OpId::kRNN, "SequenceValues.RecurrentCellsAreOnnxEquations"},
     {OpId::kRegexFullMatch, "StringOps.RegexFullMatch"},
     {OpId::kResize, "ResizeValues.FollowTheKernelAsAFunctionOfDistance"},
@@ -116,7 +117,7 @@ TEST(OpAnswers, OfNumPyAndPyTorch) {
       printf("%s: %.2f of %g units of 2^-24 of an element's own magnitude\n", name, worst, bound);
   }
   printf("COUNT: ops: %zu rows and %zu samples beside NumPy and PyTorch\n", rows, samples);
-  EXPECT_GE(rows, 80u);
+  EXPECT_GE(rows, 87u);
 }
 
 }  // namespace

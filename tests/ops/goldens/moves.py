@@ -165,7 +165,7 @@ def slice_scatter(s):
     return moved(s, x)
 
 
-def strided(s, x):
+def strided(s):
     sizes, strides, offset = s.a["sizes"], s.a["strides"], s.a["offset"]
     places = np.full((), offset)
     for size, stride in zip(sizes, strides):
@@ -175,18 +175,18 @@ def strided(s, x):
 
 def as_strided(s):
     x = same(s)
-    return moved(s, x.reshape(-1)[strided(s, x)])
+    return moved(s, x.reshape(-1)[strided(s)])
 
 
 def as_strided_scatter(s):
     x = same(s).copy()
     flat = x.reshape(-1)
-    flat[strided(s, x)] = same(s, 1)
+    flat[strided(s)] = same(s, 1)
     return moved(s, flat.reshape(x.shape))
 
 
 def pad(s):
-    x, half = same(s), None
+    x = same(s)
     pads = s.ints(1) if s.has(1) else s.a["pads"]
     axes = s.ints(3) if s.has(3) else s.a["axes"] or list(range(x.ndim))
     half = len(pads) // 2
@@ -363,7 +363,8 @@ def dropout(s):
 
 def string_concat(s):
     a, b = np.broadcast_arrays(same(s), same(s, 1))
-    return Exact(np.array([x + y for x, y in zip(a.reshape(-1), b.reshape(-1))], dtype=object).reshape(a.shape), "string")
+    joined = np.array([x + y for x, y in zip(a.reshape(-1), b.reshape(-1))], dtype=object)
+    return Exact(joined.reshape(a.shape), "string")
 
 
 

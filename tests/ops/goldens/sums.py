@@ -248,7 +248,7 @@ def conv_integer(s):
             inside = inside & valid.reshape([-1 if i == 2 + d else 1 for i in range(rank + 2)])
         taps = taps * inside
         for g in range(group):
-            part = w[g * out:(g + 1) * out, :, ][(slice(None), slice(None), *tap)]
+            part = w[(slice(g * out, (g + 1) * out), slice(None), *tap)]
             y[:, g * out:(g + 1) * out] += np.einsum("nc...,oc->no...", taps[:, g * per:(g + 1) * per], part)
     return Exact(y.astype(np.int32))
 
@@ -399,13 +399,6 @@ def slog_det(s):
     return [precise(sign), precise(log)]
 
 
-def qr(s):
-    q, r = torch.linalg.qr(s.x[0], mode="complete" if s.a["full"] else "reduced")
-    diagonal = precise(torch.diagonal(r, dim1=-2, dim2=-1).abs()) if r.numel() else None
-    assert diagonal is None or torch.isfinite(diagonal.tensor).all()
-    return [Free(q.shape), Free(r.shape)]
-
-
 def svd(s):
     u, d, v = torch.linalg.svd(s.x[0], full_matrices=bool(s.a["full"]))
     return [Free(u.shape), precise(d), Free(v.shape)]
@@ -445,10 +438,10 @@ def attention(s):
         k = k.repeat_interleave(heads // k.shape[-3], -3) if k.shape[-3] else k
         v = v.repeat_interleave(heads // v.shape[-3], -3) if v.shape[-3] else v
     steps, operands = list(s.a["steps"]), iter(s.x[3:])
-    before = {1: lambda o: ("q", q * o), 2: lambda o: ("q", q / o), 3: lambda o: ("k", k * o), 4: lambda o: ("k", k / o)}
-    while steps and steps[0] in before:
-        which, value = before[steps.pop(0)](next(operands))
-        q, k = (value, k) if which == "q" else (q, value)
+    while steps and steps[0] <= 4:
+        step, operand = steps.pop(0), next(operands)
+        factor = operand if step in (1, 3) else 1 / operand
+        q, k = (q * factor, k) if step <= 2 else (q, k * factor)
     score = q @ k.transpose(-1, -2)
     weighing = {5: lambda y, o: y * o, 6: lambda y, o: y / o, 7: lambda y, o: y + o, 8: lambda y, o: y - o}
     done = False
@@ -525,7 +518,8 @@ ANSWERS = {
     "BatchNorm": batch_norm, "BatchNormTrain": batch_norm_train, "BatchNormGrad": batch_norm_grad,
     "FoldedBatchNorm": folded, "FakeQuantize": fake_quantize, "FakeQuantizeGrad": fake_quantize_grad,
     "ReduceSum": reduced(lambda x, d: x.sum(d, keepdim=True)), "ReduceMean": mean_of,
-    "ReduceMax": reduced(lambda x, d: x.amax(d, keepdim=True)), "ReduceMin": reduced(lambda x, d: x.amin(d, keepdim=True)),
+    "ReduceMax": reduced(lambda x, d: x.amax(d, keepdim=True)),
+    "ReduceMin": reduced(lambda x, d: x.amin(d, keepdim=True)),
     "ReduceProd": reduced(lambda x, d: x.prod(d, keepdim=True)),
     "CumSum": scan(torch.cumsum, 0), "CumProd": scan(torch.cumprod, 1),
     "MatMul": lambda s: Near(s.x[0] @ s.x[1]), "Linear": linear,
@@ -540,5 +534,5 @@ ANSWERS = {
     "Cholesky": lambda s: precise(torch.linalg.cholesky(s.x[0])), "TriangularSolve": triangular,
     "Solve": lambda s: precise(torch.linalg.solve(s.x[0], s.x[1])),
     "Inverse": lambda s: precise(torch.linalg.inv(s.x[0])), "Det": lambda s: precise(torch.linalg.det(s.x[0])),
-    "SlogDet": slog_det, "Qr": qr, "Svd": svd, "Eigh": eigh,
+    "SlogDet": slog_det, "Svd": svd, "Eigh": eigh,
 }
