@@ -5,27 +5,9 @@
 
 using namespace wick;  // NOLINT: an example
 
-namespace {
-
-// Returns the set that is asked for. Packages have Fashion-MNIST and none has MNIST, so the short
-// form, which tests run, makes do with the former.
-std::string chosen(const milestone::Options& o) {
-  if (!o.data.empty()) return o.data;
-  if (!o.short_form) return "mnist";
-  try {
-    milestone::open_images("mnist");
-  } catch (const milestone::Skip&) {
-    std::fprintf(stderr, "no MNIST: Fashion-MNIST instead\n");
-    return "fashion-mnist";
-  }
-  return "mnist";
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
   return milestone::run("mlp_mnist", argc, argv, [](const milestone::Options& o) {
-    const std::string name = chosen(o);
+    const std::string name = milestone::mnist(o);
     const data::ImageData images = milestone::open_images(name);
     std::shared_ptr<const data::Dataset> train = images.train;
     if (o.short_form) train = milestone::head(train, 6000);
