@@ -3,9 +3,7 @@
 # head in seconds, and the exported files give eval()'s bits (the program fails otherwise).
 set -uo pipefail
 program=$(realpath "$1") model=$(realpath "$2")
-data=${WICK_DATA:-${WICK_SHARED:-../shared}/data}/tinydigits
-[ -d "$data" ] || { echo "SKIP: no shared data folder"; exit 77; }
-data=$(realpath "$data")
+data=$(realpath "$(dirname "$0")/../../tests/data/sets/tinydigits") || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

@@ -1,12 +1,14 @@
-// 1998: convolutions on MNIST. Three epochs of SGD with momentum and a cosine schedule. The twin's
-// images have the labels of their neighbours.
+// 1998: convolutions on MNIST. Three epochs of SGD with momentum and a cosine schedule; on
+// Fashion-MNIST with --data fashion-mnist, and in the short form where MNIST is not there. The
+// twin's images have the labels of their neighbours.
 #include "examples/milestone.h"
 
 using namespace wick;  // NOLINT: an example
 
 int main(int argc, char** argv) {
   return milestone::run("lenet_mnist", argc, argv, [](const milestone::Options& o) {
-    const data::ImageData images = milestone::open_images("mnist");
+    const std::string name = milestone::mnist(o);
+    const data::ImageData images = milestone::open_images(name);
     std::shared_ptr<const data::Dataset> train = images.train, test = images.test;
     if (o.short_form) train = milestone::head(train, 2000), test = milestone::head(test, 1000);
     auto net = nn::lenet();
@@ -30,7 +32,8 @@ int main(int argc, char** argv) {
       accuracy = milestone::accuracy(*net, test);
       std::fprintf(stderr, "epoch %ld  accuracy %.4f\n", epoch + 1, accuracy);
     }
-    return milestone::Result{{{"accuracy", accuracy, o.short_form ? 0.90 : 0.988}},
-                             net->state_dict()};
+    const double gate =
+        name == "fashion-mnist" ? (o.short_form ? 0.75 : 0.87) : (o.short_form ? 0.90 : 0.988);
+    return milestone::Result{{{"accuracy", accuracy, gate}}, net->state_dict()};
   });
 }

@@ -1,12 +1,13 @@
-// 784-128-64-10 on MNIST with Adam, five epochs; on Fashion-MNIST with --data fashion-mnist. The
-// twin omits zero_grad, so that the gradients of all steps are summed.
+// 784-128-64-10 on MNIST with Adam, five epochs; on Fashion-MNIST with --data fashion-mnist, and in
+// the short form where MNIST is not there. The twin omits zero_grad, so that the gradients of all
+// steps are summed.
 #include "examples/milestone.h"
 
 using namespace wick;  // NOLINT: an example
 
 int main(int argc, char** argv) {
   return milestone::run("mlp_mnist", argc, argv, [](const milestone::Options& o) {
-    const std::string name = o.data.empty() ? "mnist" : o.data;
+    const std::string name = milestone::mnist(o);
     const data::ImageData images = milestone::open_images(name);
     std::shared_ptr<const data::Dataset> train = images.train;
     if (o.short_form) train = milestone::head(train, 6000);

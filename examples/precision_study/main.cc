@@ -134,8 +134,8 @@ int main(int argc, char** argv) {
   try {
     images = data::open_images(o.data);
   } catch (const Error& e) {
-    std::printf("skipped: %s\n", e.what());
-    return 0;
+    std::printf("SKIP: no shared data folder: %s\n", e.what());
+    return 77;
   }
   std::printf("%-16s %9s %9s %14s %8s %9s %12s %12s\n", "precision", "accuracy", "seconds",
               "forward bytes", "skipped", "scale", "1024^3 ms", "GPT step ms");

@@ -4,7 +4,7 @@
   sessions.py FOLDER      exit 0 when all load, 1 when one does not, 3 when onnxruntime is not installed
 
 A model that ONNX Runtime cannot run for reasons of its own is counted apart: an opset newer than it knows, an
-operator it has no kernel for in a dtype, or a form it says it does not support.
+operator it has no kernel for in a dtype, a form it says it does not support, or a locale that the machine lacks.
 """
 
 import collections
@@ -18,6 +18,7 @@ import ort_run  # noqa: E402
 OWN_LIMITS = {
     "ValidateOpsetForDomain": "opset not known to it",
     "NOT_IMPLEMENTED": "no kernel for the dtype",
+    "Failed to construct locale": "locale of the model not installed",
     "Batchwise recurrent operations (layout == 1) are not supported": "layout 1 not supported",
 }
 

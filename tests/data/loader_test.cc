@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "tests/data/folder.h"
@@ -131,15 +132,12 @@ TEST(DataLoaders, LeavesInMidEpochWithoutWaitingForTheRest) {
   auto slow = std::make_shared<Slow>();
   for (int stop_at : {0, 1, 5}) {
     slow->started = 0;
-    auto start = std::chrono::steady_clock::now();
     {
       DataLoader loader(slow, {.batch_size = 4, .workers = 4, .prefetch = 2});
       Batch batch;
       for (int b = 0; b < stop_at; ++b) ASSERT_TRUE(loader.next(batch));
     }
-    std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     EXPECT_LE(slow->started, 4 * (stop_at + 8 + 4));  // read, held ready, in work
-    EXPECT_LT(took.count(), 20);                      // the whole epoch: 25 s on four threads
   }
 }
 
@@ -170,9 +168,38 @@ TEST(DataLoaders, ALoopAfterABreakBeginsAnew) {
   }
 }
 
+// While a batch is used, workers begin the next one: the user of batch b waits for that. Without
+// workers nothing begins before it is asked for.
 TEST(DataLoaders, WorkersOverlapWithCompute) {
-  // 24 batches of 10 ms to make and 10 ms to use: 480 ms one after the other, 250 ms side by side.
-  // Sleeps need no core, so that a busy machine changes little.
+  struct Counted : Dataset {
+    mutable std::atomic<int> started{0};
+    int64_t size() const override { return 24; }
+    Item get(int64_t i) const override {
+      ++started;
+      return {full({}, i, DType::kI64)};
+    }
+  };
+  for (const int workers : {0, 2}) {
+    auto counted = std::make_shared<Counted>();
+    DataLoader loader(counted, {.workers = workers});
+    Batch batch;
+    for (int taken = 1; loader.next(batch); ++taken) {
+      if (workers == 0) {
+        EXPECT_EQ(counted->started.load(), taken);
+        continue;
+      }
+      // A minute is for a busy machine; without an overlap it would pass in vain.
+      for (int wait = 0; wait < 60000 && counted->started < std::min(taken + 1, 24); ++wait)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ASSERT_GE(counted->started.load(), std::min(taken + 1, 24))
+          << "while batch " << taken << " is used";
+    }
+  }
+}
+
+// The same in seconds, which are asserted only in the part `timing` of the full run. 24 batches of
+// 10 ms to make and 10 ms to use: 480 ms one after the other, 250 ms side by side.
+TEST(DataLoaders, WorkersSaveTime) {
   struct Slow : Dataset {
     int64_t size() const override { return 24; }
     Item get(int64_t i) const override {
@@ -187,8 +214,10 @@ TEST(DataLoaders, WorkersOverlapWithCompute) {
     while (loader.next(batch)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  EXPECT_GE(wall(0), 0.48);
-  double best = 1e9;
+  EXPECT_GE(wall(0), 0.48);  // sleeps are no shorter than asked for
+  double best = wall(2);
+  std::printf("two workers: %.0f ms of 480\n", 1e3 * best);
+  if (getenv("WICK_TEST_FULL") == nullptr) return;
   for (int attempt = 0; attempt < 5 && best > 0.40; ++attempt) best = std::min(best, wall(2));
   EXPECT_LT(best, 0.40);
 }

@@ -53,7 +53,8 @@ TEST(Profile, FourSyntheticTrainings) {
     EXPECT_EQ(loader.verdict, Bottleneck::kLoader) << loader.to_text();
     StepReport disk = train(2, 30, 1, 2, workers);
     EXPECT_EQ(disk.verdict, Bottleneck::kDisk) << disk.to_text();
-    EXPECT_NEAR(disk.reading, 12 * 0.03, 0.2);
+    EXPECT_GE(disk.reading, 12 * 0.03);           // sleeps are no shorter than asked for
+    EXPECT_LE(disk.reading, disk.making + 1e-9);  // a part of it
     StepReport transfer = train(1, 0, 25, 2, workers);
     EXPECT_EQ(transfer.verdict, Bottleneck::kTransfer) << transfer.to_text();
     StepReport compute = train(1, 0, 1, 25, workers);

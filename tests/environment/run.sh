@@ -66,6 +66,18 @@ for pair in "${kept[@]:0:2}" LC_ALL=C.UTF-8 VK_LOADER_LAYERS_DISABLE=~implicit~ 
   check "tests do not see $pair" seen "$pair"
 done
 
+inner -u WICK_DATA -u WICK_SHARED -- -R '^seen$'
+check "tests do not see the data sets of the tree" seen "WICK_DATA=$PWD/tests/data/sets"
+whole() { (cd tests/data/sets && sha256sum -c --quiet SHA256SUMS); }
+check "a data set of the tree is another one" whole
+
+# What reads the shared folder says so here: without that folder it takes data of the tree, of a Debian package or of the
+# onnx package, or is one of the skips that docs/testing.md counts.
+reads=$(grep -rlE 'WICK_SHARED|\.\./shared' tests examples --include=* | sort | paste -sd' ')
+check "other tests than these read the shared folder: $reads" test "$reads" = "examples/milestone.h \
+tests/conformance/node_tests.sh tests/conformance/quantized.py tests/conformance/sets.sh tests/environment/run.sh \
+tests/exporter/hostile_test.cc tests/tools/command_line.cc"
+
 # The pinned programs work: Debian's Python with its own modules, and lavapipe without another layer, in any home.
 check "python under a hostile environment" inner "${hostile[@]}" -- -R '^python$'
 if [ -x /usr/bin/python3 ]; then check "not Debian's Python" grep -q 'python of /usr/bin/python3' "$work/out"; fi

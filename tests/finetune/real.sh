@@ -7,9 +7,7 @@
 set -uo pipefail
 tests=$(realpath "$1") example=$(realpath "$2") wick=$(realpath "$3")
 root=$(cd "$(dirname "$0")/../.." && pwd)
-data=${WICK_DATA:-${WICK_SHARED:-$root/../shared}/data}/tinydigits
-[ -d "$data" ] || { echo "SKIP: no shared data folder"; exit 77; }
-data=$(realpath "$data")
+data=$root/tests/data/sets/tinydigits
 models=${WICK_REAL_MODELS:-$root/build/real/dev}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

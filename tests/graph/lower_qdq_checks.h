@@ -42,6 +42,8 @@ inline Lowered check(const Graph& g, const std::vector<HostTensor>& in, int room
       EXPECT_LE(steps_apart(got[i], want[i]), room) << "output " << i;
       continue;
     }
+    // Floats are sums of dequantized products, in another order: what is small has the error of the
+    // terms, which are of the largest one's size.
     double largest = 0;
     for (int64_t k = 0; k < want[i].numel(); ++k)
       largest = std::max(largest, std::fabs(element_as_double(want[i], k)));

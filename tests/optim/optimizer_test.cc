@@ -364,6 +364,19 @@ TEST(Optimizer, StridedParameters) {
   }
 }
 
+// T07: an optimizer that is made later takes the gradients that are there.
+TEST(Optimizer, KeepsTheGradientsThereAre) {
+  for (const auto& [name, settings, times] : every_optimizer()) {
+    std::vector<Tensor> params = weights(DType::kF32);
+    give_gradients(params, 1);
+    std::vector<Tensor> before;
+    for (const Tensor& p : params) before.push_back(p.grad());
+    const auto optimizer = make_optimizer(name, {params}, {settings});
+    for (size_t i = 0; i < params.size(); ++i)
+      EXPECT_TRUE(params[i].grad().is_same(before[i])) << name << " " << i;
+  }
+}
+
 // T07: beside the parameters' bytes.
 TEST(Optimizer, FootprintOfState) {
   for (const auto& [name, settings, times] : every_optimizer()) {

@@ -60,13 +60,14 @@ TEST(BenchmarkResult, EvenCountsOnesAndBadValues) {
 }
 
 TEST(Timing, TimersMeasureWhatRan) {
+  Timer around;
   const double s = precise_timer([] {
     Timer t;
     while (t.milliseconds() < 5) {
     }
   });
   EXPECT_GE(s, 0.005);
-  EXPECT_LT(s, 5);
+  EXPECT_LE(s, around.seconds());
 }
 
 const std::vector<Better> kLatencyAccuracy = {Better::kLower, Better::kHigher};

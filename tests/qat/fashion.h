@@ -1,14 +1,12 @@
 // LeNet and ResNet-8, trained for a moment on Fashion-MNIST with the rounding in place.
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "tests/support/where.h"
 #include "trainer/capture/capture.h"
 #include "wick/compile.h"
 #include "wick/quantize.h"
@@ -17,7 +15,6 @@
 namespace wick::test {
 
 inline std::optional<data::ImageData> fashion_mnist() {
-  setenv("WICK_SHARED", source_dir("/../shared").c_str(), 0);
   try {
     return data::open_images("fashion-mnist");
   } catch (const Error& e) {

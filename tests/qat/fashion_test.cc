@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "hwy/targets.h"
 #include "runtime/kernels/byte_tiles.h"

@@ -2,8 +2,6 @@
 // that each recipe gives. The quantized graphs run in the interpreter.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "graph/passes/lower_qdq.h"
 #include "tests/quantize/graphs.h"
 #include "tests/support/where.h"
@@ -19,14 +17,7 @@ using namespace test;  // NOLINT: a test
 class Trained : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    setenv("WICK_SHARED", source_dir("/../shared").c_str(), 0);
-    data::ImageData digits;
-    try {
-      digits = data::open_images("tinydigits");
-    } catch (const Error& e) {
-      if (e.code() != Code::kNotFound) throw;
-      return;
-    }
+    const data::ImageData digits = data::open_images(source_dir("/tests/data/sets/tinydigits"));
     manual_seed(5);
     nn::Sequential net(nn::Conv2d(1, 12, 3, {.padding = 1}), nn::BatchNorm2d(12), nn::ReLU(),
                        nn::Conv2d(12, 12, 3, {.padding = 1, .groups = 12}), nn::BatchNorm2d(12),
@@ -59,10 +50,6 @@ class Trained : public testing::Test {
       for (int64_t l : b[1].to_vector<int64_t>()) labels->push_back(l);
     }
     return all;
-  }
-
-  void SetUp() override {
-    if (graph == nullptr) GTEST_SKIP() << "no shared data folder (set WICK_SHARED)";
   }
 
   // Percent of the test images.

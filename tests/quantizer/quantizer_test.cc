@@ -140,14 +140,7 @@ TEST_F(QuantizeModel, BadDataAreErrors) {
 
 // The course's digits: 64-32-10 within two points.
 TEST(QuantizedDigits, KeepTheirAccuracy) {
-  setenv("WICK_SHARED", source_dir("/../shared").c_str(), 0);
-  data::ImageData digits;
-  try {
-    digits = data::open_images("tinydigits");
-  } catch (const Error& e) {
-    if (e.code() != Code::kNotFound) throw;
-    GTEST_SKIP() << "no shared data folder (set WICK_SHARED)";
-  }
+  const data::ImageData digits = data::open_images(source_dir("/tests/data/sets/tinydigits"));
   manual_seed(6);
   nn::Sequential mlp(nn::Flatten(), nn::Linear(64, 32), nn::ReLU(), nn::Linear(32, 10));
   optim::Adam adam(mlp.parameters(), {.lr = 0.01});

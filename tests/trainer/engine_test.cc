@@ -176,6 +176,16 @@ TEST(Engine, ErrorsSayWhatPyTorchSays) {
                        "appears to not have been used in the graph"));
 }
 
+TEST(Engine, BackwardTakesAGradientAndKeepsTheGraphOnRequest) {
+  Tensor x = tensor({1.f, 2.f}).requires_grad_();
+  Tensor y = x * x;
+  y.backward(tensor({1.f, 10.f}), true);
+  EXPECT_EQ(x.grad().to_vector<float>(), (Floats{2, 40}));
+  y.backward(tensor({1.f, 1.f}));
+  EXPECT_EQ(x.grad().to_vector<float>(), (Floats{4, 44}));
+  EXPECT_TRUE(contains(error_of([&] { y.backward(tensor({1.f, 1.f})); }), "retain_graph"));
+}
+
 TEST(Engine, BackwardOfChosenInputsAndSeveralRoots) {
   Tensor a = tensor({2.f}).requires_grad_(), b = tensor({3.f}).requires_grad_();
   Tensor h = a * b;

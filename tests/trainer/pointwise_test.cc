@@ -41,6 +41,8 @@ TEST(Pointwise, RefusalsSayWhatToDo) {
   EXPECT_EQ(text_of([&] { div(i, i, "trunc"); }), "[div] " + by_zero);
   EXPECT_EQ(text_of([&] { div(f, f, "round"); }),
             "[div] rounding_mode must be \"trunc\" or \"floor\", got \"round\"");
+  EXPECT_EQ(text_of([&] { matmul(b, b); }), "[matmul] needs a numeric tensor, got bool");
+  EXPECT_EQ(text_of([&] { softmax(i, 0); }), "[softmax] needs a floating-point tensor, got int64");
   EXPECT_EQ(text_of([&] { mean(i); }),
             "[mean] needs a floating-point tensor, got int64: give a dtype, mean(x, dims, keepdim, "
             "DType::kF32)");
@@ -83,6 +85,41 @@ TEST(Pointwise, WideUnsignedPromote) {
   EXPECT_TRUE(can_cast(DType::kI64, DType::kF16));
   EXPECT_FALSE(can_cast(DType::kF16, DType::kI64));
   EXPECT_FALSE(can_cast(DType::kI8, DType::kBool));
+}
+
+// S01: each dtype is made, filled, printed, measured and promoted.
+TEST(Pointwise, EveryDTypeIsMadeFilledPrintedAndPromoted) {
+  const struct {
+    DType dtype;
+    size_t bytes;
+    const char *type, *printed;
+  } kTable[] = {
+      {DType::kBool, 1, "BoolTensor", "tensor([True, True])"},
+      {DType::kI8, 1, "CharTensor", "tensor([1, 1], dtype=torch.int8)"},
+      {DType::kU8, 1, "ByteTensor", "tensor([1, 1], dtype=torch.uint8)"},
+      {DType::kI16, 2, "ShortTensor", "tensor([1, 1], dtype=torch.int16)"},
+      {DType::kU16, 2, "UInt16Tensor", "tensor([1, 1], dtype=torch.uint16)"},
+      {DType::kI32, 4, "IntTensor", "tensor([1, 1], dtype=torch.int32)"},
+      {DType::kU32, 4, "UInt32Tensor", "tensor([1, 1], dtype=torch.uint32)"},
+      {DType::kI64, 8, "LongTensor", "tensor([1, 1])"},
+      {DType::kU64, 8, "UInt64Tensor", "tensor([1, 1], dtype=torch.uint64)"},
+      {DType::kF32, 4, "FloatTensor", "tensor([1., 1.])"},
+      {DType::kF64, 8, "DoubleTensor", "tensor([1., 1.], dtype=torch.float64)"},
+  };
+  for (const auto& row : kTable) {
+    Tensor x = zeros({2}, row.dtype);
+    EXPECT_EQ(x.dtype(), row.dtype);
+    EXPECT_EQ(itemsize(row.dtype), row.bytes) << row.type;
+    EXPECT_EQ(x.nbytes(), 2 * row.bytes) << row.type;
+    EXPECT_STREQ(type_name(x), row.type);
+    x.fill_(1);
+    EXPECT_EQ(x.to_string(), row.printed);
+    EXPECT_EQ((x + x).dtype(), row.dtype) << row.type;
+    EXPECT_EQ(promote_types(DType::kBool, row.dtype), row.dtype) << row.type;
+    const DType wide = row.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+    EXPECT_EQ(promote_types(row.dtype, DType::kF32), wide) << row.type;
+    EXPECT_EQ(x.to(DType::kF64).to(row.dtype).to_string(), row.printed);
+  }
 }
 
 TEST(Pointwise, DTypesDescribeThemselves) {

@@ -1,6 +1,8 @@
 // Tensors print as in PyTorch.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "trainer/tensor/print.h"
@@ -10,6 +12,15 @@ namespace wick {
 namespace {
 
 constexpr double kInf = constants::inf, kNan = constants::nan;
+
+// S22: torch.e, torch.pi, torch.inf and torch.nan, and a new dimension.
+TEST(Print, ConstantsAreTheirValues) {
+  EXPECT_EQ(constants::e, std::exp(1.0));
+  EXPECT_EQ(constants::pi, std::acos(-1.0));
+  EXPECT_GT(constants::inf, std::numeric_limits<double>::max());
+  EXPECT_TRUE(std::isnan(constants::nan));
+  EXPECT_EQ(ones({2}).index({indexing::None}).raw_shape(), (Shape{1, 2}));
+}
 
 TEST(Print, SizesAndOptions) {
   EXPECT_EQ(size_text({2, 3}), "Size([2, 3])");

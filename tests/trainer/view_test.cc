@@ -51,6 +51,36 @@ TEST(View, ShapeStrideAndOffsetOfViewsOfViews) {
   EXPECT_FALSE(root.detach().is_view());
 }
 
+// S06: a view of a view of a view, under every name of every property.
+TEST(View, PropertiesByEveryName) {
+  const Tensor root = arange(0, 24, 1, DType::kF32);
+  const Tensor x = root.view({2, 3, 4});
+  const Tensor v = x.transpose(0, 2).slice(0, 1, 4).select(1, 2).t();  // x[:, 2, 1:4]
+  EXPECT_EQ(v.raw_shape(), (Shape{2, 3}));
+  EXPECT_EQ(v.size(0), 2);
+  EXPECT_EQ(v.size(-1), 3);
+  EXPECT_EQ(v.dim(), 2);
+  EXPECT_EQ(v.ndim(), 2);
+  EXPECT_EQ(v.numel(), 6);
+  EXPECT_EQ(v.nelement(), 6);
+  EXPECT_EQ(steps(v), (Ints{12, 1}));
+  EXPECT_EQ(v.stride(0), 12);
+  EXPECT_EQ(v.storage_offset(), 9);
+  EXPECT_EQ(v.itemsize(), 4u);
+  EXPECT_EQ(v.element_size(), 4u);
+  EXPECT_EQ(v.nbytes(), 24u);
+  EXPECT_TRUE(v.base().is_same(root));
+  EXPECT_EQ(v.data_ptr(), static_cast<const float*>(root.data_ptr()) + 9);
+  EXPECT_EQ(v.flatten().to_vector<float>(), (std::vector<float>{9, 10, 11, 21, 22, 23}));
+  const Tensor own = v.clone();
+  const void* bytes = own.data_ptr();
+  own.set_shape({3, 2});
+  EXPECT_EQ(own.raw_shape(), (Shape{3, 2}));
+  EXPECT_EQ(own.data_ptr(), bytes);
+  EXPECT_NE(error_of([&] { own.set_shape({4, 2}); }), "");
+  EXPECT_EQ(own.raw_shape(), (Shape{3, 2}));
+}
+
 TEST(View, WhoSharesAndWhoCopies) {
   Tensor x = arange(12).clone().view({3, 4});
   EXPECT_EQ(x.contiguous().data_ptr(), x.data_ptr());

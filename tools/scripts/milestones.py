@@ -64,9 +64,10 @@ def row(name, runs):
         values = [f["value"] for f, _ in column]
         worst = (min if first["gate"].startswith(">=") else max)(column, key=lambda c: c[0]["value"])
         spread = statistics.stdev(values) if len(values) > 1 else 0
+        told = first["gate"] == "told"  # a number without a gate
         holds = sum(f["passed"] for f, _ in column)
         lines.append(f"| {name} | {first['figure']} | {first['gate']} | {statistics.mean(values):.4g} ± {spread:.2g} | "
-                     f"{worst[0]['value']:.4g} (seed {worst[1]}) | {holds} of {len(values)} | "
+                     f"{worst[0]['value']:.4g} (seed {worst[1]}) | {'' if told else f'{holds} of {len(values)}'} | "
                      f"{statistics.mean(f['seconds'] for f, _ in column):.1f} |")
     if probes:
         holds = sum(all(p[i] for p in probes) for i in range(len(runs)))
