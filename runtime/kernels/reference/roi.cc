@@ -93,9 +93,9 @@ Status run_max_roi_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
   for (int64_t n = 0; n < y[0]; ++n) {
     const R image = load(in[1].as<T>()[5 * n]);
     if (!(image >= 0 && image < static_cast<R>(x[0])))
-      return error(Code::kInvalidArgument, "region %lld is of image %g, there are %lld",
-                   static_cast<long long>(n), static_cast<double>(image),
-                   static_cast<long long>(x[0]));
+      return error(
+          Code::kInvalidArgument, "batch index %g of region %lld is out of bounds for %lld images",
+          static_cast<double>(image), static_cast<long long>(n), static_cast<long long>(x[0]));
   }
   if (out[0].numel() == 0) return {};
   const int64_t planes = y[0] * y[1], bins = y[2] * y[3];
