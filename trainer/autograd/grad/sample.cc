@@ -141,10 +141,13 @@ WICK_GRAD(GridSample, 3, 0, 0, [](GradCtx& c) {
     const Tensor g = sum(c.g(), {1}).to(c.in_dtype(1));
     return c.set(1, g.unsqueeze(-1) * zeros_of(c, 1));
   }
-  grad_through(c, [&](const std::vector<Tensor>& in) {
-    return std::vector<Tensor>{sampled(in[0], in[1], a, out)};
-  });
-  if (a.mode == static_cast<int64_t>(ResizeMode::kNearest)) c.set(1, zeros_of(c, 1));
+  const bool nearest = a.mode == static_cast<int64_t>(ResizeMode::kNearest);
+  if (!nearest || c.needs(0)) {
+    grad_through(c, [&](const std::vector<Tensor>& in) {
+      return std::vector<Tensor>{sampled(in[0], in[1], a, out)};
+    });
+  }
+  if (nearest) c.set(1, zeros_of(c, 1));  // around a point the pixel is one and the same
 });
 
 }  // namespace wick

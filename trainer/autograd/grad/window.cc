@@ -130,11 +130,12 @@ WICK_GRAD(Col2Im, 4, 0, 6, [](GradCtx& c) {
 WICK_GRAD(DeformConv, 31, 0, 0, [](GradCtx& c) {
   const auto& a = c.attrs<DeformConvAttrs>();
   const Shape out = c.out_shape(0);
+  const bool but_bias = c.needs(0) || c.needs(1) || c.needs(2) || (c.has(4) && c.needs(4));
   if (numel(c.in_shape(0)) == 0 || numel(out) == 0) {  // nothing was read
     for (size_t i = 0; i < c.inputs(); ++i) {
       if (c.has(i)) c.set(i, zeros_of(c, i) + (sum(c.g()) * 0).to(c.in_dtype(i)));
     }
-  } else {
+  } else if (but_bias) {
     grad_through(c, [&](const std::vector<Tensor>& in) {
       return std::vector<Tensor>{deformed(in, a, out)};
     });

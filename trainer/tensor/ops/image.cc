@@ -294,11 +294,13 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     for (int i = 0; i < spatial; ++i) sized.size.emplace_back(size_of(x.tensor, i));
     return interpolate(x, sized);
   }
-  // Returns the factor of a dim; 0: the sizes say it.
+  // Returns the factor of a dim; 0: the sizes say it. A linear mode copies a dim that stays as it
+  // is; with align_corners, or of one element, it does so by itself.
   const auto factor_of = [&](int i, int64_t in, int64_t out) {
     if (by_size) return 0.0;
     const double factor = o.scale_factor[given == 1 ? 0 : static_cast<size_t>(i)];
-    return linear && !o.antialias && in == out && factor != 1 ? 0.0 : factor;
+    const bool copies = linear && !o.antialias && !o.align_corners && in == out && in > 1;
+    return copies && factor != 1 ? 0.0 : factor;
   };
   bool as_given = true;  // the op of a graph has the factors of all dims, or none
   for (int i = 0; i < spatial; ++i) {
