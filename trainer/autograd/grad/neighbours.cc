@@ -1,6 +1,7 @@
 #include "trainer/autograd/grad/neighbours.h"
 
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 
@@ -16,7 +17,7 @@ Tensor read_between(const Tensor& x, const std::vector<Neighbours>& along) {
     weight = (weight.unsqueeze(2) * along[d].weight.unsqueeze(1)).reshape({points, taps});
     plane *= extent;
   }
-  const Tensor first = (arange(images) * plane).reshape({images, 1});
+  const Tensor first = moved_beside(index, (arange(images) * plane).reshape({images, 1}));
   index = index + first.expand({images, points / images}).reshape({points, 1});
   // A row holds the channels of one pixel, so that a point reads few whole rows.
   const Tensor rows =

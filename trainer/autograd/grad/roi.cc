@@ -41,9 +41,11 @@ Tensor to_pixels(const GradCtx& c, const std::vector<int64_t>& pixel,
   const Shape x = c.in_shape(0);
   const DType real = real_of(c.in_dtype(0));
   if (pixel.empty()) return zeros_of(c, 0);
-  const Tensor part = c.g().to(real).reshape({-1}) * tensor(share).to(real);
+  const Tensor part = c.g().to(real).reshape({-1}) * moved_beside(c.g(), tensor(share).to(real));
   const Tensor none = zeros_beside(c.g(), {numel(x)}, real);
-  return scatter_add(none, 0, tensor(pixel), part).reshape(x).to(c.in_dtype(0));
+  return scatter_add(none, 0, moved_beside(c.g(), tensor(pixel)), part)
+      .reshape(x)
+      .to(c.in_dtype(0));
 }
 
 // The mean of a bin's samples is the same sum of pixels for all channels.
@@ -87,10 +89,11 @@ Tensor align_mean(const GradCtx& c) {
   if (all.to.empty() || x[1] == 0) return zeros_of(c, 0);
   // rows of channels: [regions * bins, C] to [images * pixels, C]
   const Tensor g = c.g().to(dtype_of<R>).reshape({y[0], y[1], bins}).transpose(1, 2);
-  const Tensor part = index_select(g.reshape({y[0] * bins, y[1]}), 0, tensor(all.from)) *
-                      tensor(all.share).to(dtype_of<R>).unsqueeze(1);
+  const Tensor from = moved_beside(g, tensor(all.from)), to = moved_beside(g, tensor(all.to));
+  const Tensor share = moved_beside(g, tensor(all.share).to(dtype_of<R>).unsqueeze(1));
+  const Tensor part = index_select(g.reshape({y[0] * bins, y[1]}), 0, from) * share;
   const Tensor none = zeros_beside(c.g(), {x[0] * plane, x[1]}, dtype_of<R>);
-  const Tensor rows = index_add(none, 0, tensor(all.to), part);
+  const Tensor rows = index_add(none, 0, to, part);
   return rows.reshape({x[0], plane, x[1]}).transpose(1, 2).reshape(x).to(c.in_dtype(0));
 }
 

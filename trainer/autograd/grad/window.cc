@@ -99,7 +99,8 @@ Tensor deformed(const std::vector<Tensor>& in, const DeformConvAttrs& a, const S
   std::vector<Neighbours> along;
   for (int d = 0; d < spatial; ++d) {
     image.push_back(x[2 + d]);
-    const Tensor at = offset.select(2, d) + plain_places(a.conv, w, out, d, real);
+    const Tensor plain = moved_beside(offset, plain_places(a.conv, w, out, d, real));
+    const Tensor at = offset.select(2, d) + plain;
     along.push_back(pixels_beside(at.reshape({parts * taps * outputs}), x[2 + d]));
   }
   Tensor read = read_between(in[0].to(real).reshape(image), along);
@@ -122,7 +123,8 @@ WICK_GRAD(Col2Im, 4, 0, 6, [](GradCtx& c) {
   const std::vector<int64_t> block = to_host(c.in(2)).to(DType::kI64).to_vector<int64_t>();
   const Tensor flat = c.g().reshape({y[0], y[1], numel(y) / (y[0] * y[1])});
   const Tensor padding = zeros_beside(flat, {y[0], y[1], 1}, flat.dtype());
-  const Tensor from = tensor(pixels_of_windows(c.attrs<Col2ImAttrs>(), y, block));
+  const Tensor from =
+      moved_beside(flat, tensor(pixels_of_windows(c.attrs<Col2ImAttrs>(), y, block)));
   c.set(0, index_select(cat({flat, padding}, 2), 2, from).reshape(x));
 });
 
