@@ -8,7 +8,8 @@
 namespace wick {
 namespace {
 
-// Values at which the kernel clamps pass no gradient: NaN and infinities among them.
+// The kernel clamps positions this many pixels beyond a length before the image, or beyond two
+// lengths. What is clamped passes no gradient, NaN and infinities among it.
 constexpr double kBeyond = 4;
 
 // One dim of the image, as the kernel sees it.
