@@ -278,6 +278,30 @@ TEST(Forms, AResizeOfTheTrainersHasItsGradient) {
   }
 }
 
+// A spatial transformer: each image's own map, in a batch that is free.
+TEST(Forms, GridsAreOneOperatorEach) {
+  const Captured c = captured(
+      [](const Tensor& x) {
+        const Tensor theta = mean(x, {2, 3}).reshape({x.size(0), 2, 3});
+        return grid_sample(x, affine_grid(theta, {x.size(0), 6, 3, 7}), "bilinear", "border");
+      },
+      {1, 6, 4, 5}, kBatch, {3, 6, 4, 5});
+  const Names names = written_back(c, 20);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "AffineGrid"), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "GridSample"), 1);
+}
+
+// Antialiasing is a product by a matrix for each dim.
+TEST(Forms, AntialiasedInterpolationIsTwoProducts) {
+  const Captured c = captured(
+      [](const Tensor& x) {
+        return interpolate(x, {.scale_factor = {0.5}, .mode = "bicubic", .antialias = true});
+      },
+      {1, 2, 8, 12}, kBatch, {3, 2, 8, 12});
+  const Names names = written_back(c, 0);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "MatMul"), 2);
+}
+
 TEST(Forms, WhatRaisesTheOpsetIsNamed) {
   const Captured c = captured(
       [](const Tensor& x) {

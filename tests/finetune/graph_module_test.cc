@@ -226,53 +226,78 @@ TEST(GraphModule, HooksAndErrorsNameTheNode) {
   EXPECT_THAT(error_of([&] { net(image({2, 3, 8, 8})); }), HasSubstr("'/a/Conv'"));
 }
 
-// x -> LpPool "halve" -> y, weights before it
+// A constant of 1 x 4 x 4 numbers, which is a weight.
+ir::ValueId square_of(ir::Graph& g, const char* name, float value) {
+  return g.add_constant(HostTensor::of<float>(Shape{1, 4, 4}, std::vector<float>(16, value)), name,
+                        true);
+}
+
+// x * w -> FusedAttention "halve" -> y: only passes make that op, and it has no gradient
 TEST(GraphModule, BackwardThroughAnOpWithoutGradientNamesIt) {
-  onnx::NodeProto scale = test::node("Mul", {"x", "w"}, {"h"});
-  onnx::NodeProto pool =
-      test::with_ints(test::node("LpPool", {"h"}, {"y"}), "kernel_shape", {2, 2});
-  pool.set_name("halve");
-  Build b;
-  b.input("x", DType::kF32, {"n", "1", "4", "4"});
-  b.constant("w", HostTensor::of<float>(Shape{1, 1, 4, 4}, std::vector<float>(16, 0.5f)));
-  b.add(scale).add(pool).output("y");
-  nn::GraphModule net(import_onnx_bytes(b.bytes()));
-  const Tensor x = image({1, 1, 4, 4}), y = net(x);
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, to_symbolic(Shape{1, 4, 4}));
+  const ir::ValueId h = g.emit(OpId::kMul, {x, square_of(g, "w", 0.5f)});
+  g.add_output("y", g.emit(OpId::kFusedAttention, FusedAttentionAttrs{}, {h, h, h}, "halve"));
+  nn::GraphModule net(std::move(g));
+  const Tensor in = image({1, 4, 4}), y = net(in);
   EXPECT_TRUE(y.requires_grad());
   const std::string error = error_of([&] { y.sum().backward(); });
-  EXPECT_THAT(error, HasSubstr("lp_pool"));
+  EXPECT_THAT(error, HasSubstr("fused_attention"));
   EXPECT_THAT(error, HasSubstr("'halve'"));
   EXPECT_THAT(error, HasSubstr("no gradient"));
   net.requires_grad_(false);
-  EXPECT_FALSE(net(x).requires_grad());
+  EXPECT_FALSE(net(in).requires_grad());
 }
 
 // Two ways from a weight to the output, and a third that no weight stands before.
 TEST(GraphModule, BackwardNamesAllOpsWithoutGradient) {
-  onnx::NodeProto pool =
-      test::with_ints(test::node("LpPool", {"h"}, {"p"}), "kernel_shape", {2, 2});
-  pool.set_name("halve");
-  onnx::NodeProto warp = test::node("GridSample", {"h", "grid"}, {"q"});
-  warp.set_name("warp");
-  onnx::NodeProto free_one = test::node("GridSample", {"x", "grid"}, {"r"});
-  free_one.set_name("not_of_a_weight");
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, to_symbolic(Shape{1, 4, 4}));
+  const ir::ValueId key = square_of(g, "key", 0.25f);
+  const ir::ValueId h = g.emit(OpId::kMul, {x, square_of(g, "w", 0.5f)});
+  const auto attention = [&](ir::ValueId query, const char* name) {
+    return g.emit(OpId::kFusedAttention, FusedAttentionAttrs{}, {query, key, key}, name);
+  };
+  const ir::ValueId sum = g.emit(OpId::kAdd, {attention(h, "halve"), attention(h, "warp")});
+  g.add_output("y", g.emit(OpId::kAdd, {sum, attention(x, "not_of_a_weight")}));
+  nn::GraphModule net(std::move(g));
+  // The key is a weight as any other float: frozen, what it alone leads to is not in the way.
+  for (const auto& [name, t] : net.named_parameters()) {
+    if (name == "key") t.requires_grad_(false);
+  }
+  const std::string error = error_of([&] { net(image({1, 4, 4})).sum().backward(); });
+  EXPECT_THAT(error, HasSubstr("[fused_attention] in module 'halve'"));
+  EXPECT_THAT(error, HasSubstr("[fused_attention] in module 'warp'"));
+  EXPECT_THAT(error, HasSubstr("neither has"));
+  EXPECT_THAT(error, testing::Not(HasSubstr("not_of_a_weight")));
+}
+
+// The weights before a LpPool and a GridSample, and the grid, are trained.
+TEST(GraphModule, ImageOpsPassGradients) {
   Build b;
   b.input("x", DType::kF32, {"n", "1", "4", "4"});
   b.constant("w", HostTensor::of<float>(Shape{1, 1, 4, 4}, std::vector<float>(16, 0.5f)));
-  b.constant("grid", HostTensor::of<float>(Shape{1, 3, 3, 2}, std::vector<float>(18, 0.25f)));
-  b.add(test::node("Mul", {"x", "w"}, {"h"})).add(pool).add(warp).add(free_one);
-  b.add(test::node("Add", {"p", "q"}, {"s"})).add(test::node("Add", {"s", "r"}, {"y"}));
+  b.constant("grid", HostTensor::of<float>(Shape{1, 2, 2, 2},
+                                           {-0.6f, -0.4f, 0.3f, -0.7f, -0.2f, 0.6f, 0.55f, 0.35f}));
+  b.add(test::node("Mul", {"x", "w"}, {"h"}));
+  b.add(test::with_ints(test::with_ints(test::node("LpPool", {"h"}, {"p"}), "kernel_shape", {2, 2}),
+                        "strides", {2, 2}));
+  b.add(test::node("GridSample", {"h", "grid"}, {"q"})).add(test::node("Add", {"p", "q"}, {"y"}));
   b.output("y");
   nn::GraphModule net(import_onnx_bytes(b.bytes()));
-  // The grid is a weight as any other float: frozen, what it alone leads to is not in the way.
+  const Tensor x = image({1, 1, 4, 4});
+  net(x).sum().backward();
+  ASSERT_EQ(net.named_parameters().size(), 2u);
   for (const auto& [name, t] : net.named_parameters()) {
-    if (name == "grid") t.requires_grad_(false);
+    NoGrad guard;
+    const Tensor before = t.clone(), step = ones(t.raw_shape()) * 0.01;
+    t.copy_(before + step);
+    const double up = net(x).sum().item();
+    t.copy_(before - step);
+    const double down = net(x).sum().item();
+    t.copy_(before);
+    EXPECT_NEAR(t.grad().sum().item(), (up - down) / 0.02, 0.01) << name;
   }
-  const std::string error = error_of([&] { net(image({1, 1, 4, 4})).sum().backward(); });
-  EXPECT_THAT(error, HasSubstr("[lp_pool] in module 'halve'"));
-  EXPECT_THAT(error, HasSubstr("[grid_sample] in module 'warp'"));
-  EXPECT_THAT(error, HasSubstr("neither has"));
-  EXPECT_THAT(error, testing::Not(HasSubstr("not_of_a_weight")));
 }
 
 // y = c ? x * w : x + w, and a Loop that multiplies by w three times.

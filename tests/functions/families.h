@@ -14,6 +14,7 @@
   X(view)                         \
   X(linalg)                       \
   X(nn)                           \
+  X(vision)                       \
   X(losses)                       \
   X(fft)                          \
   X(special)                      \

@@ -120,7 +120,7 @@ struct Case {  // the arguments of a sample's function
 using Body = List (*)(const Case&);
 
 struct Sample {
-  std::string torch;  // Python: x0, x1 ... the inputs, dtype; torch, F, math, inf, nan
+  std::string torch;  // Python: x0, x1 ... the inputs, dtype; torch, F, vision, math, inf, nan
   std::vector<In> in;
   Body body;
   DTypeSet dtypes = 0;  // 0: the row's

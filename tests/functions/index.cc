@@ -258,6 +258,34 @@ void slice_rows(Rows& row) {
               WICK_FN(embedding(x1, x0, 3)));
 }
 
+void bag_rows(Rows& row) {
+  const In two = index({3, 0, 3, 1}, {2, 2}), five = index({3, 0, 3, 1, 2});
+  row("embedding_bag", smooth, kFloats)
+      .sample("F.embedding_bag(x1, x0)", {x({4, 3}), two}, WICK_FN(embedding_bag(x1, x0)))
+      .sample("F.embedding_bag(x1, x0, mode='sum', per_sample_weights=x2)",
+              {x({4, 3}), two, x({2, 2})},
+              WICK_FN(embedding_bag(x1, x0, Tensor(), {.mode = "sum"}, x2)))
+      .sample("F.embedding_bag(x1, x0, padding_idx=-1)", {x({4, 3}), two},
+              WICK_FN(embedding_bag(x1, x0, Tensor(), {.padding_idx = -1})))
+      .half_ulps(4);  // a product and a sum, or a sum and a quotient
+  row("embedding_bag.max", piecewise, kFloats)
+      .sample("F.embedding_bag(x1, x0, mode='max')", {distinct({4, 3}), two},
+              WICK_FN(embedding_bag(x1, x0, Tensor(), {.mode = "max"})));
+  row("embedding_bag.offsets", piecewise, kFloats)
+      .sample("F.embedding_bag(x1, x0, x2, mode='sum')", {x({4, 3}), five, index({0, 2, 2})},
+              WICK_FN(embedding_bag(x1, x0, x2, {.mode = "sum"})))
+      .sample("F.embedding_bag(x1, x0, x2, include_last_offset=True, padding_idx=3)",
+              {x({4, 3}), five, index({0, 3, 5})},
+              WICK_FN(embedding_bag(x1, x0, x2, {.include_last_offset = true, .padding_idx = 3})))
+      .sample("F.embedding_bag(x1, x0, x2, mode='sum', per_sample_weights=x3)",
+              {x({4, 3}), five, index({0, 1, 4}), x({5})},
+              WICK_FN(embedding_bag(x1, x0, x2, {.mode = "sum"}, x3)))
+      .sample("F.embedding_bag(x1, x0, x2, mode='max')", {distinct({4, 3}), five, index({0, 2, 2})},
+              WICK_FN(embedding_bag(x1, x0, x2, {.mode = "max"})))
+      .half_ulps(4)
+      .not_captured("the sizes of the bags are data");
+}
+
 // These work in place, on a copy of x0.
 void in_place_rows(Rows& row) {
   In at = index({2, 0, 1, 1, 2, 0}, {2, 3}), twice = index({2, 0, 2});
@@ -302,6 +330,7 @@ std::vector<FunctionRow> index_rows() {
   mask_rows(row);
   scatter_rows(row);
   slice_rows(row);
+  bag_rows(row);
   in_place_rows(row);
   return row.all;
 }

@@ -50,5 +50,7 @@ void add_index_samples(Samples& all);   // ops that move elements
 void add_linalg_samples(Samples& all);  // and strided views
 // Points at which a formula has a case of its own, and the function its derivatives all the same.
 void add_zero_samples(Samples& all);
+// Ops that read images between pixels, by regions or by windows.
+void add_image_samples(Samples& all);
 
 }  // namespace wick::gradchecks

@@ -22,6 +22,7 @@ TEST(Gradcheck, EveryDifferentiableRow) {
   add_index_samples(samples);
   add_linalg_samples(samples);
   add_zero_samples(samples);
+  add_image_samples(samples);
   for (const Sample& s : samples) {
     seen.insert(s.name.substr(0, s.name.find(' ')));
     SCOPED_TRACE(s.name);

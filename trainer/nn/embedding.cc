@@ -6,6 +6,7 @@
 #include "trainer/autograd/function.h"
 #include "trainer/nn/default_init.h"
 #include "trainer/nn/extra_repr.h"
+#include "trainer/tensor/bags.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/philox.h"
 
@@ -181,104 +182,12 @@ EmbeddingBag EmbeddingBag::from_pretrained(const Arg& embeddings, bool freeze,
   return EmbeddingBag(t.raw_shape()[0], t.raw_shape()[1], std::move(options));
 }
 
-namespace {
-
-// Bags of different sizes as [bags, longest]: the position of each element among the indices, and
-// whether it exists. Reads offsets on the host.
-struct Bags {
-  Tensor place, present;
-};
-Bags bags_of(const Tensor& offsets, int64_t count, bool include_last, const Where& where) {
-  std::vector<int64_t> start = offsets.to(DType::kI64, where).to_vector<int64_t>(where);
-  if (!include_last) start.push_back(count);
-  int64_t longest = 0;
-  const bool whole = !start.empty() && start[0] == 0 && start.back() == count;
-  for (size_t i = 0; i + 1 < start.size(); ++i) {
-    if (start[i] > start[i + 1]) {
-      throw_error("EmbeddingBag",
-                  "offsets must ascend from 0 to at most the " + std::to_string(count) +
-                      " indices; offset " + std::to_string(start[i]) + " at [" + std::to_string(i) +
-                      "] is above what follows",
-                  where);
-    }
-    longest = std::max(longest, start[i + 1] - start[i]);
-  }
-  if (!whole) {
-    throw_error("EmbeddingBag",
-                "offsets must begin with 0" +
-                    std::string(include_last ? " and end with the number of indices, " : "; of ") +
-                    std::to_string(count) + (include_last ? "" : " indices"),
-                where);
-  }
-  const auto bags = static_cast<int64_t>(start.size()) - 1;
-  longest = std::max<int64_t>(longest, 1);
-  Tensor place = zeros({bags, longest}, DType::kI64),
-         present = zeros({bags, longest}, DType::kBool);
-  auto* p = place.mutable_data<int64_t>();
-  auto* there = static_cast<uint8_t*>(present.unsafe_data());
-  for (int64_t b = 0; b < bags; ++b) {
-    for (int64_t i = start[static_cast<size_t>(b)]; i < start[static_cast<size_t>(b) + 1]; ++i) {
-      const int64_t at = b * longest + i - start[static_cast<size_t>(b)];
-      p[at] = i;
-      there[at] = 1;
-    }
-  }
-  return {place, present};
-}
-
-}  // namespace
-
 Tensor EmbeddingBag::forward(const Arg& indices, const Tensor& offsets,
                              const Tensor& per_sample_weights) {
-  const At at(indices);
-  const Tensor& x = indices.tensor;
-  const int rank = x.rank(indices.where);
-  if (rank != 2 && !(rank == 1 && offsets.defined() && offsets.rank() == 1)) {
-    bad_shape("EmbeddingBag", "takes indices [bags, n], or [n] with offsets [bags], got " + text(x),
-              indices.where);
-  }
-  if (rank == 2 && offsets.defined()) {
-    throw_error("EmbeddingBag", "indices [bags, n] take no offsets", indices.where);
-  }
-  if (per_sample_weights.defined() &&
-      (options_.mode != "sum" || !(per_sample_weights.raw_shape() == x.raw_shape()))) {
-    bad_shape("EmbeddingBag",
-              "per_sample_weights go with mode sum and have the shape of the indices " + text(x) +
-                  ", got " + text(per_sample_weights),
-              indices.where);
-  }
-  Tensor rows = lookup_of(options_).rows(weight, indices), present;
-  if (options_.padding_idx) present = ne(indices, *options_.padding_idx);
-  if (per_sample_weights.defined()) {
-    rows = at(rows) * at(per_sample_weights.unsqueeze(-1, indices.where));
-  }
-  if (rank == 1) {
-    if (x.layout().numel() == 0) {
-      const int64_t last = options_.include_last_offset ? 1 : 0;
-      return zeros({offsets.raw_shape()[0] - last, weight.raw_shape()[1]}, weight.dtype());
-    }
-    Bags bags = bags_of(offsets, x.raw_shape()[0], options_.include_last_offset, indices.where);
-    rows = index_select(at(rows), 0, at(bags.place));
-    if (present.defined()) {
-      present = logical_and(at(bags.present), at(index_select(at(present), 0, at(bags.place))));
-    } else {
-      present = bags.present;
-    }
-  }
-  // rows: [bags, n, columns]; present: [bags, n], or undefined if all exist
-  Tensor shown, zero = full({}, 0, rows.dtype());
-  if (present.defined()) shown = present.unsqueeze(-1, indices.where);
-  if (options_.mode == "max") {
-    if (!present.defined()) return max(at(rows), 1).values;
-    Tensor never = full({}, -std::numeric_limits<double>::infinity(), rows.dtype());
-    Tensor top = max(at(where(at(shown), at(rows), at(never))), 1).values;
-    return where(at(any(at(shown), 1)), at(top), at(zero));
-  }
-  if (!present.defined()) return options_.mode == "sum" ? sum(at(rows), 1) : mean(at(rows), 1);
-  Tensor total = sum(at(where(at(shown), at(rows), at(zero))), 1);
-  if (options_.mode == "sum") return total;
-  Tensor count = clamp(at(sum(at(shown.to(rows.dtype())), 1)), 1, {});
-  return at(total) / at(count);
+  const BagOptions bag{options_.mode, options_.include_last_offset, options_.padding_idx};
+  need_bags("EmbeddingBag", indices, offsets, bag, per_sample_weights);
+  return pool_bags("EmbeddingBag", indices, lookup_of(options_).rows(weight, indices), offsets, bag,
+                   per_sample_weights);
 }
 
 std::string EmbeddingBag::extra_repr() const {

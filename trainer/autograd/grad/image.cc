@@ -1,6 +1,5 @@
-// Image ops, most of which occur only in imported models: the trainer composes its own functions
-// (interpolate, fold) of ops that have gradients. Ops that can be written in other ops have their
-// formula here; backward through the others is an error.
+// Resizing, pooling with indices, transposed convolution, and grids of affine maps. Ops that read
+// between pixels are in sample.cc, roi.cc and window.cc.
 #include <algorithm>
 
 #include "runtime/ops/conv_transpose.h"
@@ -100,9 +99,6 @@ WICK_GRAD(Resize, 14, 0, 14, [](GradCtx& c) {
   }
   c.set(0, g);
 });
-WICK_NONDIFF(GridSample, NonDiff::kInferenceOnly);
-WICK_NONDIFF(RoiAlign, NonDiff::kInferenceOnly);
-WICK_NONDIFF(MaxRoiPool, NonDiff::kInferenceOnly);
 // The gradient of each value goes back to the place that it was taken from.
 WICK_GRAD(MaxPoolIndices, 0, 2, 0, [](GradCtx& c) {
   if (c.attrs<MaxPoolIndicesAttrs>().storage_order != 0)
@@ -113,9 +109,6 @@ WICK_GRAD(MaxPoolIndices, 0, 2, 0, [](GradCtx& c) {
   Tensor flat = zeros({numel(x)}, c.in_dtype(0));
   c.set(0, scatter_add(flat, 0, c.out(1).reshape({-1}), c.g(0).reshape({-1})).reshape(x));
 });
-WICK_NONDIFF(LpPool, NonDiff::kInferenceOnly);
-WICK_NONDIFF(Col2Im, NonDiff::kInferenceOnly);
-WICK_NONDIFF(DeformConv, NonDiff::kInferenceOnly);
 
 // The gradient of its input is the convolution of which it is the transpose.
 WICK_GRAD(ConvTranspose, 3, 0, 0, [](GradCtx& c) {

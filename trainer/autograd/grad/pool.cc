@@ -1,5 +1,6 @@
 #include "trainer/autograd/grad/common.h"
 #include "trainer/tensor/call.h"
+#include "trainer/tensor/compose.h"
 
 namespace wick {
 namespace {
@@ -35,6 +36,18 @@ Tensor taps(const Tensor& x, const PoolAttrs& a, const Shape& out, double fill) 
   return stack(all, 0);
 }
 
+// LpPool in other ops. The gradient is 0 where a window has only zeros.
+Tensor lp_pool(const Tensor& x, const LpPoolAttrs& a, const Shape& out, const At& at) {
+  const auto p = static_cast<double>(a.p);
+  const DType real = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  const Tensor read = taps(x.to(real), a.pool, out, 0);
+  const Tensor power = a.p == 1 ? abs(read) : a.p == 2 ? square(read) : pow(abs(read), p);
+  Tensor y = sum(power, {0});
+  if (a.p == 2) y = where_positive(y, at, [](const Tensor& t) { return sqrt(t); });
+  if (a.p > 2) y = where_positive(y, at, [p](const Tensor& t) { return pow(t, 1 / p); });
+  return y.to(x.dtype());
+}
+
 }  // namespace
 
 WICK_GRAD(MaxPool, 1, 0, 0, [](GradCtx& c) {
@@ -42,6 +55,14 @@ WICK_GRAD(MaxPool, 1, 0, 0, [](GradCtx& c) {
 });
 WICK_GRAD(AveragePool, 1, 0, 0, [](GradCtx& c) {
   c.set(0, call(OpId::kAveragePoolGrad, c.attrs<PoolAttrs>(), {c.g(), c.in(0)}));
+});
+
+WICK_GRAD(LpPool, 1, 0, 0, [](GradCtx& c) {
+  if (numel(c.in_shape(0)) == 0 || numel(c.out_shape(0)) == 0) return c.set(0, zeros_of(c, 0));
+  grad_through(c, [&](const std::vector<Tensor>& in) {
+    return std::vector<Tensor>{
+        lp_pool(in[0], c.attrs<LpPoolAttrs>(), c.out_shape(0), At(c.where()))};
+  });
 });
 
 // Linear in grad_output: its gradient reads the same places. x only selects the places, so it gets

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/ops/resize_scale.h"
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 
 namespace wick {
@@ -88,6 +89,34 @@ Taps cubic_taps(const Resizing& r) {
   return taps;
 }
 
+// Returns the weights [out, in] of antialiasing: a triangle, or Keys's cubic with a = -0.5, as wide
+// as the pixels that an output covers. Its sum over the pixels within its reach is 1.
+Tensor antialias_weights(const Resizing& r, bool cubic) {
+  const At& at = r.at;
+  const DType f64 = DType::kF64;
+  const Tensor zero = r.number(0, f64), one = r.number(1, f64);
+  Tensor scale = r.scale(f64);
+  if (r.align_corners) {
+    scale = r.out > 1 ? Tensor(at(r.number(r.in - 1, f64)) / at(r.number(r.out - 1, f64))) : zero;
+  }
+  const Tensor wide = maximum(at(scale), at(one)), reach = at(wide) * (cubic ? 2.0 : 1.0);
+  const Tensor center = (at(scale) * at(at(r.places(f64)) + 0.5)).unsqueeze(1, at.where);
+  const Tensor pixel = arange(0, r.in, 1, f64, at.where);
+  const Tensor begin = floor(at(at(at(center) - at(reach)) + 0.5));
+  const Tensor end = floor(at(at(at(center) + at(reach)) + 0.5));
+  const Tensor d = abs(at(at(at(at(pixel) - at(center)) + 0.5) / at(wide)));
+  Tensor weight = maximum(at(1 - at(d)), at(zero));
+  if (cubic) {
+    const Tensor near = at(at(at(at(at(d) * 1.5) - 2.5) * at(d)) * at(d)) + 1;
+    const Tensor far = at(at(at(at(at(at(d) - 5) * at(d)) + 8) * at(d)) - 4) * -0.5;
+    const Tensor outer = where(at(lt(at(d), 2)), at(far), at(zero));
+    weight = where(at(lt(at(d), 1)), at(near), at(outer));
+  }
+  const Tensor within = logical_and(at(ge(at(pixel), at(begin))), at(lt(at(pixel), at(end))));
+  weight = where(at(within), at(weight), at(zero));
+  return at(weight) / at(sum(at(weight), {1}, true));
+}
+
 Tensor resize(const Tensor& x, int dim, const Taps& taps, const At& at) {
   Tensor y;
   for (size_t k = 0; k < taps.from.size(); ++k) {
@@ -122,7 +151,7 @@ bool places_are_exact(double factor) {
 }
 
 bool is_one_op(const Tensor& x, const InterpolateOptions& o, bool smooth) {
-  if (active_tracer() == nullptr) return false;
+  if (active_tracer() == nullptr || o.antialias) return false;
   if (smooth && x.dtype() != DType::kF32 && x.dtype() != DType::kF64) return false;
   return std::all_of(o.scale_factor.begin(), o.scale_factor.end(), is_ratio);
 }
@@ -212,7 +241,7 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
               x.where);
   }
   const bool cubic = o.mode == "bicubic" && spatial == 2, area = o.mode == "area";
-  const bool smooth = o.mode == kLinear[spatial] || cubic;
+  const bool linear = o.mode == kLinear[spatial], smooth = linear || cubic;
   if (!smooth && !exact && !area && o.mode != "nearest") {
     throw_error("interpolate",
                 "mode of a " + text(x.tensor) + " is \"nearest\", \"nearest-exact\", \"area\"" +
@@ -230,6 +259,22 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
         "needs either size or scale_factor, of 1 or " + std::to_string(spatial) + " numbers",
         x.where);
   }
+  if ((smooth || area) && !is_float(x.tensor.dtype())) {
+    throw_error("interpolate",
+                "mode \"" + o.mode + "\" needs floats, got " + dtype_name(x.tensor.dtype()) +
+                    "; cast with .to(...), or use \"nearest\"",
+                x.where, Code::kTypeMismatch);
+  }
+  if (o.antialias && (spatial != 2 || !smooth)) {
+    throw_error(
+        "interpolate",
+        "antialias goes with the modes \"bilinear\" and \"bicubic\" of [N, C, H, W], got \"" +
+            o.mode + "\" for " + text(x.tensor),
+        x.where);
+  }
+  if (o.recompute_scale_factor && by_size) {
+    throw_error("interpolate", "recompute_scale_factor needs scale_factor, got a size", x.where);
+  }
   const auto size_of = [&](const Tensor& t, int i) {
     const size_t k = given == 1 ? 0 : static_cast<size_t>(i);
     return by_size ? o.size[k].number
@@ -242,7 +287,27 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     if (spatial == 2) return adaptive_avg_pool2d(x, {n(0), n(1)});
     return adaptive_avg_pool3d(x, {n(0), n(1), n(2)});
   }
-  if (is_one_op(x.tensor, o, smooth)) {
+  if (o.recompute_scale_factor) {
+    InterpolateOptions sized = o;
+    sized.recompute_scale_factor = false;
+    sized.scale_factor.clear();
+    for (int i = 0; i < spatial; ++i) sized.size.emplace_back(size_of(x.tensor, i));
+    return interpolate(x, sized);
+  }
+  // Returns the factor of a dim; 0: the sizes say it. A linear mode copies a dim that stays as it
+  // is; with align_corners, or of one element, it does so by itself.
+  const auto factor_of = [&](int i, int64_t in, int64_t out) {
+    if (by_size) return 0.0;
+    const double factor = o.scale_factor[given == 1 ? 0 : static_cast<size_t>(i)];
+    const bool copies = linear && !o.antialias && !o.align_corners && in == out && in > 1;
+    return copies && factor != 1 ? 0.0 : factor;
+  };
+  bool as_given = true;  // the op of a graph has the factors of all dims, or none
+  for (int i = 0; i < spatial; ++i) {
+    as_given =
+        as_given && (by_size || factor_of(i, dim_of(x.tensor, 2 + i), size_of(x.tensor, i)) != 0);
+  }
+  if (as_given && is_one_op(x.tensor, o, smooth)) {
     Sizes out;
     bool empty = false;
     for (int i = 0; i < spatial; ++i) {
@@ -253,17 +318,20 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
   }
   Tensor y = x.tensor;
   for (int i = 0; i < spatial; ++i) {
-    const size_t k = given == 1 ? 0 : static_cast<size_t>(i);
-    const int64_t in = dim_of(y, 2 + i);
-    const double factor = by_size ? 0 : o.scale_factor[k];
-    const int64_t out = size_of(y, i);
+    const int64_t in = dim_of(y, 2 + i), out = size_of(y, i);
     if (out < 1 || in < 1) {
       bad_shape("interpolate",
                 "sizes must be >= 1, got " + std::to_string(in) + " -> " + std::to_string(out),
                 x.where);
     }
     if (!smooth && in == out && by_size && active_tracer() == nullptr) continue;
-    const Resizing r{in, out, factor, o.align_corners, at};
+    const Resizing r{in, out, factor_of(i, in, out), o.align_corners, at};
+    if (o.antialias) {
+      const AutocastScope plain(DType::kBF16, false, x.where);  // a mean, in x's dtype
+      const Tensor weight = antialias_weights(r, cubic).to(x.tensor.dtype(), x.where);
+      y = i == 0 ? matmul(at(weight), at(y)) : matmul(at(y), at(mt(weight, at)));
+      continue;
+    }
     y = resize(y, 2 + i, cubic ? cubic_taps(r) : smooth ? linear_taps(r) : nearest(r, exact), at);
   }
   return y;

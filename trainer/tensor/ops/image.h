@@ -22,8 +22,17 @@ struct InterpolateOptions {
   // "trilinear"; "area": the means of adaptive_avg_pool
   std::string mode = "nearest";
   bool align_corners = false;  // whether the corners' centers coincide, not their outer edges
+  // Positions are those of the sizes, in / out, instead of 1 / scale_factor.
+  bool recompute_scale_factor = false;
+  // "bilinear" and "bicubic": an output is a mean of all pixels that it covers where the image
+  // becomes smaller, instead of few pixels around one point.
+  bool antialias = false;
 };
-Tensor interpolate(const Arg& x, const InterpolateOptions& options);  // x[N, C, spatial...]
+// Resizes x[N, C, spatial...]; the size of a factor is rounded down. In the linear modes a dim
+// whose size stays is copied, whatever its factor; the others use the factor then, as PyTorch does.
+// Throws Error for integers but in the modes of nearest pixels, and for options that do not go
+// together.
+Tensor interpolate(const Arg& x, const InterpolateOptions& options);
 
 Tensor pixel_shuffle(const Arg& x, int64_t factor);    // [..., C * f * f, H, W] -> [..., C, Hf, Wf]
 Tensor pixel_unshuffle(const Arg& x, int64_t factor);  // the inverse

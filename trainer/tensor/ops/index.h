@@ -59,4 +59,17 @@ Tensor one_hot(const Arg& x, SizeArg num_classes = -1);
 // Returns rows of weight[n, d...] by indices of any shape. Row padding_idx gets no gradient.
 Tensor embedding(const Arg& indices, const Arg& weight, std::optional<int64_t> padding_idx = {});
 
+// Options of embedding_bag(); max_norm and scale_grad_by_freq are nn::EmbeddingBag's.
+struct BagOptions {
+  std::string mode = "mean";                // "sum", "mean" or "max"
+  bool include_last_offset = false;         // the last offset is the number of indices
+  std::optional<int64_t> padding_idx = {};  // these indices are ignored
+};
+// Returns the sums, means or maxima of the rows of weight[n, d] that each bag of indices selects:
+// [bags, d]. Indices are [bags, n], or [n] with offsets[bags], the start of each bag, which are
+// read on the host. per_sample_weights, of the indices' shape, multiply the rows of a sum. An empty
+// bag gives 0. Throws Error for an index outside of the table, and for offsets that do not ascend.
+Tensor embedding_bag(const Arg& indices, const Arg& weight, const Tensor& offsets = Tensor(),
+                     const BagOptions& options = {}, const Tensor& per_sample_weights = Tensor());
+
 }  // namespace wick

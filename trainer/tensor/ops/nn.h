@@ -5,6 +5,8 @@
 #include "trainer/tensor/ops/image.h"
 #include "trainer/tensor/ops/losses.h"
 #include "trainer/tensor/ops/pool.h"
+#include "trainer/tensor/ops/sample.h"
+#include "trainer/tensor/ops/vision.h"
 
 namespace wick {
 
