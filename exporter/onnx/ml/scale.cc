@@ -105,9 +105,10 @@ void feature_vectorizer(ReadCtx& c) {
     if (rank == 1) x = reshape(c, x, {1, -1});
     if (rank > 2) x = c.emit(OpId::kFlatten, AxisAttrs{1}, {x});
     const SymDim has = shape(c, x)[1];
+    if (!has.known() || has.constant() < want)
+      x = pad_axis(c, x, 1, PadSide::kAfter,
+                   c.int_constant({has.known() ? want - has.constant() : want}), 0);
     if (!has.known() || has.constant() > want) x = column_range(c, x, 0, want);
-    if (has.known() && has.constant() < want)
-      x = pad_axis(c, x, 1, PadSide::kAfter, c.int_constant({want - has.constant()}), 0);
     parts.push_back(x);
   }
   c.set(0, parts.size() == 1 ? parts[0] : concat(c, parts, 1));
