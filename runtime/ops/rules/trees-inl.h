@@ -6,7 +6,7 @@ namespace wick::rules {
 
 template <class D>
 Status tree_ensemble(RuleCtx<D>& c) {
-  const auto& a = c.template as<TreeEnsembleAttrs>();
+  const TreeEnsembleAttrs& a = c.template as<TreeEnsembleAttrs>();
   const DType t = c.in[0].dtype;
   if (t != DType::kF32 && t != DType::kF64)
     return error(Code::kTypeMismatch, "the rows must be float32 or float64, got %s", dtype_name(t));
