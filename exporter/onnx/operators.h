@@ -14,6 +14,7 @@ namespace wick {
 // The newest opset that the reader knows; of a newer one it reads what it knows, with a warning.
 constexpr int kNewestOpset = 28;
 constexpr int kNewestIr = 14;  // the same for IR versions
+constexpr int kNewestMl = 5;   // ... and for versions of the domain ai.onnx.ml
 
 struct OnnxOperator {
   std::string name;          // with its domain in front if that is not the default one
@@ -25,8 +26,8 @@ struct OnnxOperator {
 // Returns them by name, deprecated ones last.
 std::vector<OnnxOperator> onnx_operators();
 
-// Returns those of another domain, com.microsoft or ai.onnx.preview, that are read, by name:
-// "com.microsoft::Name", of version 1 of the domain.
+// Returns those of another domain, com.microsoft, ai.onnx.ml or ai.onnx.preview, that are read, by
+// name: "com.microsoft::Name". The opsets are versions of that domain.
 std::vector<OnnxOperator> onnx_operators_of(const std::string& domain);
 
 // Returns a model of one node of the operator in its form at `opset`, made of its example in

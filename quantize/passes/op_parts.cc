@@ -141,7 +141,7 @@ consteval OpFacts<Form> forms() {
          kConcatFromSequence, kOptional, kOptionalHasElement, kOptionalGetElement, kBlockLinear,
          kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul, kQLinearAveragePool,
          kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax, kDynamicLinear, kFakeQuantize,
-         kFakeQuantizeGrad, kFoldedBatchNorm, kDynamicQuantizeLinear}},
+         kFakeQuantizeGrad, kFoldedBatchNorm, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp}},
   }};
 }
 // clang-format on

@@ -20,6 +20,7 @@
 #include "runtime/ops/attrs/signal.h"
 #include "runtime/ops/attrs/string.h"
 #include "runtime/ops/attrs/text.h"
+#include "runtime/ops/attrs/trees.h"
 #include "runtime/ops/attrs/unary.h"
 #include "runtime/ops/attrs/view.h"
 #include "runtime/ops/attrs/window.h"

@@ -57,6 +57,7 @@ constexpr Range kRanges[] = {
     range<RnnAttrs>("back_h.kind", RnnFunction::kSoftplus),
     range<StringNormalizerAttrs>("case_change_action", CaseChange::kUpper),
     range<TfIdfAttrs>("mode", TfIdfMode::kTfIdf),
+    range<TreeEnsembleAttrs>("aggregate_function", TreeAggregate::kMax),
     range<MaxPoolIndicesAttrs>("storage_order", 1),
     range<ConvTransposeAttrs>("auto_pad", AutoPad::kSameLower),
     range<FakeQuantizeAttrs>("of", 2),

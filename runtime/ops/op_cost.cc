@@ -75,7 +75,7 @@ consteval OpFacts<Rate> rates() {
          kRange, kNonMaxSuppression, kFusedElementwise, kFusedAttention, kFusedMatMul,
          kBlockLinear, kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul,
          kQLinearAveragePool, kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax,
-         kDynamicLinear, kFoldedBatchNorm, kDynamicQuantizeLinear}},
+         kDynamicLinear, kFoldedBatchNorm, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp}},
   }};
 }
 // clang-format on

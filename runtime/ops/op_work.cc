@@ -93,6 +93,11 @@ double tf_idf_work(const TfIdfAttrs& a, Span<const TensorView> in) {
   return elements(x) * steps * lengths * lengths * log2_of(elements(in[1].shape));
 }
 
+// A row may pass every node in every tree: a file's trees can be chains, and share them.
+double trees_work(Span<const TensorView> in) {
+  return in.size() < 4 ? 0 : dim(in[0].shape, 0) * elements(in[3].shape) * dim(in[1].shape, 0);
+}
+
 // Returns a dim of x, read through a permutation and counted from the last.
 double seen_dim(const Shape& x, const DimList& perm, int from_last) {
   const int i = x.rank() - from_last;
@@ -131,6 +136,8 @@ double beyond(OpId op, const void* attrs, Span<const TensorView> in, Span<const 
   if (op == OpId::kDet) return elements(x) * dim(x, -1);
   if (op == OpId::kDFT) return elements(y) * (64 + 16 * log2_of(elements(y)));
   if (op == OpId::kTopK || op == OpId::kUnique) return elements(x) * log2_of(elements(x));
+  if (op == OpId::kTreeEnsemble) return trees_work(in);
+  if (op == OpId::kLookUp && in.size() > 1) return elements(x) * log2_of(elements(in[1].shape));
   if (op == OpId::kTfIdfVectorizer) return tf_idf_work(*static_cast<const TfIdfAttrs*>(attrs), in);
   if (op == OpId::kRegexFullMatch)  // a pattern of a few bytes may take long to compile
     return std::numeric_limits<double>::infinity();

@@ -56,7 +56,12 @@ class Model {
   Model& attr(const std::string& name, double value);
   Model& attr(const std::string& name, const char* value);
   Model& attr(const std::string& name, const Ints& values);
+  Model& attr(const std::string& name, const std::vector<float>& values);
+  Model& words_attr(const std::string& name, const Names& values);
   Model& graph_attr(const std::string& name, const onnx::GraphProto& value);
+
+  // Imports ai.onnx.ml.
+  Model& with_ml();
 
   onnx::GraphProto& graph() { return *model.mutable_graph(); }
   Bomb bomb(const std::string& name, const std::string& refusal = {}) const {

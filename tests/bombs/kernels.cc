@@ -235,6 +235,51 @@ void add_strings(std::vector<Bomb>* to) {
   }
 }
 
+// Trees and support vectors whose tables ask for more than they have.
+void add_tables(std::vector<Bomb>* to) {
+  auto& all = *to;
+  // A chain of nodes, whose last one leads to a leaf, or back.
+  for (bool back : {false, true}) {
+    constexpr int64_t kChain = 60;
+    Ints trees, ids, yes, no;
+    Model::Names modes;
+    for (int64_t i = 0; i <= kChain + 1; ++i) {
+      const bool leaf = i >= kChain;
+      trees.push_back(0), ids.push_back(i), modes.emplace_back(leaf ? "LEAF" : "BRANCH_LEQ");
+      yes.push_back(leaf ? 0 : i + 1), no.push_back(leaf ? 0 : kChain + 1);
+    }
+    if (back) yes[kChain - 1] = 0;
+    Model m;
+    m.with_ml().filled("x", {1 << 18, 1}).node("TreeEnsembleRegressor", {"x"}, {"y"}, "ai.onnx.ml");
+    m.attr("nodes_treeids", trees)
+        .attr("nodes_nodeids", ids)
+        .attr("nodes_featureids", Ints(trees.size()));
+    m.attr("nodes_truenodeids", yes)
+        .attr("nodes_falsenodeids", no)
+        .words_attr("nodes_modes", modes);
+    m.attr("nodes_values", std::vector<float>(trees.size(), 1));
+    m.attr("target_treeids", Ints{0, 0}).attr("target_nodeids", Ints{kChain, kChain + 1});
+    m.attr("target_ids", Ints{0, 0}).attr("target_weights", std::vector<float>{1, 2});
+    m.attr("n_targets", 1).output("y");
+    all.push_back(m.bomb(back ? "tree_of_a_cycle" : "tree_of_a_chain", back ? "lead back" : ""));
+  }
+  {  // pairs of classes are as many as their square
+    Model m;
+    m.with_ml().floats("x", {1, 1}, {1}).node("SVMClassifier", {"x"}, {"l", "y"}, "ai.onnx.ml");
+    m.attr("classlabels_ints", Ints(1000, 1)).attr("vectors_per_class", Ints(1000, 0));
+    m.attr("coefficients", std::vector<float>{1}).attr("rho", std::vector<float>{1});
+    all.push_back(m.output("y").bomb("svm_of_no_vectors", "coefficients"));
+  }
+  {
+    Model m;
+    const Ints one_each(2000, 1);
+    m.with_ml().floats("x", {1, 1}, {1}).node("SVMClassifier", {"x"}, {"l", "y"}, "ai.onnx.ml");
+    m.attr("classlabels_ints", one_each).attr("vectors_per_class", one_each);
+    m.attr("coefficients", std::vector<float>{1}).attr("rho", std::vector<float>{1});
+    all.push_back(m.output("y").bomb("svm_of_many_classes", "must have 3998000"));
+  }
+}
+
 // Adds chains in which the size multiplies at each node.
 void add_doubling(std::vector<Bomb>* to) {
   auto& all = *to;
@@ -289,6 +334,7 @@ void add_kernels(std::vector<Bomb>* to) {
   add_sorts(to);
   add_products(to);
   add_strings(to);
+  add_tables(to);
   add_doubling(to);
 }
 

@@ -106,6 +106,24 @@ Model& Model::attr(const std::string& name, const char* value) {
   a->set_type(AttributeProto::STRING), a->set_s(value);
   return *this;
 }
+Model& Model::attr(const std::string& name, const std::vector<float>& values) {
+  AttributeProto* a = last_attr(name);
+  a->set_type(AttributeProto::FLOATS);
+  for (float v : values) a->add_floats(v);
+  return *this;
+}
+Model& Model::words_attr(const std::string& name, const Names& values) {
+  AttributeProto* a = last_attr(name);
+  a->set_type(AttributeProto::STRINGS);
+  for (const std::string& v : values) a->add_strings(v);
+  return *this;
+}
+Model& Model::with_ml() {
+  auto* opset = model.add_opset_import();
+  opset->set_domain("ai.onnx.ml");
+  opset->set_version(3);
+  return *this;
+}
 Model& Model::attr(const std::string& name, const Ints& values) {
   AttributeProto* a = last_attr(name);
   a->set_type(AttributeProto::INTS);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""rows.py: exporter/onnx/operators/default.def against the schemas of the onnx package that this Python has: every
-version of every operator, its inputs with their types, and its attributes. A line for each difference; exit 1 then.
+"""rows.py: exporter/onnx/operators/default.def and ml.def against the schemas of the onnx package that this Python has:
+every version of every operator, its inputs with their types, and its attributes. A line for each difference; exit 1 then.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 from onnx import defs
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-TABLE = "exporter/onnx/operators/default.def"
+TABLES = {"": "exporter/onnx/operators/default.def", "ai.onnx.ml": "exporter/onnx/operators/ml.def"}
 NAMES = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "string": "str", "bool": "bool",
          "complex64": "c64", "complex128": "c128", **{f"{u}int{n}": f"{u or 'i'}{n}" for u in ("u", "") for n in
                                                       (2, 4, 8, 16, 32, 64)},
@@ -32,11 +32,11 @@ KINDS = dict(FLOAT="f", INT="i", STRING="s", TENSOR="t", GRAPH="g", FLOATS="F", 
 OTHERWISE = {("GridSample", 16), ("GridSample", 20), ("GridSample", 22), ("Tile", 1)}
 
 
-def theirs():
-    """{(name, since): (inputs, attributes)} of the default domain; None: deprecated."""
+def theirs(domain):
+    """{(name, since): (inputs, attributes)} of a domain; None: deprecated."""
     found = {}
     for s in defs.get_all_schemas_with_history():
-        if s.domain:
+        if s.domain != domain:
             continue
         inputs = []
         for i, given in enumerate(s.inputs):
@@ -56,11 +56,11 @@ def theirs():
     return found
 
 
-def ours():
-    with open(os.path.join(ROOT, TABLE), encoding="utf-8") as f:
+def ours(table):
+    with open(os.path.join(ROOT, table), encoding="utf-8") as f:
         text = re.sub(r"^//.*$", "", f.read(), flags=re.M)
     found, above = {}, None
-    for macro, inside in re.findall(r"^WICK_ONNX(\w*)\(((?:\"[^\"]*\"|[^()\"])*)\)", text, re.M):
+    for macro, inside in re.findall(r"^WICK_(?:ONNX|ML)(?=[_(])(\w*)\(((?:\"[^\"]*\"|[^()\"])*)\)", text, re.M):
         columns = re.findall(r'(?:"[^"]*"\s*)+|[^,\s]+', inside)
         key = columns[0], int(columns[1])
         if macro in ("_ENDS", "_OUT"):
@@ -80,22 +80,31 @@ def ours():
     return found
 
 
-def main():
-    want, have, problems = theirs(), ours(), []
+def compare(domain, table):
+    """How many rows the table has, and a line for each difference."""
+    want, have, problems = theirs(domain), ours(table), []
     for key in sorted(set(want) | set(have)):
         name = f"{key[0]} {key[1]}"
         if key not in have:
-            problems.append(f"{name}: {TABLE} has no row")
+            problems.append(f"{name}: {table} has no row")
         elif key not in want:
             problems.append(f"{name}: ONNX has no such version")
-        elif have[key] is None or want[key] is None or key in OTHERWISE:
+        elif have[key] is None or want[key] is None or (not domain and key in OTHERWISE):
             continue
         elif have[key] != want[key]:
             problems.append(f"{name}: {have[key]}, ONNX has {want[key]}")
+    return len(have), problems
+
+
+def main():
+    rows, problems, empty = 0, [], False
+    for domain, table in TABLES.items():
+        count, more = compare(domain, table)
+        rows, problems, empty = rows + count, problems + more, empty or count == 0
     for problem in problems:
         print(problem)
-    print(f"{len(have)} rows, {len(problems)} unlike those of onnx")
-    return 1 if problems or not have else 0
+    print(f"{rows} rows, {len(problems)} unlike those of onnx")
+    return 1 if problems or empty else 0
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/onnx.h"
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
@@ -34,8 +35,9 @@ class NodeModel {
  public:
   NodeModel(const std::string& op, int64_t opset) : opset_(opset) { node_.set_op_type(op); }
 
-  NodeModel& domain(const std::string& name) {
+  NodeModel& domain(const std::string& name, int64_t version = 1) {
     node_.set_domain(name);
+    version_ = version;
     return *this;
   }
   NodeModel& named(const std::string& name) {
@@ -78,6 +80,16 @@ class NodeModel {
     return *this;
   }
 
+  NodeModel& set(const std::string& name, const std::vector<float>& v) {
+    auto* a = attribute(name, onnx::AttributeProto::FLOATS);
+    for (float f : v) a->add_floats(f);
+    return *this;
+  }
+  NodeModel& set(const std::string& name, const HostTensor& v) {
+    *attribute(name, onnx::AttributeProto::TENSOR)->mutable_t() = onnx::encode(v, "");
+    return *this;
+  }
+
   // Without the constants.
   std::vector<HostTensor> inputs() const {
     std::vector<HostTensor> given;
@@ -100,7 +112,7 @@ class NodeModel {
     model.add_opset_import()->set_version(opset_);
     if (!node_.domain().empty()) {
       model.add_opset_import()->set_domain(node_.domain());
-      model.mutable_opset_import(1)->set_version(1);
+      model.mutable_opset_import(1)->set_version(version_);
     }
     auto* g = model.mutable_graph();
     *g->add_node() = node_;
@@ -177,7 +189,7 @@ class NodeModel {
     a->set_type(type);
     return a;
   }
-  int64_t opset_;
+  int64_t opset_, version_ = 1;  // of the default domain, of the node's
   onnx::NodeProto node_;
   std::vector<HostTensor> inputs_;
   std::map<std::string, HostTensor> constants_;

@@ -51,6 +51,8 @@ const std::map<OpId, std::string> kUnsaid = {
     {OpId::kSplitToSequence, "ONNX has no SplitToSequence whose input 0 is uint4"},
     {OpId::kResize, "tf_half_pixel_for_nn ended with opset 12"},
     {OpId::kTfIdfVectorizer, "its tables must be constants"},
+    {OpId::kTreeEnsemble, "its tables must be constants"},
+    {OpId::kLookUp, "its keys must be constants"},
     {OpId::kStringSplit, "the delimiter must be constant"},
     {OpId::kStringNormalizer, "the stop words must be constant"},
     {OpId::kRegexFullMatch, "the pattern must be constant"}};

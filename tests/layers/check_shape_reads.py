@@ -48,6 +48,7 @@ REASONS = {
     ("runtime/kernels/rnn.h", "in[4].as<int32_t>()"): "the rule takes sequence_lens in int32 alone",
     ("runtime/kernels/reference/text.cc", "in[2].as<int64_t>()"): "the rule takes the tables in int64 alone",
     ("runtime/kernels/reference/text.cc", "in[3].as<int64_t>()"): "the rule takes the tables in int64 alone",
+    ("runtime/kernels/reference/trees.cc", "in["): "the rule takes the tables in int32 alone",
     ("runtime/kernels/qlinear_channels.h", "in[8].as<int32_t>()"): "a bias: elements, int32 by the rule",
     ("runtime/kernels/qlinear_gemm.cc", "in[kBias].as<int32_t>()"): "a bias: elements, int32 by the rule",
     ("runtime/kernels/in_place.cc", "in[bias].as<int32_t>()"): "a bias: elements, int32 by the rule",

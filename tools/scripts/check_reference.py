@@ -39,7 +39,7 @@ INTERNAL = set("""
     runtime/ops/attrs/image.h runtime/ops/attrs/index.h runtime/ops/attrs/layout.h runtime/ops/attrs/linalg.h
     runtime/ops/attrs/norm.h runtime/ops/attrs/pool.h runtime/ops/attrs/quantize.h runtime/ops/attrs/recurrent.h
     runtime/ops/attrs/reduce.h runtime/ops/attrs/sequence.h runtime/ops/attrs/signal.h runtime/ops/attrs/string.h
-    runtime/ops/attrs/text.h runtime/ops/attrs/unary.h runtime/ops/attrs/view.h runtime/ops/attrs/window.h
+    runtime/ops/attrs/text.h runtime/ops/attrs/trees.h runtime/ops/attrs/unary.h runtime/ops/attrs/view.h runtime/ops/attrs/window.h
     runtime/ops/resize_scale.h runtime/ops/rule.h runtime/ops/shape_args.h runtime/program/layout.h
     trainer/autograd/grad_table.h trainer/kernels/optim_loops.h trainer/loop/metrics_csv.h trainer/nn/extra_repr.h
     trainer/optim/device_step.h trainer/optim/flat_pass.h trainer/optim/group_state.h trainer/optim/line_search.h

@@ -220,7 +220,7 @@ std::string written_words(const nlohmann::json& range) {
 
 }  // namespace
 
-constexpr const char* kOtherDomains[] = {"com.microsoft", "ai.onnx.preview"};
+constexpr const char* kOtherDomains[] = {"com.microsoft", "ai.onnx.ml", "ai.onnx.preview"};
 
 nlohmann::json onnx_matrix(const std::string& name) {
   auto lower = [](std::string s) {
@@ -244,11 +244,12 @@ nlohmann::json onnx_matrix(const std::string& name) {
   }
   if (!name.empty() && operators.empty()) operators = std::move(others);
   if (operators.empty()) {
-    throw Error(fmt::format("neither ONNX's default domain nor com.microsoft has an operator {} "
-                            "that is known; `wick "
-                            "ops --onnx` lists them",
-                            name),
-                Code::kNotFound);
+    throw Error(
+        fmt::format("neither ONNX's default domain nor another that is read has an operator "
+                    "{}; `wick "
+                    "ops --onnx` lists them",
+                    name),
+        Code::kNotFound);
   }
   matrix["operators"] = std::move(operators);
   return matrix;
@@ -278,7 +279,7 @@ std::string onnx_matrix_page(const nlohmann::json& matrix) {
   const auto others = [&](const char* domain) {
     std::string text;
     for (const auto& op : matrix[domain]) {
-      const nlohmann::json& range = op["ranges"][0];
+      const nlohmann::json& range = op["ranges"].back();  // the newest version's
       const std::string name = op["name"].get<std::string>();
       text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", name.substr(name.find("::") + 2),
                           dtype_words(range["reference"]), backend_words(range, "simd"),
@@ -336,6 +337,16 @@ its name.
 | operator | dtypes | SIMD | Vulkan | written | gradient |
 |---|---|---|---|---|---|
 {}
+## ai.onnx.ml
+
+Classical models, version 1 to 5 of the domain: trees and dictionaries are ops of the runtime, which are written back as
+TreeEnsembleRegressor (TreeEnsemble for float64) and LabelEncoder; the others are formulas over our ops, written back as operators of the
+default domain. The row is that of the newest version; older ones are read, too. Maps are no tensors: CastMap and DictVectorizer are not
+read, and ZipMap gives its scores ([exporter.md](exporter.md#classical-models)).
+
+| operator | dtypes | SIMD | Vulkan | written | gradient |
+|---|---|---|---|---|---|
+{}
 ## ai.onnx.preview
 
 What ONNX tries out, of version 1 of the domain; the domain's operators of training are not read.
@@ -349,7 +360,7 @@ What ONNX tries out, of version 1 of the domain; the domain's operators of train
 |---|---|
 {})",
       matrix["newest_opset"].get<int>(), read, count, rows, others("com.microsoft"),
-      others("ai.onnx.preview"), out);
+      others("ai.onnx.ml"), others("ai.onnx.preview"), out);
 }
 
 }  // namespace wick::tool

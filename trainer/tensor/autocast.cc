@@ -84,7 +84,7 @@ consteval OpFacts<Policy> policies() {
          kOptionalHasElement, kOptionalGetElement, kFusedElementwise, kBlockLinear,
          kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul, kQLinearAveragePool,
          kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax, kDynamicLinear,
-         kFakeQuantizeGrad, kDynamicQuantizeLinear}},
+         kFakeQuantizeGrad, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp}},
   }};
 }
 // clang-format on

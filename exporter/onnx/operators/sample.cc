@@ -190,7 +190,7 @@ std::vector<OnnxOperator> onnx_operators() {
 std::vector<OnnxOperator> onnx_operators_of(const std::string& domain) {
   std::vector<OnnxOperator> list = listed(domain, domain + "::");
   std::erase_if(list, [](const OnnxOperator& op) { return !op.why_out.empty(); });
-  for (OnnxOperator& op : list) op.until = 1;
+  for (OnnxOperator& op : list) op.until = domain == onnx::kMl ? kNewestMl : 1;
   return list;
 }
 

@@ -17,8 +17,12 @@ namespace wick::onnx {
 #define WICK_MS_KNOWN(Name, inputs, attributes)
 #define WICK_MS_OUT(Name, inputs, attributes, why)
 #define WICK_PREVIEW(Name, ...) void read_preview_##Name(ReadCtx&);
+#define WICK_ML(Name, ...) void read_ml_##Name(ReadCtx&);
+#define WICK_ML_OUT(Name, since, why)
+#define WICK_ML_ENDS(Name, version)
 #include "exporter/onnx/operators/default.def"
 #include "exporter/onnx/operators/microsoft.def"
+#include "exporter/onnx/operators/ml.def"
 #include "exporter/onnx/operators/preview.def"
 #undef WICK_ONNX
 #undef WICK_ONNX_UNLISTED
@@ -28,6 +32,9 @@ namespace wick::onnx {
 #undef WICK_MS_KNOWN
 #undef WICK_MS_OUT
 #undef WICK_PREVIEW
+#undef WICK_ML
+#undef WICK_ML_OUT
+#undef WICK_ML_ENDS
 
 namespace {
 
@@ -68,6 +75,18 @@ constexpr Row kOfPreviewRows[] = {
 };
 constexpr auto kOfPreview = complete(kOfPreviewRows);
 
+constexpr Row kOfMlRows[] = {
+#define WICK_ML(Name, since, inputs, attributes, ...) \
+  Row{#Name, since, inputs, attributes, {__VA_ARGS__}, read_ml_##Name},
+#define WICK_ML_OUT(Name, since, why) Row{#Name, since, "", "", no_tensors, nullptr, why},
+#define WICK_ML_ENDS(Name, version)
+#include "exporter/onnx/operators/ml.def"
+#undef WICK_ML
+#undef WICK_ML_OUT
+#undef WICK_ML_ENDS
+};
+constexpr auto kOfMl = complete(kOfMlRows);
+
 struct End {
   const char* name;
   int opset;
@@ -89,6 +108,7 @@ constexpr End kEnds[] = {
 Span<const OperatorVersion> operator_versions(const std::string& domain) {
   if (default_domain(domain)) return {kDefault.data(), kDefault.size()};
   if (domain == kMicrosoft) return {kOfMicrosoft.data(), kOfMicrosoft.size()};
+  if (domain == kMl) return {kOfMl.data(), kOfMl.size()};
   if (domain == kPreview) return {kOfPreview.data(), kOfPreview.size()};
   return {};
 }

@@ -1,5 +1,5 @@
-// The table of ONNX operators: a row for each version of each, from default.def, microsoft.def and
-// preview.def. The code that reads, checks, lists, tries and writes operators looks them up here;
+// The table of ONNX operators: a row for each version of each, from default.def, microsoft.def,
+// ml.def and preview.def. The code that reads, checks, lists, tries and writes operators looks them up here;
 // there is no other table of them.
 #pragma once
 
@@ -14,6 +14,7 @@ namespace wick::onnx {
 class ReadCtx;
 
 inline constexpr const char* kMicrosoft = "com.microsoft";
+inline constexpr const char* kMl = "ai.onnx.ml";
 inline constexpr const char* kPreview = "ai.onnx.preview";
 
 // The inputs of a version: a letter for each (r required, o optional; at the end v any number, V
@@ -60,7 +61,7 @@ struct OperatorVersion {
 };
 
 // Returns a domain's rows by name and by version. The domain is the default one ("" or "ai.onnx"),
-// com.microsoft or ai.onnx.preview; others have none.
+// com.microsoft, ai.onnx.ml or ai.onnx.preview; others have none.
 Span<const OperatorVersion> operator_versions(const std::string& domain = "");
 
 // Returns the row that holds at an opset; the first one if the operator began later. Null: the

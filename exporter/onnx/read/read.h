@@ -41,8 +41,11 @@ struct ModelCtx {
   const std::string& folder;
   Ledger& ledger;  // what the file may use; its work is that of all calls of ReadCtx::known()
   int64_t opset = 1;
+  int64_t ml_opset = 0;                          // of ai.onnx.ml; 0: it is not imported
   int depth = 0;                                 // of subgraphs and functions
   std::vector<const FunctionProto*> calls = {};  // being read, the outermost first
+  std::set<std::string> maps = {};               // outputs of ZipMap, which are tensors here
+  std::vector<std::string> notes = {};           // what the user should know of the reading
 
   // A graph in another one knows all sizes of that one.
   Graph region(const Graph& around, const std::string& name) {
@@ -185,8 +188,8 @@ void read_initializers(Scope& scope, const GraphProto& graph);
 // outputs.
 std::vector<ValueId> read_subgraph(Scope& scope, const GraphProto& graph, int64_t opset);
 
-// Defines the reader of an operator of operators/default.def, in a family's file; microsoft.def and
-// preview.def have their own macros.
+// Defines the reader of an operator of operators/default.def, in a family's file; microsoft.def,
+// ml.def and preview.def have their own macros.
 #define WICK_READ_IN(domain, Name, ...)                         \
   void read_##domain##_##Name(ReadCtx& c);                      \
   void read_##domain##_##Name(ReadCtx& c) { (__VA_ARGS__)(c); } \
@@ -194,6 +197,7 @@ std::vector<ValueId> read_subgraph(Scope& scope, const GraphProto& graph, int64_
 #define WICK_READ(Name, ...) WICK_READ_IN(onnx, Name, __VA_ARGS__)
 #define WICK_READ_MS(Name, ...) WICK_READ_IN(ms, Name, __VA_ARGS__)
 #define WICK_READ_PREVIEW(Name, ...) WICK_READ_IN(preview, Name, __VA_ARGS__)
+#define WICK_READ_ML(Name, ...) WICK_READ_IN(ml, Name, __VA_ARGS__)
 
 // sequence.cc: wraps a tensor or a sequence in an optional, and returns what an optional holds (a
 // value that is no optional: itself).

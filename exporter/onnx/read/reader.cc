@@ -12,6 +12,7 @@
 #include "exporter/onnx/file/types.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators.h"
+#include "exporter/onnx/operators/table.h"
 #include "exporter/onnx/read/gather.h"
 #include "exporter/onnx/read/limits.h"
 #include "exporter/onnx/read/read.h"
@@ -48,6 +49,19 @@ int64_t opset_of(const ModelProto& model) {
   return opset;
 }
 
+// Returns the newest version of ai.onnx.ml that the model or a function of it imports; 0: none.
+int64_t ml_opset_of(const ModelProto& model) {
+  int64_t opset = 0;
+  const auto look = [&](const auto& imports) {
+    for (const auto& entry : imports) {
+      if (entry.domain() == kMl) opset = std::max<int64_t>(opset, entry.version());
+    }
+  };
+  look(model.opset_import());
+  for (const FunctionProto& f : model.functions()) look(f.opset_import());
+  return opset;
+}
+
 constexpr int kMostListed = 50;
 
 // Returns "its opset 29 is newer than 28, the newest that is known", or "" if nothing is newer.
@@ -66,6 +80,7 @@ std::string newer_than_known(const ModelProto& model, int64_t opset) {
   };
   look("IR version", model.ir_version(), kNewestIr);
   look("opset", opset, kNewestOpset);
+  look("version of ai.onnx.ml", ml_opset_of(model), kNewestMl);
   return text;
 }
 
@@ -74,6 +89,7 @@ std::string newer_than_known(const ModelProto& model, int64_t opset) {
 // that their operator does not have.
 struct Faults {
   const Functions& functions;
+  int64_t ml_opset = 0;
   std::set<const FunctionProto*> seen = {};
   std::string list = "", first = "";
   int count = 0, operators = 0;
@@ -110,7 +126,9 @@ struct Faults {
     operators += why.empty() ? 0 : 1;
     if (why.empty() && default_domain(node.domain()) && opset == 0)
       why = "the model imports no opset of the default domain";
-    if (why.empty()) why = signature_fault(node, opset, in_function);
+    const bool ml = node.domain() == kMl;
+    if (why.empty() && ml && ml_opset == 0) why = "the model imports no opset of ai.onnx.ml";
+    if (why.empty()) why = signature_fault(node, ml ? ml_opset : opset, in_function);
     if (why.empty()) return;
     std::string domain = node.domain().empty() ? "" : node.domain() + "::";
     const std::string line =
@@ -129,7 +147,7 @@ struct Faults {
 
 void check_nodes(const ModelProto& model, const Functions& functions, int64_t opset,
                  const std::string& newer) {
-  Faults f{functions};
+  Faults f{functions, ml_opset_of(model)};
   f.walk(model.graph().node(), opset, false, 0);
   if (f.count == 0) return;
   const std::string hint =
@@ -161,7 +179,8 @@ void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, Value
 
 // Checks what the file declares of an output against what its nodes give; either may leave things
 // open. A declared shape is not trusted: files keep that of another batch size after an edit.
-void check_output(const ValueInfoProto& info, const Value& value) {
+void check_output(const ValueInfoProto& info, const Value& value, const ModelCtx& model) {
+  if (model.maps.count(info.name()) != 0) return;  // declared a sequence of maps
   if (!info.type().has_tensor_type() || is_container(value.dtype)) {
     Graph scratch;
     const Value declared = type_of(info.type(), scratch, "output '" + info.name() + "'");
@@ -190,17 +209,17 @@ Graph read(const ModelProto& model, const std::string& folder, Ledger* ledger,
   const Functions functions(model);
   const std::string newer = newer_than_known(model, opset);
   check_nodes(model, functions, opset, newer);
-  if (!newer.empty()) {
-    const std::string text =
-        "ONNX model: " + newer + "; its operators are all known, and are read as they are there";
+  const auto warn = [&](const std::string& text) {
     if (warnings != nullptr) warnings->push_back(text);
     if (warnings == nullptr) fmt::print(stderr, "warning: {}\n", printable(text));
-  }
+  };
+  if (!newer.empty())
+    warn("ONNX model: " + newer + "; its operators are all known, and are read as they are there");
 
   Graph g;
   if (!proto.name().empty()) g.name = proto.name();
   read_about(model, g);
-  ModelCtx ctx{functions, folder, *ledger, opset};
+  ModelCtx ctx{functions, folder, *ledger, opset, ml_opset_of(model)};
   Scope scope(g, ctx);
   std::map<std::string, ValueId>& values = scope.values;
   read_initializers(scope, proto);
@@ -226,7 +245,7 @@ Graph read(const ModelProto& model, const std::string& folder, Ledger* ledger,
     if (found == values.end()) invalid(fmt::format("output '{}' is not defined", info.name()));
     if (!outputs.insert(info.name()).second)
       invalid(fmt::format("output '{}' is listed twice", info.name()));
-    check_output(info, g.value(found->second));
+    check_output(info, g.value(found->second), ctx);
     ValueId value = found->second;
     // An operator that does nothing here returned its input: the output is a value of its own.
     if (const std::string& own = g.value(value).name; own != info.name() && !own.empty())
@@ -234,6 +253,7 @@ Graph read(const ModelProto& model, const std::string& folder, Ledger* ledger,
     if (g.value(value).name.empty() && !is_made_up(info.name())) g.value(value).name = info.name();
     g.add_output(info.name(), value);
   }
+  for (const std::string& note : ctx.notes) warn("ONNX model: " + note);
   take_half_scales(g);
   drop_unread_containers(g);
   trim_regions(g);  // what became an attribute is not read any more

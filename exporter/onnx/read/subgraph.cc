@@ -115,7 +115,9 @@ class Call {
 
 void read_function(Scope& scope, const NodeProto& call, const FunctionProto& f, int64_t opset) {
   Deeper deeper(scope.model);
+  const int64_t ml_outside = scope.model.ml_opset;
   for (const auto& entry : f.opset_import()) {
+    if (entry.domain() == kMl) scope.model.ml_opset = entry.version();
     if (default_domain(entry.domain()))
       opset = checked_opset(entry.version(), fmt::format("function '{}'", f.name()));
   }
@@ -139,6 +141,7 @@ void read_function(Scope& scope, const NodeProto& call, const FunctionProto& f, 
     list.push_back(&node);
   }
   read_nodes(inner, list, opset);
+  scope.model.ml_opset = ml_outside;
   for (int i = 0; i < call.output_size(); ++i) {
     if (!c.wants(i)) continue;
     ValueId made = inner.find(f.output(i));
@@ -239,7 +242,7 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> listed, int64_t opset
   for (const size_t number : in_order(listed, scope.values)) {
     const NodeProto& node = *listed[number];
     scope.model.visit(kVisitsOfNode);
-    ReadCtx c(scope, node, opset);
+    ReadCtx c(scope, node, node.domain() == kMl ? scope.model.ml_opset : opset);
     const size_t first = scope.g.node_count();
     try {
       if (node.output_size() == 0) c.fail("it names no outputs");
@@ -259,9 +262,11 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> listed, int64_t opset
       } else if (const CustomOp* op = find_custom_op(node.domain(), node.op_type())) {
         read_custom(c, *op);  // a registered op wins over com.microsoft's
       } else {
+        if (node.domain() == kMl && c.opset == 0)
+          c.fail("the model imports no opset of ai.onnx.ml");
         check_signature(c);
         check_types(c);
-        find_version(node.op_type(), opset, node.domain())->read(c);
+        find_version(node.op_type(), c.opset, node.domain())->read(c);
       }
     } catch (const Error& e) {
       const std::string what = e.what(), name = node_name(node);

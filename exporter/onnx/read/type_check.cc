@@ -87,7 +87,7 @@ std::string unknown_operator(const std::string& op_type, const std::string& doma
   const bool ours = default_domain(domain);
   const std::string here = ours ? "ONNX's default domain" : domain;
   std::string why = fmt::format("{} has no operator of this name", here);
-  for (const char* other : {"", kMicrosoft, kPreview}) {
+  for (const char* other : {"", kMicrosoft, kMl, kPreview}) {
     if (find_version(op_type, INT32_MAX, other) != nullptr)
       return why + fmt::format("; {} has one: is it the node's domain that is wrong?",
                                *other == 0 ? "the default domain" : other);

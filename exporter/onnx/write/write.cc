@@ -44,6 +44,18 @@ void set_ints(NodeProto& node, const std::string& name, Span<const int64_t> valu
   for (int64_t v : values) a.add_ints(v);
 }
 
+void set_floats(NodeProto& node, const std::string& name, Span<const float> values) {
+  AttributeProto& a = add_attr(node, name, AttributeProto::FLOATS);
+  for (float v : values) a.add_floats(v);
+}
+void set_strings(NodeProto& node, const std::string& name, const std::vector<std::string>& values) {
+  AttributeProto& a = add_attr(node, name, AttributeProto::STRINGS);
+  for (const std::string& v : values) a.add_strings(v);
+}
+void set_tensor(NodeProto& node, const std::string& name, const HostTensor& value) {
+  *add_attr(node, name, AttributeProto::TENSOR).mutable_t() = encode(value, "");
+}
+
 std::string WriteCtx::in(size_t i) const {
   return has(i) ? names_[static_cast<size_t>(node.inputs[i])] : std::string();
 }
@@ -125,6 +137,14 @@ NodeProto& WriteCtx::add_microsoft(const std::string& op_type, const std::vector
   NodeProto& n = add(op_type, in, out);
   n.set_domain("com.microsoft");
   model_.microsoft = true;
+  return n;
+}
+
+NodeProto& WriteCtx::add_ml(const std::string& op_type, const std::vector<std::string>& in,
+                            const std::vector<std::string>& out, int64_t since) {
+  NodeProto& n = add(op_type, in, out);
+  n.set_domain(kMl);
+  model_.ml_opset = std::max(model_.ml_opset, since);
   return n;
 }
 

@@ -42,6 +42,7 @@ struct ModelNames {
   int fresh = 0;                     // the number of the next made-up name
   QuantizedForm quantized = QuantizedForm::kOperators;
   bool microsoft = false;  // a node of that domain was written
+  int64_t ml_opset = 0;    // of ai.onnx.ml, as its nodes need; 0: there are none
   std::set<std::string> node_names = {};
   std::map<std::string, int> last_number = {};  // the last number behind a node's name
 };
@@ -81,6 +82,9 @@ class WriteCtx {
   // Adds a node of the domain com.microsoft.
   NodeProto& add_microsoft(const std::string& op_type, const std::vector<std::string>& in,
                            const std::vector<std::string>& out);
+  // Adds a node of the domain ai.onnx.ml, in the form that it has since this version of the domain.
+  NodeProto& add_ml(const std::string& op_type, const std::vector<std::string>& in,
+                    const std::vector<std::string>& out, int64_t since);
   QuantizedForm quantized() const { return model_.quantized; }
   std::string fresh();                           // an unused tensor name
   std::string tensor(const HostTensor& t);       // an initializer
@@ -116,6 +120,9 @@ void set_int(NodeProto& node, const std::string& name, int64_t value);
 void set_float(NodeProto& node, const std::string& name, double value);
 void set_string(NodeProto& node, const std::string& name, const std::string& value);
 void set_ints(NodeProto& node, const std::string& name, Span<const int64_t> values);
+void set_floats(NodeProto& node, const std::string& name, Span<const float> values);
+void set_strings(NodeProto& node, const std::string& name, const std::vector<std::string>& values);
+void set_tensor(NodeProto& node, const std::string& name, const HostTensor& value);
 // Sets a list attribute unless the list is empty.
 template <class List>
 void set_list(NodeProto& node, const char* name, const List& list) {

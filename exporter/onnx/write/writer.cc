@@ -162,13 +162,20 @@ ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external,
     import.set_domain("com.microsoft");
     import.set_version(1);
   }
+  if (model_names.ml_opset != 0 && domains.count(kMl) == 0) {
+    auto& import = *model.add_opset_import();
+    import.set_domain(kMl);
+    import.set_version(model_names.ml_opset);
+  }
   write_about(g, model);
   return model;
 }
 
 // Returns whether ONNX has the constant as an attribute, so that it is no initializer.
 bool becomes_attribute(const Node& node, size_t input) {
-  return input >= 1 && kind_of(node.op) == OpKind::kText && node.op != OpId::kStringConcat;
+  const OpKind kind = kind_of(node.op);
+  return input >= 1 && node.op != OpId::kStringConcat &&
+         (kind == OpKind::kText || kind == OpKind::kTable);
 }
 
 // Returns the first node that an opset before kLeastOpset does not have, as it is written, with the
@@ -338,10 +345,13 @@ void check_forms(const onnx::GraphProto& graph, int64_t opset) {
   }
 }
 
-// Also runs libonnx's checker; Debian's knows no opset after 17.
+// Also runs libonnx's checker; Debian's knows no opset after 17, and no ai.onnx.ml after 3.
 void check(onnx::ModelProto model) {
   check_forms(model.graph(), model.opset_import(0).version());
   if (model.opset_import(0).version() > onnx::kLeastOpset) return;
+  for (const auto& import : model.opset_import()) {
+    if (import.domain() == onnx::kMl && import.version() > 3) return;
+  }
   complete(*model.mutable_graph());
   onnx::check(model.SerializeAsString());
 }

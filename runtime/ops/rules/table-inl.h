@@ -21,6 +21,7 @@
 #include "runtime/ops/rules/signal-inl.h"
 #include "runtime/ops/rules/string-inl.h"
 #include "runtime/ops/rules/text-inl.h"
+#include "runtime/ops/rules/trees-inl.h"
 #include "runtime/ops/rules/view-inl.h"
 #include "runtime/ops/rules/window-inl.h"
 

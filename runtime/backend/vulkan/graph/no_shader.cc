@@ -29,6 +29,9 @@ WICK_NO_VULKAN(StringSplit, kStrings);
 WICK_NO_VULKAN(StringNormalizer, kStrings);
 WICK_NO_VULKAN(CastString, kStrings);
 WICK_NO_VULKAN(RegexFullMatch, kStrings);
+static constexpr char kTables[] = "it follows tables, element after element, and computes little";
+WICK_NO_VULKAN(TreeEnsemble, kTables);
+WICK_NO_VULKAN(LookUp, kTables);
 WICK_NO_VULKAN(TfIdfVectorizer, "it looks up n-grams of words, a search and no arithmetic");
 
 static constexpr char kSequences[] = "a sequence is one packed value in the host's memory";

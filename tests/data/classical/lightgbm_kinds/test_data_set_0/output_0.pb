@@ -1,0 +1,1 @@
+BvariableJ`‹ž A)¯A‹ž A2°A‹ž A‹ž A2°ARëAÖ˜ÏA…ß•A‹ž Aö)©AXªšA+ö¤A)¯A2°AžÊAlÖ›A‹ž A…ß•A~ºA‹ž A,Â¥A)¯A

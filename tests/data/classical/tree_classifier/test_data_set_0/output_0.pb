@@ -1,0 +1,1 @@
+2low2low2mid2mid2top2mid2mid2top2top2mid2top2low2low2mid2top2top2top2top2top2top2mid2top2top2lowBlabel
