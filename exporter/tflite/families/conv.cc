@@ -1,6 +1,7 @@
 // Convolutions, transposed ones and linear layers.
 #include <algorithm>
 
+#include "exporter/tflite/families/hybrid.h"
 #include "exporter/tflite/families/window.h"
 #include "runtime/ops/attrs/window.h"
 
@@ -28,10 +29,16 @@ IntList<6> window_pads(const ReadCtx& c, fbs::Padding padding, int64_t height, i
 
 namespace {
 
-// Convolves input 0 as planes. The weight has its outputs first.
+// Adds a bias of [channels] to planes.
+ValueId with_bias(ReadCtx& c, ValueId planes, ValueId bias) {
+  if (bias == kNoValue) return planes;
+  return c.emit(OpId::kAdd, {planes, c.emit(OpId::kUnsqueeze, AxesAttrs{{1, 2}}, {bias})});
+}
+
+// Convolves input 0 as planes. `perm` makes the weight one whose outputs are first.
 template <class Options>
-void convolve(ReadCtx& c, const Options& o, ValueId weight, const std::vector<int64_t>& kernel,
-              int64_t group) {
+void convolve(ReadCtx& c, const Options& o, const std::vector<int64_t>& perm,
+              const std::vector<int64_t>& kernel, int64_t group) {
   const std::vector<int64_t> x = c.sizes(0);
   const Reach h{kernel[1], o.stride_h(), o.dilation_h()},
       w{kernel[2], o.stride_w(), o.dilation_w()};
@@ -40,8 +47,16 @@ void convolve(ReadCtx& c, const Options& o, ValueId weight, const std::vector<in
   a.dilations = {h.dilation, w.dilation};
   a.pads = window_pads(c, o.padding(), x[1], x[2], h, w);
   a.group = group;
-  const ValueId bias = c.bias(2, 0, 1);
-  const ValueId y = c.emit(OpId::kConv, a, {c.in(0, Layout::kPlanes), weight, bias});
+  const ValueId x_planes = c.in(0, Layout::kPlanes), bias = c.bias(2, 0, 1);
+  ValueId y = kNoValue;
+  if (is_hybrid(c, 0, 1)) {
+    const bool each = c.input(1).how.scales.size() > 1;
+    const AtRun at = quantized_at_run(c, x_planes, each ? Range::kAsymmetric : Range::kSymmetric);
+    const ValueId sums = c.emit(OpId::kConv, a, {at.whole, whole_weight(c, 1, perm)});
+    y = with_bias(c, scaled(c, sums, at, 1, 1, 4), bias);
+  } else {
+    y = c.emit(OpId::kConv, a, {x_planes, c.weight(1, perm), bias});
+  }
   c.set(0, c.activated(y, o.activation()), Layout::kPlanes);
 }
 
@@ -52,7 +67,7 @@ void read_conv(ReadCtx& c) {
   if (w[3] < 1 || x[3] % w[3] != 0)
     c.fail("its input has " + std::to_string(x[3]) + " channels, its weight " +
            std::to_string(w[3]));
-  convolve(c, c.options<fbs::Conv2DOptions>(), c.weight(1, {0, 3, 1, 2}), w, x[3] / w[3]);
+  convolve(c, c.options<fbs::Conv2DOptions>(), {0, 3, 1, 2}, w, x[3] / w[3]);
 }
 
 // The weight is [1, height, width, outputs], those of the first channel first.
@@ -60,7 +75,7 @@ void read_depthwise(ReadCtx& c) {
   c.need_rank(0, 4), c.need_rank(1, 4);
   const std::vector<int64_t> w = c.sizes(1), x = c.sizes(0);
   if (w[0] != 1) c.fail("the first dim of its weight must be 1, is " + std::to_string(w[0]));
-  convolve(c, c.options<fbs::DepthwiseConv2DOptions>(), c.weight(1, {3, 0, 1, 2}), w, x[3]);
+  convolve(c, c.options<fbs::DepthwiseConv2DOptions>(), {3, 0, 1, 2}, w, x[3]);
 }
 
 // Inputs: the result's shape, the weight [outputs, height, width, inputs], x, a bias. The pads are
@@ -89,16 +104,42 @@ void read_transposed(ReadCtx& c) {
   c.set(0, c.activated(y, o.activation()), Layout::kPlanes);
 }
 
+std::vector<int64_t> sizes_of(const ReadCtx& c, ValueId v) {
+  const SymShape& s = c.g.value(v).shape;
+  if (!c.g.value(v).ranked || !is_static(s)) c.fail("the sizes of its input must be known");
+  const Shape known = to_static(s);
+  return {known.begin(), known.end()};
+}
+
 // The weight is [outputs, inputs]; x is rows of so many inputs, whatever its dims are.
 void read_fully_connected(ReadCtx& c) {
   const auto& o = c.options<fbs::FullyConnectedOptions>();
   if (o.weights_format() != 0) c.fail("its weight is shuffled, which cannot be read");
-  const ValueId weight = c.weight(1, {0, 1}), bias = c.bias(2, 0, 1);
+  c.need_rank(1, 2);
+  const ValueId bias = c.bias(2, 0, 1);
   const std::vector<int64_t> x = c.sizes(0);
+  if (x.empty()) c.fail("its input must have a dim");
   const int64_t inputs = c.sizes(1)[1];
   ValueId rows = c.in(0);
   if (!o.keep_num_dims() && (x.size() != 2 || x[1] != inputs)) rows = c.reshape(rows, {-1, inputs});
-  c.set(0, c.activated(c.emit(OpId::kLinear, {rows, weight, bias}), o.activation()));
+  if (!is_hybrid(c, 0, 1)) {
+    const ValueId y = c.emit(OpId::kLinear, {rows, c.weight(1, {0, 1}), bias});
+    return c.set(0, c.activated(y, o.activation()));
+  }
+  // Each row is a batch of its own.
+  const std::vector<int64_t> kept = sizes_of(c, rows);
+  const ValueId flat = kept.size() == 2 ? rows : c.reshape(rows, {-1, inputs});
+  const bool whole_range = o.asymmetric_quantize_inputs();
+  const AtRun at = quantized_at_run(c, flat, whole_range ? Range::kAsymmetric : Range::kSymmetric);
+  const ValueId sums = c.emit(OpId::kLinear, {at.whole, whole_weight(c, 1, {0, 1})});
+  ValueId y = scaled(c, sums, at, 1, 1, 2);
+  if (bias != kNoValue) y = c.emit(OpId::kAdd, {y, bias});
+  if (kept.size() != 2) {
+    std::vector<int64_t> shape = kept;
+    shape.back() = c.sizes(1)[0];
+    y = c.reshape(y, shape);
+  }
+  c.set(0, c.activated(y, o.activation()));
 }
 
 void read_batch_matmul(ReadCtx& c) {

@@ -115,18 +115,19 @@ bool ReadCtx::same_bytes(int first) const {
   return true;
 }
 
-ValueId ReadCtx::weight(int i, const std::vector<int64_t>& perm) {
+ValueId ReadCtx::raw_weight(int i, const std::vector<int64_t>& perm) {
   need_rank(i, static_cast<int>(perm.size()));
   Tensor& t = input(i);
   const bool half = t.dtype == DType::kF16 || t.dtype == DType::kBF16;
-  ValueId v = kNoValue;
-  if (t.constant && !half) {
-    v = tensors.constant(t, tensors.permuted(tensors.stored(t), perm));
-  } else if (const ValueId from = t.quantized() ? raw(i) : in(i); g.is_constant(from)) {
-    v = tensors.constant(t, tensors.permuted(HostTensor(g.value(from).constant), perm));
-  } else {
-    v = transpose(from, perm);
-  }
+  if (t.constant && !half) return tensors.constant(t, tensors.permuted(tensors.stored(t), perm));
+  const ValueId from = t.quantized() ? raw(i) : in(i);
+  if (!g.is_constant(from)) return transpose(from, perm);
+  return tensors.constant(t, tensors.permuted(HostTensor(g.value(from).constant), perm));
+}
+
+ValueId ReadCtx::weight(int i, const std::vector<int64_t>& perm) {
+  const ValueId v = raw_weight(i, perm);
+  Tensor& t = input(i);
   if (!t.quantized()) return v;
   int64_t at = 0;
   if (t.how.scales.size() > 1)

@@ -63,7 +63,8 @@ class ReadCtx {
   // bytes can then be moved and compared as they are.
   bool same_bytes(int first = 0) const;
 
-  // Returns a layer's weight with its axes permuted, as numbers.
+  // Return a layer's weight with its axes permuted: as it is stored, and as numbers.
+  ValueId raw_weight(int i, const std::vector<int64_t>& perm);
   ValueId weight(int i, const std::vector<int64_t>& perm);
   // Returns a layer's bias as numbers, kNoValue if there is none. Integers count in units of the
   // layer's input's scale times its weight's.

@@ -111,7 +111,7 @@ Quantization Tensors::quantization_of(const Tensor& t) {
   take(n * (sizeof(float) + sizeof(int64_t)));
   if (zeros > 1 && zeros != n)
     fail(t, fmt::format("it has {} scales and {} zero points", n, zeros));
-  how.axis = q->quantized_dimension();
+  how.axis = n > 1 ? q->quantized_dimension() : 0;
   const auto rank = static_cast<int>(t.shape.size());
   if (n > 1 && (how.axis < 0 || how.axis >= rank ||
                 t.shape[static_cast<size_t>(how.axis)] != static_cast<int64_t>(n)))
@@ -248,9 +248,12 @@ ValueId Tensors::real(Tensor& t, Layout layout) {
   ValueId& v = t.real[at_layout(layout)];
   if (v != kNoValue) return v;
   if (t.quantized()) {
-    const int64_t in_front = layout == Layout::kPlanes ? 4 - shape(t).rank() : 0;
-    const int64_t axis = axis_in(layout, t.how.axis + std::max<int64_t>(in_front, 0));
-    return v = dequantized(t, raw(t, layout), t.how.scales.size() == 1 ? 0 : axis, "");
+    int64_t axis = 0;
+    if (t.how.scales.size() > 1) {
+      const int in_front = layout == Layout::kPlanes ? 4 - shape(t).rank() : 0;
+      axis = axis_in(layout, t.how.axis + std::max(in_front, 0));
+    }
+    return v = dequantized(t, raw(t, layout), axis, "");
   }
   v = raw(t, layout);
   if (t.dtype != DType::kF16 && t.dtype != DType::kBF16) return v;
