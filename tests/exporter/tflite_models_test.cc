@@ -1,6 +1,7 @@
 // MLPerf Tiny's models (shared data folder) beside LiteRT's answers by its reference kernels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -82,30 +83,39 @@ TEST_F(TfliteModels, FloatsAreLiteRTs) {
   }
 }
 
-// TensorFlow Lite requantizes by a rounding int32 multiplier, Wick by a product of float32: now and
-// then an element is a step apart, and what follows adds to it.
+// TensorFlow Lite rounds a sum twice, once by the multiplier's 31 bits and once by its shift, so
+// that one result of a convolution in some 500 is a step off Wick's, and what follows adds to it.
 TEST_F(TfliteModels, BytesAreNearLiteRTs) {
   struct Want {
     const char* name;
     double equal;  // the share of equal outputs, at least
     int steps;     // apart, at most
+    int same;      // of 16 samples, those whose largest output is LiteRT's
   };
-  for (const Want& w : {Want{"ad_int8", 0, 255}, Want{"ic_int8", 0, 255}, Want{"kws_int8", 0, 255},
-                        Want{"sww_int8", 0, 255}, Want{"vww_int8", 0, 255}}) {
-    int64_t equal = 0, all = 0, most = 0;
+  for (const Want& w :
+       {Want{"ad_int8", 1, 0, 16}, Want{"ic_int8", 0.79, 22, 16}, Want{"kws_int8", 0.97, 3, 16},
+        Want{"sww_int8", 0.97, 1, 16}, Want{"vww_int8", 0.68, 1, 16}}) {
+    int64_t equal = 0, all = 0, most = 0, same = 0;
     run(w.name, [&](const HostTensor& got, const HostTensor& want) {
       ASSERT_TRUE(got.shape() == want.shape() && got.dtype() == DType::kI8) << w.name;
+      const auto *ours = got.as<int8_t>(), *theirs = want.as<int8_t>();
       for (int64_t i = 0; i < want.numel(); ++i) {
-        const int64_t d = std::abs(got.as<int8_t>()[i] - want.as<int8_t>()[i]);
+        const int64_t d = std::abs(ours[i] - theirs[i]);
         ++all, equal += d == 0 ? 1 : 0;
         most = std::max(most, d);
       }
+      same += std::max_element(ours, ours + want.numel()) - ours ==
+                      std::max_element(theirs, theirs + want.numel()) - theirs
+                  ? 1
+                  : 0;
     });
     const double share = static_cast<double>(equal) / static_cast<double>(all);
-    std::printf("%s: %.2f %% of %lld outputs equal, the largest difference is %lld\n", w.name,
-                100 * share, static_cast<long long>(all), static_cast<long long>(most));
+    std::printf("%s: %.2f %% of %lld outputs equal, at most %lld steps apart, %lld of 16 maxima\n",
+                w.name, 100 * share, static_cast<long long>(all), static_cast<long long>(most),
+                static_cast<long long>(same));
     EXPECT_GE(share, w.equal) << w.name;
     EXPECT_LE(most, w.steps) << w.name;
+    EXPECT_GE(same, w.same) << w.name;
   }
 }
 

@@ -147,7 +147,6 @@ Graph read(const File& file, Ledger& ledger) {
 
 // Flatbuffers reads numbers where they lie, so the bytes must be aligned.
 ir::Graph import_aligned(Span<const uint8_t> bytes, const TfliteReadOptions& options) {
-  const File file(bytes);
   Ledger ledger(import_limits(bytes.size(), options.max_ram, options.max_visits));
   struct Tell {
     ~Tell() {
@@ -157,6 +156,7 @@ ir::Graph import_aligned(Span<const uint8_t> bytes, const TfliteReadOptions& opt
     LedgerLimits* to;
   } tell{ledger, options.spent};
   try {
+    const File file(bytes);
     ir::Graph graph = read(file, ledger);
     if (options.lower_qdq) ir::lower_qdq(graph, options.lowered);
     return graph;
