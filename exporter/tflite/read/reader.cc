@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "exporter/import_limits.h"
 #include "exporter/tflite/operators/operators.h"
@@ -93,8 +94,10 @@ void read_operators(const File& file, Graph& g, Tensors& tensors, Ledger& ledger
       }
       take_nodes(g, had, tensors);
     } catch (const Error& e) {
-      const std::string text = e.what();
+      constexpr std::string_view kWhole = "TFLite model: ";
+      std::string text = e.what();
       if (text.find(c.place()) != std::string::npos) throw;
+      if (text.starts_with(kWhole)) text.erase(0, kWhole.size());
       throw Error(c.place() + ": " + text, e.code());
     } catch (const std::bad_alloc&) {
       throw Error(c.place() + ": out of memory", Code::kOutOfMemory);
