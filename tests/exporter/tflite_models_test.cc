@@ -43,6 +43,10 @@ class TfliteModels : public testing::Test {
     const ir::Graph g =
         import_tflite(folder_ + name + ".tflite", {.lower_qdq = true, .lowered = &report});
     EXPECT_EQ(report.text(), "") << name << ": all of it must be integers";
+    const auto transposes =
+        std::count_if(g.nodes().begin(), g.nodes().end(),
+                      [](const ir::Node& n) { return n.op == OpId::kTranspose; });
+    EXPECT_LE(transposes, 1) << name << ": an image is turned where it comes in, and nowhere else";
     const std::vector<uint8_t> file = compile_program(g);
     const test::AlignedBytes bytes = test::aligned_copy(file);
     auto program = Program::load(Span<const uint8_t>(bytes.get(), file.size()));

@@ -152,9 +152,11 @@ void Tensors::define(Tensor& t, ValueId v, Layout layout) {
   if (const DType made = g_.value(v).dtype; made != t.dtype)
     fail(t, fmt::format("its operator makes {}, the file declares {}", dtype_name(made),
                         dtype_name(t.dtype)));
+  Value& value = g_.value(v);
+  if (layout == Layout::kPlanes && (!value.ranked || value.shape.rank() != 4))
+    fail(t, "it is an image, which must have 4 dims");
   t.home = layout;
   t.raw[at_layout(layout)] = v;
-  Value& value = g_.value(v);
   if (value.name.empty() && value.origin == ValueOrigin::kNode) value.name = take_name(t.name);
 }
 
