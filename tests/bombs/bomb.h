@@ -27,6 +27,7 @@ void add_generators(std::vector<Bomb>* to);  // sizes that numbers of the file s
 void add_kernels(std::vector<Bomb>* to);     // nodes of constants that compute much
 void add_structures(std::vector<Bomb>* to);  // functions, branches, loops, names, sparse tensors
 std::vector<Bomb> onnx_bombs();
+std::vector<Bomb> tflite_bombs();  // TensorFlow Lite files
 // A text, and a model, of so many sizes and branches; each branch knows all sizes.
 std::string branches_text(int sizes, int branches);
 Model branches(int inputs, int count);

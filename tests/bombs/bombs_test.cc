@@ -74,13 +74,12 @@ constexpr size_t kMostMade = size_t{110} << 20;
 
 std::string compiled(const Bomb& b, std::vector<uint8_t>* program) {
   LedgerLimits spent;
-  OnnxReadOptions options;
-  options.spent = &spent;
   std::string error;
   try {
     const Span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(b.bytes.data()),
                                     b.bytes.size());
-    ir::Graph graph = import_onnx_bytes(bytes, "", options);
+    ir::Graph graph = is_tflite(bytes) ? import_tflite_bytes(bytes, {.spent = &spent})
+                                       : import_onnx_bytes(bytes, "", {.spent = &spent});
     const ir::PassReport report = ir::optimize(graph);
     EXPECT_LE(report.spent.bytes, size_t{64} << 20);
     EXPECT_LE(report.spent.work, 4e8);
@@ -98,7 +97,8 @@ std::string compiled(const Bomb& b, std::vector<uint8_t>* program) {
 TEST(Bombs, AreSmallAndMany) {
   std::set<std::string> names;
   size_t count = 0;
-  for (const auto& list : {bombs::onnx_bombs(), bombs::text_bombs(), bombs::wick_bombs()}) {
+  for (const auto& list :
+       {bombs::onnx_bombs(), bombs::tflite_bombs(), bombs::text_bombs(), bombs::wick_bombs()}) {
     for (const Bomb& b : list) {
       EXPECT_LE(b.bytes.size(), kFile) << b.name;
       EXPECT_TRUE(names.insert(b.name).second) << b.name;
@@ -108,10 +108,7 @@ TEST(Bombs, AreSmallAndMany) {
   EXPECT_GE(count, 90u);
 }
 
-class OnnxBombs : public testing::TestWithParam<Bomb> {};
-
-TEST_P(OnnxBombs, StayWithinTheirBudget) {
-  const Bomb& b = GetParam();
+void stays_within_its_budget(const Bomb& b) {
   Hurry hurry(b.name);
   std::vector<uint8_t> program;
   const std::string error = compiled(b, &program);
@@ -122,6 +119,12 @@ TEST_P(OnnxBombs, StayWithinTheirBudget) {
     EXPECT_THAT(error, HasSubstr(b.refusal));
   }
 }
+
+class OnnxBombs : public testing::TestWithParam<Bomb> {};
+TEST_P(OnnxBombs, StayWithinTheirBudget) { stays_within_its_budget(GetParam()); }
+
+class TfliteBombs : public testing::TestWithParam<Bomb> {};
+TEST_P(TfliteBombs, StayWithinTheirBudget) { stays_within_its_budget(GetParam()); }
 
 class TextBombs : public testing::TestWithParam<Bomb> {};
 
@@ -166,6 +169,7 @@ TEST_P(WickBombs, StayWithinTheirBudget) {
 
 std::string name_of(const testing::TestParamInfo<Bomb>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(All, OnnxBombs, testing::ValuesIn(bombs::onnx_bombs()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, TfliteBombs, testing::ValuesIn(bombs::tflite_bombs()), name_of);
 INSTANTIATE_TEST_SUITE_P(All, TextBombs, testing::ValuesIn(bombs::text_bombs()), name_of);
 INSTANTIATE_TEST_SUITE_P(All, WickBombs, testing::ValuesIn(bombs::wick_bombs()), name_of);
 

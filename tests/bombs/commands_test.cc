@@ -89,6 +89,12 @@ std::vector<Bomb> some(std::vector<Bomb> list) {
   return few;
 }
 
+std::vector<Bomb> models() {
+  std::vector<Bomb> list = bombs::onnx_bombs();
+  for (Bomb& b : bombs::tflite_bombs()) list.push_back(std::move(b));
+  return list;
+}
+
 void write(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
@@ -106,7 +112,7 @@ void open_program(const std::string& path) {
 
 TEST(BombCommands, InspectConvertAndOpen) {
   const std::string folder = test::temp_folder();
-  for (const Bomb& b : some(bombs::onnx_bombs())) {
+  for (const Bomb& b : some(models())) {
     const std::string onnx = folder + "m.onnx", wick = folder + "m.wick";
     std::filesystem::remove(wick);
     write(onnx, b.bytes);
@@ -125,7 +131,7 @@ TEST(BombCommands, InspectConvertAndOpen) {
 
 TEST(BombCommands, RunEndsInTime) {
   const std::string folder = test::temp_folder();
-  for (const Bomb& b : some(bombs::onnx_bombs())) {
+  for (const Bomb& b : some(models())) {
     const std::string onnx = folder + "m.onnx";
     write(onnx, b.bytes);
     check(command(folder, {"run", onnx, "--timeout", "1", "--max-ram", "256M"}), b.name + ": run",

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "exporter/onnx/onnx.h"
+#include "exporter/tflite/tflite.h"
 #include "graph/ir/graph.h"
 #include "runtime/program/program.h"
 #include "tests/fuzz/run_formats.h"
@@ -288,6 +289,13 @@ Span<const Format> formats() {
              OnnxReadOptions options;
              options.warnings = &warnings;
              (void)import_onnx_bytes(as_bytes(b), "", options);
+           }},
+          {"tflite",
+           [] { return all_in("/tests/exporter/tflite", {".tflite"}); },
+           {"TFL3", std::string("\0\0\0\0", 4), std::string("\1\0\0\0", 4), "\xFF\xFF\xFF\xFF",
+            "\xFF\xFF\xFF\x7F", std::string("\0\0\x80\x3F", 4), std::string("\4\0\4\0", 4)},
+           [](const std::string& b) {
+             (void)import_tflite_bytes(as_bytes(b), {.lower_qdq = true});
            }},
           {"tensor_pb",
            [] { return all_in("/tests/fuzz/corpus/tensor_pb", {".pb"}); },

@@ -61,7 +61,7 @@ SEES = {
 # bench and examples may always; CLI11 is the exception, for what it costs to compile).
 THIRD_PARTY = {
     "hwy": [KERNELS, "trainer/kernels"],
-    "flatbuffers": [PROGRAM, "exporter/program"],
+    "flatbuffers": [PROGRAM, "exporter/program", "exporter/tflite"],
     "vulkan": ["runtime/backend/vulkan"],
     "google": ["exporter/onnx"],
     "onnx": ["exporter/onnx"],

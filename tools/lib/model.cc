@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "exporter/onnx/onnx.h"
+#include "exporter/tflite/tflite.h"
 #include "runtime/core/regular_file.h"
 #include "runtime/program/layout.h"
 #include "runtime/registry/registry.h"
@@ -26,7 +27,11 @@ void check(Status status, const std::string& what) {
 
 void AlignedDelete::operator()(uint8_t* p) const { std::free(p); }
 
-bool is_wick_file(const std::string& path) {
+namespace {
+
+// The first bytes of a file, which say what it is; fewer if it is shorter.
+using Head = std::vector<uint8_t>;
+Head head_of(const std::string& path) {
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed))
     throw Error(fmt::format("'{}' is a folder, not a model file", path), Code::kIo);
@@ -35,21 +40,45 @@ bool is_wick_file(const std::string& path) {
   if (!opened.ok())
     throw Error(fmt::format("cannot open '{}': {}", path, opened.message()), Code::kIo);
   if (file.size() == 0) throw Error(fmt::format("'{}': the file is empty", path), Code::kIo);
-  char magic[sizeof(kFileMagic)] = {};
-  check(file.read(0, magic, std::min<uint64_t>(sizeof(magic), file.size())),
-        fmt::format("cannot read '{}'", path));
-  return memcmp(magic, kFileMagic, sizeof(magic)) == 0;
+  Head head(static_cast<size_t>(std::min<uint64_t>(sizeof(kFileMagic), file.size())));
+  check(file.read(0, head.data(), head.size()), fmt::format("cannot read '{}'", path));
+  return head;
 }
 
-ir::Graph open_onnx(const std::string& path, OnnxReadOptions options) {
+}  // namespace
+
+bool is_wick_file(const std::string& path) {
+  const Head head = head_of(path);
+  return head.size() == sizeof(kFileMagic) && memcmp(head.data(), kFileMagic, head.size()) == 0;
+}
+bool is_tflite_file(const std::string& path) { return is_tflite(head_of(path)); }
+
+void need_onnx(const std::string& path, const std::string& what) {
+  if (is_tflite_file(path))
+    throw Error(
+        fmt::format("{} is a TensorFlow Lite file, and {} needs an ONNX one: wick convert {} "
+                    "-o model.onnx makes it",
+                    path, what, path),
+        Code::kUnsupported);
+}
+
+ir::Graph open_graph(const std::string& path, OnnxReadOptions options) {
   if (options.max_ram == 0 && memory_limit() != UINT64_MAX) options.max_ram = memory_limit();
   const std::optional<std::vector<uint8_t>> bytes = signed_bytes(path);
+  if (bytes ? is_tflite(*bytes) : is_tflite_file(path)) {
+    const TfliteReadOptions tflite = {.lower_qdq = options.lower_qdq,
+                                      .lowered = options.lowered,
+                                      .max_ram = options.max_ram,
+                                      .max_visits = options.max_visits,
+                                      .spent = options.spent};
+    return bytes ? import_tflite_bytes(*bytes, tflite) : import_tflite(path, tflite);
+  }
   if (!bytes) return import_onnx(path, options);
   options.weights_stay = false;
   return import_onnx_bytes(*bytes, "", options);
 }
 
-ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path) {
+ProgramInfo graph_origin(const ir::Graph& graph, const std::string& path) {
   ProgramInfo info{.source = path};
   auto seed = graph.metadata.find("wick.seed");
   if (seed != graph.metadata.end())
@@ -95,8 +124,8 @@ Model Model::open(const std::string& path, OnnxReadOptions options) {
     m = open_wick(path);
   } else {
     options.weights_stay = true;
-    ir::Graph graph = open_onnx(path, options);
-    const ProgramInfo info = onnx_origin(graph, path);
+    ir::Graph graph = open_graph(path, options);
+    const ProgramInfo info = graph_origin(graph, path);
     ir::optimize(graph);
     LentProgram program = lend_program(std::move(graph), info);
     m.load(std::move(program.bytes), program.segments);
@@ -113,10 +142,10 @@ Model Model::open_whole(const std::string& path, OnnxReadOptions options) {
   if (is_wick_file(path)) {
     m = open_wick(path);
   } else {
-    m.graph_ = open_onnx(path, options);
+    m.graph_ = open_graph(path, options);
     m.compiled_ = *m.graph_;
     ir::optimize(*m.compiled_);
-    m.load(program_bytes(*m.compiled_, onnx_origin(*m.graph_, path)));
+    m.load(program_bytes(*m.compiled_, graph_origin(*m.graph_, path)));
     m.file_bytes_ = std::filesystem::file_size(path);
   }
   m.load_ms_ = now_ms() - begin;

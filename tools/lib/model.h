@@ -1,4 +1,5 @@
-// A model as the commands see it: a .wick or an ONNX file, opened as a program and a session.
+// A model as the commands see it: a .wick, an ONNX or a TensorFlow Lite file, opened as a program
+// and a session.
 #pragma once
 
 #include <memory>
@@ -33,10 +34,11 @@ struct AlignedDelete {
 // A model that was opened from a file or made from a graph, ready to run.
 class Model {
  public:
-  // Opens a file by its content, not its name: .wick is mapped, ONNX is read, optimised by exact
-  // passes and compiled.
+  // Opens a file by its content, not its name: .wick is mapped, ONNX and TensorFlow Lite are read,
+  // optimised by exact passes and compiled.
   static Model open(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
-  // Does the same; for an ONNX file it keeps the graph, and the program has its weights' digest.
+  // Does the same; of other files than .wick it keeps the graph, and the program has its weights'
+  // digest.
   static Model open_whole(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
   // Makes a program of a graph, which is optimised first if `optimize` is set.
   static Model from_graph(const ir::Graph& graph, bool optimize);
@@ -46,7 +48,8 @@ class Model {
   // For open_whole(): the graph as it was read, QDQ patterns lowered unless the options say
   // otherwise; nothing for .wick.
   const std::optional<ir::Graph>& graph() const { return graph_; }
-  // For open_whole() of an ONNX file and from_graph(): the graph that the program was written from.
+  // For open_whole() of other files than .wick and from_graph(): the graph that the program was
+  // written from.
   const std::optional<ir::Graph>& compiled() const { return compiled_; }
   uint64_t file_bytes() const { return file_bytes_; }
   double load_ms() const { return load_ms_; }
@@ -64,14 +67,20 @@ class Model {
   double load_ms_ = 0;
 };
 
-// Returns the graph of an ONNX file. Where signatures are required (trust.h) its bytes are signed,
-// and it has no external data, which no signature covers.
-ir::Graph open_onnx(const std::string& path, OnnxReadOptions options = {});
-// Returns what a program made from an ONNX file says of its origin; files that Wick exported have
+// Returns the graph of an ONNX or a TensorFlow Lite file, whichever its first bytes say it is; of
+// the options a TensorFlow Lite file has lower_qdq, lowered and the limits. Where signatures are
+// required (trust.h) its bytes are signed, and an ONNX file has no external data, which no
+// signature covers.
+ir::Graph open_graph(const std::string& path, OnnxReadOptions options = {});
+// Returns what a program made from such a file says of its origin; files that Wick exported have
 // the seed.
-ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path);
+ProgramInfo graph_origin(const ir::Graph& graph, const std::string& path);
 // Returns whether the file begins as a .wick file does.
 bool is_wick_file(const std::string& path);
+// Returns whether the file begins as a TensorFlow Lite file does.
+bool is_tflite_file(const std::string& path);
+// Throws Error if the file is none that ONNX Runtime takes: `what` compares with it.
+void need_onnx(const std::string& path, const std::string& what);
 
 // Options of Runner.
 struct RunnerOptions {

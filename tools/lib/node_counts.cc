@@ -214,7 +214,7 @@ std::string NodeCounts::text(double tolerance) const {
 }
 
 NodeCounts count_by_node(const std::string& path, Span<const HostTensor> inputs, bool optimize) {
-  Graph file = open_onnx(path);
+  Graph file = open_graph(path);
   const ScratchFolder scratch;
   const std::string copy = scratch.file("named.onnx");
   const std::string& model = named(file, copy) ? copy : path;

@@ -238,6 +238,7 @@ void bench(const BenchCommand& c) {
                 "the arrays of --input have sizes of their own");
   if (!c.against.empty()) {
     if (is_wick_file(c.model)) wrong_usage("--against", "needs the .onnx file, which both read");
+    need_onnx(c.model, "--against");
     if (c.load || c.split || c.profile) wrong_usage("--against", "measures whole runs");
     if (const auto missing = onnxruntime_missing()) throw Error(*missing, Code::kNotFound);
   }
@@ -257,7 +258,8 @@ void add_bench(CommandLine& app) {
   Command command = app.add_command("bench", "Measure latency, throughput, memory and load time");
   command
       .add_option("model", c->model,
-                  "model.wick or model.onnx; for --submission also a training run's folder")
+                  "model.wick, model.onnx or model.tflite; for --submission also a training run's "
+                  "folder")
       .required();
   accept_ops(command);
   accept_signature(command);

@@ -52,12 +52,12 @@ void print_made(const Made& made, const Project& project) {
   if (made.ran) fmt::print("{}", made.output);
 }
 
-// Returns the .wick file that goes into the program: the model itself, or what an ONNX model is
+// Returns the .wick file that goes into the program: the model itself, or what another model is
 // compiled to.
 std::string wick_file(const BuildCommand& c, const ScratchFolder& scratch) {
   if (is_wick_file(c.model)) return c.model;
-  ir::Graph graph = open_onnx(c.model, {.lower_qdq = c.lower_qdq});
-  ProgramInfo info = onnx_origin(graph, c.model);
+  ir::Graph graph = open_graph(c.model, {.lower_qdq = c.lower_qdq});
+  ProgramInfo info = graph_origin(graph, c.model);
   const ir::Graph read = graph;
   Written written({}, c.model);
   info.passed(written.optimize(&graph, false, c.dims));
@@ -168,7 +168,7 @@ void list(bool json) {
 }
 
 void accept(Command command, BuildCommand* c) {
-  command.add_option("model", c->model, "model.wick or model.onnx").required();
+  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite").required();
   command.add_option("--target", c->target, "one of `wick targets` (default: x86_64)");
   command.add_option("--dim", c->dims, "NAME=N: a size to plan for; a batch is 1 without")
       .one_word();

@@ -55,6 +55,7 @@ void compare(const CompareCommand& c) {
   Model a = Model::open_whole(c.a, {.lower_qdq = c.lower_qdq});
   if (!c.against.empty() && !a.graph())
     throw Error(c.a + " is a .wick file; ONNX Runtime takes the ONNX file it was made of");
+  if (!c.against.empty()) need_onnx(c.a, "--against onnxruntime");
   NodeTrace nodes_a, nodes_b;
   Runner run_a(a, {c.backend_a, 0, false, &nodes_a});
   std::vector<HostTensor> inputs =
@@ -109,11 +110,11 @@ void compare(const CompareCommand& c) {
 void add_compare(CommandLine& app) {
   auto c = std::make_shared<CompareCommand>();
   Command command = app.add_command("compare", "Compare two models, or one with ONNX Runtime");
-  command.add_option("a", c->a, "model.wick or model.onnx").required();
+  command.add_option("a", c->a, "model.wick, model.onnx or model.tflite").required();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
-  command.add_option("b", c->b, "model.wick or model.onnx");
+  command.add_option("b", c->b, "model.wick, model.onnx or model.tflite");
   command.add_option("--against", c->against, "onnxruntime (the first model must be ONNX)")
       .one_of({"onnxruntime"});
   command.add_option("--data,--input", c->data,

@@ -1,4 +1,4 @@
-// wick convert: ONNX <-> .wick without training.
+// wick convert: ONNX and TensorFlow Lite to .wick or ONNX, without training.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -58,12 +58,14 @@ void convert(const ConvertCommand& c) {
   if (c.pack && ends_with(c.out, ".onnx")) wrong_usage("--pack", "is for .wick files");
   check_places({c.model}, {{"--out", c.out}});
   if (is_wick_file(c.model))
-    throw Error(c.model + " is a .wick file already: only ONNX models can be converted");
+    throw Error(c.model +
+                " is a .wick file already: only ONNX and TensorFlow Lite models can be "
+                "converted");
   const bool onnx = ends_with(c.out, ".onnx");
   ir::LowerReport lowered;
-  ir::Graph graph = open_onnx(c.model, {.own_sizes = c.own_sizes,
-                                        .lower_qdq = onnx ? !c.quantized.empty() : c.lower_qdq,
-                                        .lowered = &lowered});
+  ir::Graph graph = open_graph(c.model, {.own_sizes = c.own_sizes,
+                                         .lower_qdq = onnx ? !c.quantized.empty() : c.lower_qdq,
+                                         .lowered = &lowered});
   if (c.verbose) print_lowered(lowered);
   const ir::Graph read = graph;
   Written written(c.checks, c.model);
@@ -73,7 +75,7 @@ void convert(const ConvertCommand& c) {
         c.quantized == "qdq" ? QuantizedForm::kQdq : QuantizedForm::kOperators;
     export_onnx(graph, c.out, {c.external_data, form});
   } else {
-    ProgramInfo info = onnx_origin(graph, c.model);
+    ProgramInfo info = graph_origin(graph, c.model);
     const ir::PassReport report = written.optimize(&graph, !c.no_chains, c.dims);
     info.passed(report);
     // There is one rounding where the file has several.
@@ -103,8 +105,8 @@ void convert(const ConvertCommand& c) {
 void add_convert(CommandLine& app) {
   auto c = std::make_shared<ConvertCommand>();
   Command command =
-      app.add_command("convert", "Convert an ONNX model to .wick (or to ONNX as Wick writes it)");
-  command.add_option("model", c->model, "model.onnx").required();
+      app.add_command("convert", "Convert an ONNX or TensorFlow Lite model to .wick (or to ONNX)");
+  command.add_option("model", c->model, "model.onnx or model.tflite").required();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);

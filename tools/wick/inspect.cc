@@ -69,10 +69,10 @@ nlohmann::json provenance(const Model& model) {
   return doc;
 }
 
-// Prints the values that the nodes of an ONNX file make, before anything is rewritten: the names
-// that nn::GraphModule::set_output takes.
+// Prints the values that the nodes of an ONNX or TensorFlow Lite file make, before anything is
+// rewritten: the names that nn::GraphModule::set_output takes.
 void print_values(const InspectCommand& c) {
-  const ir::Graph g = import_for_training(c.model);
+  const ir::Graph g = is_tflite_file(c.model) ? open_graph(c.model) : import_for_training(c.model);
   auto doc = nlohmann::json::array();
   for (size_t i = 0; i < g.node_count(); ++i) {
     const ir::Node& n = g.node(static_cast<ir::NodeId>(i));
@@ -174,7 +174,9 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   const Program& p = model.program();
   fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
              p.weight_bytes(), doc["constant_elements"].get<uint64_t>(),
-             model.graph() ? " (ONNX, shown as Wick compiles it)" : "");
+             !model.graph() ? ""
+                            : fmt::format(" ({}, shown as Wick compiles it)",
+                                          is_tflite_file(c.model) ? "TensorFlow Lite" : "ONNX"));
   for (const char* kind : {"inputs", "outputs"}) {
     for (const auto& port : doc[kind]) {
       fmt::print("  {:<7} {} {}{}\n", std::string(kind).substr(0, std::string(kind).size() - 1),
@@ -253,15 +255,16 @@ void inspect(const InspectCommand& c) {
 
 void add_inspect(CommandLine& app) {
   auto c = std::make_shared<InspectCommand>();
-  Command command = app.add_command("inspect", "Show what is in a .wick or ONNX file");
-  command.add_option("model", c->model, "model.wick or model.onnx").required();
+  Command command =
+      app.add_command("inspect", "Show what is in a .wick, ONNX or TensorFlow Lite file");
+  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite").required();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
   command.add_flag("--json", c->json, "print JSON");
-  const Option values = command.add_flag(
-      "--values", c->values,
-      "list what the nodes of an ONNX file make: a name, the op and the type a line");
+  const Option values = command.add_flag("--values", c->values,
+                                         "list what the nodes of an ONNX or TensorFlow Lite file "
+                                         "make: a name, the op and the type a line");
   const Option html =
       command
           .add_option("--html", c->page.out,

@@ -139,8 +139,8 @@ class Work {
                         "it was made from",
                     Code::kUnsupported);
       }
-      g = open_onnx(c_.model);
-      seed_ = onnx_origin(g, c_.model).seed;
+      g = open_graph(c_.model);
+      seed_ = graph_origin(g, c_.model).seed;
       g.metadata.emplace("wick.source", c_.model);
     }
     before_.emplace(Model::from_graph(g, true));

@@ -122,8 +122,9 @@ void run(const RunCommand& c) {
 
 void add_run(CommandLine& app) {
   auto c = std::make_shared<RunCommand>();
-  Command command = app.add_command("run", "Run a .wick or ONNX model on .npy inputs");
-  command.add_option("model", c->model, "model.wick or model.onnx").required();
+  Command command =
+      app.add_command("run", "Run a .wick, ONNX or TensorFlow Lite model on .npy inputs");
+  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite").required();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);

@@ -167,8 +167,10 @@ void add_verify(CommandLine& app) {
       "Hold every value of a model against its graph on plain loops: each pass, each "
       "backend, files made of it (exit 3 where one differs)");
   command
-      .add_option("models", c->models,
-                  "a folder of wick train, model.onnx or model.wick; further ones were made of it")
+      .add_option(
+          "models", c->models,
+          "a folder of wick train, model.onnx, model.tflite or model.wick; further ones were "
+          "made of it")
       .required();
   accept_ops(command);
   accept_signature(command);

@@ -9,6 +9,7 @@
 //
 //   capture      a module in eval mode -> graph (trainer/capture/capture.h)
 //   import_onnx  an ONNX file -> graph; export_onnx the way back (exporter/onnx/onnx.h)
+//   import_tflite   a TensorFlow Lite file -> graph (exporter/tflite/tflite.h)
 //   import_module   an ONNX file -> nn::GraphModule, to be trained (trainer/capture/graph_module.h)
 //   ir::optimize, ir::run, ir::print   passes, interpreter, text (graph/)
 //   export_wick  graph -> .wick; compile_program the same in memory
@@ -18,6 +19,7 @@
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
+#include "exporter/tflite/tflite.h"
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/passes/lower_qdq.h"

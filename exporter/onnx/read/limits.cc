@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <map>
 
+#include "exporter/import_limits.h"
 #include "exporter/onnx/read/subgraph.h"
-#include "runtime/ops/op_cost.h"
 #include "wick/error.h"
 
 namespace wick::onnx {
@@ -17,9 +17,6 @@ namespace {
 constexpr size_t kMaxName = 4096, kMaxDimName = 1024;
 // The limits of a model with its functions inlined: these, plus kTimes the file.
 constexpr uint64_t kNodes = uint64_t{1} << 14, kBytes = uint64_t{1} << 25, kTimes = 32;
-// The resources that reading may use for any file, and those added for each of its bytes.
-constexpr LedgerLimits kAnyFile = {.visits = uint64_t{1} << 16, .bytes = uint64_t{1} << 22};
-constexpr LedgerLimits kEachByte = {.visits = 8, .bytes = 64};
 
 std::string shown(const std::string& name) {
   std::string start = name.substr(0, 40);
@@ -139,12 +136,7 @@ class Costs {
 }  // namespace
 
 LedgerLimits limits_of(uint64_t file, const OnnxReadOptions& options) {
-  const auto of = [&](uint64_t asked, uint64_t LedgerLimits::*what) {
-    return asked != 0 ? asked : kAnyFile.*what + kEachByte.*what * file;
-  };
-  return {.visits = of(options.max_visits, &LedgerLimits::visits),
-          .bytes = of(options.max_ram, &LedgerLimits::bytes),
-          .work = kMostWorkAhead};
+  return import_limits(file, options.max_ram, options.max_visits);
 }
 
 void check_limits(const ModelProto& model) {

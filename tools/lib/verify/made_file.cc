@@ -38,7 +38,7 @@ MadeFile open_made(const std::string& path, bool lower_qdq) {
     f.numerics = model.program().provenance().numerics;
     f.graph = program_graph(model.program());
   } else {
-    f.graph = open_onnx(path, {.lower_qdq = lower_qdq});
+    f.graph = open_graph(path, {.lower_qdq = lower_qdq});
     const auto stated = f.graph.metadata.find(kNumericsKey);
     for (const NumericsClass c : {NumericsClass::kReassociates, NumericsClass::kApproximates}) {
       const char* name = ir::numerics_name(static_cast<ir::Numerics>(c));

@@ -663,7 +663,7 @@ Verified open_verified(const std::string& path, const VerifyOptions& options) {
   v.path = path;
   v.name = std::filesystem::path(path).filename().string();
   v.is_wick = is_wick_file(path);
-  v.is_onnx = !v.is_wick;
+  v.is_onnx = !v.is_wick && !is_tflite_file(path);
   if (v.is_wick) {
     signed_bytes(path);
     LoadOptions load;
@@ -677,9 +677,9 @@ Verified open_verified(const std::string& path, const VerifyOptions& options) {
     const Model model = Model::open(path);
     v.root = program_graph(model.program());
   } else {
-    v.root = open_onnx(path, {.lower_qdq = options.lower_qdq});
+    v.root = open_graph(path, {.lower_qdq = options.lower_qdq});
     if (options.lower_qdq) {
-      ir::Graph plain = open_onnx(path, {.lower_qdq = false});
+      ir::Graph plain = open_graph(path, {.lower_qdq = false});
       if (dequantizes(plain)) v.unlowered = std::move(plain);
     }
   }
