@@ -314,9 +314,10 @@ TEST(Collating, PadsToTheLongestAndGivesLengths) {
             (std::vector<float>{1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(batch[1].to_vector<int64_t>(), (List{2, 0, 3}));
   EXPECT_EQ(batch[2].to_vector<int64_t>(), (List{2, 0, 3}));
-  EXPECT_EQ(pad_sequence({ones({2}), ones({3})}).shape(), (Shape{3, 2}));  // PyTorch's default
-  EXPECT_EQ(pad_sequence({ones({2}), ones({3})}, true).to_vector<float>(),
-            (std::vector<float>{1, 1, 0, 1, 1, 1}));
+  batch = pad_collate(items, {.value = -1, .batch_first = false});
+  EXPECT_EQ(batch[0].shape(), (Shape{3, 3, 2}));
+  EXPECT_EQ(batch[0].to_vector<float>(),
+            (std::vector<float>{1, 1, -1, -1, 1, 1, 1, 1, -1, -1, 1, 1, -1, -1, -1, -1, 1, 1}));
 }
 
 TEST(Collating, SaysWhatDoesNotFit) {

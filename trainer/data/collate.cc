@@ -27,6 +27,35 @@ Shape tail(const Shape& shape) {
   return rest;
 }
 
+// Pads a field of a batch, whose items [T, ...] differ in their first dim. nn::pad_sequence has a
+// gradient, which data does not need.
+Tensor pad_field(const std::vector<Tensor>& sequences, bool batch_first, double value) {
+  int64_t longest = 0;
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    const Tensor& s = sequences[i];
+    if (s.rank() < 1) {
+      throw Error("[collate] item " + std::to_string(i) + " is a single number");
+    }
+    if (s.dtype() != sequences[0].dtype() ||
+        !(tail(s.raw_shape()) == tail(sequences[0].raw_shape()))) {
+      throw Error("[collate] item " + std::to_string(i) + " is " + describe(s) + ", the first " +
+                  describe(sequences[0]) + ": only lengths may differ");
+    }
+    longest = std::max(longest, s.raw_shape()[0]);
+  }
+  Shape shape = with_rows(sequences[0].raw_shape(), static_cast<int64_t>(sequences.size()));
+  shape[1] = longest;
+  Tensor out = full(shape, value, sequences[0].dtype());
+  size_t row_bytes = out.raw().nbytes() / sequences.size();
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    Tensor s = sequences[i].detach().contiguous();
+    if (s.raw().nbytes() > 0) {
+      std::memcpy(bytes_of(out) + i * row_bytes, s.raw().data, s.raw().nbytes());
+    }
+  }
+  return batch_first ? out : out.transpose(0, 1).contiguous();
+}
+
 }  // namespace
 
 Batch stack_items(const std::vector<Item>& items, Span<const int64_t> numbers) {
@@ -70,37 +99,6 @@ Batch default_collate(const std::vector<Item>& items) {
   }
 }
 
-Tensor pad_sequence(const std::vector<Tensor>& sequences, bool batch_first, double padding_value,
-                    Where where) {
-  if (sequences.empty()) throw_error("pad_sequence", "no sequences", where);
-  int64_t longest = 0;
-  for (size_t i = 0; i < sequences.size(); ++i) {
-    const Tensor& s = sequences[i];
-    if (s.rank() < 1) {
-      throw_error("pad_sequence", "sequence " + std::to_string(i) + " is a single number", where);
-    }
-    if (s.dtype() != sequences[0].dtype() ||
-        !(tail(s.raw_shape()) == tail(sequences[0].raw_shape()))) {
-      throw_error("pad_sequence",
-                  "sequence " + std::to_string(i) + " is " + describe(s) + ", the first " +
-                      describe(sequences[0]) + ": only lengths may differ",
-                  where);
-    }
-    longest = std::max(longest, s.raw_shape()[0]);
-  }
-  Shape shape = with_rows(sequences[0].raw_shape(), static_cast<int64_t>(sequences.size()));
-  shape[1] = longest;
-  Tensor out = full(shape, padding_value, sequences[0].dtype(), where);
-  size_t row_bytes = sequences.empty() ? 0 : out.raw().nbytes() / sequences.size();
-  for (size_t i = 0; i < sequences.size(); ++i) {
-    Tensor s = sequences[i].detach().contiguous();
-    if (s.raw().nbytes() > 0) {
-      std::memcpy(bytes_of(out) + i * row_bytes, s.raw().data, s.raw().nbytes());
-    }
-  }
-  return batch_first ? out : out.transpose(0, 1).contiguous();
-}
-
 Batch pad_collate(const std::vector<Item>& items, const PadOptions& options) {
   if (items.empty()) throw Error("[collate] no items");
   size_t fields = items[0].size();
@@ -127,7 +125,7 @@ Batch pad_collate(const std::vector<Item>& items, const PadOptions& options) {
       batch[f] = default_collate(single)[0];
       continue;
     }
-    batch[f] = pad_sequence(column, options.batch_first, options.value);
+    batch[f] = pad_field(column, options.batch_first, options.value);
     std::vector<int64_t> n;
     for (const Tensor& t : column) n.push_back(t.raw_shape()[0]);
     lengths.push_back(tensor(n));

@@ -29,15 +29,12 @@ struct PadOptions {
   double value = 0;  // what is appended
   // Fields that are padded along dimension 0 to the longest item of the batch; others are stacked.
   std::vector<int> fields = {0};
-  bool batch_first = true;  // false: [length, batch, ...], PyTorch's pad_sequence
+  bool batch_first = true;  // false: [length, batch, ...], as nn::pad_sequence
 };
 // Appends the lengths, int64 [batch], as additional last fields, one for each padded field. With
 // fields = {0}, items {x[T, ...], y} become {x[B, max T, ...], y[B], lengths[B]}.
 Batch pad_collate(const std::vector<Item>& items, const PadOptions& options = {});
 // Returns pad_collate() as the collate of a loader.
 Collate pad_to_longest(const PadOptions& options = {});
-// Pads one list of tensors [T, ...] like PyTorch's pad_sequence; batch_first is false by default.
-Tensor pad_sequence(const std::vector<Tensor>& sequences, bool batch_first = false,
-                    double padding_value = 0, Where where = Where::current());
 
 }  // namespace wick::data
