@@ -17,20 +17,20 @@ namespace wick::loop {
 struct RunConfig {
   std::string model = "lenet";         // nn::model_names()
   std::string data = "fashion-mnist";  // data::open_images()
-  int64_t epochs = 0;
-  int64_t batch = 0;
-  double lr = 0;
-  uint64_t seed = 0;                // for weights, shuffling, dropout, validation split
-  std::string optimizer, schedule;  // optimizer_names(), schedule_names() (recipe_parts.h)
-  double weight_decay = -1;
-  int64_t accumulate = 1;  // batches per step
-  double clip_norm = 0;    // 0: none
-  int64_t patience = 0;    // epochs; 0: no early stopping
-  double val_split = 0;    // share of the training images to validate on
+  int64_t epochs = 0;                  // passes over the training images
+  int64_t batch = 0;                   // images a step
+  double lr = 0;                       // learning rate that the schedule starts from
+  uint64_t seed = 0;                   // for weights, shuffling, dropout, validation split
+  std::string optimizer, schedule;     // optimizer_names(), schedule_names() (recipe_parts.h)
+  double weight_decay = -1;            // negative: the default of the optimizer
+  int64_t accumulate = 1;              // batches per step
+  double clip_norm = 0;                // 0: none
+  int64_t patience = 0;                // epochs; 0: no early stopping
+  double val_split = 0;                // share of the training images to validate on
   double ema = 0;  // decay of an average of the weights, which is then saved instead; 0: none
-  double label_smoothing = 0;
+  double label_smoothing = 0;     // of the cross entropy, as PyTorch's
   std::string autocast = "none";  // autocast_names()
-  std::string out;
+  std::string out;                // the run's folder
 };
 
 // The configuration that the caller asks for. A missing value takes the default, or when resuming
@@ -44,11 +44,15 @@ struct TrainConfig {
   std::optional<uint64_t> seed;                    // 0
   std::optional<std::string> optimizer, schedule;  // the recipe's, "cosine"
   std::optional<double> weight_decay;              // the recipe's, or the optimizer's default
-  std::optional<int64_t> accumulate, patience;
-  std::optional<double> clip_norm, val_split, ema, label_smoothing;
-  std::optional<std::string> autocast;  // "none"
-  std::string out;                      // empty: nothing is saved
-  bool resume = false;
+  std::optional<int64_t> accumulate;               // 1
+  std::optional<int64_t> patience;                 // 0
+  std::optional<double> clip_norm;                 // 0
+  std::optional<double> val_split;                 // 0
+  std::optional<double> ema;                       // 0
+  std::optional<double> label_smoothing;           // 0
+  std::optional<std::string> autocast;             // "none"
+  std::string out;                                 // empty: nothing is saved
+  bool resume = false;                             // goes on with the run that `out` holds
 
   // These do not change the result.
   int threads = 1;
@@ -61,8 +65,9 @@ struct TrainConfig {
   std::function<void(int64_t step)> on_step;
 };
 
+// What a training gave.
 struct TrainResult {
-  FitResult fit;
+  FitResult fit;  // of each epoch
   // On the test set: the validation, or with val_split that of the best weights (of the last ones
   // if no folder was given), for which the test set was not used.
   EvalResult test;
@@ -70,17 +75,20 @@ struct TrainResult {
   int64_t parameters = 0;
 };
 
+// Trains, or goes on with a run, and judges on the test set. Throws Error for a name, value or file
+// that does not fit, before a step is done.
 TrainResult run_training(const TrainConfig& config, Where where = Where::current());
 
+// A model that run_training() saved.
 struct TrainedModel {
   std::shared_ptr<nn::Module> module;  // in eval mode
-  RunConfig config;
-  std::vector<std::string> classes;
-  data::Normalization normalization;  // from bytes to the module's input
-  Shape input_shape;                  // of one item: [1, height, width]
-  std::string file;                   // the file of the weights
-  std::string weights_sha256;
-  std::string data_sha256;  // of the training images and labels; "" in older checkpoints
+  RunConfig config;                    // of its run
+  std::vector<std::string> classes;    // their names, in the order of the outputs
+  data::Normalization normalization;   // from bytes to the module's input
+  Shape input_shape;                   // of one item: [1, height, width]
+  std::string file;                    // the file of the weights
+  std::string weights_sha256;          // of the weights in it
+  std::string data_sha256;             // of the training images and labels; "" in older checkpoints
 };
 
 // Loads from a folder that run_training() wrote: best.safetensors, or last.safetensors if that is
