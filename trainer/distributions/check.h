@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "trainer/tensor/promote.h"
 
 namespace wick::distributions {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kLog2Pi = 1.8378770664093454836;  // log(2 pi)
 
 // Returns the parameters in one dtype of floats, expanded to the shape that they broadcast to.
 std::vector<Tensor> parameters(const char* op, std::initializer_list<Param> list);

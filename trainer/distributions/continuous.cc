@@ -1,17 +1,9 @@
 #include "trainer/distributions/continuous.h"
 
-#include <limits>
-
 #include "trainer/distributions/check.h"
 #include "trainer/tensor/vulkan_memory.h"
 
 namespace wick::distributions {
-namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kLog2Pi = 1.8378770664093454836;  // log(2 pi)
-
-}  // namespace
 
 Normal::Normal(const Param& loc, const Param& scale, bool validate_args)
     : Normal(parameters("Normal", {loc, scale}), loc.where, validate_args) {}

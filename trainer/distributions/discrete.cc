@@ -1,15 +1,10 @@
 #include "trainer/distributions/discrete.h"
 
-#include <limits>
-
 #include "trainer/distributions/check.h"
 #include "trainer/tensor/vulkan_memory.h"
 
 namespace wick::distributions {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // As PyTorch clamps probabilities before it takes their logarithm.
 Tensor inside(const Tensor& probs) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "runtime/kernels/elementwise.h"
 #include "trainer/autograd/function.h"
@@ -13,7 +12,6 @@
 namespace wick::distributions {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Takes the place of log 0: sums of such numbers stay finite.
 constexpr double kLogOfNothing = -1e300;
 

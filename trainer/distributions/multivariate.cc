@@ -6,8 +6,6 @@
 namespace wick::distributions {
 namespace {
 
-constexpr double kLog2Pi = 1.8378770664093454836;  // log(2 pi)
-
 // log of the square root of the determinant of L L^T.
 Tensor half_log_det(const Tensor& l) { return sum(log(diagonal(l, 0, -2, -1)), {-1}); }
 
