@@ -194,6 +194,7 @@ Tensor real_solution(const ComplexPair& a, const ComplexPair& b) {
 // function makes of the vectors' phases is ignored.
 WICK_GRAD(Eig, 0, 3, 0, [](GradCtx& c) {
   const ComplexPair w = pair_of(c.out(0)), v = pair_of(c.out(1)), adjoint = adjoint_of(v);
+  if (v.re.layout().numel() == 0) return c.set(0, zeros_like(v.re));
   const Tensor diagonal = on_diagonal(extent(w.re, 1));
   ComplexPair r;
   if (c.g(1).defined()) {
