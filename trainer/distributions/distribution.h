@@ -50,9 +50,11 @@ class Distribution {
   // Returns whether rsample() is there: continuous distributions have it.
   virtual bool has_rsample() const { return false; }
 
-  // Returns the mean, the variance (B + E) and its square root. NaN for Categorical.
+  // Returns the mean, of shape B + E; NaN for Categorical.
   virtual Tensor mean() const = 0;
+  // Returns the variance of each number of an event, B + E; NaN for Categorical.
   virtual Tensor variance() const = 0;
+  // Returns the square root of the variance.
   Tensor stddev() const;
   // Returns the logarithm of the density, or of the probability of a discrete distribution, at
   // `value`, whose shape broadcasts against B + E: value's and the batch's dims without the event.

@@ -23,7 +23,7 @@ struct EighResult {
 struct EigResult {
   Tensor eigenvalues, eigenvectors;
 };
-// L below the diagonal and U in one matrix [..., m, n], and int32 pivots [..., min(m, n)]: row i
+// lu: L below the diagonal and U in one matrix [..., m, n]; int32 pivots [..., min(m, n)]: row i
 // was exchanged with row pivots[i], counted from 1.
 struct LuFactorResult {
   Tensor lu, pivots;
