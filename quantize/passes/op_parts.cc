@@ -131,7 +131,7 @@ consteval OpFacts<Form> forms() {
          kAsStrided, kAsStridedScatter, kGatherND, kScatterND, kNonZero, kTopK, kUnique,
          kCumSum, kCumProd, kTrilu, kMod, kBitwiseAnd, kBitwiseOr, kBitwiseXor, kBitwiseNot,
          kBitShift, kIsNaN, kIsInf, kLog1p, kExpm1, kLog2, kLog10, kErfc, kAtan2, kCholesky,
-         kTriangularSolve, kSolve, kInverse, kDet, kSlogDet, kQr, kSvd, kEigh, kBitCast,
+         kTriangularSolve, kSolve, kInverse, kDet, kSlogDet, kQr, kSvd, kEigh, kLuFactor, kEig, kBitCast,
          kQuantizeLinear, kDequantizeLinear, kMatMulInteger, kConvInteger, kDropout,
          kLinearAttention, kGridSample, kAffineGrid, kRoiAlign, kMaxRoiPool, kMaxPoolIndices,
          kLpPool, kConvTranspose, kCol2Im, kDeformConv, kRNN, kGRU, kLSTM, kDFT,

@@ -70,7 +70,7 @@ consteval OpFacts<Rate> rates() {
          kConvWeightGrad, kScatterElements, kScatterND, kTopK, kUnique, kMod, kBitwiseAnd,
          kBitwiseOr, kBitwiseXor, kBitwiseNot, kBitShift, kIsNaN, kIsInf, kLog1p, kExpm1, kLog2,
          kLog10, kErfc, kAtan2, kCholesky, kTriangularSolve, kSolve, kInverse, kDet, kSlogDet,
-         kQr, kSvd, kEigh, kMatMulInteger, kConvInteger, kLinearAttention, kAffineGrid,
+         kQr, kSvd, kEigh, kLuFactor, kEig, kMatMulInteger, kConvInteger, kLinearAttention, kAffineGrid,
          kMaxRoiPool, kConvTranspose, kDeformConv, kRNN, kGRU, kLSTM, kDFT, kTfIdfVectorizer,
          kRange, kNonMaxSuppression, kFusedElementwise, kFusedAttention, kFusedMatMul,
          kBlockLinear, kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul,
@@ -96,6 +96,8 @@ double closed_form(OpId op, Span<const TensorView> in) {
   if (op == OpId::kQr) return batch * (4 * m * n * k - 4 * k * k * k / 3);
   if (op == OpId::kSvd) return batch * (4 * m * n * k + 22 * k * k * k);
   if (op == OpId::kEigh) return 9 * cubes(a);
+  if (op == OpId::kEig) return 25 * cubes(a);
+  if (op == OpId::kLuFactor) return batch * (m * n * k - (m + n) * k * k / 2 + k * k * k / 3) * 2;
   if (op == OpId::kDFT) return 5 * elements(a) / most(1, n <= 2 ? n : 1) * log2_of(n <= 2 ? m : n);
   if (op == OpId::kTopK) return elements(a) * log2_of(n);
   return -1;

@@ -29,6 +29,15 @@ In spread_tall() {
   return given({3, 0.5, -0.25, 0.125, 2, 0.25, 0.5, -0.5, 1, 0.25, 0.75, -1}, {4, 3});
 }
 
+// A pair of complex eigenvalues and a real one.
+In spiral() { return given({0.5, -2, 0.25, 1.5, 0.75, 1, -0.5, 0.25, -1}, {3, 3}); }
+
+// Returns what depends neither on the eigenvalues' order nor on the vectors' phases: the rows'
+// squares, weighted by the real parts of the values.
+Tensor weighted_squares(const EigResult& f) {
+  Tensor size = sum(square(f.eigenvectors), {-1}), w = f.eigenvalues.select(-1, 0).unsqueeze(-2);
+  return sum(size * w, {-1});
+}
 // Returns what does not depend on the vectors' signs: u_i v_i^T s_i and squares.
 List svd_signless(const SvdResult& f) { return {square(f.u), f.s, square(f.vh)}; }
 Tensor symmetric(const Tensor& x) { return x + x.transpose(-2, -1); }
@@ -278,6 +287,81 @@ void decompositions(Rows& row) {
   row("linalg::eigvalsh", smooth, kWideFloats)
       .sample("torch.linalg.eigvalsh(x0 + x0.mT)", {regular()},
               WICK_FN(linalg::eigvalsh(symmetric(x0))))
+      .not_captured(kTrainOp);
+  constexpr char kRows[] =
+      "(lambda w, v: ((v.real ** 2 + v.imag ** 2) * w.real.unsqueeze(-2)).sum(-1))"
+      "(*torch.linalg.eig(x0))";
+  row("linalg::eig", smooth, kWideFloats)
+      .sample(kRows, {regular_batch()}, WICK_FN(weighted_squares(linalg::eig(x0))))
+      .sample(kRows, {spiral()}, WICK_FN(weighted_squares(linalg::eig(x0))))
+      .not_captured(kTrainOp);
+  constexpr char kPowers[] = "torch.view_as_real(torch.linalg.eigvals(x0)).pow(2).sum(-2)";
+  row("linalg::eigvals", smooth, kWideFloats)
+      .sample(kPowers, {regular_batch()}, WICK_FN(sum(square(linalg::eigvals(x0)), {-2})))
+      .sample(kPowers, {spiral()}, WICK_FN(sum(square(linalg::eigvals(x0)), {-2})))
+      .sample("torch.view_as_real(torch.linalg.eigvals(x0))", {x({1, 1})},
+              WICK_FN(linalg::eigvals(x0)))
+      .not_captured(kTrainOp);
+  row("linalg::lu_factor", smooth, kWideFloats)
+      .sample("torch.linalg.lu_factor(x0)[0]", {regular_batch()}, WICK_FN(linalg::lu_factor(x0).lu))
+      .sample("torch.linalg.lu_factor(x0)[0]", {distinct({3, 3})},
+              WICK_FN(linalg::lu_factor(x0).lu))
+      .sample("torch.linalg.lu_factor(x0)[0]", {distinct({3, 5})},
+              WICK_FN(linalg::lu_factor(x0).lu))
+      .sample("torch.linalg.lu_factor(x0)[0]", {distinct({2, 5, 3})},
+              WICK_FN(linalg::lu_factor(x0).lu))
+      .not_captured(kTrainOp);
+  row("linalg::lu", smooth, kWideFloats)
+      .sample("torch.linalg.lu(x0)[1:]", {distinct({4, 3})}, WICK_FN([&] {
+                auto f = linalg::lu(x0);
+                return List{f.l, f.u};
+              }()))
+      .sample("torch.linalg.lu(x0)[1:]", {distinct({2, 3, 4})}, WICK_FN([&] {
+                auto f = linalg::lu(x0);
+                return List{f.l, f.u};
+              }()))
+      .sample("torch.linalg.lu(x0)[0] @ x1", {distinct({4, 3}).no_grad(), x({4, 2})},
+              WICK_FN(matmul(linalg::lu(x0).p, x1)))
+      .not_captured(kTrainOp);
+  row("lu", smooth, kWideFloats)
+      .sample("torch.lu(x0)[0]", {distinct({3, 3})}, WICK_FN(lu(x0).lu))
+      .not_captured(kTrainOp);
+  row("lu_unpack", smooth, kWideFloats)
+      .sample("torch.lu_unpack(*torch.linalg.lu_factor(x0))[1:]", {distinct({2, 3, 3})},
+              WICK_FN([&] {
+                auto f = linalg::lu_factor(x0);
+                auto r = lu_unpack(f.lu, f.pivots);
+                return List{r.l, r.u};
+              }()))
+      .sample("torch.lu_unpack(*torch.linalg.lu_factor(x0))[0] @ x1",
+              {distinct({3, 3}).no_grad(), x({3, 2})}, WICK_FN([&] {
+                auto f = linalg::lu_factor(x0);
+                return matmul(lu_unpack(f.lu, f.pivots).p, x1);
+              }()))
+      .not_captured(kTrainOp);
+  row("linalg::lu_solve", smooth, kWideFloats)
+      .sample("torch.linalg.lu_solve(*torch.linalg.lu_factor(x0), x1)",
+              {distinct({3, 3}), x({3, 2})}, WICK_FN([&] {
+                auto f = linalg::lu_factor(x0);
+                return linalg::lu_solve(f.lu, f.pivots, x1);
+              }()))
+      .sample("torch.linalg.lu_solve(*torch.linalg.lu_factor(x0), x1, adjoint=True)",
+              {distinct({3, 3}), x({4, 3, 2})}, WICK_FN([&] {
+                auto f = linalg::lu_factor(x0);
+                return linalg::lu_solve(f.lu, f.pivots, x1, true, true);
+              }()))
+      .sample("torch.linalg.lu_solve(*torch.linalg.lu_factor(x0), x1, left=False)",
+              {regular_batch(), x({2, 2, 3})}, WICK_FN([&] {
+                auto f = linalg::lu_factor(x0);
+                return linalg::lu_solve(f.lu, f.pivots, x1, false);
+              }()))
+      .not_captured(kTrainOp);
+  row("lu_solve", smooth, kWideFloats)
+      .sample("torch.lu_solve(x1, *torch.linalg.lu_factor(x0))", {distinct({3, 3}), x({3, 2})},
+              WICK_FN([&] {
+                auto f = linalg::lu_factor(x0);
+                return lu_solve(x1, f.lu, f.pivots);
+              }()))
       .not_captured(kTrainOp);
   row("linalg::lstsq", smooth, kWideFloats)
       .sample("torch.linalg.lstsq(x0, x1)[0]", {spread_tall(), x({4, 2})},

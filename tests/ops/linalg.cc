@@ -103,5 +103,30 @@ WICK_TEST_ROW(
     Svd, [] { return factors("Svd", 3); }, nullptr, 4);
 WICK_TEST_ROW(
     Eigh, [] { return square_samples("Eigh", true, 2); }, nullptr, 4);
+WICK_TEST_ROW(
+    LuFactor,
+    [] {
+      auto all = square_samples("LuFactor", false, 3);
+      all.push_back(sample("LuFactor/5x3", {f32({5, 3})}, NoAttrs{}, 3));
+      all.push_back(sample("LuFactor/3x20", {f32({2, 3, 20})}, NoAttrs{}, 3));
+      all.push_back(sample("LuFactor/3x0", {f32({3, 0})}, NoAttrs{}, 3));
+      all.push_back(sample("LuFactor/singular", {Input{DType::kF32, {2, 2}, 0, 0, {1, 2, 2, 4}}},
+                           NoAttrs{}, 3));
+      return all;
+    },
+    nullptr, 4);
+WICK_TEST_ROW(
+    Eig,
+    [] {
+      auto all = square_samples("Eig", false, 2);
+      // a rotation, whose eigenvalues are complex; one of three, on which plain shifts would cycle
+      all.push_back(
+          sample("Eig/turn", {Input{DType::kF32, {2, 2}, 0, 0, {0, -1, 1, 0}}}, NoAttrs{}, 2));
+      all.push_back(sample("Eig/cycle",
+                           {Input{DType::kF32, {3, 3}, 0, 0, {0, 0, 1, 1, 0, 0, 0, 1, 0}}},
+                           NoAttrs{}, 2));
+      return all;
+    },
+    nullptr, 4);
 
 }  // namespace wick::test

@@ -52,6 +52,7 @@ inline OptimizerPtr make_optimizer(const std::string& name, const Params& params
   if (name == "rprop") return make<Rprop, RpropOptions>(params, settings);
   if (name == "asgd") return make<ASGD, AsgdOptions>(params, settings);
   if (name == "lion") return make<Lion, LionOptions>(params, settings);
+  if (name == "sparse_adam") return make<SparseAdam, SparseAdamOptions>(params, settings);
   if (name == "muon") return make<Muon, MuonOptions>(params, settings);
   throw std::runtime_error("no optimizer " + name);
 }

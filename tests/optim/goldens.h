@@ -29,9 +29,10 @@ struct GoldenCase {
 };
 
 // All of a kind: "optimizer", "schedule", "clip", "average"; "lbfgs" and "search", which
-// make_lbfgs.py wrote.
+// make_lbfgs.py wrote; "sparse", which make_sparse.py wrote.
 inline std::vector<GoldenCase> goldens(const std::string& kind) {
-  const std::string file = kind == "lbfgs" || kind == "search" ? "lbfgs" : "optim";
+  const bool lbfgs = kind == "lbfgs" || kind == "search";
+  const std::string file = lbfgs ? "lbfgs" : kind == "sparse" ? "sparse" : "optim";
   std::ifstream in(source_dir("/tests/optim/goldens/" + file + ".txt"));
   std::vector<GoldenCase> cases;
   bool taken = false;
@@ -40,7 +41,7 @@ inline std::vector<GoldenCase> goldens(const std::string& kind) {
     std::string first;
     words >> first;
     if (first == "optimizer" || first == "schedule" || first == "clip" || first == "average" ||
-        first == "lbfgs" || first == "search") {
+        first == "lbfgs" || first == "search" || first == "sparse") {
       taken = first == kind;
       if (taken) cases.push_back({line.substr(first.size() + 1), {}});
       continue;

@@ -113,6 +113,19 @@ void add_linalg_samples(Samples& all) {
         return squares(row(OpId::kEigh, NoAttrs{}, 2)({a}), 1);
       },
       {regular});
+  auto factors = [](const List& in) { return List{row(OpId::kLuFactor, NoAttrs{}, 3)(in)[0]}; };
+  add("LuFactor", factors, {regular});
+  add("LuFactor wide", factors, {cat({spread, random({3, 2})}, 1)});
+  add("LuFactor tall", factors, {cat({spread, random({2, 3})}, 0)});
+  // the values, and what does not depend on the vectors' phases
+  auto phaseless = [=](const List& in) {
+    List out = row(OpId::kEig, NoAttrs{}, 2)(in);
+    out[1] = sum(out[1] * out[1], {-1});
+    return out;
+  };
+  add("Eig", phaseless, {regular});
+  add("Eig complex", phaseless,
+      {tensor({{0.5, -2., 0.25}, {1.5, 0.75, 1.}, {-0.5, 0.25, -1.}}, DType::kF64)});
   add("SliceScatter",
       row(OpId::kSliceScatter, SliceAttrs{{1, -1}, {3, INT64_MIN}, {0, 1}, {1, -2}}),
       {random({4, 5}), random({2, 3})});

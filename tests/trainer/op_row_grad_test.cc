@@ -36,7 +36,8 @@ bool non_smooth(const test::Sample& s) {
     for (double v : in.values)
       if (!std::isfinite(v)) return true;
   }
-  return s.name == "Atan2/axes" || s.name == "ScatterElements/none" || s.name == "ScatterND/none";
+  return s.name == "Atan2/axes" || s.name == "ScatterElements/none" || s.name == "ScatterND/none" ||
+         s.name == "LuFactor/singular";
 }
 
 // 16-bit inputs beside float32 ones: results are rounded more coarsely than differences are taken.
@@ -98,6 +99,8 @@ Work work_of(const test::TestRow& row, const test::Sample& s) {
     std::vector<const Tensor*> pointers;
     for (const Tensor& t : in) pointers.push_back(&t);
     call(op, attrs.get(), pointers, out, Where::current());
+    // the gradient is that of functions which do not depend on complex vectors' phases
+    if (op == OpId::kEig) out[1] = (out[1] * out[1]).sum({-1});
     for (const Tensor& t : out)
       if (t.dtype() == DType::kF64) floats.push_back(t);
     return floats;

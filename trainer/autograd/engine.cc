@@ -15,6 +15,7 @@
 #include "trainer/autograd/leaf_grad.h"
 #include "trainer/autograd/node.h"
 #include "trainer/autograd/running_node.h"
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/profile/range.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
@@ -28,6 +29,8 @@ namespace {
 constinit std::atomic<uint64_t> g_epoch{1};
 constinit thread_local uint64_t g_runs = 0;
 constinit thread_local RunningNode* g_running = nullptr;
+class Run;
+constinit thread_local Run* g_run = nullptr;  // the innermost
 
 // Views inside a gradient formula are never written to, so they need not keep their bases alive.
 struct TrackViews {
@@ -66,6 +69,7 @@ class Run {
     }
   }
   void execute(Roots roots);
+  void take_rows(const Tensor& leaf, SparseGrad rows, const Where& line);
 
  private:
   struct Visit {
@@ -78,6 +82,12 @@ class Run {
   struct Leaf {
     Tensor sum;
     uint32_t waiting = 0;  // edges that may still deliver a gradient
+  };
+  // Makes this the innermost run while it lives.
+  struct Current {
+    explicit Current(Run* run) : outer(std::exchange(g_run, run)) {}
+    ~Current() { g_run = outer; }
+    Run* outer;
   };
   // Restores the nodes' state of an outer run.
   struct Restore {
@@ -101,6 +111,7 @@ class Run {
 
   std::vector<Visit> visits_;
   std::unordered_map<TensorImpl*, Leaf> leaves_;
+  std::vector<std::pair<Tensor, SparseGrad>> rows_;  // of leaves, in order of arrival
   std::vector<TensorImpl*> ready_;  // leaves whose sum is complete, in order of completion
   std::unordered_map<const TensorImpl*, std::vector<size_t>> leaf_slots_;
   std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> node_slots_;
@@ -287,8 +298,29 @@ void Run::run_node(Node& node) {
   }
 }
 
+void Run::take_rows(const Tensor& leaf, SparseGrad rows, const Where& line) {
+  const char* why = nullptr;
+  if (create_graph) {
+    why = "has no history: call backward() without create_graph";
+  } else if (leaf.impl()->hooks && !leaf.impl()->hooks->before.empty()) {
+    why = "passes no hook of the table: remove it";
+  } else if (!to_leaves) {
+    if (leaf_slots_.count(leaf.impl()) == 0) return;
+    why = "is kept beside the table only: call backward() without inputs, not grad()";
+  }
+  if (why == nullptr) {
+    rows_.emplace_back(leaf, std::move(rows));
+    return;
+  }
+  throw_error("backward",
+              gradient_of_text(leaf.impl()) + " is sparse and " + why +
+                  ", or make the Embedding without sparse",
+              line, Code::kUnsupported);
+}
+
 void Run::execute(Roots roots) {
   ProfileRange range("backward");
+  Current current(this);
   find_visits(roots);
   RunDepth depth;
   GradMode mode(create_graph);
@@ -314,8 +346,13 @@ void Run::execute(Roots roots) {
   }
   check_grads(where, ready_.size(),
               [&](size_t i) { return std::pair(ready_[i], &leaves_[ready_[i]].sum); });
+  for (const auto& [leaf, rows] : rows_) check_rows(leaf, rows, where);
   for (TensorImpl* leaf : ready_)
     add_to_grad(leaf, std::move(leaves_[leaf].sum), create_graph, where);
+  for (const auto& [leaf, rows] : rows_) {
+    add_rows(leaf, rows, where);
+    run_after_hooks(leaf.impl());
+  }
 }
 
 std::pair<Edge, Tensor> root(const char* op, const Tensor& t, size_t index, const Tensor& gradient,
@@ -383,6 +420,11 @@ std::vector<Tensor> collect(const char* op, Roots roots, const std::vector<Tenso
 }
 
 }  // namespace
+
+void deliver_rows(const Tensor& leaf, SparseGrad rows, const Where& where) {
+  if (g_run == nullptr) throw_error("backward", "rows of a gradient outside of a backward", where);
+  g_run->take_rows(leaf, std::move(rows), where);
+}
 
 RunningNode::RunningNode(const Node& running) : node_(running), outer_(g_running) {
   g_running = this;

@@ -10,6 +10,8 @@
 
 namespace wick {
 
+struct SparseSlot;  // trainer/autograd/sparse_slot.h
+
 // The hooks of one tensor, in order of registration.
 struct TensorHooks {
   struct Before {
@@ -29,6 +31,7 @@ struct TensorHooks {
   // On a base: counts the writes that changed tangents of its bytes. On a view: the base's count at
   // which `tangent` was up to date.
   uint32_t tangent_writes = 0;
+  std::shared_ptr<SparseSlot> sparse;  // a leaf's sparse gradient; null: none
 };
 
 // The hooks on a node's output tensors. A tensor that retains its gradient is not owned: it removes

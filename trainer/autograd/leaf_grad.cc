@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "trainer/autograd/hooks.h"
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
@@ -67,6 +68,10 @@ void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& whe
   std::lock_guard lock(g_leaf_mutex);
   check_grad(leaf, g, where);
   GradMode mode(create_graph);
+  if (SparseSlot* slot = sparse_slot(leaf)) {  // rows of before become a part of the sum
+    g = add(g, slot->grad.to_dense());
+    set_sparse_slot(leaf, {});
+  }
   Tensor now = leaf->grad ? Tensor(leaf->grad) : Tensor();
   if (!now.defined()) {
     if (!sole_owner(g)) g = g.clone();
@@ -84,6 +89,24 @@ void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& whe
       copy_bytes(add(now, g), now, where);
     }
   }
+}
+
+void check_rows(const Tensor& leaf, const SparseGrad& rows, const Where& where) {
+  const SparseSlot* old = sparse_slot(leaf.impl());
+  const bool same = leaf.dtype() == rows.dtype() && leaf.raw_shape() == rows.shape();
+  if (same && (old == nullptr || old->grad.dtype() == rows.dtype())) return;
+  throw_error("backward",
+              gradient_of_text(leaf.impl()) + " is of a table " + dtype_name(rows.dtype()) +
+                  to_text(rows.shape()).text + ", which is by now " + dtype_name(leaf.dtype()) +
+                  to_text(leaf.raw_shape()).text + ": it was changed after the graph was recorded",
+              where, Code::kShapeMismatch);
+}
+
+void add_rows(const Tensor& leaf, const SparseGrad& rows, const Where& where) {
+  if (leaf.impl()->grad) return add_to_grad(leaf.impl(), rows.to_dense(), false, where);
+  std::lock_guard lock(g_leaf_mutex);
+  const SparseSlot* old = sparse_slot(leaf.impl());
+  set_sparse_slot(leaf.impl(), old == nullptr ? rows : old->grad.plus(rows));
 }
 
 void run_after_hooks(TensorImpl* leaf) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "trainer/autograd/sparse_grad.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick {
@@ -20,5 +21,14 @@ void check_grads(const Where& where, size_t n, const GradAt& at);
 // Accumulates `g` into .grad of a tensor. .grad never shares its bytes with another tensor.
 void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& where);
 void run_after_hooks(TensorImpl* leaf);
+
+// Called by a formula: rows of the gradient of `leaf`, which the innermost run of this thread adds
+// to the leaf's when it is over, as it does with .grad. Throws Error where no run collects into
+// leaves (grad()), or with create_graph: a sparse gradient has no history.
+void deliver_rows(const Tensor& leaf, SparseGrad rows, const Where& where);
+// Throws Error if the leaf's shape or dtype is no longer that of the rows.
+void check_rows(const Tensor& leaf, const SparseGrad& rows, const Where& where);
+// Adds them: to a dense .grad if there is one.
+void add_rows(const Tensor& leaf, const SparseGrad& rows, const Where& where);
 
 }  // namespace wick

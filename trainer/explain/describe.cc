@@ -1,5 +1,6 @@
 #include "trainer/explain/describe.h"
 
+#include "trainer/autograd/sparse_grad.h"
 #include "trainer/explain/node_text.h"
 #include "trainer/explain/values.h"
 #include "trainer/tensor/internal.h"
@@ -40,7 +41,11 @@ Description description(const Tensor& t) {
     if (!parent->name.empty()) d.view_of += joined("'", parent->name, "' ");
     d.view_of += type_text(parent->view);
   }
-  if (t.grad().defined()) d.grad = type_text(t.grad().layout());
+  if (const std::optional<SparseGrad> rows = sparse_grad(t)) {
+    d.grad = "sparse, " + type_text(rows->values().layout()) + " of the rows";
+  } else if (t.grad().defined()) {
+    d.grad = type_text(t.grad().layout());
+  }
   return d;
 }
 

@@ -9,6 +9,7 @@
 
 #include "trainer/autograd/node.h"
 #include "trainer/autograd/running_node.h"
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/explain/values.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
@@ -106,7 +107,8 @@ void add_parameters(const nn::NamedTensors& parameters, double lr, LayerReport* 
     const size_t dot = name.rfind('.');
     if ((dot == std::string::npos ? "" : name.substr(0, dot)) != r->layer) continue;
     weights += std::pow(norm(p.raw()), 2);
-    if (p.grad().defined()) gradients += std::pow(norm(p.grad().raw()), 2);
+    const Tensor g = grad_or_dense(p);
+    if (g.defined()) gradients += std::pow(norm(g.raw()), 2);
   }
   r->weight_norm = std::sqrt(weights);
   r->gradient_norm = std::sqrt(gradients);
@@ -154,7 +156,7 @@ void judge_layers(ExplainReport* report) {
 void judge(const nn::NamedTensors& parameters, ExplainReport* report) {
   judge_layers(report);
   for (const auto& [name, p] : parameters) {
-    if (p.requires_grad() && !p.grad().defined())
+    if (p.requires_grad() && !has_sparse_grad(p) && !p.grad().defined())
       report->advice.push_back("parameter '" + name +
                                "' got no gradient: the loss does not depend on it.");
   }

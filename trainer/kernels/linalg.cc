@@ -33,6 +33,13 @@ int64_t per_batch(const TensorView& v, int64_t batches) {
   return batches == 0 ? 0 : v.numel() / batches;
 }
 
+// Writes batch entry b of a result, in its dtype: integers are exact in a double.
+template <class T>
+void write_entry(const TensorView& v, int64_t b, const std::vector<double>& values) {
+  T* y = v.as<T>() + b * static_cast<int64_t>(values.size());
+  for (size_t e = 0; e < values.size(); ++e) y[e] = static_cast<T>(values[e]);
+}
+
 template <class T>
 Status run_batches(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                    const void* attrs, Solver solver, const char* what) {
@@ -63,8 +70,13 @@ Status run_batches(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
         }
         failures[static_cast<size_t>(b)] = solver(p);
         for (size_t i = 0; i < out.size(); ++i) {
-          T* y = out[i].as<T>() + b * static_cast<int64_t>(to[i].size());
-          for (size_t e = 0; e < to[i].size(); ++e) y[e] = static_cast<T>(to[i][e]);
+          if (out[i].dtype == DType::kI32) {
+            write_entry<int32_t>(out[i], b, to[i]);
+          } else if (out[i].dtype == DType::kI64) {
+            write_entry<int64_t>(out[i], b, to[i]);
+          } else {
+            write_entry<T>(out[i], b, to[i]);
+          }
         }
       }
     } catch (const std::bad_alloc&) {  // must not leave a worker thread
@@ -87,6 +99,7 @@ bool is_type(const KernelQuery& q) {
 constexpr char kNotPositive[] = "is not positive definite: leading minor of order %d";
 constexpr char kSingular[] = "is singular: pivot %d of its LU factors is 0";
 constexpr char kNotFinite[] = "has values that are not finite";
+constexpr char kNoValues[] = "has values that are not finite, or its eigenvalues do not converge";
 
 }  // namespace
 
@@ -110,5 +123,7 @@ WICK_LINALG_ROWS(SlogDet, "slogdet", dense::slogdet, kSingular);
 WICK_LINALG_ROWS(Qr, "qr", dense::qr, kNotFinite);
 WICK_LINALG_ROWS(Svd, "svd", dense::svd, kNotFinite);
 WICK_LINALG_ROWS(Eigh, "eigh", dense::eigh, kNotFinite);
+WICK_LINALG_ROWS(LuFactor, "lu_factor", dense::lu_factor, kNotFinite);
+WICK_LINALG_ROWS(Eig, "eig", dense::eig, kNoValues);
 
 }  // namespace wick

@@ -1,5 +1,6 @@
 #include "trainer/loop/fit_board.h"
 
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/explain/values.h"
 #include "trainer/tensor/vulkan_memory.h"
 
@@ -43,7 +44,8 @@ void FitBoard::epoch_ends(const EpochMetrics& m, const nn::Module& model, const 
   if (options_.histograms) {
     for (const auto& [name, p] : model.named_parameters()) {
       add_finite(*writer_, "weights/" + name, p, m.step, where);
-      if (p.grad().defined()) add_finite(*writer_, "gradients/" + name, p.grad(), m.step, where);
+      const Tensor g = grad_or_dense(p);
+      if (g.defined()) add_finite(*writer_, "gradients/" + name, g, m.step, where);
     }
   }
   writer_->flush(where);

@@ -10,6 +10,7 @@
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
 #include "trainer/autograd/running_node.h"
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/checkpoint/json.h"
 #include "trainer/data/step_profile.h"
 #include "trainer/loop/answers.h"
@@ -251,9 +252,10 @@ void RunReport::training_ends(const nn::Module& model) {
   state_->times.other = std::max(0.0, state_->epoch.seconds() - state_->accounted);
   state_->verdict = verdict_of(t, state_->before);
   for (const auto& [name, p] : model.named_parameters()) {
-    if (!p.grad().defined()) continue;
+    const Tensor g = grad_or_dense(p);
+    if (!g.defined()) continue;
     if (state_->gradients.size() == kLayers) break;
-    state_->gradients.push_back(json_of(histogram_of(name, p.grad())));
+    state_->gradients.push_back(json_of(histogram_of(name, g)));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "runtime/core/thread_pool.h"
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/vulkan_memory.h"
@@ -86,6 +87,7 @@ std::vector<Tensor> gradients_of(const char* op, const std::vector<Tensor>& para
     if (!parameters[i].defined()) {
       throw_error(op, fmt::format("parameter {} is undefined", i), where);
     }
+    need_dense_grad(op, parameters[i], where);
     const Tensor g = parameters[i].grad();
     if (g.defined()) gradients.push_back(g.detach());
   }

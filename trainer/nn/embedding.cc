@@ -4,10 +4,12 @@
 #include <limits>
 
 #include "trainer/autograd/function.h"
+#include "trainer/autograd/leaf_grad.h"
 #include "trainer/nn/default_init.h"
 #include "trainer/nn/extra_repr.h"
 #include "trainer/tensor/bags.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/modes.h"
 #include "trainer/tensor/philox.h"
 
 namespace wick::nn {
@@ -84,27 +86,75 @@ Tensor inverse_counts(const Tensor& indices, int64_t rows, DType dtype, const At
   return div(1.0, at(own.unsqueeze(-1, at.where)));
 }
 
+// The rows of a leaf, whose gradient is kept as rows. The function has no saved table:
+// renormalize() may write to it before backward.
+struct SparseRows : Function<SparseRows> {
+  static Tensor forward(AutogradContext& ctx, const Tensor& weight, const Tensor& indices,
+                        std::optional<int64_t> padding_idx, const Where& line) {
+    ctx.save_for_backward({indices});
+    ctx.saved_data["weight"] = weight;
+    ctx.saved_data["padding"] = padding_idx;
+    ctx.saved_data["line"] = line;
+    return embedding({indices, line}, {weight.detach(line), line}, padding_idx);
+  }
+  static variable_list backward(AutogradContext& ctx, const variable_list& g) {
+    const Tensor weight = std::any_cast<Tensor>(ctx.saved_data["weight"]);
+    const auto line = std::any_cast<Where>(ctx.saved_data["line"]);
+    const auto padding = std::any_cast<std::optional<int64_t>>(ctx.saved_data["padding"]);
+    const Tensor at = ctx.get_saved_variables()[0];
+    const Shape table = weight.raw_shape();
+    variable_list none(4);
+    if (!ctx.needs_input_grad(0)) return none;
+    Tensor rows = at.to(DType::kI64, line).reshape({-1}, line);
+    Shape each = table;
+    each[0] = rows.raw_shape()[0];
+    Tensor values = g[0].detach(line).reshape(each, line);
+    if (padding) {
+      const Tensor kept = nonzero(ne(rows, *padding)).reshape({-1}, line);
+      rows = index_select(rows, 0, kept);
+      values = index_select(values, 0, kept);
+    }
+    // Other handles: the engine may add into a gradient that it passed on.
+    deliver_rows(weight, {table, rows.clone(line), values.clone(line), false, line}, line);
+    return none;
+  }
+};
+
 // The common part of Embedding and EmbeddingBag: selects the rows of `indices`.
 struct Lookup {
   std::optional<int64_t> padding_idx;
   std::optional<double> max_norm;
   double norm_type;
   bool scale_grad_by_freq;
+  bool sparse = false;
 
   Tensor rows(const Tensor& weight, const Arg& indices) const {
     const At at(indices);
     const bool traced = active_tracer() != nullptr;
     if (!max_norm || traced || indices.tensor.layout().numel() == 0) {
-      Tensor y = embedding(indices, at(weight), padding_idx);
+      Tensor y = selected(weight, indices);
       if (max_norm) y = within_norm(y, *max_norm, norm_type, at);
       return scaled(y, weight, indices);
     }
     embedding(indices, at(weight.detach(at.where)));  // checks the indices
     renormalize(weight, indices.tensor, *max_norm, norm_type, at);
-    return scaled(embedding(indices, at(weight), padding_idx), weight, indices);
+    return scaled(selected(weight, indices), weight, indices);
   }
 
  private:
+  Tensor selected(const Tensor& weight, const Arg& indices) const {
+    const bool recorded = grad_enabled() && weight.requires_grad() && weight.is_leaf();
+    if (!sparse || !recorded || active_tracer() != nullptr || modes().forward != 0) {
+      return embedding(indices, {weight, indices.where}, padding_idx);
+    }
+    if (weight.is_vulkan()) {
+      throw_error("Embedding",
+                  "a table on " + weight.device().to_string() +
+                      " has no sparse gradient: make it without sparse, or keep it on the CPU",
+                  indices.where, Code::kUnsupported);
+    }
+    return SparseRows::apply({weight, indices.where}, indices.tensor, padding_idx, indices.where);
+  }
   Tensor scaled(const Tensor& y, const Tensor& weight, const Arg& indices) const {
     if (!scale_grad_by_freq || !grad_enabled() || !weight.requires_grad()) return y;
     return ScaleGradient::apply(
@@ -114,7 +164,9 @@ struct Lookup {
 
 template <class Options>
 Lookup lookup_of(const Options& o) {
-  return {o.padding_idx, o.max_norm, o.norm_type, o.scale_grad_by_freq};
+  Lookup lookup = {o.padding_idx, o.max_norm, o.norm_type, o.scale_grad_by_freq};
+  if constexpr (requires { o.sparse; }) lookup.sparse = o.sparse;
+  return lookup;
 }
 
 // Prints num, dim and the options that differ from their defaults, as PyTorch does.
@@ -126,6 +178,9 @@ std::string table_repr(const Tensor& weight, const Options& o, bool padding_firs
   if (o.max_norm) s += ", max_norm=" + repr_float(*o.max_norm);
   if (o.norm_type != 2) s += ", norm_type=" + repr_float(o.norm_type);
   if (o.scale_grad_by_freq) s += ", scale_grad_by_freq=True";
+  if constexpr (requires { o.sparse; }) {
+    if (o.sparse) s += ", sparse=True";
+  }
   return s;
 }
 
@@ -142,6 +197,9 @@ const Tensor& pretrained(const char* name, const Arg& t) {
 Embedding::Embedding(int64_t rows, int64_t columns, EmbeddingOptions options)
     : options_(std::move(options)) {
   need_norm("Embedding", options_.max_norm, options_.norm_type);
+  if (options_.sparse && options_.scale_grad_by_freq) {
+    refuse("Embedding", "sparse does not go with scale_grad_by_freq");
+  }
   weight = register_parameter(
       "weight", table("Embedding", rows, columns, options_.weight, &options_.padding_idx));
   options_.weight = Tensor();

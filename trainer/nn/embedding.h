@@ -15,11 +15,13 @@ struct EmbeddingOptions {
   bool scale_grad_by_freq = false;  // divides a row's gradient by its number of uses in the batch
   Tensor weight = {};               // [num_embeddings, embedding_dim]; N(0, 1) if undefined
   bool freeze = false;
+  bool sparse = false;  // the table's gradient is a SparseGrad; not with scale_grad_by_freq
 };
 
 // Maps indices (int64 or int32, any shape s...) to [s..., embedding_dim]. Only the selected rows
-// get a gradient. Throws Error for an index outside of [0, num_embeddings), with its value and
-// position.
+// get a gradient; with the option sparse it is kept as those rows (trainer/autograd/sparse_grad.h),
+// for a table that is a leaf on the CPU; one that is computed has a dense one. Throws Error for an
+// index outside of [0, num_embeddings), with its value and position.
 class Embedding : public Module {
  public:
   Embedding(int64_t num_embeddings, int64_t embedding_dim, EmbeddingOptions options = {});

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/nn/module_hooks.h"
 
 namespace wick::nn {
@@ -53,8 +54,12 @@ void Module::train(bool on) {
 void Module::zero_grad(bool set_to_none) {
   NoGrad guard;
   for (const Tensor& p : parameters()) {
-    Tensor g = p.grad();
-    if (set_to_none || !g.defined()) {
+    const bool sparse = has_sparse_grad(p);
+    Tensor g = sparse ? Tensor() : p.grad();
+    if (sparse && !set_to_none) {
+      p.set_grad(Tensor());
+      set_sparse_slot(p.impl(), no_rows(p));
+    } else if (set_to_none || !g.defined()) {
       p.set_grad(Tensor());
     } else {
       p.set_grad(g.detach().zero_());  // as in PyTorch, on the same bytes

@@ -21,6 +21,15 @@ AdagradCoefficients AdagradRule::prepare(const AdagradOptions& o, ParamState& st
           .rate = o.lr / (1 + static_cast<double>(state.step - 1) * o.lr_decay)};
 }
 
+void AdagradRule::check_rows(const AdagradOptions& o, const Tensor& p) {
+  if (o.weight_decay != 0) no_option_of_rows(kName, "weight_decay", p);
+}
+void AdagradRule::apply_rows(const AdagradOptions& o, const Tensor& p, const SparseGrad& g,
+                             ParamState& state) {
+  const AdagradCoefficients c = prepare(o, state, false);
+  adagrad_rows(c.sign, c.rate, c.eps, p, g, state.buffers[0]);
+}
+
 template class GroupOptimizer<AdagradOptions, AdagradRule>;
 
 }  // namespace wick::optim

@@ -25,7 +25,8 @@ struct AdagradOptions {
   void check(const char* op, const Where& where) const;
 };
 
-// sum += g^2; p -= lr / (1 + (t - 1) lr_decay) g / (sqrt(sum) + eps)
+// sum += g^2; p -= lr / (1 + (t - 1) lr_decay) g / (sqrt(sum) + eps). A sparse gradient does not go
+// with weight_decay.
 struct AdagradRule {
   // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
   using Options = AdagradOptions;
@@ -35,6 +36,9 @@ struct AdagradRule {
   static bool uses(const AdagradOptions&, size_t) { return true; }
   static Coefficients prepare(const AdagradOptions& o, ParamState& state, bool fresh);
   static constexpr auto kLoop = adagrad_loop;
+  static void check_rows(const AdagradOptions& o, const Tensor& p);
+  static void apply_rows(const AdagradOptions& o, const Tensor& p, const SparseGrad& g,
+                         ParamState& state);
   static double initial(const AdagradOptions& o, size_t) { return o.initial_accumulator_value; }
 };
 extern template class GroupOptimizer<AdagradOptions, AdagradRule>;

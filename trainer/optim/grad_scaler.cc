@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "runtime/core/thread_pool.h"
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/checkpoint/json.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/ops.h"
@@ -127,6 +128,7 @@ bool GradScaler::unscale(Optimizer& optimizer, const char* op, const Where& wher
   int64_t gradients = 0;
   for (int group = 0; group < optimizer.groups(); ++group) {
     for (const Tensor& p : optimizer.params(group)) {
+      need_dense_grad(op, p, where);
       const Tensor g = p.grad().defined() ? p.grad().detach() : Tensor();
       if (!g.defined()) continue;
       if (g.dtype() != DType::kF32 && g.dtype() != DType::kF64) {

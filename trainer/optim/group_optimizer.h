@@ -15,6 +15,12 @@
 //                                          fresh: buffer 0 is made in this step
 //   static constexpr auto kLoop;           void(const Coefficients&, const LoopArrays&, begin, end)
 // Optional:
+//   static void apply_rows(const O&, const Tensor& p, const SparseGrad& g, ParamState&);   the
+//   update
+//                                          by a sparse gradient, coalesced; p is contiguous.
+//                                          Without it such a gradient is an error
+//   static void check_rows(const O&, const Tensor& p);   throws for options that do not go with one
+//   static constexpr bool kRowsOnly = true;   takes no other gradient: needs neither form above
 //   static bool uses(const O&, size_t buffer);           whether these options need the buffer
 //   static double initial(const O&, size_t buffer);      the value of a new buffer, else zero
 //   static void check_param(const Tensor& p, const Where&);     throws where p cannot be stepped
@@ -25,6 +31,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "trainer/autograd/sparse_grad.h"
 #include "trainer/kernels/optim_loops.h"
 #include "trainer/optim/flat_pass.h"
 #include "trainer/optim/optimizer.h"

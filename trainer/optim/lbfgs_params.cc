@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "trainer/optim/lbfgs.h"
+#include "trainer/optim/row_steps.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/ops.h"
 
@@ -94,7 +95,9 @@ void LBFGS::check_parameters() const {
 Tensor LBFGS::flat_grad() const {
   std::vector<Tensor> flat;
   for (size_t i = 0; i < group_.params.size(); ++i) {
-    const Tensor &p = group_.params[i], g = p.grad();
+    const Tensor& p = group_.params[i];
+    if (has_sparse_grad(p)) no_sparse_step(kName, p);
+    const Tensor g = p.grad();
     if (!g.defined()) {
       flat.push_back(zeros({p.layout().numel()}, p.dtype()));
       continue;

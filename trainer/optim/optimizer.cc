@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/explain/live.h"
 #include "trainer/explain/warn.h"
 #include "trainer/profile/range.h"
@@ -113,7 +114,8 @@ void Optimizer::skip_step() {
 void Optimizer::refuse_float16() const {
   for (int group = 0; group < groups(); ++group) {
     for (const Tensor& p : group_params(group)) {
-      if (!p.grad().defined() || !met_float16(p)) continue;
+      if (!has_sparse_grad(p) && !p.grad().defined()) continue;
+      if (!met_float16(p)) continue;
       throw Error(
           fmt::format("[{}] the gradient of {} came through float16 autocast, where small values "
                       "are lost and large ones become inf: let an optim::GradScaler do "
@@ -130,14 +132,18 @@ void Optimizer::report_stale() {
   for (int group = 0; group < groups() && !reported_; ++group) {
     for (const Tensor& p : group_params(group)) {
       const int64_t number = index++;
-      const Tensor g = p.grad();
-      if (!g.defined() || !g.storage().applied().added_to) continue;
+      const SparseSlot* rows = sparse_slot(p.impl());
+      const Tensor g = rows == nullptr ? p.grad() : Tensor();
+      const bool added_to =
+          rows != nullptr ? rows->added_to : g.defined() && g.storage().applied().added_to;
+      if (!added_to) continue;
+      const int64_t applied = rows != nullptr ? rows->applied_step : g.storage().applied().step;
       reported_ = true;
       warn_text(
           "stale-gradient",
           "step " + std::to_string(steps_ + 1) + ": gradient of " +
               (p.name().empty() ? "parameter " + std::to_string(number) : "'" + p.name() + "'") +
-              " was already applied in step " + std::to_string(g.storage().applied().step) +
+              " was already applied in step " + std::to_string(applied) +
               " and then added to. Call zero_grad() after step(), or declare accumulation "
               "with opt.accumulate(k).");
       break;
@@ -148,7 +154,12 @@ void Optimizer::report_stale() {
 void Optimizer::mark_applied(int64_t step) {
   for (int group = 0; group < groups(); ++group) {
     for (const Tensor& p : group_params(group)) {
-      if (Tensor g = p.grad(); g.defined()) g.storage().set_applied(step);
+      if (SparseSlot* rows = sparse_slot(p.impl())) {
+        rows->applied_step = step;
+        rows->added_to = false;
+      } else if (Tensor g = p.grad(); g.defined()) {
+        g.storage().set_applied(step);
+      }
     }
   }
 }
@@ -158,8 +169,12 @@ void Optimizer::zero_grad(bool set_to_none) {
   NoGrad guard;
   for (int group = 0; group < groups(); ++group) {
     for (const Tensor& p : group_params(group)) {
-      if (!p.grad().defined()) continue;
-      if (set_to_none) {
+      const bool sparse = has_sparse_grad(p);
+      if (!sparse && !p.grad().defined()) continue;
+      if (sparse && !set_to_none) {
+        p.set_grad(Tensor());
+        set_sparse_slot(p.impl(), no_rows(p));
+      } else if (set_to_none) {
         p.set_grad(Tensor());
       } else {
         // A new tensor, because the old gradient may be shared with a graph or the user.

@@ -12,6 +12,7 @@
 
 #include "trainer/optim/device_step.h"
 #include "trainer/optim/group_state.h"
+#include "trainer/optim/row_steps.h"
 
 namespace wick::optim {
 
@@ -25,6 +26,14 @@ void GroupOptimizer<O, K>::update() {
   };
   // All errors are thrown here, before anything has changed.
   std::vector<Work> work, there;  // there: those on a Vulkan device
+  struct RowWork {
+    const O* options;
+    Tensor p, dense;
+    SparseGrad g;
+    ParamState* state;
+  };
+  std::vector<RowWork> tables;  // parameters with a sparse gradient
+  constexpr bool kTakesRows = requires { &K::apply_rows; };
   constexpr bool kOnDevice = requires(typename K::Coefficients c, const Tensor& t, Tensor* s) {
     step_on_device(c, t, t, s);
   };
@@ -32,8 +41,23 @@ void GroupOptimizer<O, K>::update() {
   for (const Group<O>& group : groups_) {
     for (const Tensor& p : group.params) {
       ParamState* state = &state_[index++];
+      if (has_sparse_grad(p)) {
+        if constexpr (!kTakesRows) {
+          no_sparse_step(K::kName, p);
+        } else {
+          if constexpr (requires { K::check_rows(group.options, p); }) {
+            K::check_rows(group.options, p);
+          }
+          SparseGrad g = rows_to_step(K::kName, p);
+          check_step(K::kName, p, p.detach(), *state);
+          const Tensor dense = p.is_contiguous() ? p : p.detach().contiguous();
+          tables.push_back({&group.options, p, dense, std::move(g), state});
+          continue;
+        }
+      }
       const Tensor g = p.grad();
       if (!g.defined()) continue;
+      if constexpr (requires { K::kRowsOnly; }) no_dense_step(K::kName, p);
       check_step(K::kName, p, g, *state);
       if (p.is_vulkan()) {
         if constexpr (!kOnDevice) no_device_step(K::kName, p);
@@ -44,7 +68,7 @@ void GroupOptimizer<O, K>::update() {
       work.push_back({&group.options, p, dense, g.contiguous(), dense.unsafe_data(), state});
     }
   }
-  auto make_buffers = [](const Work& w) {
+  auto make_buffers = [](const auto& w) {
     bool fresh = false;
     for (size_t i = 0; i < kSlots; ++i) {
       if (w.state->buffers[i].defined() || !uses(*w.options, i)) continue;
@@ -66,7 +90,16 @@ void GroupOptimizer<O, K>::update() {
       step_on_device(K::prepare(*w.options, *w.state, fresh), w.p, w.g, buffers);
     }
   }
-  if constexpr (requires { &K::apply; }) {
+  if constexpr (kTakesRows) {
+    for (const RowWork& w : tables) {
+      make_buffers(w);
+      K::apply_rows(*w.options, w.dense, w.g, *w.state);
+      if (!w.p.is_contiguous()) w.p.copy_(w.dense);
+    }
+  }
+  if constexpr (requires { K::kRowsOnly; }) {
+    // all have been done
+  } else if constexpr (requires { &K::apply; }) {
     for (const Work& w : work) {
       make_buffers(w);
       K::apply(*w.options, w.p, w.g, *w.state);

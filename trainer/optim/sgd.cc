@@ -26,6 +26,14 @@ SgdCoefficients SgdRule::prepare(const SgdOptions& o, ParamState&, bool fresh) {
           .first = fresh};
 }
 
+void SgdRule::check_rows(const SgdOptions& o, const Tensor& p) {
+  if (o.momentum != 0) no_option_of_rows(kName, "momentum", p);
+  if (o.weight_decay != 0) no_option_of_rows(kName, "weight_decay", p);
+}
+void SgdRule::apply_rows(const SgdOptions& o, const Tensor& p, const SparseGrad& g, ParamState&) {
+  sgd_rows(o.maximize ? -o.lr : o.lr, p, g);
+}
+
 template class GroupOptimizer<SgdOptions, SgdRule>;
 
 }  // namespace wick::optim

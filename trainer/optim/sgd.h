@@ -26,7 +26,8 @@ struct SgdOptions {
 };
 
 // g += weight_decay p; b = g in the first step, then momentum b + (1 - dampening) g. p -= lr g;
-// with momentum p -= lr b, or with nesterov p -= lr (g + momentum b).
+// with momentum p -= lr b, or with nesterov p -= lr (g + momentum b). A sparse gradient goes with
+// neither momentum nor weight_decay.
 struct SgdRule {
   // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
   using Options = SgdOptions;
@@ -36,6 +37,8 @@ struct SgdRule {
   static bool uses(const SgdOptions& o, size_t) { return o.momentum != 0; }
   static Coefficients prepare(const SgdOptions& o, ParamState& state, bool fresh);
   static constexpr auto kLoop = sgd_loop;
+  static void check_rows(const SgdOptions& o, const Tensor& p);
+  static void apply_rows(const SgdOptions& o, const Tensor& p, const SparseGrad& g, ParamState&);
 };
 extern template class GroupOptimizer<SgdOptions, SgdRule>;
 

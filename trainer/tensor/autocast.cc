@@ -75,7 +75,7 @@ consteval OpFacts<Policy> policies() {
          kFlatten, kSqueeze, kUnsqueeze, kTranspose, kExpand, kSplit, kSlice, kPad, kShape,
          kGather, kGatherElements, kAsStrided, kGatherND, kNonZero, kTopK, kUnique, kTrilu,
          kBitwiseAnd, kBitwiseOr, kBitwiseXor, kBitwiseNot, kBitShift, kIsNaN, kIsInf, kErfc,
-         kCholesky, kTriangularSolve, kSolve, kInverse, kDet, kSlogDet, kQr, kSvd, kEigh,
+         kCholesky, kTriangularSolve, kSolve, kInverse, kDet, kSlogDet, kQr, kSvd, kEigh, kLuFactor, kEig,
          kBitCast, kQuantizeLinear, kDequantizeLinear, kMatMulInteger, kConvInteger, kDropout,
          kResize, kAffineGrid, kMaxRoiPool, kMaxPoolIndices, kLpPool, kCol2Im, kTfIdfVectorizer,
          kStringConcat, kStringSplit, kStringNormalizer, kCastString, kRegexFullMatch, kIf,

@@ -2,6 +2,7 @@
 // the same numbers as the first time, whatever other threads have drawn since.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "trainer/tensor/philox.h"
@@ -13,6 +14,14 @@ struct Draw {
 };
 // Returns the stream for a draw from `g`, and advances `g`.
 Draw next_draw(Generator& g);
+
+// The steps of draws, in float64 using only +, -, *, / and square roots, so that a seed gives the
+// same bits on every machine. Uniform in [0, 1) with 53 bits of two words; the logarithm of a
+// positive normal number, accurate to 2 ulp; two normal numbers of the four words of a block
+// (Box-Muller).
+double unit_double(uint32_t hi, uint32_t lo);
+double draw_log(double u);
+std::array<double, 2> normal_pair(const std::array<uint32_t, 4>& words);
 
 // While it lives, this thread's draws, from any generator, are appended to `list` (kNote); or
 // (kAgain) they are taken from `list`, in order, and no generator advances. Scopes nest.

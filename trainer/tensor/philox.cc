@@ -32,9 +32,6 @@ Tensor rounded(const Tensor& t, DType dtype, const Where& where) {
 }
 
 float unit_float(uint32_t w) { return static_cast<float>(w >> 8) * 0x1p-24f; }
-double unit_double(uint32_t hi, uint32_t lo) {
-  return static_cast<double>((uint64_t{hi} << 32 | lo) >> 11) * 0x1p-53;
-}
 
 // Calls f(i, u) for each element i of n, made from word i mod 4 (float32) or word pair i mod 2
 // (float64) of its block.
@@ -54,22 +51,6 @@ void fill_f64(int64_t n, const Draw& g, const F& f) {
   }
 }
 
-// Box-Muller's functions in float64 using only +, -, *, /, so that a seed gives the same bits on
-// every machine; accurate to 2 ulp.
-//
-// log(u) for a normal number u = 2^k m with m in [sqrt(1/2), sqrt(2)): log m = 2
-// atanh((m-1)/(m+1)).
-double log_of(double u) {
-  uint64_t bits = std::bit_cast<uint64_t>(u);
-  auto k = static_cast<int64_t>((bits - 0x3FE6A09E667F3BCD) >> 52);
-  k = static_cast<int64_t>(static_cast<uint64_t>(k) << 52) >> 52;  // 12 bits, signed
-  double m = std::bit_cast<double>(bits - (static_cast<uint64_t>(k) << 52));
-  double f = (m - 1) / (m + 1), s = f * f, sum = 0;
-  for (int n = 23; n >= 3; n -= 2) sum = (sum + 1.0 / n) * s;
-  constexpr double kLn2Hi = 0x1.62e42fee00000p-1, kLn2Lo = 0x1.a39ef35793c76p-33;
-  auto e = static_cast<double>(k);
-  return e * kLn2Hi + (2 * f + (2 * f * sum + e * kLn2Lo));
-}
 // cos and sin of 2 pi v for v in [0, 1): quarter turns are exact, the remainder is at most pi / 4.
 void cos_sin(double v, double* c, double* s) {
   auto quarter = static_cast<int>(std::floor(4 * v + 0.5));
@@ -94,6 +75,31 @@ uint64_t scaled(uint32_t hi, uint32_t lo, uint64_t range) {
 }
 
 }  // namespace
+
+double unit_double(uint32_t hi, uint32_t lo) {
+  return static_cast<double>((uint64_t{hi} << 32 | lo) >> 11) * 0x1p-53;
+}
+
+// For u = 2^k m with m in [sqrt(1/2), sqrt(2)): log m = 2 atanh((m-1)/(m+1)).
+double draw_log(double u) {
+  uint64_t bits = std::bit_cast<uint64_t>(u);
+  auto k = static_cast<int64_t>((bits - 0x3FE6A09E667F3BCD) >> 52);
+  k = static_cast<int64_t>(static_cast<uint64_t>(k) << 52) >> 52;  // 12 bits, signed
+  double m = std::bit_cast<double>(bits - (static_cast<uint64_t>(k) << 52));
+  double f = (m - 1) / (m + 1), s = f * f, sum = 0;
+  for (int n = 23; n >= 3; n -= 2) sum = (sum + 1.0 / n) * s;
+  constexpr double kLn2Hi = 0x1.62e42fee00000p-1, kLn2Lo = 0x1.a39ef35793c76p-33;
+  auto e = static_cast<double>(k);
+  return e * kLn2Hi + (2 * f + (2 * f * sum + e * kLn2Lo));
+}
+
+std::array<double, 2> normal_pair(const std::array<uint32_t, 4>& w) {
+  const double radius = std::sqrt(-2 * draw_log(1 - unit_double(w[0], w[1])));
+  std::array<double, 2> pair{};
+  cos_sin(unit_double(w[2], w[3]), &pair[0], &pair[1]);
+  pair[0] *= radius, pair[1] *= radius;
+  return pair;
+}
 
 Generator& default_generator() { return g_default; }
 
@@ -183,16 +189,13 @@ Tensor randn(const SizeList& shape, DType dtype, Generator& g, Where where) {
   // One block gives two numbers, computed in double for any dtype, so that float32 results are the
   // rounded float64 ones.
   for (int64_t i = 0; i < n; i += 2) {
-    auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i / 2));
-    double radius = std::sqrt(-2 * log_of(1 - unit_double(w[0], w[1])));
-    double pair[2];
-    cos_sin(unit_double(w[2], w[3]), &pair[0], &pair[1]);
-    pair[0] *= radius, pair[1] *= radius;
+    const auto pair = normal_pair(philox(draw.seed, draw.stream, static_cast<uint64_t>(i / 2)));
     for (int64_t k = 0; k < 2 && i + k < n; ++k) {
+      const double number = pair[static_cast<size_t>(k)];
       if (dtype == DType::kF32) {
-        t.raw().as<float>()[i + k] = static_cast<float>(pair[k]);
+        t.raw().as<float>()[i + k] = static_cast<float>(number);
       } else {
-        t.raw().as<double>()[i + k] = pair[k];
+        t.raw().as<double>()[i + k] = number;
       }
     }
   }

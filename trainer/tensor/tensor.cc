@@ -8,6 +8,7 @@
 #include "runtime/kernels/copy.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/tensor/block_pool.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
@@ -198,6 +199,13 @@ bool Tensor::retains_grad(Where where) const {
 bool Tensor::is_inference() const { return impl_ && impl()->inference; }
 Tensor Tensor::grad(Where where) const {
   need("grad", where);
+  if (sparse_slot(impl()) != nullptr) [[unlikely]] {
+    throw_error("grad",
+                gradient_of_text(impl()) +
+                    " is sparse: sparse_grad(t) has its rows, sparse_grad(t)->to_dense() is the "
+                    "tensor, zero_grad() clears it",
+                where, Code::kUnsupported);
+  }
   return Tensor(impl()->grad);
 }
 const std::string& Tensor::name(Where where) const {
@@ -216,6 +224,7 @@ void Tensor::set_grad(const Tensor& g, Where where) const {
                 where, g.dtype() != dtype() ? Code::kTypeMismatch : Code::kShapeMismatch);
   }
   impl()->grad = IntrusivePtr<TensorImpl>(g.impl());
+  set_sparse_slot(impl(), {});
 }
 
 Tensor Tensor::detach(Where where) const {
@@ -256,6 +265,7 @@ void Tensor::set_data(const Tensor& other, Where where) const {
   impl_->storage = other.impl_->storage;
   impl_->view = other.impl_->view;
   impl()->grad = {};
+  set_sparse_slot(impl(), {});
 }
 
 Tensor Tensor::contiguous(Where where) const {

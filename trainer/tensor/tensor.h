@@ -247,7 +247,8 @@ class Tensor {
                                                 Where where = Where::current()) const;
   // Returns whether it was made in InferenceMode.
   bool is_inference() const;
-  Tensor grad(Where where = Where::current()) const;  // undefined until a backward made it
+  // Undefined until a backward made it. Throws Error for a sparse one (sparse_grad()).
+  Tensor grad(Where where = Where::current()) const;
   // g must have this tensor's shape and dtype; undefined clears it.
   void set_grad(const Tensor& g, Where where = Where::current()) const;
   // Computes the gradients of this tensor (a scalar unless `gradient` is given) and accumulates

@@ -9,21 +9,23 @@ template <class D>
 Status linalg(RuleCtx<D>& c) {
   WICK_TRY(need_float(c.in[0]));
   WICK_TRY(same_dtype(c));
-  WICK_TRY(need_rank(c.in[0], 2, kMaxRank, "input"));
+  // Eig's vectors have one dim more.
+  WICK_TRY(need_rank(c.in[0], 2, c.op == OpId::kEig ? kMaxRank - 1 : kMaxRank, "input"));
   const auto& a = c.in[0].shape;
   const int batch = a.rank() - 2;
   const D m = a[batch], n = a[batch + 1], k = dim_min(m, n);
-  const bool factors = c.op == OpId::kQr || c.op == OpId::kSvd;
+  const bool factors = c.op == OpId::kQr || c.op == OpId::kSvd || c.op == OpId::kLuFactor;
   if (!factors && dim_equal(m, n) == Tri::kNo) {
     return error(Code::kShapeMismatch, "needs square matrices, got %s", to_text(a).text);
   }
   // Sets output i: the batch dims, then up to two dims of its own.
-  auto out = [&](size_t i, int rank, const D& rows, const D& cols) {
+  auto out = [&](size_t i, int rank, const D& rows, const D& cols, DType dtype = DType::kNone) {
     BasicShape<D> s;
     for (int d = 0; d < batch; ++d) s.push_back(a[d]);
     if (rank > 0) s.push_back(rows);
     if (rank > 1) s.push_back(cols);
-    set_out(c, i, c.in[0].dtype, s);
+    if (rank > 2) s.push_back(D(2));  // complex numbers
+    set_out(c, i, dtype == DType::kNone ? c.in[0].dtype : dtype, s);
   };
   switch (c.op) {
     case OpId::kSolve:
@@ -57,6 +59,15 @@ Status linalg(RuleCtx<D>& c) {
       out(2, 2, full ? n : k, n);
       return {};
     }
+    case OpId::kLuFactor:
+      out(0, 2, m, n);
+      out(1, 1, k, k, DType::kI32);
+      out(2, 1, m, m, DType::kI64);
+      return {};
+    case OpId::kEig:
+      out(0, 2, n, D(2));
+      out(1, 3, n, n);
+      return {};
     default: out(0, 2, n, n); return {};  // Cholesky, Inverse
   }
 }

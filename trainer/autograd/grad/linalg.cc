@@ -1,6 +1,8 @@
 // Solvers and decompositions. Every formula uses only ops of this section and matmul, so that
 // higher orders need no further code. Gradients of symmetric inputs are symmetric where PyTorch's
 // are.
+#include <algorithm>
+
 #include "trainer/autograd/grad/matrices.h"
 
 namespace wick {
@@ -136,6 +138,82 @@ WICK_GRAD(Eigh, 0, 3, 0, [](GradCtx& c) {
     inner = inner.defined() ? inner + d : d;
   }
   c.set(0, matmul(matmul(v, inner), mt(v)));
+});
+
+// With P^T A = L U of k = min(m, n) columns and rows, and Phi = the lower triangle of L^T GL plus
+// the upper one of GU U^T, of the square blocks: L^-T Phi U^-T. What is beside U's block reaches
+// L's, what is below L's reaches U's.
+WICK_GRAD(LuFactor, 0, 5, 0, [](GradCtx& c) {
+  const Tensor lu = c.out(0), g = c.g(0);
+  if (!g.defined() || lu.layout().numel() == 0) return c.set(0, zeros_like(lu));
+  const int64_t m = extent(lu, 2), n = extent(lu, 1), k = std::min(m, n);
+  const Tensor square = lu.narrow(-2, 0, k).narrow(-1, 0, k),
+               gs = g.narrow(-2, 0, k).narrow(-1, 0, k);
+  const Tensor unit = where(on_diagonal(k), full({}, 1, lu.dtype()), tril(square, -1));
+  Tensor low = matmul(mt(unit), tril(gs, -1)), high = matmul(triu(gs), mt(triu(square)));
+  Tensor beside, below;  // the gradients of the other blocks of P^T A
+  if (n > k) {
+    const Tensor u = lu.narrow(-1, k, n - k), gu = g.narrow(-1, k, n - k);
+    low = low - matmul(gu, mt(u));
+    beside = triangular(square, gu, {0, 1, 1});
+  }
+  if (m > k) {
+    const Tensor l = lu.narrow(-2, k, m - k), gl = g.narrow(-2, k, m - k);
+    high = high - matmul(mt(l), gl);
+    below = mt(triangular(square, mt(gl), {1, 0, 0}));
+  }
+  const Tensor inner = triangular(square, tril(low, -1) + triu(high), {0, 1, 1});
+  Tensor all = mt(triangular(square, mt(inner), {1, 0, 0}));
+  if (beside.defined()) all = cat({all, beside}, -1);
+  if (below.defined()) all = cat({all, below}, -2);
+  const Tensor back = argsort(c.out(2)).unsqueeze(-1).expand(all.raw_shape());
+  c.set(0, gather(all, -2, back));
+});
+
+namespace {
+
+// Complex matrices as their real and imaginary parts.
+struct ComplexPair {
+  Tensor re, im;
+};
+ComplexPair pair_of(const Tensor& t) { return {t.select(-1, 0), t.select(-1, 1)}; }
+ComplexPair adjoint_of(const ComplexPair& a) { return {mt(a.re), -mt(a.im)}; }
+ComplexPair product(const ComplexPair& a, const ComplexPair& b) {
+  return {matmul(a.re, b.re) - matmul(a.im, b.im), matmul(a.re, b.im) + matmul(a.im, b.re)};
+}
+// Returns the real part of A^-1 B, by a system of twice the size.
+Tensor real_solution(const ComplexPair& a, const ComplexPair& b) {
+  const Tensor left = cat({cat({a.re, -a.im}, -1), cat({a.im, a.re}, -1)}, -2);
+  return solve(left, cat({b.re, b.im}, -2)).narrow(-2, 0, extent(b.re, 2));
+}
+
+}  // namespace
+
+// V^-H R V^H, where R has the values' gradients on its diagonal, and beside it (V^H GV - V^H V D) /
+// E: D is the real diagonal of V^H GV (vectors keep their length), E_ij = conj(w_j - w_i). What a
+// function makes of the vectors' phases is ignored.
+WICK_GRAD(Eig, 0, 3, 0, [](GradCtx& c) {
+  const ComplexPair w = pair_of(c.out(0)), v = pair_of(c.out(1)), adjoint = adjoint_of(v);
+  if (v.re.layout().numel() == 0) return c.set(0, zeros_like(v.re));
+  const Tensor diagonal = on_diagonal(extent(w.re, 1));
+  ComplexPair r;
+  if (c.g(1).defined()) {
+    const ComplexPair turn = product(adjoint, pair_of(c.g(1))), metric = product(adjoint, v);
+    const Tensor zero = zero_like(turn.re);
+    const Tensor d = sum(where(diagonal, turn.re, zero), {-2}, true);
+    const ComplexPair off = {turn.re - metric.re * d, turn.im - metric.im * d};
+    // (a + b i) / (x - y i) = (a + b i) (x + y i) / (x^2 + y^2)
+    const Tensor x = gaps(w.re), y = where(diagonal, zero, w.im.unsqueeze(-2) - w.im.unsqueeze(-1));
+    const Tensor size = x * x + y * y;
+    r = {where(diagonal, zero, (off.re * x - off.im * y) / size),
+         where(diagonal, zero, (off.re * y + off.im * x) / size)};
+  }
+  if (c.g(0).defined()) {
+    const ComplexPair g = pair_of(c.g(0));
+    const ComplexPair on = {diag_embed(g.re), diag_embed(g.im)};
+    r = r.re.defined() ? ComplexPair{r.re + on.re, r.im + on.im} : on;
+  }
+  c.set(0, real_solution(adjoint, product(r, adjoint)));
 });
 
 }  // namespace wick

@@ -163,6 +163,133 @@ EighResult eigh(const Arg& a, char uplo) {
 }
 Tensor eigvalsh(const Arg& a, char uplo) { return eigh(a, uplo).eigenvalues; }
 
+EigResult eig(const Arg& a) {
+  need_matrices("eig", a, true);
+  Tensor out[2];
+  call_into(OpId::kEig, NoAttrs{}, a, out);
+  return {out[0], out[1]};
+}
+Tensor eigvals(const Arg& a) { return eig(a).eigenvalues; }
+
+// Throws if U has a 0 on its diagonal.
+static void need_pivots(const Arg& a, const Tensor& lu) {
+  if (active_tracer() != nullptr || dim_of(lu, -1) != dim_of(lu, -2)) return;
+  NoGrad guard;
+  const std::vector<double> d =
+      diagonal(lu.detach(), 0, -2, -1).to(DType::kF64).to_vector<double>(a.where);
+  const int64_t n = dim_of(lu, -1);
+  for (size_t i = 0; i < d.size(); ++i) {
+    if (d[i] != 0) continue;
+    auto entry = static_cast<int64_t>(i) / n;
+    const Shape batch = batch_of(lu);
+    Shape place = batch;
+    for (int k = batch.rank() - 1; k >= 0; --k) {
+      place[k] = entry % batch[k];
+      entry /= batch[k];
+    }
+    throw_error("lu_factor",
+                "the matrix" +
+                    (batch.rank() > 0 ? std::string(" at batch ") + to_text(place).text : "") +
+                    " is singular: pivot " + std::to_string(static_cast<int64_t>(i) % n + 1) +
+                    " of its LU factors is 0. lu() gives its factors",
+                a.where);
+  }
+}
+
+// The packed factors, the pivots, and the rows of a in the order of l u.
+struct Factored {
+  Tensor lu, pivots, rows;
+};
+static Factored factored(const char* op, const Arg& a) {
+  need_matrices(op, a, false);
+  Tensor out[3];
+  call_into(OpId::kLuFactor, NoAttrs{}, a, out);
+  return {out[0], out[1], out[2]};
+}
+
+LuFactorResult lu_factor(const Arg& a) {
+  const Factored f = factored("lu_factor", a);
+  need_pivots(a, f.lu);
+  return {f.lu, f.pivots};
+}
+
+// Returns the rows of a in the order of l u, int64 [..., m], from the exchanges.
+static Tensor rows_of(const char* op, const Arg& lu, const Tensor& pivots) {
+  const Tensor& a = lu.tensor;
+  const int64_t m = dim_of(a, -2), k = std::min(m, dim_of(a, -1));
+  Shape want = batch_of(a);
+  want.push_back(k);
+  if (!pivots.defined() || pivots.dtype() != DType::kI32 || !(pivots.raw_shape() == want)) {
+    throw_error(op,
+                "pivots must be what lu_factor() gave with the factors " + text(a) + ": int32 " +
+                    to_text(want).text + ", got " +
+                    (pivots.defined() ? dtype_name(pivots.dtype()) + text(pivots) : "none"),
+                lu.where);
+  }
+  const std::vector<int32_t> exchanges = pivots.to_vector<int32_t>(lu.where);
+  const int64_t batches = numel(batch_of(a));
+  std::vector<int64_t> rows;
+  rows.reserve(static_cast<size_t>(batches * m));
+  for (int64_t b = 0; b < batches; ++b) {
+    const auto first = static_cast<int64_t>(rows.size());
+    for (int64_t i = 0; i < m; ++i) rows.push_back(i);
+    for (int64_t i = 0; i < k; ++i) {
+      const int64_t with = exchanges[static_cast<size_t>(b * k + i)] - 1;
+      if (with < i || with >= m) {
+        throw_error(op,
+                    "pivot " + std::to_string(with + 1) + " at place " + std::to_string(i) +
+                        " is not in [" + std::to_string(i + 1) + ", " + std::to_string(m) +
+                        "]: pivots must be what lu_factor() gave",
+                    lu.where);
+      }
+      std::swap(rows[static_cast<size_t>(first + i)], rows[static_cast<size_t>(first + with)]);
+    }
+  }
+  Shape shape = batch_of(a);
+  shape.push_back(m);
+  return from_blob(rows.data(), shape, DType::kI64, lu.where);
+}
+
+static LuResult unpacked(const Tensor& lu, const Tensor& rows, const At& at) {
+  const int64_t m = dim_of(lu, -2), n = dim_of(lu, -1), k = std::min(m, n);
+  const DType t = lu.dtype();
+  LuResult r;
+  r.p = eq(at(arange(m).unsqueeze(-1)), at(rows.unsqueeze(-2, at.where))).to(t, at.where);
+  r.l = at(tril(at(lu.narrow(-1, 0, k, at.where)), -1)) + at(eye(m, k, t, at.where));
+  r.u = triu(at(lu.narrow(-2, 0, k, at.where)));
+  return r;
+}
+
+LuResult lu(const Arg& a) {
+  const Factored f = factored("lu", a);
+  return unpacked(f.lu, f.rows, At(a));
+}
+
+Tensor lu_solve(const Arg& lu, const Tensor& pivots, const Arg& b, bool left, bool adjoint) {
+  const At at(b);
+  need_matrices("lu_solve", lu, true);
+  if (b.tensor.rank() < 2) bad_shape("lu_solve", "needs matrices, got " + text(b.tensor), b.where);
+  if (!left) {  // x a = b is a^T x^T = b^T
+    return mt(lu_solve(lu, pivots, at(mt(b.tensor, at)), true, !adjoint), at);
+  }
+  need_sides("lu_solve", lu, b, dim_of(lu.tensor, -1));
+  const Tensor rows = rows_of("lu_solve", lu, pivots);
+  Tensor factors = lu.tensor, x = b.tensor;
+  broadcast_batches("lu_solve", &factors, &x, at);
+  auto ordered = [&](const Tensor& y, const Tensor& by) {
+    const Tensor index = by.unsqueeze(-1, at.where).expand(y.raw_shape(), at.where);
+    return y.layout().numel() == 0 ? y : gather(at(y), -2, at(index));
+  };
+  if (!adjoint) {
+    const Tensor half = solve_triangular(at(factors), at(ordered(x, rows)), false, true, true);
+    return solve_triangular(at(factors), at(half), true);
+  }
+  const Tensor turned = mt(factors, at);
+  const Tensor half = solve_triangular(at(turned), at(x), false);
+  const Tensor y = solve_triangular(at(turned), at(half), true, true, true);
+  return y.layout().numel() == 0 ? y : ordered(y, argsort(at(rows)));
+}
+
 // Checks R of the QR of a (or its transpose): a column that depends on those before it leaves only
 // rounding errors on the diagonal.
 static void need_full_rank(const Arg& a, const Tensor& r) {
@@ -435,6 +562,17 @@ Tensor logdet(const Arg& a) {
   return where(at(lt(at(d.sign), 0)), at(nan), at(d.logabsdet));
 }
 SlogdetResult slogdet(const Arg& a) { return linalg::slogdet(a); }
+LuFactorResult lu(const Arg& a) {
+  const linalg::Factored f = linalg::factored("lu", a);
+  return {f.lu, f.pivots};
+}
+Tensor lu_solve(const Arg& b, const Arg& lu, const Tensor& pivots) {
+  return linalg::lu_solve(lu, pivots, b);
+}
+LuResult lu_unpack(const Arg& lu, const Tensor& pivots) {
+  need_matrices("lu_unpack", lu, false);
+  return linalg::unpacked(lu.tensor, linalg::rows_of("lu_unpack", lu, pivots), At(lu));
+}
 QrResult qr(const Arg& a, bool some) { return linalg::qr(a, some ? "reduced" : "complete"); }
 
 }  // namespace wick

@@ -18,6 +18,21 @@ struct SvdResult {
 struct EighResult {
   Tensor eigenvalues, eigenvectors;
 };
+// The eigenvalues of a general matrix, [..., n, 2], and its eigenvectors as columns, [..., n, n,
+// 2]: complex numbers as pairs of real and imaginary part.
+struct EigResult {
+  Tensor eigenvalues, eigenvectors;
+};
+// lu: L below the diagonal and U in one matrix [..., m, n]; int32 pivots [..., min(m, n)]: row i
+// was exchanged with row pivots[i], counted from 1.
+struct LuFactorResult {
+  Tensor lu, pivots;
+};
+// The factors of a = p l u: p[..., m, m] is a permutation, l[..., m, k] has ones on its diagonal,
+// u[..., k, n] is upper triangular; k = min(m, n).
+struct LuResult {
+  Tensor p, l, u;
+};
 // The determinant as sign e^logabsdet.
 struct SlogdetResult {
   Tensor sign, logabsdet;
@@ -42,7 +57,17 @@ Tensor det(const Arg& a);  // the gradient of a singular matrix is its cofactors
 // The sign and the logarithm of |det|; 0 and -inf for a singular matrix.
 SlogdetResult slogdet(const Arg& a);
 
+// The LU factors of a[..., m, n] with partial pivoting (the largest element, the first of equals).
+// A singular square matrix throws an Error that names the batch entry and the pivot; lu() takes it.
+LuFactorResult lu_factor(const Arg& a);
+// Returns x of a x = b for b[..., n, k], from a's lu_factor(); with left = false, of x a = b for
+// b[..., k, n]; with adjoint, for a^T. Differentiable by lu and b. The batches broadcast.
+Tensor lu_solve(const Arg& lu, const Tensor& pivots, const Arg& b, bool left = true,
+                bool adjoint = false);
+
 // -- decompositions
+// The LU factors as three matrices; a may be singular. p has no gradient.
+LuResult lu(const Arg& a);
 // a = l l^T with l lower triangular (or u^T u). Reads the lower triangle; the gradient is
 // symmetric. A matrix that is not positive definite throws an Error that names the batch entry and
 // the minor.
@@ -55,6 +80,12 @@ Tensor svdvals(const Arg& a);
 // For symmetric matrices; eigenvalues are in ascending order. Reads the given triangle: 'L' or 'U'.
 EighResult eigh(const Arg& a, char uplo = 'L');
 Tensor eigvalsh(const Arg& a, char uplo = 'L');
+// For general square matrices; real ones have complex eigenvalues in conjugate pairs, the positive
+// imaginary part first. There is no other order. Each vector has norm 1, and its largest element is
+// real and positive. There are gradients if no two eigenvalues are equal, for functions that do not
+// depend on the vectors' phases. Values that are not finite throw an Error.
+EigResult eig(const Arg& a);
+Tensor eigvals(const Arg& a);  // [..., n, 2]
 
 // -- least squares, rank
 // a[..., m, n] must have full rank; b[..., m, k]. Residuals are squared; empty unless m > n.
@@ -104,5 +135,9 @@ Tensor det(const Arg& a);
 Tensor logdet(const Arg& a);  // NaN if det < 0
 SlogdetResult slogdet(const Arg& a);
 QrResult qr(const Arg& a, bool some = true);
+LuFactorResult lu(const Arg& a);  // linalg::lu_factor(), of singular matrices, too
+Tensor lu_solve(const Arg& b, const Arg& lu, const Tensor& pivots);
+// What lu_factor() and lu() put into one matrix, as three.
+LuResult lu_unpack(const Arg& lu, const Tensor& pivots);
 
 }  // namespace wick

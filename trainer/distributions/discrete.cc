@@ -1,0 +1,163 @@
+#include "trainer/distributions/discrete.h"
+
+#include "trainer/distributions/check.h"
+#include "trainer/tensor/vulkan_memory.h"
+
+namespace wick::distributions {
+namespace {
+
+// As PyTorch clamps probabilities before it takes their logarithm.
+Tensor inside(const Tensor& probs) {
+  const double eps = finfo(probs.dtype()).eps;
+  return clamp(probs, eps, 1 - eps);
+}
+
+void require_weights(const char* op, const Tensor& t, const Where& line) {
+  require(op, "probs must be >= 0", t, line, [](const Tensor& x) { return ge(x, 0); });
+  if (t.rank() < 1) return;
+  const Tensor total = sum(t.detach(), {-1}, true);
+  require(op, "the probs of a row must have a sum above 0", total, line,
+          [](const Tensor& x) { return logical_and(gt(x, 0), lt(x, kInf)); });
+}
+
+Shape rows_of(const Tensor& t, const Where& line) {
+  if (t.rank() < 1 || dim_of(t, -1) < 1) {
+    bad_shape("Categorical", "needs [..., classes] with at least one class, got " + text(t), line);
+  }
+  Shape s = t.raw_shape();
+  s.set_rank(t.rank() - 1);
+  return s;
+}
+
+}  // namespace
+
+Bernoulli::Bernoulli(const Param& probs, bool validate_args)
+    : Bernoulli(parameters("Bernoulli", {probs}), false, probs.where, validate_args) {}
+Bernoulli Bernoulli::from_logits(const Param& logits, bool validate_args) {
+  return {parameters("Bernoulli", {logits}), true, logits.where, validate_args};
+}
+Bernoulli::Bernoulli(std::vector<Tensor> of, bool is_logits, const Where& line, bool validate_args)
+    : Distribution("Bernoulli", of[0].raw_shape(), {}, validate_args),
+      given_(of[0]),
+      is_logits_(is_logits) {
+  if (!validate_args) return;
+  if (is_logits) {
+    require_real("Bernoulli", "logits", given_, line);
+  } else {
+    require("Bernoulli", "probs must be in [0, 1]", given_, line,
+            [](const Tensor& x) { return logical_and(ge(x, 0), le(x, 1)); });
+  }
+}
+
+Tensor Bernoulli::probs() const { return is_logits_ ? sigmoid(given_) : given_; }
+Tensor Bernoulli::logits() const {
+  if (is_logits_) return given_;
+  const Tensor p = inside(given_);
+  return log(p) - log1p(-p);
+}
+Tensor Bernoulli::variance() const {
+  const Tensor p = probs();
+  return p * (1 - p);
+}
+
+Tensor Bernoulli::log_prob(const Arg& value) const {
+  Composite composite("Bernoulli.log_prob", value.where);
+  if (validates()) {
+    require("Bernoulli.log_prob", "a value must be 0 or 1", value.tensor, value.where,
+            [](const Tensor& x) { return logical_or(eq(x, 0), eq(x, 1)); });
+  }
+  const Tensor x = logits();
+  const std::vector<Tensor> both =
+      broadcast_tensors({x, value.tensor.to(x.dtype(), value.where)}, value.where);
+  return -binary_cross_entropy_with_logits(both[0], both[1], Tensor(), Reduction::kNone);
+}
+
+Tensor Bernoulli::entropy() const {
+  return binary_cross_entropy_with_logits(logits(), probs(), Tensor(), Reduction::kNone);
+}
+
+Tensor Bernoulli::draw(const Shape& shape, Generator& g, const Where& line) const {
+  return unrecorded([&] { return bernoulli({broadcast_to({probs(), line}, shape), line}, g); });
+}
+
+Tensor Bernoulli::kl_to(const Distribution& other, const Where& line) const {
+  const Bernoulli& q = of_family(*this, other, line);
+  Composite composite("kl_divergence", line);
+  const Tensor a = probs(), b = q.probs(), x = logits(), y = q.logits();
+  Tensor one = a * (softplus(-y) - softplus(-x));
+  one = where(eq(a, 0), 0.0, where(eq(b, 0), kInf, one));
+  Tensor zero = (1 - a) * (softplus(y) - softplus(x));
+  zero = where(eq(a, 1), 0.0, where(eq(b, 1), kInf, zero));
+  return one + zero;
+}
+
+Categorical::Categorical(const Param& probs, bool validate_args)
+    : Categorical(parameters("Categorical", {probs}), false, probs.where, validate_args) {}
+Categorical Categorical::from_logits(const Param& logits, bool validate_args) {
+  return {parameters("Categorical", {logits}), true, logits.where, validate_args};
+}
+Categorical::Categorical(std::vector<Tensor> of, bool is_logits, const Where& line,
+                         bool validate_args)
+    : Distribution("Categorical", rows_of(of[0], line), {}, validate_args), is_logits_(is_logits) {
+  const Tensor& t = of[0];
+  if (validate_args && is_logits) require_real("Categorical", "logits", t, line);
+  if (validate_args && !is_logits) require_weights("Categorical", t, line);
+  given_ = is_logits ? t - logsumexp(t, {-1}, true) : t / sum(t, {-1}, true);
+}
+
+Tensor Categorical::probs() const { return is_logits_ ? softmax(given_, -1) : given_; }
+Tensor Categorical::logits() const { return is_logits_ ? given_ : log(inside(given_)); }
+Tensor Categorical::mean() const { return full(batch_shape(), kNan, given_.dtype()); }
+Tensor Categorical::variance() const { return mean(); }
+
+Tensor Categorical::log_prob(const Arg& value) const {
+  Composite composite("Categorical.log_prob", value.where);
+  if (!is_int(value.tensor.dtype(value.where)) && !is_float(value.tensor.dtype())) {
+    throw_error("Categorical.log_prob",
+                std::string("values are classes, got ") + dtype_name(value.tensor.dtype()),
+                value.where, Code::kTypeMismatch);
+  }
+  const int64_t k = dim_of(given_, -1);
+  if (validates()) {
+    require("Categorical.log_prob",
+            "a value must be a whole number in [0, " + std::to_string(k) + ")", value.tensor,
+            value.where, [&](const Tensor& t) {
+              const Tensor x = t.to(DType::kF64);
+              return logical_and(eq(x, floor(x)), logical_and(ge(x, 0), lt(x, k)));
+            });
+  }
+  const Tensor classes = value.tensor.to(DType::kI64, value.where).unsqueeze(-1, value.where);
+  const std::vector<Tensor> both = broadcast_tensors({classes, logits()}, value.where);
+  return gather(both[1], -1, both[0].narrow(-1, 0, 1)).squeeze(-1);
+}
+
+Tensor Categorical::entropy() const {
+  const Tensor x = logits();
+  return -sum(clamp(x, finfo(x.dtype()).min) * probs(), {-1});
+}
+
+Tensor Categorical::draw(const Shape& shape, Generator& g, const Where& line) const {
+  return unrecorded([&] {
+    const int64_t k = dim_of(given_, -1), rows = numel(batch_shape()), all = numel(shape);
+    if (all == 0) return empty(shape, DType::kI64, line);
+    const Tensor weights = to_host(probs().detach(), line).reshape({rows, k}, line);
+    const Tensor drawn = multinomial({weights, line}, all / rows, true, g);  // [rows, samples]
+    return moved_beside(given_, drawn.transpose(0, 1).reshape(shape, line), line);
+  });
+}
+
+Tensor Categorical::kl_to(const Distribution& other, const Where& line) const {
+  const Categorical& q = of_family(*this, other, line);
+  Composite composite("kl_divergence", line);
+  if (dim_of(given_, -1) != dim_of(q.given_, -1)) {
+    bad_shape("kl_divergence",
+              "one has " + std::to_string(dim_of(given_, -1)) + " classes, the other " +
+                  std::to_string(dim_of(q.given_, -1)),
+              line);
+  }
+  const Tensor a = probs(), b = q.probs();
+  const Tensor terms = a * (logits() - q.logits());
+  return sum(where(eq(a, 0), 0.0, where(eq(b, 0), kInf, terms)), {-1});
+}
+
+}  // namespace wick::distributions
