@@ -3,7 +3,7 @@
 // and medians count.
 //   byte_ops_bench [threads]
 #include "bench/row_bench.h"
-#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/simd.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "runtime/kernels/conv.h"
+#include "runtime/kernels/conv/conv.h"
 #include "trainer/kernels/conv_grad.h"
 
 namespace {

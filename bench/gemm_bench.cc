@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/gemm/gemm.h"
 #include "runtime/kernels/simd.h"
 
 #ifdef WICK_HAVE_DNNL

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "bench/row_bench.h"
-#include "runtime/kernels/byte_amx.h"
-#include "runtime/kernels/byte_tiles.h"
+#include "runtime/kernels/bytes/byte_amx.h"
+#include "runtime/kernels/bytes/byte_tiles.h"
 #include "runtime/kernels/simd.h"
 
 namespace {

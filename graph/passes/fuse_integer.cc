@@ -8,7 +8,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
 #include "graph/rewrite/substitution.h"
-#include "runtime/kernels/requantize.h"
+#include "runtime/kernels/bytes/requantize.h"
 
 namespace wick::ir {
 namespace {

@@ -7,7 +7,7 @@
 #include "graph/passes/qdq.h"
 #include "runtime/core/narrow.h"
 #include "runtime/core/quantized_dtype.h"
-#include "runtime/kernels/requantize.h"
+#include "runtime/kernels/bytes/requantize.h"
 
 namespace wick::ir {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "graph/passes/qdq.h"
-#include "runtime/kernels/requantize.h"
+#include "runtime/kernels/bytes/requantize.h"
 
 namespace wick::ir {
 namespace {

@@ -7,7 +7,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/passes/qdq.h"
 #include "graph/rewrite/pass.h"
-#include "runtime/kernels/requantize.h"
+#include "runtime/kernels/bytes/requantize.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 

@@ -3,7 +3,7 @@
 // A stage ends at a node whose output sizes depend on values.
 #include "runtime/core/packed_sequence.h"
 #include "runtime/exec/binder.h"
-#include "runtime/kernels/blocked.h"
+#include "runtime/kernels/blocked/blocked.h"
 #include "runtime/kernels/prepared.h"
 #include "runtime/ops/op_cost.h"
 

@@ -1,5 +1,5 @@
-#include "runtime/kernels/blocked_rows.h"
-#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/blocked/blocked_rows.h"
+#include "runtime/kernels/elementwise/half_kernels.h"
 
 namespace wick {
 

@@ -1,8 +1,8 @@
 // Converts the optional inputs of Linear, Conv and their fused forms to an Epilogue.
 #pragma once
 
+#include "runtime/kernels/gemm/tile.h"
 #include "runtime/kernels/kernel.h"
-#include "runtime/kernels/tile.h"
 
 namespace wick {
 

@@ -3,7 +3,7 @@
 // does not depend on the meaning of a dimension, or it moves whole blocks and whole pixels.
 #pragma once
 
-#include "runtime/kernels/blocked.h"
+#include "runtime/kernels/blocked/blocked.h"
 #include "runtime/kernels/kernel.h"
 
 namespace wick {

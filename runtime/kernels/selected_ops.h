@@ -10,9 +10,9 @@
 #error "define WICK_SELECTED_OPS(X) first: see the top of this file"
 #endif
 
-#include "runtime/kernels/blocked_rows.h"
-#include "runtime/kernels/chain_rows.h"
-#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/blocked/blocked_rows.h"
+#include "runtime/kernels/elementwise/chain_rows.h"
+#include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/ops/rule.h"
 

@@ -63,7 +63,7 @@ enum class OpKind : uint8_t {
   kRecurrent,
   kSignal,
   kText,
-  kTable,  // answers by the tables of a model: trees, dictionaries
+  kTable,    // answers by the tables of a model: trees, dictionaries
   kControl,  // nodes that own regions
   kRange,
   kSequence,  // ops on sequences and optionals

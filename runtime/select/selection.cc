@@ -4,9 +4,9 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/core/array.h"
-#include "runtime/kernels/blocked_rows.h"
-#include "runtime/kernels/chain_rows.h"
-#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/blocked/blocked_rows.h"
+#include "runtime/kernels/elementwise/chain_rows.h"
+#include "runtime/kernels/elementwise/half_kernels.h"
 
 namespace wick {
 namespace {

@@ -1,7 +1,7 @@
 // AutocastScope: the dtype in which each op computes, where gradients arrive, and what is cast only
 // once.
 #include "trainer/tensor/autocast.h"
-#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/elementwise/half_kernels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

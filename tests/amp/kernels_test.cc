@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "runtime/kernels/bf16_gemm.h"
+#include "runtime/kernels/gemm/bf16_gemm.h"
 #include "tests/amp/targets.h"
 
 namespace wick {

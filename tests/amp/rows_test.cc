@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/ops/op_info.h"
 #include "tests/amp/targets.h"

@@ -2,7 +2,7 @@
 // samples on every target that promises the reference's bits (P2), f32 and integers.
 // tests/targets/rows.sh compares the lines of two machines.
 #include "hwy/targets.h"
-#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/simd.h"
 #include "tests/ops/values.h"
 #include "tests/support/digest.h"

@@ -13,8 +13,8 @@
 #include "tests/support/error_of.h"
 #include "trainer/board/event_file.h"
 #include "trainer/board/summary_writer.h"
-#include "trainer/data/image_file.h"
-#include "trainer/data/image_grid.h"
+#include "trainer/data/image/image_file.h"
+#include "trainer/data/image/image_grid.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"
 

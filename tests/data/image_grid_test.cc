@@ -8,9 +8,9 @@
 
 #include "tests/data/folder.h"
 #include "tests/support/error_of.h"
-#include "trainer/data/image_file.h"
-#include "trainer/data/image_grid.h"
-#include "trainer/data/image_write.h"
+#include "trainer/data/image/image_file.h"
+#include "trainer/data/image/image_grid.h"
+#include "trainer/data/image/image_write.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"
 

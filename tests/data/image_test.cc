@@ -5,7 +5,7 @@
 #include "tests/data/folder.h"
 #include "tests/data/goldens.h"
 #include "tests/support/error_of.h"
-#include "trainer/data/image_folder.h"
+#include "trainer/data/image/image_folder.h"
 
 namespace wick {
 namespace {

@@ -8,7 +8,7 @@
 #include "trainer/data/array_data.h"
 #include "trainer/data/cifar.h"
 #include "trainer/data/idx.h"
-#include "trainer/data/image_file.h"
+#include "trainer/data/image/image_file.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/token_file.h"
 

@@ -1,7 +1,7 @@
 // Every layer, with every size free that may be.
 #include "trainer/nn/layers.h"
 #include "tests/export/corpus.h"
-#include "trainer/nn/gpt.h"
+#include "trainer/nn/models/gpt.h"
 #include "trainer/nn/positional.h"
 #include "trainer/nn/rnn.h"
 #include "trainer/nn/transformer.h"

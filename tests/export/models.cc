@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include "tests/export/corpus.h"
-#include "trainer/nn/gpt.h"
 #include "trainer/nn/layers.h"
-#include "trainer/nn/mobilenet.h"
-#include "trainer/nn/models.h"
+#include "trainer/nn/models/gpt.h"
+#include "trainer/nn/models/mobilenet.h"
+#include "trainer/nn/models/models.h"
 #include "trainer/nn/rnn.h"
 #include "trainer/nn/transformer.h"
 #include "wick/trainer.h"

@@ -10,7 +10,7 @@
 #include "graph/rewrite/pass.h"
 #include "trainer/capture/graph_tracer.h"
 #include "trainer/nn/layers.h"
-#include "trainer/nn/models.h"
+#include "trainer/nn/models/models.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/ops.h"
 

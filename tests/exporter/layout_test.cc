@@ -10,7 +10,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "runtime/exec/session.h"
-#include "runtime/kernels/blocked.h"
+#include "runtime/kernels/blocked/blocked.h"
 #include "runtime/kernels/simd.h"
 #include "wick/compile.h"
 

@@ -10,7 +10,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/where.h"
 #include "trainer/capture/graph_tracer.h"
-#include "trainer/nn/models.h"
+#include "trainer/nn/models/models.h"
 
 namespace wick {
 namespace {

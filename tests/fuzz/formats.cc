@@ -23,7 +23,7 @@
 #include "trainer/data/cifar.h"
 #include "trainer/data/csv_table.h"
 #include "trainer/data/idx.h"
-#include "trainer/data/image_file.h"
+#include "trainer/data/image/image_file.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/tar.h"
 #include "trainer/text/tokenizer.h"

@@ -9,7 +9,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
-#include "runtime/kernels/chain_rows.h"
+#include "runtime/kernels/elementwise/chain_rows.h"
 #include "runtime/ops/chain.h"
 
 namespace wick::ir {

@@ -1,7 +1,7 @@
 // Rows over values in blocks of channels (TensorView::block), compared by bits with the plain
 // reference rows: shapes, strides, padding, groups, epilogues, either side plain, threads, SIMD
 // targets.
-#include "runtime/kernels/blocked_rows.h"
+#include "runtime/kernels/blocked/blocked_rows.h"
 
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/prepared.h"

@@ -1,4 +1,4 @@
-#include "runtime/kernels/conv.h"
+#include "runtime/kernels/conv/conv.h"
 
 #include "runtime/kernels/simd.h"
 #include "tests/kernels/kernel_test_util.h"

@@ -1,4 +1,4 @@
-#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/gemm/gemm.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #define HWY_TARGET_INCLUDE "tests/kernels/math_simd.cc"
 #include "hwy/foreach_target.h"
 // foreach_target must come first
-#include "runtime/kernels/math-inl.h"
+#include "runtime/kernels/math/math-inl.h"
 #include "tests/kernels/math_table.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/kernels/math_scalar.h"
+#include "runtime/kernels/math/math_scalar.h"
 
 namespace wick::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/core/sha256.h"
-#include "runtime/kernels/byte_tiles.h"
+#include "runtime/kernels/bytes/byte_tiles.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/prepared.h"

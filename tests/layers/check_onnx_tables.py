@@ -30,7 +30,7 @@ REASONS = {
         "which operators a fused one may name as its activation, and the order of their numbers there",
     ("exporter/onnx/families/rnn.cc", "kFunctions[]"): "values of the attribute `activations` of RNN, GRU and LSTM",
     ("tools/lib/node_counts.cc", "kKinds = {"): "names that a report prints, and those of ONNX Runtime's fused nodes",
-    ("trainer/nn/compress.cc", "kKeepZero[]"): "modules of the trainer, some of which have an operator's name",
+    ("trainer/nn/change/compress.cc", "kKeepZero[]"): "modules of the trainer, some of which have an operator's name",
 }
 
 

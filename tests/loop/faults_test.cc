@@ -12,7 +12,7 @@
 #include "tests/support/small_disk.h"
 #include "tests/support/where.h"
 #include "trainer/data/datasets.h"
-#include "trainer/data/image_folder.h"
+#include "trainer/data/image/image_folder.h"
 #include "trainer/data/iterable.h"
 #include "trainer/data/transforms.h"
 #include "trainer/loop/trainer.h"

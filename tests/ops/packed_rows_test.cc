@@ -16,9 +16,9 @@ namespace wick::test {
 namespace {
 
 constexpr const TestRow* kRows[] = {
-    &kTest_MatMul,        &kTest_Linear,        &kTest_FusedLinear, &kTest_Conv,
-    &kTest_FusedConv,     &kTest_RNN,           &kTest_GRU,         &kTest_LSTM,
-    &kTest_MatMulInteger, &kTest_BlockLinear,   &kTest_QLinearConv, &kTest_QLinearMatMul,
+    &kTest_MatMul,        &kTest_Linear,        &kTest_FusedLinear,  &kTest_Conv,
+    &kTest_FusedConv,     &kTest_RNN,           &kTest_GRU,          &kTest_LSTM,
+    &kTest_MatMulInteger, &kTest_BlockLinear,   &kTest_QLinearConv,  &kTest_QLinearMatMul,
     &kTest_QGemm,         &kTest_DynamicLinear, &kTest_TreeEnsemble,
 };
 

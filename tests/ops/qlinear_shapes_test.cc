@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "runtime/kernels/byte_tiles.h"
+#include "runtime/kernels/bytes/byte_tiles.h"
 #include "runtime/kernels/simd.h"
 #include "tests/ops/sets.h"
 #include "tests/ops/values.h"

@@ -1,5 +1,5 @@
 #include "tests/ops/sets.h"
-#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/elementwise/half_kernels.h"
 
 #include "trainer/kernels/kernel_set.h"
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "hwy/targets.h"
-#include "runtime/kernels/byte_tiles.h"
+#include "runtime/kernels/bytes/byte_tiles.h"
 #include "runtime/kernels/simd.h"
 #include "tests/qat/fashion.h"
 #include "tests/support/outputs_sha256.h"

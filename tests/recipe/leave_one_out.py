@@ -43,7 +43,7 @@ LAYERS = [
      [("struct HardSigmoidOp {", REFERENCE + "struct HardSigmoidOp {"),
       ('WICK_FLOAT_OP(HardSigmoid, "hard_sigmoid");', 'WICK_FLOAT_OP(HardSigmoid, "hard_sigmoid");\nWICK_FLOAT_OP(HardShrink, "hard_shrink");')],
      "runtime/kernels/kernel_set.cc", LINKS, "kRefRows_HardShrink"),
-    ("SIMD kernels", "runtime/kernels/unary.cc",
+    ("SIMD kernels", "runtime/kernels/elementwise/unary.cc",
      [('WICK_PLAIN_ROW(Softplus, "softplus");', 'WICK_PLAIN_ROW(Softplus, "softplus");\nWICK_NO_CPU_ROWS(HardShrink);')],
      "runtime/kernels/kernel_set.cc", LINKS, "kCpuRows_HardShrink"),
     ("gradient", "trainer/autograd/grad/unary.cc",
@@ -75,11 +75,11 @@ LAYERS = [
       ("    case Activation::kHardSwish: return scalar_math", "    case Activation::kHardShrink: return x >= -0.5f && x <= 0.5f ? 0 : x;\n"
        "    case Activation::kHardSwish: return scalar_math")],
      "runtime/kernels/reference/conv.cc", COMPILES, "kHardShrink.*not handled"),
-    ("the activation in tiles", "runtime/kernels/tile_finish-inl.h",
+    ("the activation in tiles", "runtime/kernels/gemm/tile_finish-inl.h",
      [("    case Activation::kHardSwish:", "    case Activation::kHardShrink:\n      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR {\n"
        "        namespace hn = hwy::HWY_NAMESPACE;\n        return F(hn::IfThenZeroElse(hn::Le(hn::Abs(x.v), hn::Set(TileTag(), 0.5f)), x.v));\n      });\n"
        "    case Activation::kHardSwish:")],
-     "runtime/kernels/tile.cc", COMPILES, "kHardShrink.*not handled"),
+     "runtime/kernels/gemm/tile.cc", COMPILES, "kHardShrink.*not handled"),
     ("the activation's gradient", "trainer/autograd/grad/epilogue.cc",
      [("    case Activation::kHardSwish:", "    case Activation::kHardShrink: return where(gt(abs(y), 0.5), y, zeros_like(y));\n    case Activation::kHardSwish:")],
      None, COMPILES, "kHardShrink.*not handled"),

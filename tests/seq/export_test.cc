@@ -5,7 +5,7 @@
 
 #include "tests/support/error_of.h"
 #include "trainer/capture/graph_tracer.h"
-#include "trainer/nn/gpt.h"
+#include "trainer/nn/models/gpt.h"
 #include "trainer/nn/positional.h"
 #include "trainer/nn/rnn.h"
 #include "trainer/nn/transformer.h"

@@ -12,7 +12,7 @@
 #include "tests/support/where.h"
 #include "trainer/nn/attention.h"
 #include "trainer/nn/embedding.h"
-#include "trainer/nn/gpt.h"
+#include "trainer/nn/models/gpt.h"
 #include "trainer/nn/rnn.h"
 #include "trainer/nn/transformer.h"
 #include "wick/trainer.h"

@@ -10,7 +10,7 @@
 #include "tests/support/error_of.h"
 #include "trainer/nn/attention.h"
 #include "trainer/nn/embedding.h"
-#include "trainer/nn/gpt.h"
+#include "trainer/nn/models/gpt.h"
 #include "trainer/nn/positional.h"
 #include "trainer/nn/rnn.h"
 #include "trainer/nn/transformer.h"

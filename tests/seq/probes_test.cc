@@ -8,7 +8,7 @@
 
 #include "examples/probes.h"
 #include "tests/support/where.h"
-#include "trainer/nn/gpt.h"
+#include "trainer/nn/models/gpt.h"
 #include "trainer/text/tokenizer.h"
 
 namespace wick {

@@ -17,11 +17,11 @@
 #include "tests/support/error_of.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/idx.h"
-#include "trainer/data/images.h"
+#include "trainer/data/image/images.h"
 #include "trainer/data/loader.h"
 #include "trainer/data/npy.h"
 #include "trainer/optim/adam.h"
-#include "trainer/optim/lr_scheduler.h"
+#include "trainer/optim/lr/lr_scheduler.h"
 #include "trainer/optim/sgd.h"
 
 namespace wick {

@@ -16,7 +16,7 @@
 #include "tests/support/idx_images.h"
 #include "tests/support/small_disk.h"
 #include "trainer/checkpoint/safetensors.h"
-#include "trainer/nn/models.h"
+#include "trainer/nn/models/models.h"
 #include "trainer/tensor/call.h"
 #include "wick/error.h"
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "tests/program/program_builder.h"
-#include "trainer/nn/gpt.h"
-#include "trainer/nn/models.h"
+#include "trainer/nn/models/gpt.h"
+#include "trainer/nn/models/models.h"
 #include "wick/compile.h"
 #include "wick/trainer.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "runtime/kernels/rnn.h"
+#include "runtime/kernels/sequence/rnn.h"
 #include "tests/vulkan/bounds.h"
 
 namespace wick::test {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "runtime/kernels/resize_table.h"
+#include "runtime/kernels/window/resize_table.h"
 #include "tests/ops/sets.h"
 #include "tests/vulkan/bounds.h"
 

@@ -8,7 +8,7 @@
 #include "runtime/backend/vulkan/backend.h"
 #include "tests/support/error_of.h"
 #include "tests/vulkan/fault.h"
-#include "trainer/tensor/vulkan_memory.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "wick/trainer.h"
 
 namespace wick::test {

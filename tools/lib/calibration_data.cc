@@ -10,7 +10,7 @@
 #include "tools/lib/arrays.h"
 #include "tools/lib/model.h"
 #include "tools/lib/sample_inputs.h"
-#include "trainer/data/images.h"
+#include "trainer/data/image/images.h"
 #include "trainer/data/npy.h"
 #include "wick/error.h"
 

@@ -44,7 +44,7 @@ INTERNAL = set("""
     trainer/autograd/grad_table.h trainer/kernels/optim_loops.h trainer/loop/metrics_csv.h trainer/nn/extra_repr.h
     trainer/optim/device_step.h trainer/optim/flat_pass.h trainer/optim/group_state.h trainer/optim/line_search.h
     trainer/optim/row_steps.h
-    trainer/tensor/device_address.h trainer/tensor/intrusive.h trainer/tensor/small_vector.h
+    trainer/tensor/device/device_address.h trainer/tensor/intrusive.h trainer/tensor/small_vector.h
     trainer/tensor/tensor_tree.h trainer/tensor/tracer.h trainer/tensor/watcher.h
 """.split())
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/wick/command.h"
-#include "trainer/data/images.h"
+#include "trainer/data/image/images.h"
 #include "trainer/data/npy.h"
 #include "wick/error.h"
 

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/wick/command.h"
-#include "trainer/data/images.h"
+#include "trainer/data/image/images.h"
 #include "trainer/data/loader.h"
 #include "trainer/explain/report.h"
 #include "trainer/loop/recipes.h"
-#include "trainer/nn/models.h"
+#include "trainer/nn/models/models.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"
 

@@ -11,7 +11,7 @@
 #include "tools/lib/text.h"
 #include "tools/wick/command.h"
 #include "tools/wick/inspect_page.h"
-#include "tools/wick/page_data.h"
+#include "tools/wick/page/page_data.h"
 
 namespace wick::tool {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/wick/command.h"
-#include "tools/wick/page.h"
+#include "tools/wick/page/page.h"
 #include "tools/wick/report_data.h"
 
 namespace wick::tool {

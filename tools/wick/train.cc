@@ -11,7 +11,7 @@
 #include "trainer/explain/trace_ops.h"
 #include "trainer/loop/recipe_parts.h"
 #include "trainer/loop/recipes.h"
-#include "trainer/nn/models.h"
+#include "trainer/nn/models/models.h"
 #include "trainer/profile/audit.h"
 #include "trainer/tensor/call.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/wick/command.h"
-#include "tools/wick/verify_report.h"
+#include "tools/wick/verify/verify_report.h"
 #include "wick/error.h"
 
 namespace wick::tool {

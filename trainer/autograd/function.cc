@@ -6,11 +6,11 @@
 
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/function_node.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/view_info.h"
-#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "trainer/autograd/hooks.h"
 #include "trainer/autograd/sparse_slot.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/view_info.h"
-#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trainer/data/image_grid.h"
-#include "trainer/data/image_write.h"
+#include "trainer/data/image/image_grid.h"
+#include "trainer/data/image/image_write.h"
 #include "trainer/explain/values.h"
-#include "trainer/tensor/vulkan_memory.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick::board {
 namespace {

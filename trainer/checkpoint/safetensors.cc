@@ -13,7 +13,7 @@
 #include "runtime/core/regular_file.h"
 #include "runtime/core/sha256.h"
 #include "trainer/checkpoint/json.h"
-#include "trainer/tensor/vulkan_memory.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "wick/error.h"
 
 namespace wick {

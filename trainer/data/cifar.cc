@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "trainer/data/image_file.h"
+#include "trainer/data/image/image_file.h"
 
 namespace wick::data {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "trainer/data/csv_rows.h"
-#include "trainer/data/image_file.h"
+#include "trainer/data/image/image_file.h"
 
 namespace wick::data {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "trainer/data/resample.h"
+#include "trainer/data/image/resample.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick::data {

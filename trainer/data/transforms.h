@@ -41,7 +41,7 @@ Tensor to_tensor(const Arg& image);  // bytes -> float32 in [0, 1]; float32 is r
 Tensor normalize_image(const Arg& image, const std::vector<double>& mean,
                        const std::vector<double>& std);
 // uint8: PIL's results bit for bit. float32: antialiased too, by two matrix products
-// (trainer/data/resample.h).
+// (trainer/data/image/resample.h).
 Tensor resize(const Arg& image, Size size);
 // Returns the size whose smaller edge is `edge`; the other edge keeps the ratio, rounded down.
 Size resized_edge(int64_t height, int64_t width, int64_t edge);

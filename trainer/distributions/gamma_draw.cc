@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "trainer/autograd/function.h"
 #include "trainer/distributions/check.h"
 #include "trainer/tensor/draws.h"

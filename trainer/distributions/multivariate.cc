@@ -1,7 +1,7 @@
 #include "trainer/distributions/multivariate.h"
 
 #include "trainer/distributions/check.h"
-#include "trainer/tensor/vulkan_memory.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick::distributions {
 namespace {

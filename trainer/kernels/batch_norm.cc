@@ -3,9 +3,9 @@
 #define HWY_TARGET_INCLUDE "trainer/kernels/batch_norm.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/math-inl.h"
-#include "runtime/kernels/reduce-inl.h"
+#include "runtime/kernels/elementwise/elementwise.h"
+#include "runtime/kernels/math/math-inl.h"
+#include "runtime/kernels/reduce/reduce-inl.h"
 #include "trainer/kernels/kernel_set.h"
 
 #ifndef WICK_TRAINER_BATCH_NORM_BODY_

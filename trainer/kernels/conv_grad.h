@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "runtime/kernels/conv.h"
+#include "runtime/kernels/conv/conv.h"
 
 namespace wick {
 

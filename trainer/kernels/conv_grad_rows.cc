@@ -1,6 +1,6 @@
 // Kernel rows of ConvInputGrad and ConvWeightGrad, implemented with conv_grad.h.
-#include "runtime/kernels/conv_shape.h"
-#include "runtime/kernels/via_f32.h"
+#include "runtime/kernels/conv/conv_shape.h"
+#include "runtime/kernels/elementwise/via_f32.h"
 #include "trainer/kernels/conv_grad.h"
 #include "trainer/kernels/kernel_set.h"
 

@@ -1,5 +1,5 @@
 // The gradient of the input is the transposed convolution of grad_output with the same weights.
-#include "runtime/kernels/transposed.h"
+#include "runtime/kernels/gemm/transposed.h"
 #include "trainer/kernels/depthwise.h"
 
 namespace wick {

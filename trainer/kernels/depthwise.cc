@@ -4,7 +4,7 @@
 #include "trainer/kernels/depthwise.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "runtime/kernels/tile_vec-inl.h"
+#include "runtime/kernels/gemm/tile_vec-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick {

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "runtime/core/int_math.h"
-#include "runtime/kernels/transposed.h"
+#include "runtime/kernels/gemm/transposed.h"
 #include "trainer/kernels/depthwise.h"
 
 namespace wick {
@@ -36,7 +36,7 @@ struct Block {
   }
 };
 
-// The margins are those of runtime/kernels/transposed.cc.
+// The margins are those of runtime/kernels/gemm/transposed.cc.
 struct Axis : PhaseAxis {
   int64_t before = 0, span = 0;  // zeros before grad_output; extent that the taps reach
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/ops/attrs.h"
 
 namespace wick {

@@ -5,7 +5,7 @@
 #include <new>
 #include <vector>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "trainer/kernels/kernel_set.h"
 
 namespace wick {

@@ -3,9 +3,9 @@
 #define HWY_TARGET_INCLUDE "trainer/kernels/pool_grad.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/pool.h"
-#include "runtime/kernels/via_f32.h"
+#include "runtime/kernels/elementwise/elementwise.h"
+#include "runtime/kernels/elementwise/via_f32.h"
+#include "runtime/kernels/window/pool.h"
 #include "trainer/kernels/kernel_set.h"
 
 #ifndef WICK_TRAINER_POOL_GRAD_BODY_

@@ -2,7 +2,7 @@
 
 #include "trainer/autograd/sparse_slot.h"
 #include "trainer/explain/values.h"
-#include "trainer/tensor/vulkan_memory.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick::loop {
 namespace {

@@ -8,7 +8,7 @@
 #include "trainer/loop/fit_options.h"
 #include "trainer/nn/module.h"
 #include "trainer/optim/grad_scaler.h"
-#include "trainer/optim/lr_scheduler.h"
+#include "trainer/optim/lr/lr_scheduler.h"
 #include "trainer/optim/optimizer.h"
 
 namespace wick::loop {

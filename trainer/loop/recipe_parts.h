@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "trainer/nn/module.h"
-#include "trainer/optim/lr_scheduler.h"
+#include "trainer/optim/lr/lr_scheduler.h"
 #include "trainer/optim/optimizer.h"
 
 namespace wick::loop {

@@ -12,7 +12,7 @@
 #include "trainer/loop/fit_state.h"
 #include "trainer/loop/recipe_parts.h"
 #include "trainer/loop/run_folder.h"
-#include "trainer/nn/models.h"
+#include "trainer/nn/models/models.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/philox.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/images.h"
+#include "trainer/data/image/images.h"
 #include "trainer/loop/trainer.h"
 
 namespace wick::loop {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "runtime/kernels/half_loops.h"
+#include "runtime/kernels/elementwise/half_loops.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/loop/fit_board.h"
 #include "trainer/loop/fit_check.h"

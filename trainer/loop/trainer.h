@@ -10,7 +10,7 @@
 #include "trainer/loop/accuracy.h"
 #include "trainer/loop/fit_options.h"
 #include "trainer/nn/module.h"
-#include "trainer/optim/lr_scheduler.h"
+#include "trainer/optim/lr/lr_scheduler.h"
 #include "trainer/optim/optimizer.h"
 
 namespace wick::loop {

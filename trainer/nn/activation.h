@@ -3,7 +3,7 @@
 
 #include "trainer/nn/module.h"
 #include "trainer/tensor/ops/elementwise.h"
-#include "trainer/tensor/ops/random_mask.h"
+#include "trainer/tensor/ops/random/random_mask.h"
 
 namespace wick::nn {
 

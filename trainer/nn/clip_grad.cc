@@ -9,8 +9,8 @@
 #include "runtime/core/thread_pool.h"
 #include "trainer/autograd/sparse_slot.h"
 #include "trainer/tensor/call.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/ops.h"
-#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick::nn {
 namespace {

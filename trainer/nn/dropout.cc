@@ -2,7 +2,7 @@
 
 #include "trainer/nn/extra_repr.h"
 #include "trainer/tensor/ops/nn.h"
-#include "trainer/tensor/ops/random_mask.h"
+#include "trainer/tensor/ops/random/random_mask.h"
 
 namespace wick::nn {
 

@@ -6,7 +6,7 @@
 #include "trainer/nn/extra_repr.h"
 #include "trainer/nn/module.h"
 #include "trainer/tensor/ops/conv.h"
-#include "trainer/tensor/ops/image.h"
+#include "trainer/tensor/ops/image/image.h"
 
 namespace wick::nn {
 

@@ -13,5 +13,5 @@
 #include "trainer/nn/norm.h"
 #include "trainer/nn/pool.h"
 #include "trainer/tensor/ops.h"
-#include "trainer/tensor/ops/ctc_loss.h"
+#include "trainer/tensor/ops/loss/ctc_loss.h"
 #include "trainer/tensor/ops/window.h"

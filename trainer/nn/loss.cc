@@ -1,6 +1,6 @@
 #include "trainer/nn/loss.h"
 
-#include "trainer/tensor/ops/ctc_loss.h"
+#include "trainer/tensor/ops/loss/ctc_loss.h"
 
 namespace wick::nn {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "trainer/nn/module.h"
-#include "trainer/tensor/ops/label_loss.h"
-#include "trainer/tensor/ops/losses.h"
+#include "trainer/tensor/ops/loss/label_loss.h"
+#include "trainer/tensor/ops/loss/losses.h"
 
 namespace wick::nn {
 

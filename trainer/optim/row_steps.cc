@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "trainer/tensor/call.h"
 
 namespace wick::optim {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "runtime/kernels/half_loops.h"
+#include "runtime/kernels/elementwise/half_loops.h"
 #include "runtime/ops/op_facts.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"

@@ -8,7 +8,7 @@
 
 #include "runtime/core/int_at.h"
 #include "runtime/kernels/copy.h"
-#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/prepared.h"
 #include "runtime/ops/rule.h"
 #include "runtime/registry/registry.h"
@@ -16,11 +16,11 @@
 #include "trainer/autograd/node.h"
 #include "trainer/kernels/kernel_set.h"
 #include "trainer/tensor/autocast.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/view_info.h"
 #include "trainer/tensor/view_rule.h"
-#include "trainer/tensor/vulkan_memory.h"
 #include "trainer/tensor/watcher.h"
 
 namespace wick {

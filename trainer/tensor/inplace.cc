@@ -7,13 +7,13 @@
 
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/node.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/ops/pointwise.h"
 #include "trainer/tensor/promote.h"
 #include "trainer/tensor/view_info.h"
-#include "trainer/tensor/vulkan_memory.h"
 #include "trainer/tensor/watcher.h"
 
 namespace wick {

@@ -15,7 +15,7 @@
 #include "trainer/tensor/ops/matmul.h"
 #include "trainer/tensor/ops/nn.h"
 #include "trainer/tensor/ops/out.h"
-#include "trainer/tensor/ops/random.h"
+#include "trainer/tensor/ops/random/random.h"
 #include "trainer/tensor/ops/reduce.h"
 #include "trainer/tensor/ops/scan.h"
 #include "trainer/tensor/ops/sort.h"

@@ -9,7 +9,7 @@
 #include "runtime/core/allocator.h"
 #include "trainer/explain/live.h"
 #include "trainer/profile/allocator_stats.h"
-#include "trainer/tensor/vulkan_memory.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "wick/error.h"
 
 namespace wick {

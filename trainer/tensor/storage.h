@@ -16,7 +16,7 @@ class Storage final : public Counted {
   // made it.
   static IntrusivePtr<Storage> create(size_t bytes, const std::source_location& born = {});
   // Takes ownership of memory of a Vulkan device, given by its address
-  // (trainer/tensor/vulkan_memory.h). It is not counted as host memory.
+  // (trainer/tensor/device/vulkan_memory.h). It is not counted as host memory.
   static IntrusivePtr<Storage> on_vulkan(void* address, size_t bytes,
                                          const std::source_location& born = {});
   ~Storage();

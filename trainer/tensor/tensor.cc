@@ -10,11 +10,11 @@
 #include "trainer/autograd/node.h"
 #include "trainer/autograd/sparse_slot.h"
 #include "trainer/tensor/block_pool.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/view_info.h"
-#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/core/tensor_view.h"
-#include "trainer/tensor/device.h"
-#include "trainer/tensor/device_address.h"
+#include "trainer/tensor/device/device.h"
+#include "trainer/tensor/device/device_address.h"
 #include "trainer/tensor/dim.h"
 #include "trainer/tensor/dims.h"
 #include "trainer/tensor/grad_mode.h"

@@ -10,7 +10,7 @@
 #include "exporter/onnx/families/conv.h"
 #include "exporter/onnx/read/compose.h"
 #include "exporter/onnx/write/write.h"
-#include "runtime/kernels/requantize.h"
+#include "runtime/kernels/bytes/requantize.h"
 
 namespace wick::onnx {
 

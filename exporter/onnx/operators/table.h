@@ -1,6 +1,6 @@
 // The table of ONNX operators: a row for each version of each, from default.def, microsoft.def,
-// ml.def and preview.def. The code that reads, checks, lists, tries and writes operators looks them up here;
-// there is no other table of them.
+// ml.def and preview.def. The code that reads, checks, lists, tries and writes operators looks them
+// up here; there is no other table of them.
 #pragma once
 
 #include <cstdint>

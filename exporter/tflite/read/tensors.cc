@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "graph/interpreter/interpreter.h"
-#include "runtime/kernels/requantize.h"
+#include "runtime/kernels/bytes/requantize.h"
 #include "wick/error.h"
 
 namespace wick::tflite {

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "runtime/core/byte_count.h"
-#include "runtime/kernels/attention.h"
-#include "runtime/kernels/reduce.h"
+#include "runtime/kernels/reduce/reduce.h"
 #include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/real.h"
+#include "runtime/kernels/sequence/attention.h"
 
 namespace wick {
 namespace {

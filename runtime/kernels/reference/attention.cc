@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "runtime/core/byte_count.h"
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/real.h"
 
 namespace wick {

@@ -1,7 +1,7 @@
 // Bit operations on integers, remainders, tests of floats, and Atan2.
 #include <cmath>
 
-#include "runtime/kernels/math_scalar.h"
+#include "runtime/kernels/math/math_scalar.h"
 #include "runtime/kernels/reference/zip.h"
 
 namespace wick {

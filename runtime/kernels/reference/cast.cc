@@ -1,7 +1,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/widest.h"
 

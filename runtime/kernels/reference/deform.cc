@@ -1,7 +1,7 @@
 // DeformConv: for each output position the samples that it reads become a column in scratch; every
 // output channel is then that column times its weights, in Conv's order.
 #include "runtime/core/byte_count.h"
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/real.h"
 
 namespace wick {

@@ -2,8 +2,8 @@
 // order does not matter.
 #pragma once
 
-#include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/integer.h"
+#include "runtime/kernels/bytes/integer.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/kernel.h"
 
 namespace wick::reference {

@@ -1,11 +1,11 @@
-#include "runtime/kernels/pool.h"
+#include "runtime/kernels/window/pool.h"
 #include "runtime/kernels/reference/rows.h"
 
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 
 namespace wick {
 namespace {

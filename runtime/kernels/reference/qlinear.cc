@@ -1,13 +1,13 @@
 // The byte operators by plain loops.
-#include "runtime/kernels/qlinear.h"
+#include "runtime/kernels/bytes/qlinear.h"
 
 #include <algorithm>
 
 #include "runtime/kernels/kernel_set.h"
-#include "runtime/kernels/pool.h"
-#include "runtime/kernels/reduce.h"
+#include "runtime/kernels/reduce/reduce.h"
 #include "runtime/kernels/reference/by_edition.h"
 #include "runtime/kernels/reference/integer_loops.h"
+#include "runtime/kernels/window/pool.h"
 
 namespace wick {
 namespace {

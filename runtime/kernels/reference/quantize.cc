@@ -5,8 +5,8 @@
 
 #include "runtime/core/narrow.h"
 #include "runtime/core/quantized_dtype.h"
-#include "runtime/kernels/block_linear.h"
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
+#include "runtime/kernels/gemm/block_linear.h"
 #include "runtime/kernels/reference/widest.h"
 
 namespace wick {

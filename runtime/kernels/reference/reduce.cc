@@ -2,8 +2,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/reduce.h"
+#include "runtime/kernels/elementwise/elementwise.h"
+#include "runtime/kernels/reduce/reduce.h"
 #include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
 

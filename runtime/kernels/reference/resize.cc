@@ -1,7 +1,7 @@
 // Resize by plain loops: every output is the nested sum over the neighbours along each axis.
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/blend.h"
-#include "runtime/kernels/resize_table.h"
+#include "runtime/kernels/window/resize_table.h"
 
 namespace wick {
 namespace {

@@ -3,9 +3,9 @@
 // after every step. Each sequence and direction is a task.
 #include <cmath>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/real.h"
-#include "runtime/kernels/rnn.h"
+#include "runtime/kernels/sequence/rnn.h"
 
 namespace wick {
 namespace {

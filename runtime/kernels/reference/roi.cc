@@ -1,6 +1,6 @@
 // Pooling of regions of interest: RoiAlign, MaxRoiPool.
 #include "runtime/kernels/reference/roi.h"
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/indices.h"
 
 namespace wick {

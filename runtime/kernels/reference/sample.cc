@@ -1,6 +1,6 @@
 // GridSample and AffineGrid: the positions to read are a tensor. Coordinates are double for every
 // dtype, so that all dtypes select the same neighbours.
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/blend.h"
 
 namespace wick {

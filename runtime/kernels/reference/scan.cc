@@ -1,6 +1,6 @@
 // CumSum and CumProd: one running value along the axis, element after element (from the end when
 // reversed). f16 and bf16 are computed in f32 and rounded when they are stored; integers wrap.
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/indices.h"
 
 namespace wick {

@@ -1,5 +1,5 @@
 // StringConcat and StringSplit.
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/strings.h"
 
 namespace wick {

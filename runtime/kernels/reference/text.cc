@@ -1,7 +1,7 @@
 // TfIdfVectorizer: counts how often each n-gram of a pool occurs, with up to max_skip_count tokens
 // skipped between its parts. The pool is sorted once per run; a window of tokens is looked up in
 // log(pool) steps.
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/indices.h"
 #include "runtime/kernels/reference/merge_sort.h"
 

@@ -4,7 +4,7 @@
 
 #include "runtime/core/byte_count.h"
 #include "runtime/core/string_ref.h"
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/rows.h"
 #include "runtime/ops/attrs.h"
 

@@ -2,7 +2,7 @@
 #include <numbers>
 #include <type_traits>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/by_edition.h"
 #include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"

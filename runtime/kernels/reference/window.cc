@@ -4,10 +4,10 @@
 
 #include <limits>
 
-#include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/pool.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/indices.h"
 #include "runtime/kernels/reference/real.h"
+#include "runtime/kernels/window/pool.h"
 
 namespace wick {
 namespace {

@@ -1,7 +1,7 @@
 // The loop of an elementwise op on two tensors, with broadcasting.
 #pragma once
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
 

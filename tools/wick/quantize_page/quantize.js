@@ -1,4 +1,4 @@
-// The report of a quantized model. tools/wick/quantize.cc makes the data: null decibels mean that nothing is lost.
+// The report of a quantized model. tools/wick/quantize/quantize.cc makes the data: null decibels mean that nothing is lost.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);

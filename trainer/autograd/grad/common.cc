@@ -1,6 +1,6 @@
 #include "trainer/autograd/grad/common.h"
 
-#include "trainer/tensor/vulkan_memory.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick {
 

@@ -2,7 +2,7 @@
 #include "runtime/ops/rules/layout-inl.h"
 #include "trainer/autograd/grad/common.h"
 #include "trainer/tensor/call.h"
-#include "trainer/tensor/vulkan_memory.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick {
 namespace {

@@ -1,7 +1,7 @@
 #include "trainer/autograd/grad/neighbours.h"
 
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/ops.h"
-#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 

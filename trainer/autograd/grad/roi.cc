@@ -4,7 +4,7 @@
 #include "runtime/kernels/reference/roi.h"
 
 #include "trainer/autograd/grad/common.h"
-#include "trainer/tensor/vulkan_memory.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick {
 namespace {

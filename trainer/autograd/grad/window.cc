@@ -1,7 +1,7 @@
 // Col2Im and DeformConv.
 #include "trainer/autograd/grad/common.h"
 #include "trainer/autograd/grad/neighbours.h"
-#include "trainer/tensor/vulkan_memory.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick {
 namespace {

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/reduce.h"
+#include "runtime/kernels/elementwise/elementwise.h"
+#include "runtime/kernels/reduce/reduce.h"
 #include "runtime/kernels/reference/rows.h"
 #include "trainer/kernels/kernel_set.h"
 

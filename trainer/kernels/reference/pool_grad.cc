@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/pool.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/reference/rows.h"
+#include "runtime/kernels/window/pool.h"
 #include "trainer/kernels/kernel_set.h"
 
 namespace wick {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/ops/pointwise.h"
-#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {

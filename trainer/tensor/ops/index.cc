@@ -6,10 +6,10 @@
 
 #include "trainer/autograd/forward.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/lines.h"
 #include "trainer/tensor/ops/pointwise.h"
-#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {

@@ -1,14 +1,14 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/kernels/half_loops.h"
+#include "runtime/kernels/elementwise/half_loops.h"
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops/layer_norm.h"
 #include "trainer/tensor/philox.h"
 #include "trainer/tensor/tracer.h"
-#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "trainer/tensor/ops/conv.h"
-#include "trainer/tensor/ops/image.h"
-#include "trainer/tensor/ops/losses.h"
+#include "trainer/tensor/ops/image/image.h"
+#include "trainer/tensor/ops/image/sample.h"
+#include "trainer/tensor/ops/image/vision.h"
+#include "trainer/tensor/ops/loss/losses.h"
 #include "trainer/tensor/ops/pool.h"
-#include "trainer/tensor/ops/sample.h"
-#include "trainer/tensor/ops/vision.h"
 
 namespace wick {
 

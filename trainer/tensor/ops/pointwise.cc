@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 
 namespace wick::pointwise {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/backend/vulkan/graph/broadcast.h"
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
-#include "runtime/kernels/reduce.h"
+#include "runtime/kernels/reduce/reduce.h"
 
 namespace wick::vulkan {
 namespace {

@@ -1,6 +1,6 @@
 // FusedAttention as one dispatch; unsupported cases are left to the parts that expand.cc makes.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
-#include "runtime/kernels/attention.h"
+#include "runtime/kernels/sequence/attention.h"
 
 namespace wick::vulkan {
 namespace {

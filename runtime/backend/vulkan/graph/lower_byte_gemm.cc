@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
-#include "runtime/kernels/qlinear.h"
+#include "runtime/kernels/bytes/qlinear.h"
 
 namespace wick::vulkan {
 namespace {

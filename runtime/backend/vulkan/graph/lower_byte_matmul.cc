@@ -1,6 +1,6 @@
 // MatMulInteger and QLinearMatMul: exact sums of products of bytes.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
-#include "runtime/kernels/qlinear.h"
+#include "runtime/kernels/bytes/qlinear.h"
 
 namespace wick::vulkan {
 namespace {

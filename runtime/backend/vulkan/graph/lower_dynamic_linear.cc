@@ -1,7 +1,7 @@
 // DynamicLinear: rows of floats are quantized to bytes by their ranges, followed by a product of
 // bytes.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
-#include "runtime/kernels/qlinear.h"
+#include "runtime/kernels/bytes/qlinear.h"
 
 namespace wick::vulkan {
 namespace {

@@ -3,7 +3,7 @@
 #include "runtime/backend/vulkan/graph/broadcast.h"
 #include "runtime/backend/vulkan/graph/element.h"
 #include "runtime/core/quantized_dtype.h"
-#include "runtime/kernels/qlinear.h"
+#include "runtime/kernels/bytes/qlinear.h"
 
 namespace wick::vulkan {
 namespace {

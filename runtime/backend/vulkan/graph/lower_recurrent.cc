@@ -1,6 +1,6 @@
 // RNN, GRU, LSTM.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
-#include "runtime/kernels/rnn.h"
+#include "runtime/kernels/sequence/rnn.h"
 
 namespace wick::vulkan {
 namespace {

@@ -4,7 +4,7 @@
 #include "runtime/backend/vulkan/graph/element.h"
 #include "runtime/backend/vulkan/graph/whole_element.h"
 #include "runtime/core/half.h"
-#include "runtime/kernels/reduce.h"
+#include "runtime/kernels/reduce/reduce.h"
 
 namespace wick::vulkan {
 namespace {

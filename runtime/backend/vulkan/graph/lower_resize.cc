@@ -2,7 +2,7 @@
 // of weight 0 stay: 0 times NaN is NaN.
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/core/arena.h"
-#include "runtime/kernels/resize_table.h"
+#include "runtime/kernels/window/resize_table.h"
 
 namespace wick::vulkan {
 namespace {

@@ -1,5 +1,5 @@
 // Quantizes DynamicLinear's rows to signed bytes, by each row's range extended to 0: gives the CPU's bytes
-// (runtime/kernels/qlinear.h). A byte is its code minus 128, and so is the zero point.
+// (runtime/kernels/bytes/qlinear.h). A byte is its code minus 128, and so is the zero point.
 struct RowRange {
   float scale, inverse, zero;  // inverse: 0 if multiplying by it is not precise enough
 };

@@ -1,0 +1,347 @@
+// SIMD bodies of blocked.h, once per target.
+#if defined(WICK_KERNELS_BLOCKED_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WICK_KERNELS_BLOCKED_INL_H_
+#undef WICK_KERNELS_BLOCKED_INL_H_
+#else
+#define WICK_KERNELS_BLOCKED_INL_H_
+#endif
+
+#include <type_traits>
+
+#include "hwy/highway.h"
+#include "runtime/core/stop.h"
+#include "runtime/kernels/blocked/blocked.h"
+#include "runtime/kernels/gemm/tile_vec-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace wick {
+namespace HWY_NAMESPACE {
+namespace blocked {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Pixels of the largest tile, whose sums take most of the registers; by vectors of channels.
+#if HWY_TARGET == HWY_AVX3
+constexpr int kPixels[] = {0, 14, 14, 9};
+#elif HWY_ARCH_ARM_A64
+constexpr int kPixels[] = {0, 10, 10, 8};
+#else
+constexpr int kPixels[] = {0, 6, 6, 4};
+#endif
+// With few pixels, each one has its own pointer, and a tile may span several rows.
+constexpr bool kPointers = HWY_TARGET == HWY_AVX2;
+
+// The epilogue of a sum that is still in registers: bias, scale and shift, residual and clip. Relu
+// and no activation use the lower bound of the clip.
+template <int kVecs>
+struct End {
+  TileVec bias[kVecs], scale[kVecs], shift[kVecs], low, high;
+
+  HWY_INLINE End(const TileTag d, const Epilogue& e, int64_t channel, int64_t channels)
+      : low(hn::Set(d, lower_bound(e))),
+        high(hn::Set(d, e.act == Activation::kClip ? e.beta : __builtin_huge_valf())) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVecs; ++v) {
+      const int64_t at = channel + v * kLanes;
+      const int n = static_cast<int>(HWY_MIN(int64_t{kLanes}, channels - at));
+      // y + -0 is y for every y, and so is fma(y, 1, -0).
+      bias[v] = e.bias == nullptr ? hn::Set(d, -0.0f) : load_n(d, e.bias + at, n);
+      scale[v] = e.scale == nullptr ? hn::Set(d, 1.0f) : load_n(d, e.scale + at, n);
+      shift[v] = e.scale == nullptr ? hn::Set(d, -0.0f) : load_n(d, e.shift + at, n);
+    }
+  }
+  HWY_INLINE TileVec clip(TileVec y) const {
+    y = hn::IfThenElse(hn::Le(y, low), low, y);
+    return hn::IfThenElse(hn::Ge(y, high), high, y);
+  }
+};
+
+template <int kPix, int kVecs>
+HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float* const* x,
+                       int64_t pixel) {
+  const TileTag d;
+  float* y = t.y + pixel * kLanes;
+  TileVec acc[kPix][kVecs];
+#pragma GCC unroll 16
+  for (int p = 0; p < kPix; ++p) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::Zero(d);
+  }
+  if (t.resume) {
+#pragma GCC unroll 16
+    for (int p = 0; p < kPix; ++p) {
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::LoadU(d, y + v * t.y_vector + p * kLanes);
+    }
+  }
+  const float* w = t.weights;
+  const float* third = t.third;
+  const int32_t* offset = t.offset;
+  const int64_t step = t.x_step, step3 = 3 * t.x_step;
+  const float* from[kPointers ? kPix : 1];
+#pragma GCC unroll 6
+  for (int p = 0; p < (kPointers ? kPix : 1); ++p) {
+    from[p] = x[p];
+    WICK_OPAQUE(from[p]);
+  }
+  for (int64_t k = t.k; k > 0; --k, w += kBlockedVectors * kLanes) {
+    int64_t at = *offset++;
+    WICK_OPAQUE(at);
+    TileVec b[kVecs];
+#pragma GCC unroll 2
+    for (int v = 0; v < HWY_MIN(kVecs, 2); ++v) b[v] = hn::LoadU(d, w + v * kLanes);
+    if constexpr (kVecs == 3) {
+      b[2] = hn::LoadU(d, third);
+      third += kBlockedVectors * kLanes;
+    }
+    const float* q = from[0] + at;
+#pragma GCC unroll 16
+    for (int p = 0; p < kPix; ++p) {
+      const int turn = p % 3;
+      const TileVec a = hn::Set(d, kPointers   ? from[kPointers ? p : 0][at]
+                                   : turn == 0 ? q[0]
+                                   : turn == 1 ? q[step]
+                                               : q[2 * step]);
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) acc[p][v] = fused_mul_add(a, b[v], acc[p][v]);
+      if (!kPointers && turn == 2) {
+        q += step3;
+        WICK_OPAQUE(q);
+      }
+    }
+  }
+  if (end != nullptr) {
+#pragma GCC unroll 16
+    for (int p = 0; p < kPix; ++p) {
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::Add(acc[p][v], end->bias[v]);
+    }
+    if (t.end->scale != nullptr) {
+#pragma GCC unroll 16
+      for (int p = 0; p < kPix; ++p) {
+#pragma GCC unroll 3
+        for (int v = 0; v < kVecs; ++v)
+          acc[p][v] = fused_mul_add(acc[p][v], end->scale[v], end->shift[v]);
+      }
+    }
+    if (t.end->residual != nullptr) {
+      const float* residual = t.end->residual + pixel * kLanes;
+#pragma GCC unroll 16
+      for (int p = 0; p < kPix; ++p) {
+#pragma GCC unroll 3
+        for (int v = 0; v < kVecs; ++v)
+          acc[p][v] = hn::Add(acc[p][v], hn::LoadU(d, residual + v * t.y_vector + p * kLanes));
+      }
+    }
+#pragma GCC unroll 16
+    for (int p = 0; p < kPix; ++p) {
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) acc[p][v] = end->clip(acc[p][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int p = 0; p < kPix; ++p) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kVecs; ++v) hn::StoreU(acc[p][v], d, y + v * t.y_vector + p * kLanes);
+  }
+}
+
+template <int kVecs>
+struct Tile {
+  int pixels;
+  void (*run)(const BlockedArea&, const End<kVecs>*, const float* const*, int64_t);
+};
+
+// The sizes are in descending order, down to one pixel.
+template <int kVecs>
+constexpr Tile<kVecs> kTiles[] = {
+#if HWY_TARGET == HWY_AVX3
+    {14, tile<14, kVecs>}, {10, tile<10, kVecs>}, {7, tile<7, kVecs>}, {4, tile<4, kVecs>},
+#elif HWY_ARCH_ARM_A64
+    {10, tile<10, kVecs>}, {7, tile<7, kVecs>}, {4, tile<4, kVecs>},
+#else
+    {6, tile<6, kVecs>},   {5, tile<5, kVecs>}, {4, tile<4, kVecs>},
+#endif
+    {2, tile<2, kVecs>},   {1, tile<1, kVecs>}};
+#if HWY_TARGET == HWY_AVX3
+template <>
+constexpr Tile<2> kTiles<2>[] = {{14, tile<14, 2>}, {13, tile<13, 2>}, {12, tile<12, 2>},
+                                 {10, tile<10, 2>}, {9, tile<9, 2>},   {7, tile<7, 2>},
+                                 {4, tile<4, 2>},   {2, tile<2, 2>},   {1, tile<1, 2>}};
+#endif
+template <>
+constexpr Tile<3> kTiles<3>[] = {
+#if HWY_TARGET == HWY_AVX3
+    {9, tile<9, 3>},
+    {7, tile<7, 3>},
+#elif HWY_ARCH_ARM_A64
+    {8, tile<8, 3>},
+    {7, tile<7, 3>},
+#endif
+    {4, tile<4, 3>},
+    {3, tile<3, 3>},
+    {1, tile<1, 3>}};
+
+// Divides the pixels of a row, or all pixels where each has a pointer, into tiles of about the same
+// size.
+template <int kVecs>
+HWY_INLINE void area_of(const BlockedArea& t) {
+  constexpr int kMost = kPixels[kVecs];
+  const int64_t runs = kPointers ? 1 : t.rows, count = kPointers ? t.rows * t.cols : t.cols;
+  const Epilogue none;
+  const End<kVecs> values(TileTag(), t.end == nullptr ? none : *t.end, t.channel, t.channels);
+  const End<kVecs>* end = t.end == nullptr ? nullptr : &values;
+  Poll poll;
+  for (int64_t run = 0; run < runs; ++run) {
+    const float* row = t.x + run * t.x_row;
+    const float* x = row;
+    int64_t col = 0;
+    for (int64_t left = count; left > 0;) {
+      const int64_t tiles = (left + kMost - 1) / kMost, wanted = (left + tiles - 1) / tiles;
+      const Tile<kVecs>* one = kTiles<kVecs>;
+      while (one->pixels > wanted) ++one;
+      const float* from[kMost];
+      from[0] = x;
+      if (!kPointers) x += one->pixels * t.x_step;
+      for (int p = 0; kPointers && p < one->pixels; ++p) {
+        from[p] = x;
+        x += t.x_step;
+        if (++col == t.cols) col = 0, x = row += t.x_row;
+      }
+      if (poll(4 * t.k)) return;
+      one->run(t, end, from, run * t.cols + count - left);
+      left -= one->pixels;
+    }
+  }
+}
+
+static void area(const BlockedArea& t) {
+  if (t.vectors == 3) return area_of<3>(t);
+  t.vectors == 2 ? area_of<2>(t) : area_of<1>(t);
+}
+
+// Computes kPix outputs of a row whose taps are all inside it, for kernels of kSize x kSize, or of
+// any size where kSize is 0.
+template <int kPix, int kSize>
+HWY_NOINLINE void taps_inside(const BlockedDepthwise& t, const End<1>& end, int64_t row0,
+                              int64_t col, float* y, const float* residual) {
+  const TileTag d;
+  TileVec acc[kPix];
+#pragma GCC unroll 8
+  for (int p = 0; p < kPix; ++p) acc[p] = hn::Zero(d);
+  const float* w = t.weights;
+  const int64_t step = t.stride_w * kLanes;
+  const int64_t kh = kSize == 0 ? t.kh : kSize, kw = kSize == 0 ? t.kw : kSize;
+  for (int64_t i = 0; i < kh; ++i) {
+    const int64_t r = row0 + i * t.dilation_h;
+    const bool inside = r >= 0 && r < t.h;
+    const float* x = t.x + (r * t.w + col) * kLanes;
+    for (int64_t j = 0; j < kw; ++j, w += kLanes, x += t.dilation_w * kLanes) {
+      const TileVec tap = hn::LoadU(d, w);
+      if (HWY_UNLIKELY(!inside)) {
+#pragma GCC unroll 8
+        for (int p = 0; p < kPix; ++p) acc[p] = fused_mul_add(tap, hn::Zero(d), acc[p]);
+        continue;
+      }
+      const float* q = x;
+#pragma GCC unroll 8
+      for (int p = 0; p < kPix; ++p, q += step)
+        acc[p] = fused_mul_add(tap, hn::LoadU(d, q), acc[p]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int p = 0; p < kPix; ++p) {
+    TileVec v = fused_mul_add(hn::Add(acc[p], end.bias[0]), end.scale[0], end.shift[0]);
+    if (residual != nullptr) v = hn::Add(v, hn::LoadU(d, residual + p * kLanes));
+    hn::StoreU(end.clip(v), d, y + p * kLanes);
+  }
+}
+
+// Computes outputs of kPix consecutive rows, in a column where some taps may be padding.
+template <int kPix>
+HWY_NOINLINE void taps_at_edge(const BlockedDepthwise& t, const End<1>& end, int64_t row0,
+                               int64_t col0, float* y, const float* residual) {
+  HWY_ALIGN static constexpr float kZeros[kLanes] = {};
+  const TileTag d;
+  TileVec acc[kPix];
+#pragma GCC unroll 4
+  for (int p = 0; p < kPix; ++p) acc[p] = hn::Zero(d);
+  const float* w = t.weights;
+  for (int64_t i = 0; i < t.kh; ++i) {
+    for (int64_t j = 0; j < t.kw; ++j, w += kLanes) {
+      const int64_t c = col0 + j * t.dilation_w;
+      const bool inside = c >= 0 && c < t.w;
+      const TileVec tap = hn::LoadU(d, w);
+#pragma GCC unroll 4
+      for (int p = 0; p < kPix; ++p) {
+        const int64_t r = row0 + p * t.stride_h + i * t.dilation_h;
+        const float* x = inside && r >= 0 && r < t.h ? t.x + (r * t.w + c) * kLanes : kZeros;
+        acc[p] = fused_mul_add(tap, hn::LoadU(d, x), acc[p]);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < kPix; ++p) {
+    const int64_t at = p * t.ow * kLanes;
+    TileVec v = fused_mul_add(hn::Add(acc[p], end.bias[0]), end.scale[0], end.shift[0]);
+    if (residual != nullptr) v = hn::Add(v, hn::LoadU(d, residual + at));
+    hn::StoreU(end.clip(v), d, y + at);
+  }
+}
+
+template <int kSize>
+HWY_INLINE void depthwise_rows(const BlockedDepthwise& t, int64_t first, int64_t last) {
+  const TileTag d;
+  const End<1> end(d, *t.end, t.channel, t.channels);
+  // Outputs [lo, hi) of a row have no tap outside it.
+  const int64_t reach = (t.kw - 1) * t.dilation_w;
+  const int64_t lo = HWY_MIN(t.ow, (t.pad_left + t.stride_w - 1) / t.stride_w);
+  const int64_t inside = t.w - 1 - reach + t.pad_left;
+  const int64_t hi = HWY_MAX(lo, inside < 0 ? 0 : HWY_MIN(t.ow, inside / t.stride_w + 1));
+  const auto residual = [&](int64_t o, int64_t q) {
+    return t.end->residual == nullptr ? nullptr : t.end->residual + (o * t.ow + q) * kLanes;
+  };
+  const auto column = [&](int64_t q) { return q * t.stride_w - t.pad_left; };
+  const auto row = [&](int64_t o) { return o * t.stride_h - t.pad_top; };
+  const auto out = [&](int64_t o, int64_t q) { return t.y + (o * t.ow + q) * kLanes; };
+  Poll poll;
+  for (int64_t o = first; o < last; ++o) {
+    if (poll((hi - lo) * t.kh * t.kw)) return;
+    int64_t q = lo;
+    for (; q + 8 <= hi; q += 8)
+      taps_inside<8, kSize>(t, end, row(o), column(q), out(o, q), residual(o, q));
+    const auto rest = [&](auto pixels) HWY_ATTR {
+      constexpr int kPix = decltype(pixels)::value;
+      if (q + kPix > hi) return;
+      taps_inside<kPix, kSize>(t, end, row(o), column(q), out(o, q), residual(o, q));
+      q += kPix;
+    };
+    rest(std::integral_constant<int, 5>());
+    rest(std::integral_constant<int, 4>());
+    rest(std::integral_constant<int, 2>());
+    rest(std::integral_constant<int, 1>());
+    rest(std::integral_constant<int, 1>());
+  }
+  for (int64_t q = 0; q < t.ow; ++q) {
+    if (q == lo) q = hi;
+    if (q == t.ow) return;
+    if (poll((last - first) * t.kh * t.kw)) return;
+    int64_t o = first;
+    for (; o + 4 <= last; o += 4)
+      taps_at_edge<4>(t, end, row(o), column(q), out(o, q), residual(o, q));
+    for (; o < last; ++o) taps_at_edge<1>(t, end, row(o), column(q), out(o, q), residual(o, q));
+  }
+}
+
+static void depthwise(const BlockedDepthwise& t, int64_t first, int64_t last) {
+  if (t.kh == 3 && t.kw == 3) return depthwise_rows<3>(t, first, last);
+  depthwise_rows<0>(t, first, last);
+}
+
+}  // namespace blocked
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace wick
+HWY_AFTER_NAMESPACE();
+
+#endif  // WICK_KERNELS_BLOCKED_INL_H_

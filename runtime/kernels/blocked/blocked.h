@@ -1,0 +1,72 @@
+// Convolutions over values in blocked layout, whose blocks have one channel per vector lane
+// (TensorView::block). The channels of a pixel are vectors, so a tile of some pixels by up to three
+// vectors of output channels stays in registers while k runs, x is read by broadcasts at any
+// stride, and results are stored without a transpose; small maps leave no vector half empty. Sums
+// have the order of the contract, like those of tile.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/core/tensor_view.h"
+#include "runtime/kernels/gemm/tile.h"
+
+// 0: none of this is built, because the target has one lane or little memory.
+#if WICK_SMALL || defined(HWY_COMPILE_ONLY_SCALAR)
+#define WICK_BLOCKS 0
+#else
+#define WICK_BLOCKS 1
+#endif
+
+namespace wick {
+
+constexpr int kBlockedVectors = 2;  // per panel of weights
+
+// Computes outputs of some rows of a map, for one panel of channels.
+struct BlockedArea {
+  const float* x;         // input of the first output, at offset 0
+  int64_t x_step, x_row;  // strides between outputs of a row, and between rows, in floats
+  int64_t rows, cols;
+  const int32_t* offset;  // offset of x for each k
+  int64_t k;
+  // For each k, kBlockedVectors vectors; `third` is the first vector of the next panel.
+  const float *weights, *third;
+  int vectors;       // number of vectors to compute: 1 to 3
+  float* y;          // outputs are contiguous
+  int64_t y_vector;  // stride between vectors of channels
+  bool resume;       // y holds the sums of an earlier part of k
+  // For the last part of k: bias, scale and shift, residual (with the layout of y) and clip; the
+  // caller applies other activations. Null: sums are stored.
+  const Epilogue* end;
+  int64_t channel;  // index of the first one in the epilogue, which has `channels`
+  int64_t channels;
+};
+
+// Computes output rows [row0, row1) of one block of channels, each channel a map of its own.
+struct BlockedDepthwise {
+  const float* x;  // the block's plane of the image
+  int64_t h, w;
+  int64_t oh, ow;
+  int64_t kh, kw, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
+  const float* weights;  // one vector per tap
+  float* y;              // the block's output; the residual has the same layout
+  const Epilogue* end;
+  int64_t channel, channels;
+};
+
+struct BlockedKernels {
+  int lanes;  // per block; 0: none for this CPU
+  void (*area)(const BlockedArea&);
+  void (*depthwise)(const BlockedDepthwise&, int64_t row0, int64_t row1);
+};
+const BlockedKernels& blocked_kernels();
+
+// Returns whether a value has the blocked layout of these kernels.
+inline bool is_blocked(const BlockedKernels& t, const TensorView& v) {
+  return t.lanes != 0 && v.block == t.lanes && v.rank() == 4 && v.dtype == DType::kF32;
+}
+// The number of channel blocks, and the floats of one.
+inline int64_t blocks_of(const TensorView& v) { return (v.shape[1] + v.block - 1) / v.block; }
+inline int64_t block_floats(const TensorView& v) { return v.shape[2] * v.shape[3] * v.block; }
+
+}  // namespace wick

@@ -1,0 +1,122 @@
+// Applies the epilogue of a sum, per SIMD target: bias, scale and shift, residual, activation.
+#if defined(WICK_KERNELS_TILE_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WICK_KERNELS_TILE_FINISH_INL_H_
+#undef WICK_KERNELS_TILE_FINISH_INL_H_
+#else
+#define WICK_KERNELS_TILE_FINISH_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "runtime/kernels/gemm/tile_vec-inl.h"
+#include "runtime/kernels/math/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace wick {
+namespace HWY_NAMESPACE {
+
+template <class Fn>
+HWY_NOINLINE void map_rows(float* y, int64_t step, int64_t rows, int64_t cols, Fn fn) {
+  const TileTag d;
+  for (int64_t r = 0; r < rows; ++r, y += step) {
+    for (int64_t c = 0; c < cols; c += kLanes) {
+      const int n = static_cast<int>(HWY_MIN(int64_t{kLanes}, cols - c));
+      store_n(fn(simd_math::F(load_n(d, y + c, n))).v, d, y + c, n);
+    }
+  }
+}
+
+template <Edition edition>
+void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t cols) {
+  using simd_math::F;
+  switch (act) {
+    case Activation::kSigmoid:
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::sigmoid_in<edition>(x); });
+    case Activation::kTanh:
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::tanh_in<edition>(x); });
+    case Activation::kSilu:
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::silu_in<edition>(x); });
+    case Activation::kHardSwish:
+      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::hard_swish(x); });
+    case Activation::kGeluErf:
+      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu(x); });
+    case Activation::kGeluTanh:
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return simd_math::gelu_tanh_in<edition>(x); });
+    // activate() handles these. There is no default, so that a new activation in neither place does
+    // not compile.
+    case Activation::kNone:
+    case Activation::kRelu:
+    case Activation::kClip:
+    case Activation::kLeakyRelu: return;
+  }
+}
+
+// Rows whose columns are different channels.
+void finish_columns(const Epilogue& e, int64_t channel0, const float* src, int64_t src_step,
+                    float* dst, int64_t dst_step, int64_t rows, int64_t cols) {
+  const TileTag d;
+  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
+    for (int64_t c = 0; c < cols; c += kLanes) {
+      const int n = static_cast<int>(HWY_MIN(int64_t{kLanes}, cols - c));
+      const int64_t at = channel0 + c;
+      TileVec y = load_n(d, src + c, n);
+      if (e.bias != nullptr) y = hn::Add(y, load_n(d, e.bias + at, n));
+      if (e.scale != nullptr) {
+        y = fused_mul_add(y, load_n(d, e.scale + at, n), load_n(d, e.shift + at, n));
+      }
+      if (e.residual != nullptr) {
+        y = hn::Add(y, load_n(d, e.residual + r * e.residual_step + c, n));
+      }
+      store_n(activate(e, y), d, dst + c, n);
+    }
+  }
+}
+
+// Rows of one channel each, or all of one channel.
+void finish_rows(const Epilogue& e, int64_t channel, const float* src, int64_t src_step, float* dst,
+                 int64_t dst_step, int64_t rows, int64_t cols) {
+  const TileTag d;
+  const bool scaled = e.scale != nullptr, leaky = e.act == Activation::kLeakyRelu;
+  const bool above = e.act == Activation::kClip;
+  const TileVec low = hn::Set(d, lower_bound(e)), high = hn::Set(d, e.beta);
+  const int64_t whole = cols / kLanes * kLanes;
+  const int rest = static_cast<int>(cols - whole);
+  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
+    // y + -0 is y for every y.
+    const TileVec bias = hn::Set(d, e.bias == nullptr ? -0.0f : e.bias[channel]);
+    const TileVec scale = hn::Set(d, scaled ? e.scale[channel] : 0.0f);
+    const TileVec shift = hn::Set(d, scaled ? e.shift[channel] : 0.0f);
+    const float* residual = e.residual == nullptr ? nullptr : e.residual + r * e.residual_step;
+    const auto value = [&](int64_t c, int n) HWY_ATTR {
+      TileVec y = hn::Add(load_n(d, src + c, n), bias);
+      if (scaled) y = fused_mul_add(y, scale, shift);
+      if (residual != nullptr) y = hn::Add(y, load_n(d, residual + c, n));
+      if (leaky) return activate(e, y);
+      y = hn::IfThenElse(hn::Le(y, low), low, y);
+      return above ? hn::IfThenElse(hn::Ge(y, high), high, y) : y;
+    };
+    for (int64_t c = 0; c < whole; c += kLanes) hn::StoreU(value(c, kLanes), d, dst + c);
+    if (rest != 0) store_n(value(whole, rest), d, dst + whole, rest);
+    if (e.channel == Epilogue::Channel::kRow) ++channel;
+  }
+}
+
+void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_step, float* dst,
+            int64_t dst_step, int64_t rows, int64_t cols) {
+  const auto body = e.channel == Epilogue::Channel::kColumn ? finish_columns : finish_rows;
+  body(e, channel0, src, src_step, dst, dst_step, rows, cols);
+  if (e.act < Activation::kSigmoid) return;
+  const auto activate =
+      is_first(e.edition) ? activate_rows<Edition::k1> : activate_rows<kNewestEdition>;
+  activate(e.act, dst, dst_step, rows, cols);
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace wick
+HWY_AFTER_NAMESPACE();
+
+#endif  // WICK_KERNELS_TILE_FINISH_INL_H_

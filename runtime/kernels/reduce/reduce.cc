@@ -1,0 +1,177 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/reduce/reduce.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "runtime/kernels/blocked/blocked_rows.h"
+#include "runtime/kernels/elementwise/elementwise.h"
+#include "runtime/kernels/elementwise/half_kernels.h"
+#include "runtime/kernels/elementwise/via_f32.h"
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/reduce/reduce-inl.h"
+
+#ifndef WICK_KERNELS_REDUCE_KIND_
+#define WICK_KERNELS_REDUCE_KIND_
+namespace wick {
+enum class ReduceKind { kSum, kMean, kMax, kMin };
+using ReduceBody = void (*)(const float* x, const ReduceShape& s, int64_t begin, int64_t end,
+                            float* y);
+}  // namespace wick
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace wick {
+namespace HWY_NAMESPACE {
+
+// Computes outputs [begin, end). Either the reduced dims or the kept dims must end in contiguous
+// runs.
+template <ReduceKind kind>
+void reduce_body(const float* x, const ReduceShape& s, int64_t begin, int64_t end, float* y) {
+  constexpr bool kIsSum = kind == ReduceKind::kSum || kind == ReduceKind::kMean;
+  constexpr bool kLargest = kind == ReduceKind::kMax;
+  const bool columns =
+      s.reduced == 1 && s.reduced_stride[0] != 1 && s.kept > 0 && s.kept_stride[s.kept - 1] == 1;
+  Poll poll;
+  for (int64_t o = begin; o < end;) {
+    const float* p = x + s.offset(o);
+    if (columns) {
+      int64_t width = s.kept_dim[s.kept - 1];
+      int64_t n = width - o % width < end - o ? width - o % width : end - o;
+      if constexpr (kIsSum) {
+        reduce::sum_columns(p, s.count, s.reduced_stride[0], n, y + o);
+      } else {
+        reduce::extreme_columns<kLargest>(p, s.count, s.reduced_stride[0], n, y + o);
+      }
+      o += n;
+      continue;
+    }
+    if constexpr (kIsSum) {
+      reduce::VectorSum sum;
+      s.runs([&](int64_t offset, int64_t n, int64_t) HWY_ATTR {
+        for (int64_t at = 0, piece; at < n && !poll(piece = poll.piece(n - at)); at += piece)
+          sum.add(p + offset + at, piece);
+      });
+      y[o] = sum.finish();
+    } else {
+      float best = kLargest ? -__builtin_huge_valf() : __builtin_huge_valf();
+      s.runs([&](int64_t offset, int64_t n, int64_t) HWY_ATTR {
+        for (int64_t at = 0, piece; at < n && !poll(piece = poll.piece(n - at)); at += piece)
+          best = reduce::extreme_of<kLargest>(best, p + offset + at, piece);
+      });
+      y[o] = best;
+    }
+    ++o;
+  }
+  if constexpr (kind == ReduceKind::kMean) {
+    for (int64_t o = begin; o < end; ++o) y[o] /= static_cast<float>(s.count);
+  }
+}
+
+static ReduceBody find_reduce(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::kSum: return reduce_body<ReduceKind::kSum>;
+    case ReduceKind::kMean: return reduce_body<ReduceKind::kMean>;
+    case ReduceKind::kMax: return reduce_body<ReduceKind::kMax>;
+    case ReduceKind::kMin: return reduce_body<ReduceKind::kMin>;
+  }
+  return nullptr;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace wick
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace wick {
+namespace {
+
+HWY_EXPORT(find_reduce);
+
+// Returns whether reduce_body supports the layout; the reference rows serve the rest.
+bool simple(const ReduceShape& s) {
+  if (s.reduced == 0) return true;
+  if (s.reduced_stride[s.reduced - 1] == 1) return true;
+  return s.reduced == 1 && s.kept > 0 && s.kept_stride[s.kept - 1] == 1;
+}
+
+bool match(const KernelQuery& q) {
+  if (q.in[0].dtype != DType::kF32 || q.args == nullptr) return false;
+  return simple(reduce_shape(q.in[0], q.args->reduce.set));
+}
+
+struct ReducePlan {
+  ReduceBody body;
+  ReducedAxes axes;
+};
+
+template <ReduceKind kind>
+Status plan(const KernelQuery& q, KernelPlan* p) {
+  p->keep(ReducePlan{HWY_DYNAMIC_DISPATCH(find_reduce)(kind), q.args->reduce});
+  return {};
+}
+
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  const auto& plan = ctx.plan->kept<ReducePlan>();
+  const ReduceBody body = plan.body;
+  const ReduceShape s = reduce_shape(in[0], plan.axes.set);
+  const float* x = in[0].as<float>();
+  float* y = out[0].as<float>();
+  parallel_items(ctx.pool, s.outputs, s.count,
+                 [&](int64_t begin, int64_t end) { body(x, s, begin, end, y); });
+  return {};
+}
+
+// Reduces the pixels of a blocked value. Its blocks and lanes together are the channels.
+bool blocked_fits(const KernelQuery& q) {
+  if (q.args == nullptr || !is_blocked(blocked_kernels(), q.in[0]) || q.out[0].block != 0)
+    return false;
+  const bool* set = q.args->reduce.set;
+  return !set[0] && !set[1] && set[2] && set[3];
+}
+
+Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void*) {
+  const ReduceBody body = ctx.plan->kept<ReducePlan>().body;
+  const TensorView& x = in[0];
+  ReduceShape s;
+  s.kept = 2, s.reduced = 1;
+  s.kept_dim[0] = blocks_of(x), s.kept_stride[0] = block_floats(x);
+  s.kept_dim[1] = x.block, s.kept_stride[1] = 1;
+  s.count = s.reduced_dim[0] = x.shape[2] * x.shape[3];
+  s.reduced_stride[0] = x.block;
+  const int64_t channels = x.shape[1], image = blocks_of(x) * block_floats(x);
+  s.outputs = channels;
+  const int64_t blocks = blocks_of(x);
+  parallel_items(ctx.pool, x.shape[0] * blocks, s.count * x.block, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t n = i / blocks, first = i % blocks * x.block;
+      const int64_t last = first + x.block < channels ? first + x.block : channels;
+      body(x.as<float>() + n * image, s, first, last, out[0].as<float>() + n * channels);
+    }
+  });
+  return {};
+}
+
+#define WICK_REDUCE_CONSTANT(kind, text)                                               \
+  constexpr KernelRow kind = {text ".f32.simd",       kStridedInputs, match,           \
+                              plan<ReduceKind::kind>, nullptr,        run};            \
+  constexpr KernelRow kind##Blocked = {text ".f32.blocked",    kBlocked, blocked_fits, \
+                                       plan<ReduceKind::kind>, nullptr,  run_blocked};
+WICK_REDUCE_CONSTANT(kSum, "reduce_sum")
+WICK_REDUCE_CONSTANT(kMean, "reduce_mean")
+WICK_REDUCE_CONSTANT(kMax, "reduce_max")
+WICK_REDUCE_CONSTANT(kMin, "reduce_min")
+#undef WICK_REDUCE_CONSTANT
+
+}  // namespace
+
+#define WICK_REDUCE_ROW(Name, text, row) \
+  WICK_CPU_ROWS(Name, row);              \
+  WICK_BLOCKED_ROWS(Name, row##Blocked); \
+  WICK_HALF_ROWS(Name, WICK_VIA_F32(text ".16.simd", row))
+WICK_REDUCE_ROW(ReduceSum, "reduce_sum", kSum);
+WICK_REDUCE_ROW(ReduceMean, "reduce_mean", kMean);
+WICK_REDUCE_ROW(ReduceMax, "reduce_max", kMax);
+WICK_REDUCE_ROW(ReduceMin, "reduce_min", kMin);
+
+}  // namespace wick
+#endif
