@@ -199,6 +199,8 @@ class Module {
   void forget_registered();
 
  private:
+  friend class TensorSwap;  // functional_call.h
+  friend class ModuleCopy;  // copy_of.h
   struct Hooks;
   Hooks& hooks();
   HookHandle add_pre_hook(hook_forms::PreHook f);
