@@ -34,7 +34,7 @@ struct Mismatch {
 
 // The base of layers and models: torch.nn.Module. A derived class registers its parameters, buffers
 // and children (Child) in its constructor and overrides forward(), or defines an operator() with
-// other arguments. A module can be moved, not copied.
+// other arguments. A module can be moved; copy_of() (trainer/nn/copy_of.h) makes a copy.
 class Module {
  public:
   Module() = default;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "trainer/autograd/node.h"
+#include "trainer/tensor/view_info.h"
 
 namespace wick::nn {
 
@@ -75,7 +76,7 @@ void pass_through(std::vector<Tensor>* list, const Where& where, GradientsFn f) 
     if (!t.requires_grad()) continue;
     places.push_back(i);
     in.push_back(&t);
-    handles.push_back(t.reshape(t.raw_shape(), where));
+    handles.push_back(view_of_all(t, where));
   }
   if (places.empty()) return;
   auto node = make_node<CallNode>(in, handles, 0, where, 0, std::move(f), places, list->size());
