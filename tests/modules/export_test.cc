@@ -74,5 +74,20 @@ TEST(ExportOfTools, ComputedWeightsAndReplacedLayers) {
   expect_same_graph(net, x);
 }
 
+TEST(ExportOfTools, AModuleThatIsCalledWithOtherWeights) {
+  manual_seed(23);
+  struct Net : nn::Module {
+    nn::Child<nn::Linear> fc{this, "fc", 4, 4};
+    nn::Child<nn::Linear> other{this, "other", 4, 4};
+    Tensor forward(const Arg& x) override {
+      const Tensor before = fc(x);
+      const Tensor given = nn::functional_call(
+          *fc, {{"weight", fc->weight * 2}, {"bias", sum(other(x), {0})}}, x.tensor);
+      return before + given + fc(x);  // the last call has the module's own weights again
+    }
+  } net;
+  expect_same_graph(net, randn({3, 4}));
+}
+
 }  // namespace
 }  // namespace wick

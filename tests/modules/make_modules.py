@@ -13,6 +13,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 import torch.nn.utils.prune as prune
 from torch.nn.utils import parametrizations
+from torch.nn.utils.stateless import functional_call
 
 torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
@@ -170,6 +171,72 @@ for path in ["layer1", "layer2.0.conv2", "layer2.0", "layer2"]:
     net.get_submodule(path).register_forward_hook(lambda m, x, y, path=path: put("resnet_" + path, y))
 put("resnet", net(number((1, 3, 6, 6), 40)))
 lines.append("resnet_keys " + str(len(net.state_dict())))
+
+
+# -- hooks of calls with two inputs, and with two outputs
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(number((3,), 43))
+
+    def forward(self, a, b):
+        return a * b * self.w, a - b * self.w
+
+
+def seen(key, factors):
+    """A full backward hook that writes what it sees, and returns multiples of it."""
+    def hook(m, grad_in, grad_out):
+        put(key + ".in", *[g for g in grad_in if g is not None])
+        put(key + ".out", *[g for g in grad_out if g is not None])
+        return tuple(g * f for g, f in zip(grad_in, factors)) if factors else None
+    return hook
+
+
+m = nn.Bilinear(3, 4, 2)
+m.weight.data, m.bias.data = number((2, 3, 4), 44), number((2,), 45)
+m.register_forward_pre_hook(lambda m, i: (i[0] * 2, i[1] + 1))
+m.register_forward_hook(lambda m, i, y: y * 3)
+m.register_full_backward_hook(seen("hooks_bilinear_seen", (10, 0.5)))
+a, b = number((5, 3), 46).requires_grad_(), number((5, 4), 47).requires_grad_()
+y = m(a, b)
+(y * y).sum().backward()
+put("hooks_bilinear", y, a.grad, b.grad, m.weight.grad, m.bias.grad)
+for key, needs, factors in [("hooks_two", True, (2, 3)), ("hooks_two_constant", False, None)]:
+    m = Two()
+    m.register_full_backward_hook(seen(key + "_seen", factors))
+    a, b = number((2, 3), 48).requires_grad_(needs), number((2, 3), 49).requires_grad_(needs)
+    p, q = m(a, b)
+    ((p * p).sum() + (q * p).sum()).backward()
+    put(key, p, q, m.w.grad, *([a.grad, b.grad] if needs else []))
+
+
+# -- functional_call: a step of SGD inside of a loss (MAML), differentiated through; and the gradients of single samples
+def small():
+    m = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    for i, p in enumerate(m.parameters()):
+        p.data = number(tuple(p.shape), 50 + i) * 0.5
+    return m
+
+
+m = small()
+weights = dict(m.named_parameters())
+x, y = number((5, 3), 54), number((5, 2), 55)
+inner = F.mse_loss(functional_call(m, weights, x), y)
+grads = torch.autograd.grad(inner, list(weights.values()), create_graph=True)
+fast = {n: w - 0.1 * g for (n, w), g in zip(weights.items(), grads)}
+outer = F.mse_loss(functional_call(m, fast, x * 0.5), y)
+outer.backward()
+put("maml", inner, outer, *[w.grad for w in weights.values()])
+m = small()
+rows = [torch.autograd.grad(F.mse_loss(m(a[None]), b[None]), list(m.parameters())) for a, b in zip(x, y)]
+put("per_sample", *[torch.stack(each) for each in zip(*rows)])
+m = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+for i, p in enumerate(m.parameters()):
+    p.data = number(tuple(p.shape), 56 + i)
+given = {"1.running_mean": number((4,), 60), "0.weight": number((4, 3), 61).requires_grad_()}
+z = functional_call(m, given, x)
+(z * z * number((5, 4), 62)).sum().backward()
+put("functional_norm", z, given["0.weight"].grad, given["1.running_mean"], m[1].running_mean, m[1].running_var)
 
 with open(os.path.join(HERE, "modules.txt"), "w") as f:
     f.write("\n".join(lines) + "\n")

@@ -42,6 +42,7 @@ INTERNAL = set("""
     runtime/ops/attrs/text.h runtime/ops/attrs/trees.h runtime/ops/attrs/unary.h runtime/ops/attrs/view.h runtime/ops/attrs/window.h
     runtime/ops/resize_scale.h runtime/ops/rule.h runtime/ops/shape_args.h runtime/program/layout.h
     trainer/autograd/grad_table.h trainer/kernels/optim_loops.h trainer/loop/metrics_csv.h trainer/nn/extra_repr.h
+    trainer/nn/hook_forms.h
     trainer/optim/device_step.h trainer/optim/flat_pass.h trainer/optim/group_state.h trainer/optim/line_search.h
     trainer/optim/row_steps.h
     trainer/tensor/device/device_address.h trainer/tensor/intrusive.h trainer/tensor/small_vector.h

@@ -70,6 +70,13 @@ Tensor with_history(const Tensor& t, const IntrusivePtr<Node>& node, uint32_t nr
   return other;
 }
 
+Tensor identity_of(const Tensor& t, const Where& where) {
+  Tensor own = with_history(t, {}, 0);
+  const Tensor* in[] = {&t};
+  record(OpId::kIdentity, nullptr, in, {&own, 1}, where);
+  return own;
+}
+
 Node::Node() = default;
 Node::~Node() {
   for (size_t i = 0; i < num_in_; ++i) edges_[i].~Edge();

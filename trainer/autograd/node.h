@@ -77,6 +77,10 @@ void save_tensor(const Tensor& t, SaveAs as, const Node& node, SavedTensor* slot
 Tensor unpack_saved(const Node& node, const SavedTensor& saved);
 // Returns another handle on t's bytes with the history (node, nr), or with none if node is null.
 Tensor with_history(const Tensor& t, const IntrusivePtr<Node>& node, uint32_t nr);
+// Returns another handle on t's bytes whose history is an identity of t, for a tensor that takes
+// over bytes and history: with t's own the two would share hooks and retain_grad(), and a leaf has
+// none.
+Tensor identity_of(const Tensor& t, const Where& where);
 
 class Node : public Counted, public LiveNode {
  public:

@@ -277,8 +277,9 @@ std::vector<Tensor> GraphModule::run_all(const std::vector<Tensor>& inputs, cons
 }
 
 std::vector<Tensor> GraphModule::run(const std::vector<Tensor>& inputs, Where where) {
-  const ModuleScope scope(name());
-  return run_all(inputs, where);
+  return hooked(
+      [this](const std::vector<Tensor>& in, const Where& line) { return run_all(in, line); },
+      inputs, where);
 }
 
 std::map<std::string, Tensor> GraphModule::run(const std::map<std::string, Tensor>& inputs,

@@ -41,7 +41,7 @@ class GraphModule : public Module {
   // Maps the one input to the first output. Sizes that the file fixes (a batch of 1) are not
   // enforced: any size that the nodes themselves accept is allowed.
   Tensor forward(const Arg& x) override;
-  // Runs any number of inputs, in the graph's order or by name. Hooks of forward() do not run.
+  // Runs any number of inputs, in the graph's order or by name.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs, Where where = Where::current());
   std::map<std::string, Tensor> run(const std::map<std::string, Tensor>& inputs,
                                     Where where = Where::current());

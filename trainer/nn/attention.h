@@ -63,9 +63,8 @@ class MultiheadAttention : public Module {
   AttentionResult operator()(const Arg& query, const Arg& key, const Arg& value,
                              const Tensor& key_padding_mask = Tensor(), bool need_weights = true,
                              const Tensor& attn_mask = Tensor(), bool average_attn_weights = true) {
-    ModuleScope scope = enter();
-    return forward(query, key, value, key_padding_mask, need_weights, attn_mask,
-                   average_attn_weights);
+    return hooked([this](const auto&... in) { return forward(in...); }, query, key, value,
+                  key_padding_mask, need_weights, attn_mask, average_attn_weights);
   }
 
   // Return the sizes that the constructor was given.

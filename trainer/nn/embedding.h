@@ -67,8 +67,8 @@ class EmbeddingBag : public Module {
   using Module::operator();
   Tensor operator()(const Arg& indices, const Tensor& offsets,
                     const Tensor& per_sample_weights = Tensor()) {
-    ModuleScope scope = enter();
-    return forward(indices, offsets, per_sample_weights);
+    return hooked([this](const auto&... in) { return forward(in...); }, indices, offsets,
+                  per_sample_weights);
   }
   std::string extra_repr() const override;
 

@@ -28,8 +28,11 @@ Bilinear::Bilinear(int64_t in1, int64_t in2, int64_t out, bool with_bias) {
   bias = register_parameter("bias", with_bias ? init_uniform({out}, in1) : Tensor());
 }
 Tensor Bilinear::operator()(const Arg& x1, const Arg& x2) {
-  ModuleScope scope = enter();
-  return bilinear(x1, x2, {weight, x1.where}, bias);
+  return hooked(
+      [this](const Arg& a, const Arg& b) {
+        return bilinear(a, b, {weight, a.where}, bias);
+      },
+      x1, x2);
 }
 std::string Bilinear::extra_repr() const {
   const Shape& s = weight.raw_shape();
@@ -48,12 +51,11 @@ std::string Unflatten::extra_repr() const {
 }
 
 Tensor CosineSimilarity::operator()(const Arg& x1, const Arg& x2) {
-  ModuleScope scope = enter();
-  return cosine_similarity(x1, x2, dim_, eps_);
+  return hooked([this](const auto&... in) { return cosine_similarity(in..., dim_, eps_); }, x1, x2);
 }
 Tensor PairwiseDistance::operator()(const Arg& x1, const Arg& x2) {
-  ModuleScope scope = enter();
-  return pairwise_distance(x1, x2, p_, eps_, keepdim_);
+  return hooked([this](const auto&... in) { return pairwise_distance(in..., p_, eps_, keepdim_); },
+                x1, x2);
 }
 
 }  // namespace wick::nn

@@ -10,10 +10,14 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "trainer/nn/hook_forms.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick::nn {
@@ -30,7 +34,7 @@ struct Mismatch {
 
 // The base of layers and models: torch.nn.Module. A derived class registers its parameters, buffers
 // and children (Child) in its constructor and overrides forward(), or defines an operator() with
-// other arguments. A module can be moved, not copied.
+// other arguments. A module can be moved; copy_of() (trainer/nn/copy_of.h) makes a copy.
 class Module {
  public:
   Module() = default;
@@ -45,9 +49,20 @@ class Module {
     return forward(x);
   }
   virtual Tensor forward(const Arg& x);
-  // For an operator() with another signature, such as LSTM's (x, state), to begin with:
-  // `ModuleScope scope = enter();` pushes the name and recomputes the computed parameters. Only
-  // operator()(x) runs hooks.
+  // For an operator() of other arguments, or another entry such as LSTM's with_state(): runs
+  // f(inputs...) as operator()(x) runs forward, with the module's name, its computed parameters and
+  // its hooks. The hooks' list of inputs has the tensors among the arguments, in order and up to
+  // the last that is defined; what a pre-hook returns is what f gets. The outputs are the tensors
+  // of the result: a Tensor, a pair, tuple, vector or optional of them, or a struct of Wick's
+  // layers.
+  //
+  //   Tensor operator()(const Arg& x, const Tensor& h) {
+  //     return hooked([this](const auto&... in) { return forward(in...); }, x, h);
+  //   }
+  template <class F, class... In>
+  std::invoke_result_t<F&, const In&...> hooked(F f, const In&... inputs);
+  // The same without hooks, for what is no call of the module: `ModuleScope scope = enter();`
+  // pushes the name and recomputes the computed parameters.
   [[nodiscard]] ModuleScope enter() {
     if (hooks_) refresh();
     return ModuleScope(name_);
@@ -60,26 +75,29 @@ class Module {
   // Returns the tree with one module per line, as PyTorch prints it.
   std::string repr() const;
 
-  // Hooks run in order of registration; one that returns a defined tensor replaces the value. A
-  // hook function may also return nothing.
-  // f(module, input) runs before forward.
+  // Hooks run in order of registration, at every call by operator() (and hooked()). A hook sees the
+  // input as a `const Tensor&`, the first tensor of the call, or as a `const std::vector<Tensor>&`,
+  // all of them; outputs and gradients likewise. It may return nothing, a Tensor, which replaces
+  // the first, or a vector, which replaces all (as many as there are); undefined or empty replaces
+  // nothing.
+  // f(module, input) runs before forward; what it returns replaces the input.
   template <class F>
   HookHandle register_forward_pre_hook(F f) {
-    return add_pre_hook(returning_tensor<F, Module&, const Tensor&>(std::move(f)));
+    return add_pre_hook(hook_forms::pre_hook(std::move(f)));
   }
-  // f(module, input, output) runs after forward.
+  // f(module, input, output) runs after forward; what it returns replaces the output.
   template <class F>
   HookHandle register_forward_hook(F f) {
-    return add_forward_hook(
-        returning_tensor<F, Module&, const Tensor&, const Tensor&>(std::move(f)));
+    return add_forward_hook(hook_forms::call_hook<true>(std::move(f)));
   }
-  // f(module, grad_input, grad_output) runs in backward when the gradient of the input is known;
-  // grad_input is undefined if the input needs none. It returns a new grad_input, or nothing. The
-  // module must still exist then (it may have been moved): otherwise backward is an error.
+  // f(module, grad_input, grad_output) runs in backward when the gradients of all inputs are known;
+  // one is undefined where the input needs none or none arrived. What it returns replaces
+  // grad_input. If no input needs a gradient, it runs when those of the outputs are known, and must
+  // return nothing. The module must still exist then (it may have been moved): otherwise backward
+  // is an error.
   template <class F>
   HookHandle register_full_backward_hook(F f) {
-    return add_backward_hook(
-        returning_tensor<F, Module&, const Tensor&, const Tensor&>(std::move(f)));
+    return add_backward_hook(hook_forms::call_hook<false>(std::move(f)));
   }
 
   // Only parameters, depth first, in the order of registration. A parameter shared by two modules
@@ -181,23 +199,18 @@ class Module {
   void forget_registered();
 
  private:
+  friend class TensorSwap;  // functional_call.h
+  friend class ModuleCopy;  // copy_of.h
   struct Hooks;
-  template <class F, class... Args>
-  static std::function<Tensor(Args...)> returning_tensor(F f) {
-    if constexpr (std::is_void_v<std::invoke_result_t<F, Args...>>) {
-      return [f = std::move(f)](Args... args) {
-        f(args...);
-        return Tensor();
-      };
-    } else {
-      return f;
-    }
-  }
   Hooks& hooks();
-  HookHandle add_pre_hook(std::function<Tensor(Module&, const Tensor&)> f);
-  HookHandle add_forward_hook(std::function<Tensor(Module&, const Tensor&, const Tensor&)> f);
-  HookHandle add_backward_hook(std::function<Tensor(Module&, const Tensor&, const Tensor&)> f);
+  HookHandle add_pre_hook(hook_forms::PreHook f);
+  HookHandle add_forward_hook(hook_forms::CallHook f);
+  HookHandle add_backward_hook(hook_forms::CallHook f);
   Tensor call_with_hooks(const Arg& x);
+  // Runs `body` on the inputs, with hooks before, behind and in backward; returns the outputs.
+  std::vector<Tensor> run_hooked(
+      std::vector<Tensor> in, const Where& where,
+      const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& body);
   void stand_in(const std::string& name, const std::shared_ptr<Module>& old,
                 const std::shared_ptr<Module>& now);
   void check_name(const std::string& name) const;
@@ -212,6 +225,34 @@ class Module {
   std::vector<std::string> transient_;  // buffers that are not saved
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> children_;
 };
+
+template <class F, class... In>
+std::invoke_result_t<F&, const In&...> Module::hooked(F f, const In&... inputs) {
+  using Result = std::invoke_result_t<F&, const In&...>;
+  if (!hooks_) {
+    ModuleScope scope(name_);
+    return f(inputs...);
+  }
+  std::tuple<hook_forms::Held<In>...> held{hook_forms::Held<In>(inputs)...};
+  std::vector<Tensor> given;
+  std::apply([&](const auto&... each) { (each.list(&given), ...); }, held);
+  const size_t tensors = given.size();
+  while (given.size() > 1 && !given.back().defined()) given.pop_back();
+  std::optional<Result> result;
+  const std::vector<Tensor> out =
+      run_hooked(std::move(given), hook_forms::line_of(inputs...), [&](std::vector<Tensor> now) {
+        now.resize(tensors);
+        size_t at = 0;
+        std::apply([&](auto&... each) { (each.take(now, &at), ...); }, held);
+        std::apply([&](const auto&... each) { result.emplace(f(each.get()...)); }, held);
+        return hook_forms::tensors_of(*result);
+      });
+  if constexpr (hook_forms::Holds<Result>::value) {
+    size_t at = 0;
+    wick::detail::refill(&*result, out, &at);
+  }
+  return std::move(*result);
+}
 
 // A submodule as a member. It registers itself with the parent, so that its name is written only
 // once.

@@ -18,17 +18,16 @@ struct Module::Hooks {
     uint64_t id;
     F f;
   };
-  using Pre = std::function<Tensor(Module&, const Tensor&)>;
-  using Both = std::function<Tensor(Module&, const Tensor&, const Tensor&)>;
   struct Computed {
     std::string name;
     Tensor handle;  // the layer's member is another handle of it
     std::function<Tensor(Module&)> f;
   };
+  struct BackwardCall;
   Module* owner = nullptr;  // null: the module was destroyed
   uint64_t next_id = 1;
-  std::vector<Entry<Pre>> pre;
-  std::vector<Entry<Both>> forward, backward;
+  std::vector<Entry<hook_forms::PreHook>> pre;
+  std::vector<Entry<hook_forms::CallHook>> forward, backward;
   std::vector<Computed> computed;
   std::weak_ptr<Slot> slot;                                          // the place of this module
   std::vector<std::pair<std::string, std::shared_ptr<Slot>>> slots;  // those of its children

@@ -161,15 +161,18 @@ MaxUnpoolNd::MaxUnpoolNd(const char* kind, const Extents& kernel, const Extents&
   check_window(kind, kernel, stride, padding);
 }
 Tensor MaxUnpoolNd::operator()(const Arg& x, const Arg& indices, const Shape& output_size) {
-  ModuleScope scope = enter();
-  switch (kernel_.count) {
-    case 1: return max_unpool1d(x, indices, kernel_[0], stride_[0], padding_[0], output_size);
-    case 2:
-      return max_unpool2d(x, indices, pair(kernel_), pair(stride_), pair(padding_), output_size);
-    default:
-      return max_unpool3d(x, indices, triple(kernel_), triple(stride_), triple(padding_),
-                          output_size);
-  }
+  return hooked(
+      [&](const Arg& in, const Arg& at) {
+        switch (kernel_.count) {
+          case 1: return max_unpool1d(in, at, kernel_[0], stride_[0], padding_[0], output_size);
+          case 2:
+            return max_unpool2d(in, at, pair(kernel_), pair(stride_), pair(padding_), output_size);
+          default:
+            return max_unpool3d(in, at, triple(kernel_), triple(stride_), triple(padding_),
+                                output_size);
+        }
+      },
+      x, indices);
 }
 std::string MaxUnpoolNd::extra_repr() const {
   return "kernel_size=" + repr_tuple(kernel_) + ", stride=" + repr_tuple(stride_) +

@@ -30,8 +30,7 @@ class PositionalEncoding : public Module {
   Tensor forward(const Arg& x, int64_t start_pos);
   using Module::operator();
   Tensor operator()(const Arg& x, int64_t start_pos) {
-    ModuleScope scope = enter();
-    return forward(x, start_pos);
+    return hooked([this](const auto&... in) { return forward(in...); }, x, start_pos);
   }
   std::string extra_repr() const override;
 
@@ -57,8 +56,7 @@ class EmbeddingLayer : public Module {
   Tensor forward(const Arg& tokens, int64_t start_pos);
   using Module::operator();
   Tensor operator()(const Arg& tokens, int64_t start_pos) {
-    ModuleScope scope = enter();
-    return forward(tokens, start_pos);
+    return hooked([this](const auto&... in) { return forward(in...); }, tokens, start_pos);
   }
 
   // [vocab_size, embed_dim]

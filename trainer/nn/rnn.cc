@@ -117,7 +117,23 @@ RnnResult RNNBase::run(const Arg& x, Tensor h_0, Tensor c_0) {
 
 PackedRnnResult RNNBase::with_state(const PackedSequence& x, const Tensor& h_0, const Tensor& c_0,
                                     Where where) {
-  ModuleScope scope = enter();
+  PackedRnnResult packed;
+  const RnnResult seen = hooked(
+      [&](const Arg& data, const Tensor& h, const Tensor& c) {
+        PackedSequence in = x;
+        in.data = data.tensor;
+        packed = run_packed(in, h, c, where);
+        return RnnResult{packed.output.data, packed.h_n, packed.c_n};
+      },
+      Arg(x.data, where), h_0, c_0);
+  packed.output.data = seen.output;
+  packed.h_n = seen.h_n;
+  packed.c_n = seen.c_n;
+  return packed;
+}
+
+PackedRnnResult RNNBase::run_packed(const PackedSequence& x, const Tensor& h_0, const Tensor& c_0,
+                                    const Where& where) {
   const At at(where);
   const std::vector<int64_t> lengths = x.sorted_lengths(where);
   const auto batch = static_cast<int64_t>(lengths.size());

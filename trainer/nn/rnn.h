@@ -41,8 +41,7 @@ class RNNBase : public Module {
   Tensor forward(const Arg& x) override { return run(x, {}, {}).output; }
   // Also returns the last states: auto [output, h_n, c_n] = lstm.with_state(x, h_0, c_0).
   RnnResult with_state(const Arg& x, const Tensor& h_0 = {}, const Tensor& c_0 = {}) {
-    ModuleScope scope = enter();
-    return run(x, h_0, c_0);
+    return hooked([this](const auto&... in) { return run(in...); }, x, h_0, c_0);
   }
   // Each sequence runs over its own steps: h_n is the state after its last step, and the reverse
   // direction begins there.
@@ -63,6 +62,8 @@ class RNNBase : public Module {
     Tensor w_ih, w_hh, b_ih, b_hh, w_hr;
   };
   RnnResult run(const Arg& x, Tensor h_0, Tensor c_0);
+  PackedRnnResult run_packed(const PackedSequence& x, const Tensor& h_0, const Tensor& c_0,
+                             const Where& where);
   // x[T, B, ...] has time first; lengths is int32 [B] or undefined.
   RnnResult layers(const Tensor& x, const Tensor& h_0, const Tensor& c_0, const Tensor& lengths,
                    const Where& where);
@@ -127,8 +128,7 @@ class RNNCell : public RNNCellBase {
   Tensor forward(const Arg& x, const Tensor& h);
   using Module::operator();
   Tensor operator()(const Arg& x, const Tensor& h) {
-    ModuleScope scope = enter();
-    return forward(x, h);
+    return hooked([this](const auto&... in) { return forward(in...); }, x, h);
   }
 };
 
@@ -141,8 +141,7 @@ class GRUCell : public RNNCellBase {
   Tensor forward(const Arg& x, const Tensor& h);
   using Module::operator();
   Tensor operator()(const Arg& x, const Tensor& h) {
-    ModuleScope scope = enter();
-    return forward(x, h);
+    return hooked([this](const auto&... in) { return forward(in...); }, x, h);
   }
 };
 
@@ -160,8 +159,7 @@ class LSTMCell : public RNNCellBase {
   LstmState forward(const Arg& x, const LstmState& before);
   using Module::operator();
   LstmState operator()(const Arg& x, const LstmState& before) {
-    ModuleScope scope = enter();
-    return forward(x, before);
+    return hooked([this](const auto&... in) { return forward(in...); }, x, before);
   }
 };
 

@@ -138,7 +138,7 @@ ModelSummary summary(Module& model, const Tensor& example, Where where) {
           [&s, i](Module&, const Tensor& in, const Tensor& out) {
             ModuleCost& c = s.modules[i];
             c.called = true;
-            c.inputs.push_back(in.raw_shape());
+            if (in.defined()) c.inputs.push_back(in.raw_shape());
             if (!out.defined()) return;
             c.outputs.push_back(out.raw_shape());
             c.output_bytes += out.nbytes();

@@ -28,8 +28,8 @@ class TransformerEncoderLayer : public Module {
   using Module::operator();
   Tensor operator()(const Arg& src, const Tensor& src_mask,
                     const Tensor& src_key_padding_mask = Tensor()) {
-    ModuleScope scope = enter();
-    return forward(src, src_mask, src_key_padding_mask);
+    return hooked([this](const auto&... in) { return forward(in...); }, src, src_mask,
+                  src_key_padding_mask);
   }
   // Returns another layer with the same sizes and values.
   std::shared_ptr<TransformerEncoderLayer> copy() const;
@@ -63,9 +63,8 @@ class TransformerDecoderLayer : public Module {
                     const Tensor& memory_mask = Tensor(),
                     const Tensor& tgt_key_padding_mask = Tensor(),
                     const Tensor& memory_key_padding_mask = Tensor()) {
-    ModuleScope scope = enter();
-    return forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
-                   memory_key_padding_mask);
+    return hooked([this](const auto&... in) { return forward(in...); }, tgt, memory, tgt_mask,
+                  memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
   }
   // Returns another layer with the same sizes and values.
   std::shared_ptr<TransformerDecoderLayer> copy() const;
@@ -95,8 +94,8 @@ class TransformerEncoder : public Module {
   using Module::operator();
   Tensor operator()(const Arg& src, const Tensor& mask,
                     const Tensor& src_key_padding_mask = Tensor()) {
-    ModuleScope scope = enter();
-    return forward(src, mask, src_key_padding_mask);
+    return hooked([this](const auto&... in) { return forward(in...); }, src, mask,
+                  src_key_padding_mask);
   }
 
  private:
@@ -119,9 +118,8 @@ class TransformerDecoder : public Module {
                     const Tensor& memory_mask = Tensor(),
                     const Tensor& tgt_key_padding_mask = Tensor(),
                     const Tensor& memory_key_padding_mask = Tensor()) {
-    ModuleScope scope = enter();
-    return forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
-                   memory_key_padding_mask);
+    return hooked([this](const auto&... in) { return forward(in...); }, tgt, memory, tgt_mask,
+                  memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
   }
 
  private:
@@ -147,8 +145,7 @@ class Transformer : public Module {
   using Module::forward;
   using Module::operator();
   Tensor operator()(const Arg& src, const Arg& tgt, const TransformerMasks& masks = {}) {
-    ModuleScope scope = enter();
-    return forward(src, tgt, masks);
+    return hooked([this](const auto&... in) { return forward(in...); }, src, tgt, masks);
   }
   // The function of the same name, as PyTorch's class has it.
   static Tensor generate_square_subsequent_mask(int64_t size) {

@@ -92,15 +92,6 @@ void tell(const Tensor& t, const char* name, const Where& where) {
   t.storage().bump_version(name, where);
 }
 
-// Returns a handle on the caller's tensor whose history a target can take. With the tensor itself,
-// the two would share hooks and retain_grad(), and a leaf has no history.
-Tensor borrowed(const Tensor& t, const Where& where) {
-  Tensor own = with_history(t, {}, 0);
-  const Tensor* in[] = {&t};
-  record(OpId::kIdentity, nullptr, in, {&own, 1}, where);
-  return own;
-}
-
 // Does the checks, then tracer, bytes, version and history, in this order, so that an error leaves
 // everything unchanged. `lent`: result is a tensor of the caller, which keeps its own history.
 const Tensor& write(const char* name, const Arg& target, const Tensor& result, bool lent = false) {
@@ -122,7 +113,7 @@ const Tensor& write(const char* name, const Arg& target, const Tensor& result, b
   tell(t, name, where);
   TracerScope untraced(nullptr);
   if (!(r.raw_shape() == t.raw_shape())) r = r.expand(t.raw_shape(), where);
-  if (record && lent && r.is_same(result)) r = borrowed(r, where);
+  if (record && lent && r.is_same(result)) r = identity_of(r, where);
   {
     NoGrad guard;
     if (r.layout().numel() > 0 && r.layout().data != t.layout().data) {

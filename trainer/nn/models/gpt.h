@@ -42,8 +42,7 @@ class TransformerBlock : public Module {
   Tensor forward(const Arg& x, const Tensor& mask, Tensor* weights = nullptr);
   using Module::operator();
   Tensor operator()(const Arg& x, const Tensor& mask, Tensor* weights = nullptr) {
-    ModuleScope scope = enter();
-    return forward(x, mask, weights);
+    return hooked([this](const auto&... in) { return forward(in...); }, x, mask, weights);
   }
 
   // Its layers.
