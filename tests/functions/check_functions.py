@@ -26,7 +26,7 @@ NESTED = re.compile(r"^namespace (?:wick::)?(?!wick\b)(\w+) \{(.*?)^\}  // names
 # autograd's own; modes, generators, counters.
 NOT_VALUES = set("""
     defined impl handle id is_same device is_cpu is_cuda is_meta is_quantized is_vulkan cpu vulkan layout dtype rank dim shape size numel strides is_contiguous raw raw_shape storage version
-    named name stride nelement storage_offset is_view base set_ set_data copies_made
+    named name is_floating_point stride nelement storage_offset is_view base set_ set_data copies_made
     data mutable_data item item_int to_vector to_string len begin end
     requires_grad requires_grad_ is_leaf grad set_grad backward detach detach_ grad_fn retains_grad is_inference
     register_hook register_post_accumulate_grad_hook
