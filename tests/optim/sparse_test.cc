@@ -249,6 +249,33 @@ TEST(SparseGradient, OfATableWithANormIsTheDenseOne) {
   EXPECT_TRUE(allclose(dense.weight.grad(), sparse_grad(rows.weight)->to_dense(), 1e-15, 1e-15));
 }
 
+// The bags' rows, with a padding row, an empty bag and weights of samples.
+TEST(SparseGradient, OfBagsIsTheDenseOne) {
+  const Tensor at = places({3, 1, 3, 2, 0}), offsets = places({0, 2, 2});
+  for (const char* mode : {"sum", "mean"}) {
+    nn::EmbeddingBagOptions o;
+    o.mode = mode;
+    o.padding_idx = 2;
+    o.weight = numbers({5, 3}, 2);
+    nn::EmbeddingBagOptions s = o;
+    s.weight = o.weight.clone();
+    s.sparse = true;
+    nn::EmbeddingBag dense(5, 3, o), rows(5, 3, s);
+    const Tensor weights = std::string(mode) == "sum" ? numbers({5}, 4) : Tensor();
+    const Tensor want = dense(at, offsets, weights), got = rows(at, offsets, weights);
+    EXPECT_TRUE(equal(want, got)) << mode;
+    sum(square(want)).backward();
+    sum(square(got)).backward();
+    const SparseGrad g = *sparse_grad(rows.weight);
+    EXPECT_EQ(g.indices().to_vector<int64_t>(), (std::vector<int64_t>{3, 1, 3, 0})) << mode;
+    EXPECT_TRUE(allclose(dense.weight.grad(), g.to_dense(), 1e-15, 1e-15)) << mode;
+  }
+  EXPECT_NE(error_of([] {
+              nn::EmbeddingBag(5, 2, {.mode = "max", .sparse = true});
+            }).find("sparse goes neither with max"),
+            std::string::npos);
+}
+
 TEST(SparseGradient, RefusesWhatIsNoneOfATable) {
   const Tensor v = ones({2, 3}, kD);
   EXPECT_THROW(SparseGrad({4, 2}, places({0, 1}), v), Error);
