@@ -108,6 +108,7 @@ TEST(EmbeddingBag, OfNothingHasAGradientOfZero) {
     const Tensor flat = bag(none, bags), table = bag(zeros({3, 0}, DType::kI64));
     EXPECT_EQ(flat.to_vector<float>(), std::vector<float>(6, 0)) << mode;
     EXPECT_EQ(table.to_vector<float>(), std::vector<float>(6, 0)) << mode;
+    EXPECT_TRUE(flat.requires_grad() && table.requires_grad()) << mode;
     (sum(flat) + sum(table)).backward();
     EXPECT_EQ(bag.weight.grad().to_vector<float>(), std::vector<float>(10, 0)) << mode;
   }
