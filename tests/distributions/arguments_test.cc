@@ -1,7 +1,8 @@
-// What distributions refuse, and how they say it; dtypes, numbers, captures.
+// What distributions refuse, and how they say it; dtypes and numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "tests/support/error_of.h"
 #include "wick/trainer.h"
@@ -91,6 +92,47 @@ TEST(Arguments, OfLogProbAreChecked) {
       "[Categorical.log_prob] a value must be a whole number in [0, 3), got 3 at [1]");
   expect_error([&] { Categorical(ones({3})).log_prob(tensor({0.5})); }, "a whole number");
   expect_error([&] { Normal(zeros({2}), 1).log_prob(zeros({3})); }, "[Normal.log_prob]");
+}
+
+// A value of one number would broadcast against an event of three.
+TEST(Arguments, ValuesHaveTheShapeOfAnEvent) {
+  expect_error(
+      [&] {
+        Dirichlet(ones({2, 3})).log_prob(tensor({1.}));
+      },
+      "[Dirichlet.log_prob] the last dims of a value must be an event's, [3], got [1]");
+  expect_error([&] { Dirichlet(ones({3})).log_prob(full({}, 1)); }, "[3], got []");
+  const MultivariateNormal of_three(zeros({3}), eye(3), false);
+  expect_error(
+      [&] {
+        of_three.log_prob(zeros({4, 1}));
+      },
+      "[MultivariateNormal.log_prob] the last dims of a value must be an event's, [3]");
+  EXPECT_EQ(of_three.log_prob(zeros({4, 2, 3})).raw_shape(), (Shape{4, 2}));
+  expect_error([&] { kl_divergence(Dirichlet(ones({3})), Dirichlet(ones({1}))); },
+               "one is of 3 parts, the other of 1");
+}
+
+TEST(Arguments, LogitsHaveAClass) {
+  const double inf = constants::inf;
+  const Tensor one = tensor({{0., -inf}, {-inf, -inf}}), top = tensor({0., inf});
+  expect_error([&] { Categorical::from_logits(one); },
+               "[Categorical] a row of logits must have one above -inf, got -inf at [1,0]");
+  expect_error([&] { Categorical::from_logits(top); }, "logits must not be NaN or inf, got inf");
+  EXPECT_EQ(Categorical::from_logits(tensor({0., -inf})).probs().to_vector<float>(),
+            (std::vector<float>{1, 0}));
+  expect_error([&] { Independent(std::shared_ptr<const Distribution>(), 1); },
+               "[Independent] got no distribution");
+}
+
+// The parts of a draw in 16 bits sum to 1 within their own rounding.
+TEST(Arguments, SixteenBitsHaveABoundOfTheirOwn) {
+  Generator g{9, 0};
+  for (const DType t : {DType::kF16, DType::kBF16}) {
+    const Dirichlet d(full({5}, 2, t));
+    EXPECT_EQ(d.log_prob(d.sample({20}, g)).dtype(), t);
+    expect_error([&] { d.log_prob(full({5}, 0.5, t)); }, "must sum to 1");
+  }
 }
 
 TEST(Arguments, AreNotCheckedWhereTheCallerSaysSo) {

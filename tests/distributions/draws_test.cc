@@ -247,6 +247,18 @@ TEST(Pathwise, GradientOfAMultivariateNormal) {
   EXPECT_NEAR(got[3], 4, 0.2);
 }
 
+// A draw that is 0 moves with no concentration: 0, not 0 times infinity.
+TEST(Pathwise, GradientOfTheSmallestConcentrations) {
+  Generator g{24, 0};
+  for (double alpha : {1e-30, 1e-160, 1e-300}) {
+    const Tensor a = full({50}, alpha, kD).requires_grad_();
+    const Tensor z = Gamma(a, 1).rsample({}, g);
+    const Tensor slope = grad({sum(z)}, {a})[0];
+    EXPECT_NE(all(isfinite(slope)).item(), 0) << alpha;
+    EXPECT_GE(amin(slope).item(), 0) << alpha;
+  }
+}
+
 TEST(Pathwise, GammasGradientIsNotDifferentiable) {
   const Tensor a = number(2).requires_grad_();
   const Tensor z = Gamma(a, 1).rsample();

@@ -141,10 +141,10 @@ TEST_P(OfFamily, HasPyTorchsNumbersAndGradients) {
       const Made q = make(family, leaves["q0"], leaves["q1"]);
       const Tensor got = result(*p, *q, key, leaves["value"]);
       expect_close(got, want, 1e-12, what);
-      if (!got.requires_grad()) continue;
       for (const auto& [of, leaf] : leaves) {
         const Tensor slope = c.at("grad." + std::string(key) + "." + of);
         if (!slope.defined()) continue;
+        ASSERT_TRUE(got.requires_grad()) << what << " by " << of;
         const Tensor g =
             grad({sum(weights(got.raw_shape()) * got)}, {leaf}, {}, true, false, true)[0];
         expect_close(g.defined() ? g : zeros_like(leaf), slope, gammas ? 1e-8 : 1e-10,

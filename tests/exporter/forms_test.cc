@@ -11,6 +11,7 @@
 #include "exporter/onnx/onnx.h"
 #include "graph/interpreter/interpreter.h"
 #include "tests/exporter/model_builder.h"
+#include "tests/support/error_of.h"
 #include "trainer/capture/capture.h"
 #include "trainer/capture/graph_module.h"
 #include "trainer/capture/graph_tracer.h"
@@ -300,6 +301,25 @@ TEST(Forms, AntialiasedInterpolationIsTwoProducts) {
       {1, 2, 8, 12}, kBatch, {3, 2, 8, 12});
   const Names names = written_back(c, 0);
   EXPECT_EQ(std::count(names.begin(), names.end(), "MatMul"), 2);
+}
+
+// What a policy and a decoder say without a draw; a draw would be a constant.
+TEST(Forms, DistributionsAreCapturedButDraws) {
+  using namespace distributions;  // NOLINT: under test
+  const Captured c = captured(
+      [](const Tensor& x) {
+        const Categorical policy = Categorical::from_logits(x);
+        const Normal unit(0, 1), near(x, exp(x));
+        return policy.entropy() + policy.log_prob(argmax(x, 1)) + sum(near.log_prob(x * 0.5), {1}) +
+               sum(kl_divergence(near, unit), {1}) + sum(policy.probs() * x, {1});
+      },
+      {2, 5}, kBatch, {7, 5});
+  written_back(c, 0);
+  EXPECT_THAT(
+      test::error_of([] {
+        captured([](const Tensor& x) { return Normal(x, 1).sample(); }, {2, 5}, kBatch, {7, 5});
+      }),
+      testing::HasSubstr("baked in"));
 }
 
 TEST(Forms, WhatRaisesTheOpsetIsNamed) {

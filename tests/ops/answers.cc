@@ -13,6 +13,8 @@ AnsweredOutput parse_output(const std::string& line) {
   std::string kind;
   if (!(words >> out.dtype >> out.shape >> kind)) throw std::runtime_error("no output: " + line);
   out.exact = kind == "exact";
+  out.free = kind == "free";
+  if (!out.exact && !out.free && kind != "near") throw std::runtime_error("no kind: " + line);
   if (out.exact && !(words >> std::hex >> out.hash)) throw std::runtime_error("no hash: " + line);
   if (kind != "near") return out;
   for (std::string word; words >> word;) {

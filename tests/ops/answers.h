@@ -20,7 +20,7 @@ struct AnsweredElement {
 };
 struct AnsweredOutput {
   std::string dtype, shape;
-  bool exact = false;
+  bool exact = false, free = false;       // free: one of many answers, not compared
   uint64_t hash = 0;                      // of all elements, if exact
   std::vector<AnsweredElement> elements;  // some of them otherwise
 };

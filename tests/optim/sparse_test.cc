@@ -1,6 +1,7 @@
 // Sparse gradients of tables: what they hold, SparseAdam, SGD and Adagrad beside PyTorch's, and
 // what does not take them.
 #include <algorithm>
+#include <thread>
 
 #include "tests/optim/every_optimizer.h"
 
@@ -61,9 +62,9 @@ TEST(SparseSteps, ArePyTorchs) {
     }
     for (const auto& [key, want] : golden.lines) {
       if (std::isdigit(key[0])) continue;
-      ++seen;
       for (const auto& [of, tensor] : optimizer->state_dict().tensors) {
         if (!of.ends_with("." + key)) continue;
+        ++seen;
         test::expect_close(test::values_of({tensor}), want, 1e-12, golden.title + ", " + key);
       }
     }
@@ -126,6 +127,46 @@ TEST(SparseGradient, OfASharedTableJoinsTheDenseOne) {
   EXPECT_FALSE(has_sparse_grad(e.weight));
   EXPECT_EQ(e.weight.grad().select(0, 0).to_vector<double>(), (std::vector<double>{2, 2}));
   EXPECT_EQ(e.weight.grad().select(0, 1).to_vector<double>(), (std::vector<double>{1, 1}));
+}
+
+// Two threads share the table: one adds rows, the other a tensor.
+TEST(SparseGradient, OfSeveralThreadsIsTheirSum) {
+  constexpr int kTimes = 300;
+  nn::Embedding e = table_of(numbers({5, 2}, 1), true);
+  std::thread rows([&] {
+    for (int i = 0; i < kTimes; ++i) sum(e(places({1}))).backward();
+  });
+  for (int i = 0; i < kTimes; ++i) sum(e.weight).backward();
+  rows.join();
+  ASSERT_FALSE(has_sparse_grad(e.weight));
+  EXPECT_EQ(e.weight.grad().select(0, 0).to_vector<double>(), (std::vector<double>{300, 300}));
+  EXPECT_EQ(e.weight.grad().select(0, 1).to_vector<double>(), (std::vector<double>{600, 600}));
+}
+
+// What takes gradients away and puts them back keeps the rows, and so does a change of the dtype.
+TEST(SparseGradient, StaysWithItsTable) {
+  nn::Embedding e = used_table();
+  auto held = [](const Tensor& table) {
+    const std::optional<SparseGrad> g = sparse_grad(table);
+    return g ? g->indices().to_vector<int64_t>() : std::vector<int64_t>();
+  };
+  const std::vector<int64_t> rows = {3, 1, 3};
+  explain(e, [&] { return Tensor(sum(square(e(places({0}))))); });
+  EXPECT_EQ(held(e.weight), rows);
+  EXPECT_EQ(memory_footprint(e).gradients, 3 * 8 + 6 * 8);
+  optim::SGD sgd({e.weight}, {.lr = 0.5});
+  const TrainingStep step{e, sgd,
+                          [](int64_t n) { return std::vector<Tensor>{zeros({n}, DType::kI64)}; },
+                          [&](const std::vector<Tensor>& in) { return sum(square(e(in[0]))); }};
+  EXPECT_GT(measure_memory(step, 2).total(), 0);
+  EXPECT_EQ(held(e.weight), rows);
+  e.to(DType::kF32);
+  EXPECT_EQ(held(e.weight), rows);
+  EXPECT_TRUE(equal(sparse_grad(e.weight)->values(), numbers({3, 2}, 2).to(DType::kF32)));
+  const Tensor former =
+      e.compute_parameter("weight", [](nn::Module& m) { return m.find_tensor("table") * 1; });
+  EXPECT_EQ(held(former), rows);
+  EXPECT_FALSE(has_sparse_grad(e.weight));
 }
 
 TEST(SparseGradient, IsClearedAsOthersAre) {
@@ -206,6 +247,33 @@ TEST(SparseGradient, OfATableWithANormIsTheDenseOne) {
   sum(square(rows(places({1, 4, 1})))).backward();
   EXPECT_TRUE(equal(dense.weight, rows.weight));
   EXPECT_TRUE(allclose(dense.weight.grad(), sparse_grad(rows.weight)->to_dense(), 1e-15, 1e-15));
+}
+
+// The bags' rows, with a padding row, an empty bag and weights of samples.
+TEST(SparseGradient, OfBagsIsTheDenseOne) {
+  const Tensor at = places({3, 1, 3, 2, 0}), offsets = places({0, 2, 2});
+  for (const char* mode : {"sum", "mean"}) {
+    nn::EmbeddingBagOptions o;
+    o.mode = mode;
+    o.padding_idx = 2;
+    o.weight = numbers({5, 3}, 2);
+    nn::EmbeddingBagOptions s = o;
+    s.weight = o.weight.clone();
+    s.sparse = true;
+    nn::EmbeddingBag dense(5, 3, o), rows(5, 3, s);
+    const Tensor weights = std::string(mode) == "sum" ? numbers({5}, 4) : Tensor();
+    const Tensor want = dense(at, offsets, weights), got = rows(at, offsets, weights);
+    EXPECT_TRUE(equal(want, got)) << mode;
+    sum(square(want)).backward();
+    sum(square(got)).backward();
+    const SparseGrad g = *sparse_grad(rows.weight);
+    EXPECT_EQ(g.indices().to_vector<int64_t>(), (std::vector<int64_t>{3, 1, 3, 0})) << mode;
+    EXPECT_TRUE(allclose(dense.weight.grad(), g.to_dense(), 1e-15, 1e-15)) << mode;
+  }
+  EXPECT_NE(error_of([] {
+              nn::EmbeddingBag(5, 2, {.mode = "max", .sparse = true});
+            }).find("sparse goes neither with max"),
+            std::string::npos);
 }
 
 TEST(SparseGradient, RefusesWhatIsNoneOfATable) {

@@ -90,9 +90,37 @@ TEST(EmbeddingBag, RefusesBadBags) {
   // All bags empty; the last offset given.
   EXPECT_EQ(bag(zeros({0}, DType::kI64), tensor<int64_t>({0, 0})).to_vector<float>(),
             std::vector<float>(4, 0));
+  EXPECT_THAT(error_of([&] {
+                bag(zeros({0}, DType::kI64), tensor<int64_t>({0, 5}));
+              }),
+              HasSubstr("offset 5 stands at [1]"));
+  EXPECT_EQ(bag(zeros({0}, DType::kI64), zeros({0}, DType::kI64)).shape(), (Shape{0, 2}));
   nn::EmbeddingBag last(5, 2, {.mode = "sum", .include_last_offset = true});
   EXPECT_EQ(last(flat, tensor<int64_t>({0, 2, 3})).shape(), (Shape{2, 2}));
   EXPECT_THAT(error_of([&] { last(flat, tensor<int64_t>({0, 2})); }), HasSubstr("end with"));
+}
+
+// A batch of empty bags has a history, as PyTorch's, so that a step over it changes nothing.
+TEST(EmbeddingBag, OfNothingHasAGradientOfZero) {
+  const Tensor none = zeros({0}, DType::kI64), bags = tensor<int64_t>({0, 0, 0});
+  for (const char* mode : {"sum", "mean", "max"}) {
+    nn::EmbeddingBag bag(5, 2, {.mode = mode});
+    const Tensor flat = bag(none, bags), table = bag(zeros({3, 0}, DType::kI64));
+    EXPECT_EQ(flat.to_vector<float>(), std::vector<float>(6, 0)) << mode;
+    EXPECT_EQ(table.to_vector<float>(), std::vector<float>(6, 0)) << mode;
+    EXPECT_TRUE(flat.requires_grad() && table.requires_grad()) << mode;
+    (sum(flat) + sum(table)).backward();
+    EXPECT_EQ(bag.weight.grad().to_vector<float>(), std::vector<float>(10, 0)) << mode;
+  }
+}
+
+TEST(EmbeddingBag, WeightsOfSamplesHaveTheTablesDtype) {
+  nn::EmbeddingBag bag(5, 2, {.mode = "sum"});
+  EXPECT_THAT(error_of([&] {
+                bag(tensor({{0, 1}}), Tensor(), ones({1, 2}, kD));
+              }),
+              HasSubstr("[EmbeddingBag] per_sample_weights must have the table's dtype float32, "
+                        "got float64"));
 }
 
 TEST(LayerNorm, GradientAgainstDifferences) {

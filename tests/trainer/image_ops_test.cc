@@ -115,6 +115,33 @@ TEST(ImageOps, PositionsThatAreNoNumbersPassNoGradient) {
   }
 }
 
+// Points exactly on the outermost pixels, as an identity has them with align_corners: PyTorch
+// 1.13's numbers.
+TEST(ImageOps, PointsOnTheEdgePassPyTorchsGradient) {
+  const struct {
+    const char* padding;
+    bool align;
+    std::vector<double> want;
+  } kTable[] = {
+      {"zeros", true, {0.1875, 2, -22.6875, -15.125, 2.4375, 6, 3.5625, -12.203125}},
+      {"zeros", false, {0, 0, -15.125, -11.34375, 13, 4.5, 2.625, -18.75}},
+      {"border", true, {0, 0, 0, 0, 0, 6, 3.5625, 0}},
+      {"border", false, {0, 0, 0, 0, 0, 9, 5.25, 0}},
+      {"reflection", true, {0, 0, 0, 0, 0, 6, 3.5625, 0}},
+      {"reflection", false, {0, 0, 0, 0, 0, 9, 5.25, 0}},
+  };
+  const Tensor x = square(arange(0, 12, 1, DType::kF64)).reshape({1, 1, 3, 4}) / 8;
+  for (const auto& row : kTable) {
+    const Tensor grid =
+        tensor({-1., -1., 1., 1., -1., 0.5, 0.25, 1.}, DType::kF64).reshape({1, 1, 4, 2});
+    grid.requires_grad_();
+    sum(grid_sample(x, grid, "bilinear", row.padding, row.align)).backward();
+    const std::vector<double> got = grid.grad().to_vector<double>();
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_NEAR(got[i], row.want[i], 1e-12) << row.padding << " " << row.align << " " << i;
+  }
+}
+
 TEST(ImageOps, TheGridOfNearestPixelsGetsZeros) {
   const Tensor x = image({1, 1, 3, 4}), grid = image({1, 2, 2, 2}).requires_grad_();
   sum(grid_sample(x, grid, "nearest")).backward();

@@ -145,6 +145,18 @@ TEST(Lu, OfASingularMatrix) {
         linalg::lu_factor(stack({eye(2, kD), singular}));
       },
       "[lu_factor] the matrix at batch [1] is singular: pivot 2");
+  // As PyTorch's, a matrix that is not square needs its pivots as well.
+  expect_error(
+      [&] {
+        linalg::lu_factor(tensor({{1., 2., 3.}, {2., 4., 6.}}, kD));
+      },
+      "[lu_factor] the matrix is singular: pivot 2");
+  expect_error(
+      [&] {
+        linalg::lu_factor(stack({ones({3, 2}, kD) * 0, random({3, 2}, 4)}));
+      },
+      "[lu_factor] the matrix at batch [0] is singular: pivot 1");
+  EXPECT_EQ(linalg::lu_factor(random({2, 4, 3}, 5)).pivots.raw_shape(), (Shape{2, 3}));
   EXPECT_EQ(lu(zeros({3, 3})).pivots.to_vector<int32_t>(), (std::vector<int32_t>{1, 2, 3}));
 }
 

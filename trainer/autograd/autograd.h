@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "trainer/autograd/grad_fn.h"
@@ -30,7 +31,7 @@ void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& gra
               bool retain_graph = false, bool create_graph = false,
               const std::vector<Tensor>& inputs = {}, Where where = Where::current());
 
-// Options of gradcheck(), with the defaults of torch.autograd.gradcheck.
+// Options of gradcheck(), with the defaults of torch.autograd.gradcheck but for raise_exception.
 struct GradcheckOptions {
   double eps = 1e-6;             // half the distance of the two points of a numeric derivative
   double atol = 1e-5;            // absolute and
@@ -40,8 +41,8 @@ struct GradcheckOptions {
   double nondet_tol = 0;         // by how much two backwards of one call may differ
   bool raise_exception = false;  // throw Error instead of a result that is not ok
 };
-// What gradcheck() found.
-struct GradcheckResult {
+// What gradcheck() found. It does not throw by itself, so the compiler warns where nobody looks.
+struct [[nodiscard]] GradcheckResult {
   bool ok = true;             // every gradient agrees
   std::string message;        // which input, which element, both values
   double worst = 0;           // largest |difference| / (atol + rtol * |numeric|)
@@ -56,5 +57,24 @@ GradcheckResult gradgradcheck(
     const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& f,
     const std::vector<Tensor>& inputs, GradcheckOptions options = {},
     Where where = Where::current());
+
+// Whether F is a function of a list of tensors that returns one tensor.
+template <class F>
+concept OneTensorFunction =
+    std::is_convertible_v<std::invoke_result_t<const F&, const std::vector<Tensor>&>, Tensor>;
+// Check a function with one output.
+template <OneTensorFunction F>
+GradcheckResult gradcheck(const F& f, const std::vector<Tensor>& inputs,
+                          const GradcheckOptions& options = {}, Where where = Where::current()) {
+  const auto list = [&f](const std::vector<Tensor>& in) { return std::vector<Tensor>{f(in)}; };
+  return gradcheck(list, inputs, options, where);
+}
+template <OneTensorFunction F>
+GradcheckResult gradgradcheck(const F& f, const std::vector<Tensor>& inputs,
+                              const GradcheckOptions& options = {},
+                              Where where = Where::current()) {
+  const auto list = [&f](const std::vector<Tensor>& in) { return std::vector<Tensor>{f(in)}; };
+  return gradgradcheck(list, inputs, options, where);
+}
 
 }  // namespace wick

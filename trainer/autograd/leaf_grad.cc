@@ -64,8 +64,8 @@ void check_grads(const Where& where, size_t n, const GradAt& at) {
   }
 }
 
-void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& where) {
-  std::lock_guard lock(g_leaf_mutex);
+// The caller holds g_leaf_mutex.
+static void add_locked(TensorImpl* leaf, Tensor g, bool create_graph, const Where& where) {
   check_grad(leaf, g, where);
   GradMode mode(create_graph);
   if (SparseSlot* slot = sparse_slot(leaf)) {  // rows of before become a part of the sum
@@ -91,6 +91,11 @@ void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& whe
   }
 }
 
+void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& where) {
+  std::lock_guard lock(g_leaf_mutex);
+  add_locked(leaf, std::move(g), create_graph, where);
+}
+
 void check_rows(const Tensor& leaf, const SparseGrad& rows, const Where& where) {
   const SparseSlot* old = sparse_slot(leaf.impl());
   const bool same = leaf.dtype() == rows.dtype() && leaf.raw_shape() == rows.shape();
@@ -103,8 +108,9 @@ void check_rows(const Tensor& leaf, const SparseGrad& rows, const Where& where) 
 }
 
 void add_rows(const Tensor& leaf, const SparseGrad& rows, const Where& where) {
-  if (leaf.impl()->grad) return add_to_grad(leaf.impl(), rows.to_dense(), false, where);
+  // The leaf is looked at under the lock: another thread may give it a dense gradient meanwhile.
   std::lock_guard lock(g_leaf_mutex);
+  if (leaf.impl()->grad) return add_locked(leaf.impl(), rows.to_dense(), false, where);
   const SparseSlot* old = sparse_slot(leaf.impl());
   set_sparse_slot(leaf.impl(), old == nullptr ? rows : old->grad.plus(rows));
 }

@@ -80,10 +80,41 @@ void set_sparse_slot(TensorImpl* t, std::optional<SparseGrad> g) {
   }
 }
 
-SparseGrad no_rows(const Tensor& table) {
+AnyGrad AnyGrad::to(DType dtype) const {
+  AnyGrad g;
+  if (dense.defined()) g.dense = dense.detach().to(dtype);
+  if (rows != nullptr) {
+    const SparseGrad& r = rows->grad;
+    const SparseGrad cast(r.shape(), r.indices(), r.values().to(dtype), r.is_coalesced());
+    g.rows = std::make_shared<SparseSlot>(SparseSlot{cast, rows->applied_step, rows->added_to});
+  }
+  return g;
+}
+
+AnyGrad any_grad(const Tensor& t) {
+  if (has_sparse_grad(t)) return {Tensor(), t.impl()->hooks->sparse};
+  return {t.grad(), nullptr};
+}
+
+void set_any_grad(const Tensor& t, const AnyGrad& g) {
+  t.set_grad(g.dense);
+  if (g.rows == nullptr) return;
+  if (!t.impl()->hooks) t.impl()->hooks = std::make_shared<TensorHooks>();
+  t.impl()->hooks->sparse = g.rows;
+}
+
+std::vector<Tensor> gradient_tensors(const Tensor& t) {
+  if (!has_sparse_grad(t)) return {t.grad()};
+  const SparseGrad& g = sparse_slot(t.impl())->grad;
+  return {g.indices(), g.values()};
+}
+
+void set_no_rows(const Tensor& table) {
   Shape none = table.raw_shape();
   none[0] = 0;
-  return {table.raw_shape(), zeros({0}, DType::kI64), zeros(none, table.dtype()), true};
+  table.set_grad(Tensor());
+  set_sparse_slot(table.impl(), SparseGrad(table.raw_shape(), zeros({0}, DType::kI64),
+                                           zeros(none, table.dtype()), true));
 }
 
 Tensor grad_or_dense(const Tensor& t) {

@@ -20,6 +20,14 @@ void require_weights(const char* op, const Tensor& t, const Where& line) {
           [](const Tensor& x) { return logical_and(gt(x, 0), lt(x, kInf)); });
 }
 
+// +inf, and a row of nothing but -inf, would have NaN for probabilities.
+void require_logits(const Tensor& t, const Where& line) {
+  require("Categorical", "logits must not be NaN or inf", t, line,
+          [](const Tensor& x) { return lt(x, kInf); });
+  require("Categorical", "a row of logits must have one above -inf", t, line,
+          [](const Tensor& x) { return gt(amax(x, {-1}, true), -kInf).expand(x.raw_shape()); });
+}
+
 Shape rows_of(const Tensor& t, const Where& line) {
   if (t.rank() < 1 || dim_of(t, -1) < 1) {
     bad_shape("Categorical", "needs [..., classes] with at least one class, got " + text(t), line);
@@ -100,7 +108,7 @@ Categorical::Categorical(std::vector<Tensor> of, bool is_logits, const Where& li
                          bool validate_args)
     : Distribution("Categorical", rows_of(of[0], line), {}, validate_args), is_logits_(is_logits) {
   const Tensor& t = of[0];
-  if (validate_args && is_logits) require_real("Categorical", "logits", t, line);
+  if (validate_args && is_logits) require_logits(t, line);
   if (validate_args && !is_logits) require_weights("Categorical", t, line);
   given_ = is_logits ? t - logsumexp(t, {-1}, true) : t / sum(t, {-1}, true);
 }

@@ -19,6 +19,18 @@ Shape Distribution::extended(const SizeList& shape, const Where& where) const {
   return all;
 }
 
+void Distribution::need_event(const char* op, const Arg& value) const {
+  const Shape s = value.tensor.raw_shape(value.where);
+  const int events = event_shape_.rank(), batch = s.rank() - events;
+  bool fits = batch >= 0;
+  for (int i = 0; fits && i < events; ++i) fits = s[batch + i] == event_shape_[i];
+  if (fits) return;
+  bad_shape(op,
+            std::string("the last dims of a value must be an event's, ") +
+                to_text(event_shape_).text + ", got " + text(value.tensor),
+            value.where);
+}
+
 Tensor Distribution::sample(const SizeList& shape, Generator& g, Where where) const {
   NoGrad guard;
   return draw(extended(shape, where), g, where).detach(where);

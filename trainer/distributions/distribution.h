@@ -1,8 +1,8 @@
 // torch.distributions: what every distribution has, and the divergence between two of them.
 //
-//   distributions::Normal q(mu, sigma);               // float tensors that broadcast, or numbers
-//   Tensor z = q.rsample();                           // differentiable with respect to mu and
-//   sigma Tensor loss = -log_likelihood(z) + sum(kl_divergence(q, distributions::Normal(0, 1)));
+//   distributions::Normal q(mu, sigma);  // float tensors that broadcast, or numbers
+//   Tensor z = q.rsample();              // has gradients for mu and sigma
+//   Tensor divergence = kl_divergence(q, distributions::Normal(0, 1));
 //
 // A distribution holds its parameters as they are, with their history; every call computes anew.
 #pragma once
@@ -28,7 +28,8 @@ struct Param {
 // is one random variable of shape E for each index of B; log_prob() and entropy() have the shape B.
 // Parameters outside of their range throw an Error that names the first one, unless a constructor
 // is called with validate_args = false; so do values outside of the support in log_prob(). In a
-// capture nothing is checked, and samples are constants.
+// capture nothing is checked, and draws are refused as other random numbers are: they would be
+// constants.
 class Distribution {
  public:
   virtual ~Distribution() = default;
@@ -57,7 +58,7 @@ class Distribution {
   // Returns the square root of the variance.
   Tensor stddev() const;
   // Returns the logarithm of the density, or of the probability of a discrete distribution, at
-  // `value`, whose shape broadcasts against B + E: value's and the batch's dims without the event.
+  // `value`, whose last dims are E and whose others broadcast against B: the shape of these.
   virtual Tensor log_prob(const Arg& value) const = 0;
   // Returns the entropy in nats, of shape B.
   virtual Tensor entropy() const = 0;
@@ -76,6 +77,8 @@ class Distribution {
   }
   // Returns whether arguments are checked.
   bool validates() const { return validate_args_; }
+  // Throws Error unless the last dims of `value` are those of an event: a 1 would broadcast.
+  void need_event(const char* op, const Arg& value) const;
   friend Tensor kl_divergence(const Distribution& p, const Distribution& q, Where where);
 
  private:

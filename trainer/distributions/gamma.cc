@@ -97,12 +97,16 @@ Tensor Dirichlet::variance() const {
 
 Tensor Dirichlet::log_prob(const Arg& value) const {
   Composite composite("Dirichlet.log_prob", value.where);
+  need_event("Dirichlet.log_prob", value);
   if (validates()) {
     require("Dirichlet.log_prob", "a value's parts must be >= 0", value.tensor, value.where,
             [](const Tensor& x) { return ge(x, 0); });
     const Tensor total = sum({value.tensor.detach(value.where), value.where}, {-1});
+    // PyTorch's bound; the parts of 16-bit floats are rounded more coarsely.
+    const double eps = finfo(concentration_.dtype()).eps;
+    const double off = eps < 1e-6 ? 1e-6 : eps * static_cast<double>(event_shape()[0]);
     require("Dirichlet.log_prob", "a value's parts must sum to 1", total, value.where,
-            [](const Tensor& x) { return lt(abs(x - 1), 1e-6); });
+            [off](const Tensor& x) { return lt(abs(x - 1), off); });
   }
   return sum(log(value) * (concentration_ - 1), {-1}) + log_normalizer(concentration_);
 }
@@ -123,6 +127,12 @@ Tensor Dirichlet::kl_to(const Distribution& other, const Where& line) const {
   const Dirichlet& q = of_family(*this, other, line);
   Composite composite("kl_divergence", line);
   const Tensor &c = concentration_, &d = q.concentration_;
+  if (dim_of(c, -1) != dim_of(d, -1)) {
+    bad_shape("kl_divergence",
+              "one is of " + std::to_string(dim_of(c, -1)) + " parts, the other of " +
+                  std::to_string(dim_of(d, -1)),
+              line);
+  }
   const Tensor slope = digamma(c) - digamma(sum(c, {-1}, true));
   return log_normalizer(c) - log_normalizer(d) + sum((c - d) * slope, {-1});
 }

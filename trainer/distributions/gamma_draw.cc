@@ -120,8 +120,11 @@ struct LogGamma : Function<LogGamma> {
     const double *a = alpha.data<double>(), *l = log_z.data<double>(), *p = psi1.data<double>();
     auto* y = slope.mutable_data<double>();
     constexpr int64_t kCost = 1000;  // an element takes some hundred exponentials
+    constexpr double kMost = std::numeric_limits<double>::max();
     parallel_items(thread_pool(), alpha.layout().numel(), kCost, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] = log_gamma_slope(a[i], l[i], p[i]);
+      // A draw of 0 has the gradient 0, not 0 times infinity.
+      for (int64_t i = begin; i < end; ++i)
+        y[i] = std::min(log_gamma_slope(a[i], l[i], p[i]), kMost);
     });
     return {g[0] * slope, Tensor()};
   }

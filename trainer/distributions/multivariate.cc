@@ -91,6 +91,7 @@ Tensor MultivariateNormal::variance() const {
 Tensor MultivariateNormal::log_prob(const Arg& value) const {
   constexpr const char* kOp = "MultivariateNormal.log_prob";
   Composite composite(kOp, value.where);
+  need_event(kOp, value);
   if (validates()) require_real(kOp, "a value", value.tensor, value.where);
   const Tensor off = value - loc_;
   const double constant = static_cast<double>(dim_of(loc_, -1)) * kLog2Pi;
@@ -145,7 +146,7 @@ static Shape joined_event(const Distribution& base, int dims) {
 
 Independent::Independent(std::shared_ptr<const Distribution> base, int dims, Where where)
     : Distribution("Independent", head(checked(base, dims, where).batch_shape(), dims),
-                   joined_event(*base, dims), false),
+                   joined_event(checked(base, dims, where), dims), false),
       base_(std::move(base)),
       dims_(dims) {}
 

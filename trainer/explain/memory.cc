@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "trainer/autograd/running_node.h"
-#include "trainer/autograd/sparse_grad.h"
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/explain/node_text.h"
 #include "trainer/explain/values.h"
 #include "trainer/tensor/internal.h"
@@ -186,12 +186,7 @@ Footprint memory_footprint(const nn::Module& module) {
   std::vector<Tensor> parameters = module.parameters(), buffers, gradients;
   for (const auto& [name, t] : module.named_buffers()) buffers.push_back(t);
   for (const Tensor& p : parameters) {
-    if (const std::optional<SparseGrad> rows = sparse_grad(p)) {
-      gradients.push_back(rows->indices());
-      gradients.push_back(rows->values());
-    } else {
-      gradients.push_back(p.grad());
-    }
+    for (const Tensor& t : gradient_tensors(p)) gradients.push_back(t);
   }
   return {unique_bytes(parameters), unique_bytes(buffers), unique_bytes(gradients)};
 }

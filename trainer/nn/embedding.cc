@@ -125,8 +125,7 @@ struct Lookup {
   std::optional<int64_t> padding_idx;
   std::optional<double> max_norm;
   double norm_type;
-  bool scale_grad_by_freq;
-  bool sparse = false;
+  bool scale_grad_by_freq, sparse;
 
   Tensor rows(const Tensor& weight, const Arg& indices) const {
     const At at(indices);
@@ -164,23 +163,19 @@ struct Lookup {
 
 template <class Options>
 Lookup lookup_of(const Options& o) {
-  Lookup lookup = {o.padding_idx, o.max_norm, o.norm_type, o.scale_grad_by_freq};
-  if constexpr (requires { o.sparse; }) lookup.sparse = o.sparse;
-  return lookup;
+  return {o.padding_idx, o.max_norm, o.norm_type, o.scale_grad_by_freq, o.sparse};
 }
 
 // Prints num, dim and the options that differ from their defaults, as PyTorch does.
 template <class Options>
-std::string table_repr(const Tensor& weight, const Options& o, bool padding_first) {
+std::string table_repr(const Tensor& weight, const Options& o, bool is_bag) {
   std::string s =
       std::to_string(weight.raw_shape()[0]) + ", " + std::to_string(weight.raw_shape()[1]);
-  if (padding_first && o.padding_idx) s += ", padding_idx=" + std::to_string(*o.padding_idx);
+  if (!is_bag && o.padding_idx) s += ", padding_idx=" + std::to_string(*o.padding_idx);
   if (o.max_norm) s += ", max_norm=" + repr_float(*o.max_norm);
   if (o.norm_type != 2) s += ", norm_type=" + repr_float(o.norm_type);
   if (o.scale_grad_by_freq) s += ", scale_grad_by_freq=True";
-  if constexpr (requires { o.sparse; }) {
-    if (o.sparse) s += ", sparse=True";
-  }
+  if (!is_bag && o.sparse) s += ", sparse=True";
   return s;
 }
 
@@ -215,7 +210,7 @@ Embedding Embedding::from_pretrained(const Arg& embeddings, bool freeze, Embeddi
 
 Tensor Embedding::forward(const Arg& indices) { return lookup_of(options_).rows(weight, indices); }
 
-std::string Embedding::extra_repr() const { return table_repr(weight, options_, true); }
+std::string Embedding::extra_repr() const { return table_repr(weight, options_, false); }
 
 EmbeddingBag::EmbeddingBag(int64_t rows, int64_t columns, EmbeddingBagOptions options)
     : options_(std::move(options)) {
@@ -225,6 +220,9 @@ EmbeddingBag::EmbeddingBag(int64_t rows, int64_t columns, EmbeddingBagOptions op
   }
   if (options_.mode == "max" && options_.scale_grad_by_freq) {
     refuse("EmbeddingBag", "scale_grad_by_freq does not go with max");
+  }
+  if (options_.sparse && (options_.mode == "max" || options_.scale_grad_by_freq)) {
+    refuse("EmbeddingBag", "sparse goes neither with max nor with scale_grad_by_freq");
   }
   weight = register_parameter(
       "weight", table("EmbeddingBag", rows, columns, options_.weight, &options_.padding_idx));
@@ -249,7 +247,7 @@ Tensor EmbeddingBag::forward(const Arg& indices, const Tensor& offsets,
 }
 
 std::string EmbeddingBag::extra_repr() const {
-  std::string s = table_repr(weight, options_, false) + ", mode=" + options_.mode;
+  std::string s = table_repr(weight, options_, true) + ", mode=" + options_.mode;
   if (options_.padding_idx) s += ", padding_idx=" + std::to_string(*options_.padding_idx);
   return s;
 }

@@ -48,6 +48,7 @@ struct EmbeddingBagOptions {
   std::optional<int64_t> padding_idx = {};  // these indices are ignored
   Tensor weight = {};                       // the table, or undefined
   bool freeze = false;                      // the table gets no gradient
+  bool sparse = false;  // the table's gradient is a SparseGrad; not with max, scale_grad_by_freq
 };
 
 // Returns the sums, means or maxima of the rows that each bag of indices selects. An empty bag

@@ -57,8 +57,7 @@ void Module::zero_grad(bool set_to_none) {
     const bool sparse = has_sparse_grad(p);
     Tensor g = sparse ? Tensor() : p.grad();
     if (sparse && !set_to_none) {
-      p.set_grad(Tensor());
-      set_sparse_slot(p.impl(), no_rows(p));
+      set_no_rows(p);
     } else if (set_to_none || !g.defined()) {
       p.set_grad(Tensor());
     } else {
@@ -71,9 +70,9 @@ void Module::to(DType dtype) {
   NoGrad guard;
   auto cast = [&](const Tensor& t) {
     if (!is_float(t.dtype()) || t.dtype() == dtype) return;
-    Tensor grad = t.grad();
+    const AnyGrad grad = any_grad(t);
     t.set_data(t.detach().to(dtype));
-    if (grad.defined()) t.set_grad(grad.detach().to(dtype));
+    set_any_grad(t, grad.to(dtype));
   };
   for (auto& [name, t] : named_parameters()) cast(t);
   for (auto& [name, t] : named_buffers()) cast(t);
@@ -90,9 +89,11 @@ void Module::to(const Device& device, Where where) {
   auto move = [&](const Tensor& t) {
     const Tensor there = t.detach().to(device, true, where);
     if (there.device() == t.device()) return;
-    const Tensor grad = t.grad();
+    AnyGrad grad = any_grad(t);
     t.set_data(there);
-    if (grad.defined()) t.set_grad(grad.detach().to(device, true, where));
+    // Rows stay on the CPU, where they are stepped.
+    if (grad.dense.defined()) grad.dense = grad.dense.detach().to(device, true, where);
+    set_any_grad(t, grad);
   };
   for (auto& [name, t] : named_parameters()) move(t);
   for (auto& [name, t] : named_buffers()) move(t);

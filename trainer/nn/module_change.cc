@@ -4,6 +4,7 @@
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/nn/module_hooks.h"
 #include "trainer/tensor/view_info.h"
 
@@ -70,7 +71,7 @@ Tensor Module::compute_parameter(const std::string& name, std::function<Tensor(M
   Tensor handle = it->second;
   Tensor original = handle.detach();
   original.requires_grad_(handle.requires_grad());
-  original.set_grad(handle.grad());
+  set_any_grad(original, any_grad(handle));
   parameters_.erase(it);
   handle.impl()->requires_grad = false;
   handle.set_grad(Tensor());

@@ -15,10 +15,9 @@
 //                                          fresh: buffer 0 is made in this step
 //   static constexpr auto kLoop;           void(const Coefficients&, const LoopArrays&, begin, end)
 // Optional:
-//   static void apply_rows(const O&, const Tensor& p, const SparseGrad& g, ParamState&);   the
-//   update
-//                                          by a sparse gradient, coalesced; p is contiguous.
-//                                          Without it such a gradient is an error
+//   static void apply_rows(const O&, const Tensor& p, const SparseGrad& g, ParamState&);
+//                                          the update by a sparse gradient, coalesced, of a
+//                                          contiguous p; without it such a gradient is an error
 //   static void check_rows(const O&, const Tensor& p);   throws for options that do not go with one
 //   static constexpr bool kRowsOnly = true;   takes no other gradient: needs neither form above
 //   static bool uses(const O&, size_t buffer);           whether these options need the buffer

@@ -172,8 +172,7 @@ void Optimizer::zero_grad(bool set_to_none) {
       const bool sparse = has_sparse_grad(p);
       if (!sparse && !p.grad().defined()) continue;
       if (sparse && !set_to_none) {
-        p.set_grad(Tensor());
-        set_sparse_slot(p.impl(), no_rows(p));
+        set_no_rows(p);
       } else if (set_to_none) {
         p.set_grad(Tensor());
       } else {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "trainer/autograd/sparse_slot.h"
 #include "trainer/explain/values.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/philox.h"
@@ -139,7 +140,7 @@ class KeptState {
  public:
   explicit KeptState(const TrainingStep& step) : step_(step), generator_(default_generator()) {
     for (const auto& [name, t] : step.model.state_dict()) keep(t);
-    for (const Tensor& p : step.model.parameters()) gradients_.emplace_back(p, p.grad());
+    for (const Tensor& p : step.model.parameters()) gradients_.emplace_back(p, any_grad(p));
     optim::OptimizerState state = step.optimizer.state_dict();
     settings_ = state.settings;
     for (const auto& [name, t] : state.tensors) {
@@ -156,7 +157,7 @@ class KeptState {
       if (!bytes.empty()) std::memcpy(t.raw().data, bytes.data(), bytes.size());
     }
     for (const auto& [t, copy] : strided_) t.copy_(copy);
-    for (const auto& [p, g] : gradients_) p.set_grad(g);
+    for (const auto& [p, g] : gradients_) set_any_grad(p, g);
     default_generator() = generator_;
     optim::OptimizerState state;
     state.settings = settings_;
@@ -190,7 +191,7 @@ class KeptState {
   Generator generator_;
   std::vector<std::pair<Tensor, std::vector<char>>> values_;
   std::vector<std::pair<Tensor, Tensor>> strided_;  // made before a recorder listens
-  std::vector<std::pair<Tensor, Tensor>> gradients_;
+  std::vector<std::pair<Tensor, AnyGrad>> gradients_;
   std::vector<State> state_;
   std::string settings_;
 };
@@ -235,7 +236,9 @@ StepMemoryRecorder::StepMemoryRecorder(const nn::Module& model, const optim::Opt
   for (const Tensor& p : model.parameters()) tape_->know(p, Part::kParameter);
   for (const auto& [name, b] : model.named_buffers()) tape_->know(b, Part::kBuffer);
   for (const auto& [name, t] : optimizer.state_dict().tensors) tape_->know(t, Part::kOptimizer);
-  for (const Tensor& p : model.parameters()) tape_->know(p.grad(), Part::kGradient);
+  for (const Tensor& p : model.parameters()) {
+    for (const Tensor& g : gradient_tensors(p)) tape_->know(g, Part::kGradient);
+  }
   for (const Tensor& t : inputs) tape_->know(t, Part::kInput);
   tape_->plan.before = tape_->plan.blocks.size();
   Ear& e = ear();
@@ -276,7 +279,9 @@ MemoryBreakdown StepMemoryRecorder::end() {
   if (e.made) {
     set_storage_watcher(nullptr);
     e.made = e.freed = nullptr;
-    for (const Tensor& p : parameters) tape_->rename(p.grad(), Part::kGradient);
+    for (const Tensor& p : parameters) {
+      for (const Tensor& g : gradient_tensors(p)) tape_->rename(g, Part::kGradient);
+    }
     for (const auto& [name, t] : state.tensors) tape_->rename(t, Part::kOptimizer);
   }
   return tape_->plan.peak();

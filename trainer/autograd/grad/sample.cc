@@ -60,15 +60,17 @@ Place place_of(const Tensor& n, const Dimension& d) {
   if (d.nearest()) p = round(p);
   const Tensor outside = logical_not(logical_and(ge(p, d.low()), le(p, d.high())));
   // each of the cubic's neighbours is clamped by itself
-  if (d.padding == GridPadding::kBorder && !d.cubic()) {
-    slope = where(outside, 0, slope);
-    p = where(outside, d.clamped(p), p);
-  }
+  if (d.padding == GridPadding::kBorder && !d.cubic()) p = where(outside, d.clamped(p), p);
   if (d.padding == GridPadding::kReflection) {
     Tensor turned;
     const Tensor inner = d.reflected(p, &turned);
     slope = where(outside, slope * turned, slope);
     p = where(outside, inner, p);
+  }
+  // A point on a pixel at the edge does not move beyond it, as in PyTorch: with align_corners the
+  // outermost points of an identity, for instance.
+  if (d.padding != GridPadding::kZeros && !d.cubic()) {
+    slope = where(logical_or(le(p, 0), ge(p, d.length - 1)), 0, slope);
   }
   const double first = -d.length - kBeyond, last = 2 * d.length + kBeyond;
   const Tensor above = gt(p, first), below = lt(p, last);

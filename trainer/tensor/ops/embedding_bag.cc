@@ -92,13 +92,24 @@ Tensor pool_bags(const char* op, const Arg& indices, Tensor rows, const Tensor& 
   Tensor present;
   if (options.padding_idx) present = ne(indices, *options.padding_idx);
   if (per_sample_weights.defined()) {
+    if (per_sample_weights.dtype() != rows.dtype()) {
+      throw_error(op,
+                  std::string("per_sample_weights must have the table's dtype ") +
+                      dtype_name(rows.dtype()) + ", got " + dtype_name(per_sample_weights.dtype()) +
+                      ": convert with to()",
+                  indices.where, Code::kTypeMismatch);
+    }
     rows = at(rows) * at(per_sample_weights.unsqueeze(-1, indices.where));
   }
+  if (x.layout().numel() == 0) {  // all bags are empty; the sums of no rows keep the history
+    if (x.rank() == 2) return sum(at(rows), 1);
+    const bool last = options.include_last_offset;
+    const int64_t bags = offsets.raw_shape()[0] - (last ? 1 : 0);
+    if (bags > 0) bags_of(op, offsets, 0, last, indices.where);  // checks them
+    const Tensor none = sum(at(rows), {0}, true);
+    return none.expand({bags, none.raw_shape()[1]}, indices.where).contiguous(indices.where);
+  }
   if (x.rank() == 1) {
-    if (x.layout().numel() == 0) {
-      const int64_t last = options.include_last_offset ? 1 : 0;
-      return zeros({offsets.raw_shape()[0] - last, rows.raw_shape()[1]}, rows.dtype());
-    }
     const Bags bags =
         bags_of(op, offsets, x.raw_shape()[0], options.include_last_offset, indices.where);
     rows = index_select(at(rows), 0, at(bags.place));

@@ -173,11 +173,11 @@ Tensor eigvals(const Arg& a) { return eig(a).eigenvalues; }
 
 // Throws if U has a 0 on its diagonal.
 static void need_pivots(const Arg& a, const Tensor& lu) {
-  if (active_tracer() != nullptr || dim_of(lu, -1) != dim_of(lu, -2)) return;
+  if (active_tracer() != nullptr || lu.layout().numel() == 0) return;
   NoGrad guard;
   const std::vector<double> d =
       diagonal(lu.detach(), 0, -2, -1).to(DType::kF64).to_vector<double>(a.where);
-  const int64_t n = dim_of(lu, -1);
+  const int64_t n = std::min(dim_of(lu, -2), dim_of(lu, -1));
   for (size_t i = 0; i < d.size(); ++i) {
     if (d[i] != 0) continue;
     auto entry = static_cast<int64_t>(i) / n;

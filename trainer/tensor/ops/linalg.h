@@ -58,7 +58,8 @@ Tensor det(const Arg& a);  // the gradient of a singular matrix is its cofactors
 SlogdetResult slogdet(const Arg& a);
 
 // The LU factors of a[..., m, n] with partial pivoting (the largest element, the first of equals).
-// A singular square matrix throws an Error that names the batch entry and the pivot; lu() takes it.
+// A matrix with a pivot of 0, square or not, throws an Error that names the batch entry and the
+// pivot; lu() takes it.
 LuFactorResult lu_factor(const Arg& a);
 // Returns x of a x = b for b[..., n, k], from a's lu_factor(); with left = false, of x a = b for
 // b[..., k, n]; with adjoint, for a^T. Differentiable by lu and b. The batches broadcast.
