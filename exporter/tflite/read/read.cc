@@ -16,10 +16,7 @@ constexpr double kMaxKnownWork = 1e7;  // for one call: known values are sizes
 
 // Returns a node's name: its first result's, of which converters make a list of all that was fused.
 std::string node_name(const std::string& result) {
-  std::string name = result.substr(0, std::min(result.find(';'), kLongestNodeName));
-  while (name.size() == kLongestNodeName && (static_cast<uint8_t>(name.back()) & 0x80) != 0)
-    name.pop_back();
-  return name;
+  return cut_text(std::string_view(result).substr(0, result.find(';')), kLongestNodeName);
 }
 
 }  // namespace
@@ -62,6 +59,12 @@ int ReadCtx::rank(int i) const { return tensors.shape(input(i)).rank(); }
 void ReadCtx::need_rank(int i, int wanted) const {
   if (const int is = rank(i); is != wanted)
     fail(fmt::format("input {} has {} dims, it must have {}", i, is, wanted));
+}
+void ReadCtx::need_scales_along(int i, int64_t axis) const {
+  const Quantization& how = input(i).how;
+  if (how.scales.size() > 1 && how.axis != axis)
+    fail(fmt::format("its weight has scales along axis {}, they must be along {}, its outputs",
+                     how.axis, axis));
 }
 std::vector<int64_t> ReadCtx::sizes(int i) const {
   std::vector<int64_t> all;
