@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "graph/interpreter/known.h"
 #include "wick/error.h"
@@ -12,7 +11,6 @@ namespace wick::tflite {
 namespace {
 
 constexpr size_t kLongestNodeName = 128;
-constexpr double kMaxKnownWork = 1e7;  // for one call: known values are sizes
 
 // Returns a node's name: its first result's, of which converters make a list of all that was fused.
 std::string node_name(const std::string& result) {
@@ -82,10 +80,7 @@ int64_t ReadCtx::axis(int64_t given, int of) const {
 
 std::vector<int64_t> ReadCtx::ints(int i) const {
   const ValueId v = raw(i);
-  const double most = std::min(kMaxKnownWork, ledger_.limits().work - ledger_.spent().work);
-  double left = most;
-  const std::optional<HostTensor> known = known_value(g, v, &left);
-  if (const Status s = ledger_.work(most - left); !s.ok()) throw Error(s.message(), s.code());
+  const std::optional<HostTensor> known = known_value(g, v, ledger_);
   if (!known) fail(fmt::format("input {} must be known before it runs", i));
   if (known->dtype() != DType::kI32 && known->dtype() != DType::kI64)
     fail(fmt::format("input {} is {}, must be int32 or int64", i, dtype_name(known->dtype())));
