@@ -458,6 +458,9 @@ def refused():
     weight = np.zeros((2, 1, 1, 3), np.int8)
     bad("scales_of_inputs", "CONV_2D", [lambda m: m.const(weight, q=([0.1, 0.2, 0.3], [0, 0, 0], 3))], x=image,
         stride_h=1, stride_w=1)
+    small = ((1, 4, 4, 3), "int8", (1e-30, 0))
+    bad("bias_of_no_unit", "CONV_2D", [lambda m: m.const(weight, q=(1e-30, 0)), const(1, 2)], x=small, dtype="int8",
+        q=(1.0, 0), stride_h=1, stride_w=1)
     return all_of
 
 

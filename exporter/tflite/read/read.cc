@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/interpreter/known.h"
+#include "runtime/kernels/bytes/requantize.h"
 #include "wick/error.h"
 
 namespace wick::tflite {
@@ -142,7 +143,14 @@ ValueId ReadCtx::bias(int i, int input_of, int weight_of) {
     fail(fmt::format("its bias is {}, but its input and weight are not quantized",
                      dtype_name(t.dtype)));
   std::vector<float> units;
-  for (const float s : w.scales) units.push_back(x.scales[0] * s);
+  for (const float s : w.scales) {
+    units.push_back(x.scales[0] * s);
+    if (!is_scale(units.back()))
+      fail(
+          fmt::format("its bias counts in units of {}, its input's scale times its weight's, which "
+                      "must be finite and > 0",
+                      units.back()));
+  }
   const auto n = static_cast<int64_t>(units.size());
   if (t.dtype == DType::kI32) {
     DequantizeAttrs a;
