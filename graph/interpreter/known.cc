@@ -1,5 +1,7 @@
 #include "graph/interpreter/known.h"
 
+#include <algorithm>
+
 #include "graph/interpreter/interpreter.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
@@ -9,6 +11,7 @@ namespace {
 
 constexpr int kMaxKnownDepth = 24, kMaxKnownNodes = 256;
 constexpr uint64_t kMaxKnownBytes = 1 << 16;
+constexpr double kMaxKnownWork = 1e7;  // for one value: known values are sizes
 
 std::optional<HostTensor> known_behind(const Graph& g, ValueId id, int depth, int* budget,
                                        double* work_left) {
@@ -49,9 +52,13 @@ std::optional<HostTensor> known_behind(const Graph& g, ValueId id, int depth, in
 
 }  // namespace
 
-std::optional<HostTensor> known_value(const Graph& graph, ValueId id, double* work_left) {
+std::optional<HostTensor> known_value(const Graph& graph, ValueId id, Ledger& ledger) {
   int budget = kMaxKnownNodes;
-  return known_behind(graph, id, kMaxKnownDepth, &budget, work_left);
+  const double most = std::min(kMaxKnownWork, ledger.left().work);
+  double work_left = most;
+  auto known = known_behind(graph, id, kMaxKnownDepth, &budget, &work_left);
+  check_status(ledger.work(most - work_left));
+  return known;
 }
 
 }  // namespace wick::ir

@@ -5,12 +5,13 @@
 #include <optional>
 
 #include "graph/ir/graph.h"
+#include "runtime/core/ledger.h"
 
 namespace wick::ir {
 
 // Returns the value, computed by the interpreter from constants and sizes, or nothing if it is not
-// known or too much to compute: over 64 KiB, over a few hundred nodes, or more than `work_left`
-// (op_work), from which what was spent is taken.
-std::optional<HostTensor> known_value(const Graph& graph, ValueId id, double* work_left);
+// known or too much to compute: over 64 KiB, over a few hundred nodes, or more work than the ledger
+// has left. What was spent is taken from the ledger.
+std::optional<HostTensor> known_value(const Graph& graph, ValueId id, Ledger& ledger);
 
 }  // namespace wick::ir

@@ -13,23 +13,26 @@ namespace wick {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Writes the leaf of each row, and up to kTreeLanes - 1 more numbers. `words` has kNodeWords for
-// each node (trees.cc), all of them checked, so that every lane ends at a leaf.
-static void find_leaves(const TreeWords& words, int32_t root, const float* x, int64_t features,
-                        int64_t rows, int32_t* leaves) {
+// Moves each row on from the node that `at` has for it, up to kTreeSteps nodes, and up to
+// kTreeLanes - 1 numbers behind the last row's with it. Returns whether all are at leaves, below 0.
+// `words` has kNodeWords for each node (trees.cc), all of them checked, so that every lane comes to
+// a leaf.
+static bool walk_on(const TreeWords& words, const float* x, int64_t features, int64_t rows,
+                    int32_t* at) {
   const hn::CappedTag<float, kTreeLanes> df;
   const hn::RebindToSigned<decltype(df)> di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(di));
   const auto width = hn::Set(di, static_cast<int32_t>(features));
   const auto zero = hn::Zero(di), one = hn::Set(di, 1), below = hn::Set(di, -1);
-  for (int64_t at = 0; at < rows; at += lanes) {
+  bool done = true;
+  for (int64_t first = 0; first < rows; first += lanes) {
     // Lanes beyond the last row walk with it.
-    const auto last = hn::Set(di, static_cast<int32_t>(rows - 1 - at));
+    const auto last = hn::Set(di, static_cast<int32_t>(rows - 1 - first));
     const auto row = hn::Mul(hn::Min(hn::Iota(di, 0), last), width);
-    const float* base = x + at * features;
-    auto node = hn::Set(di, root);
+    const float* base = x + first * features;
+    auto node = hn::LoadU(di, at + first);
     auto walks = hn::Gt(node, below);
-    while (!hn::AllFalse(di, walks)) {
+    for (int step = 0; step < kTreeSteps && !hn::AllFalse(di, walks); ++step) {
       const auto word = hn::ShiftLeft<2>(hn::IfThenElse(walks, node, zero));
       const auto split = hn::GatherIndex(df, words.splits, word);
       const auto test = hn::GatherIndex(di, words.tests, word);
@@ -46,12 +49,14 @@ static void find_leaves(const TreeWords& words, int32_t root, const float* x, in
       node = hn::IfThenElse(walks, hn::GatherIndex(di, words.children, child), node);
       walks = hn::Gt(node, below);
     }
-    hn::StoreU(hn::Sub(below, node), di, leaves + at);
+    hn::StoreU(node, di, at + first);
+    done = done && hn::AllFalse(di, walks);
   }
+  return done;
 }
 
 // Returns the body of the current target, which plan() stores.
-static TreeBody tree_body() { return &find_leaves; }
+static TreeBody tree_body() { return &walk_on; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick

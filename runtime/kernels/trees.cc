@@ -15,6 +15,9 @@
 namespace wick {
 
 constexpr int kTreeLanes = 16;
+// The nodes of a walk between two looks at whether the run is to end: a file's tree may be a chain
+// of millions.
+constexpr int kTreeSteps = 4096;
 
 // The words of nodes, four each: the split; the feature times 16 plus the relations; the true
 // child; the false one. Each pointer is at its word of node 0.
@@ -22,8 +25,8 @@ struct TreeWords {
   const float* splits;
   const int32_t *tests, *children;
 };
-using TreeBody = void (*)(const TreeWords& words, int32_t root, const float* x, int64_t features,
-                          int64_t rows, int32_t* leaves);
+using TreeBody = bool (*)(const TreeWords& words, const float* x, int64_t features, int64_t rows,
+                          int32_t* at);
 
 }  // namespace wick
 #endif
@@ -170,16 +173,19 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     uint8_t* has = keeps_extremes(how) ? seen + first * m : nullptr;
     std::fill(y, y + count * m, 0.0f);
     if (has != nullptr) std::fill(has, has + count * m, uint8_t{0});
-    int32_t leaves[kBlock + kTreeLanes];
+    int32_t at[kBlock + kTreeLanes];  // a node, or -1 less a leaf
     Poll poll;
     for (int64_t tree = 0; tree < t.tree_count; ++tree) {
-      body(words, ints[form.roots + tree], x, t.features, count, leaves);
+      std::fill(at, at + count + kTreeLanes, ints[form.roots + tree]);
+      while (!body(words, x, t.features, count, at)) {
+        if (poll(kTreeSteps * count)) return;
+      }
       int64_t added = 8 * count;
       for (int64_t row = 0; row < count; ++row) {
         float* to = y + row * m;
-        added += has == nullptr
-                     ? entries.add(leaves[row], to)
-                     : entries.keep(leaves[row], how == TreeAggregate::kMin, to, has + row * m);
+        const int32_t leaf = -1 - at[row];
+        added += has == nullptr ? entries.add(leaf, to)
+                                : entries.keep(leaf, how == TreeAggregate::kMin, to, has + row * m);
       }
       if (poll(added)) return;
     }

@@ -132,6 +132,15 @@ std::vector<Bomb> tflite_bombs() {
     const int32_t y = f.op(kAdd, {0, 0});
     all.push_back(f.bomb("tflite_outputs", Ints(2000, y)));
   }
+  {  // one tensor of a long name that is listed as an output over and over
+    File f({2});
+    const auto inputs = f.b.CreateVector(Ints{0, 0});
+    const int32_t y = f.tensor({2}, std::string(900, 'n'));
+    const auto outputs = f.b.CreateVector(Ints{y});
+    f.ops.push_back(fbs::CreateOperator(f.b, 0, inputs, outputs));
+    f.codes.push_back(fbs::CreateOperatorCode(f.b, kAdd));
+    all.push_back(f.bomb("tflite_outputs_of_one_name", Ints(2000, y), "max_ram"));
+  }
   return all;
 }
 

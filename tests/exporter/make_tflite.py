@@ -387,6 +387,26 @@ def quantized():
           y=(0.0005, 0), steps=1)
 
 
+def later():
+    """Cases with numbers of their own, so that the files of those above stay as they are."""
+    draw = np.random.default_rng(21)
+    # The first weights of bytes for float32: the bits of an int8 in a uint8.
+    x, q = (draw.random((2, 6)) * 2 - 1).astype(np.float32), draw.integers(-127, 128, (3, 6)).astype(np.int8)
+    whole, scales = tm.at_run(x, False)
+    y = whole @ q.T.astype(np.int64) * d(np.float32(0.02)) * d(scales)[:, None]
+    one("hybrid_uint8", "FULLY_CONNECTED", x, y)
+    m = CASES["hybrid_uint8"][0]
+    m.ops[0][1].append(m.const(q.view(np.uint8), q=(np.float32(0.02), 0)))
+    # Only QUANTIZE looks at the scale of an int32.
+    wide = ints(100, -2000, 30, 7000)
+    m = Model()
+    i = m.input(wide.shape, "int32", (0.01, 3), name="x")
+    case("quantize_int32", m, [m.op("QUANTIZE", [i], wide.shape, "int8", (0.5, 2), name="y")], [wide],
+         [tm.quantized((wide - 3).astype(np.float32) * np.float32(0.01), 0.5, 2, np.int8)], 0)
+    nothing = np.zeros((0, 3), np.float32)  # a shape of [0] is a scalar's among the options alone
+    one("reshape_to_nothing", "RESHAPE", nothing, nothing.reshape(0), [ints(0)])
+
+
 def refused():
     """NAME: a model that is refused. tflite_test.cc has the errors."""
     all_of = {}
@@ -435,6 +455,12 @@ def refused():
     m.inputs.append(m.const(floats(1)))
     bad("no_outputs", "NEG", []).outputs = []
     bad("options_of_another", "ADD", [const(1)], act=1, options_type=9)
+    weight = np.zeros((2, 1, 1, 3), np.int8)
+    bad("scales_of_inputs", "CONV_2D", [lambda m: m.const(weight, q=([0.1, 0.2, 0.3], [0, 0, 0], 3))], x=image,
+        stride_h=1, stride_w=1)
+    small = ((1, 4, 4, 3), "int8", (1e-30, 0))
+    bad("bias_of_no_unit", "CONV_2D", [lambda m: m.const(weight, q=(1e-30, 0)), const(1, 2)], x=small, dtype="int8",
+        q=(1.0, 0), stride_h=1, stride_w=1)
     return all_of
 
 
@@ -468,7 +494,7 @@ def beside_litert():
 def main():
     words = [a for a in sys.argv[1:] if not a.startswith("--")]
     folder = words[0] if words else os.path.join(os.path.dirname(os.path.abspath(__file__)), "tflite")
-    for make in (layers, pools, elementwise, moves, combined, quantized):
+    for make in (layers, pools, elementwise, moves, combined, quantized, later):
         make()
     os.makedirs(os.path.join(folder, "refused"), exist_ok=True)
     for name, m in refused().items():

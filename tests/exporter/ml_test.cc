@@ -77,6 +77,10 @@ TEST(Ml, BinarizerAndImputer) {
   NodeModel ints = ml("Imputer").in(whole({2, 2}, {0, 2, 3, 0}));
   ints.set("imputed_value_int64s", Ints{9});
   EXPECT_THAT(reals(ints.run()[0]), ElementsAre(9, 2, 3, 9));
+  constexpr int64_t kNoDouble = (int64_t{1} << 53) + 1;
+  NodeModel large = ml("Imputer").in(whole({1, 2}, {kNoDouble, kNoDouble - 1}));
+  large.set("imputed_value_int64s", Ints{9}).set("replaced_value_int64", kNoDouble);
+  EXPECT_THAT(reals(large.run()[0]), ElementsAre(9, 0x1p53));
 }
 
 TEST(Ml, VectorsAndColumns) {
@@ -120,6 +124,27 @@ TEST(Ml, LabelEncoderOfEveryForm) {
   NodeModel longer = ml("LabelEncoder", 2).in(text({1}, {"a"}));
   longer.set("keys_strings", Texts{"a"}).set("values_int64s", Ints{1, 2});
   EXPECT_THAT(refusal(longer), HasSubstr("has 1 keys and 2 values"));
+  NodeModel tiny = ml("LabelEncoder", 4).in(text({1}, {"a"}));
+  tiny.set("keys_strings", Texts{"a"}).set("values_tensor", HostTensor(DType::kI4, Shape{1}));
+  tiny.set("default_tensor", HostTensor(DType::kI4, Shape{1}));
+  EXPECT_THAT(refusal(tiny), HasSubstr("its values are int4"));
+}
+
+// Version 2 of LabelEncoder, which is written for all other keys, finds no NaN in ONNX Runtime.
+TEST(Ml, KeysThatAreNaNAreWrittenAsVersion4) {
+  for (const bool nan : {false, true}) {
+    NodeModel m = ml("LabelEncoder", 4).in(HostTensor::of<float>({3}, {NAN, 1, 2}));
+    m.set("keys_floats", Floats{nan ? NAN : 2, 1}).set("values_int64s", Ints{7, 8});
+    EXPECT_THAT(reals(m.run()[0]), nan ? ElementsAre(7, 8, -1) : ElementsAre(-1, 8, 7));
+    const std::vector<uint8_t> bytes = onnx_bytes(import_onnx_bytes(m.bytes(false, 1)));
+    onnx::ModelProto model;
+    ASSERT_TRUE(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+    int64_t version = 0;
+    for (const auto& import : model.opset_import())
+      version = import.domain() == "ai.onnx.ml" ? import.version() : version;
+    EXPECT_EQ(version, nan ? 4 : 2);
+    EXPECT_TRUE(same_bits(ir::run(import_onnx_bytes(bytes), m.inputs())[0], m.run()[0]));
+  }
 }
 
 TEST(Ml, CategoryMapperGoesBothWays) {
@@ -137,7 +162,10 @@ TEST(Ml, OneHotEncoder) {
   const HostTensor y = m.run()[0];
   EXPECT_EQ(y.shape(), (Shape{2, 1, 2}));
   EXPECT_THAT(reals(y), ElementsAre(0, 1, 1, 0));
-  EXPECT_THAT(written(m), ElementsAre("Cast", "Unsqueeze", "Equal", "Cast"));
+  EXPECT_THAT(written(m), ElementsAre("IsNaN", "Where", "Cast", "Unsqueeze", "Equal", "Cast"));
+  NodeModel holes = ml("OneHotEncoder").in(matrix(2, {NAN, 0}));
+  holes.set("cats_int64s", Ints{0, 3});
+  EXPECT_THAT(reals(holes.run()[0]), ElementsAre(0, 0, 1, 0));
   NodeModel words = ml("OneHotEncoder").in(text({3}, {"b", "q", "a"}));
   words.set("cats_strings", Texts{"b", "a"});
   EXPECT_THAT(reals(words.run()[0]), ElementsAre(1, 0, 0, 0, 0, 1));
@@ -170,6 +198,9 @@ TEST(Ml, LinearModels) {
   const auto z = half.run(2);
   EXPECT_THAT(reals(z[0]), ElementsAre(5, 5));
   expect_near(z[1], {2, 2}, {1.75, -0.75, 2.25, -1.25}, 0);
+  half.set("post_transform", std::string("LOGISTIC"));
+  expect_near(half.run(2)[1], {2, 2},
+              {sigmoid(0.75), sigmoid(-0.75), sigmoid(1.25), sigmoid(-1.25)}, 2e-7);
 }
 
 // Two vectors on a line: the decision is the difference of their kernels.
@@ -197,6 +228,9 @@ TEST(Ml, SupportVectors) {
   const auto y = c.run(2);
   EXPECT_THAT(reals(y[0]), ElementsAre(3, 4, 4));  // a decision of 0 is the second class's
   expect_near(y[1], {3, 2}, {far - 1, 1 - far, 0, 0, 1 - far, far - 1}, 1e-6);
+  c.set("post_transform", std::string("LOGISTIC"));
+  const double above = 1 / (1 + std::exp(far - 1)), below = 1 - above;
+  expect_near(c.run(2)[1], {3, 2}, {below, above, 0.5, 0.5, above, below}, 1e-6);
   c.set("prob_a", Floats{1}).set("prob_b", Floats{0});
   EXPECT_THAT(refusal(c, 2), HasSubstr("probability=False"));
 }
@@ -305,6 +339,38 @@ TEST(Ml, TreeEnsembleOfSets) {
     ir::Graph g = import_onnx_bytes(m.bytes(false, 1));
     EXPECT_TRUE(same_bits(ir::run(import_onnx_bytes(onnx_bytes(g)), m.inputs())[0], y));
   }
+}
+
+// A split that is NaN, and a set of nothing: no number is on the true side, what is missing is.
+TEST(Ml, OnlyFeaturesAreMissing) {
+  for (const uint8_t mode : {0, 6}) {
+    NodeModel m = ml("TreeEnsemble", 5).in(matrix(3, {-1, 1, NAN}));
+    m.set("n_targets", 1).set("tree_roots", Ints{0}).set("nodes_featureids", Ints{0});
+    m.set("nodes_modes", HostTensor::of<uint8_t>({1}, {mode}));
+    m.set("nodes_splits", HostTensor::of<float>({1}, {NAN}));
+    m.set("membership_values", HostTensor::of<float>({1}, {NAN}));
+    m.set("nodes_trueleafs", Ints{1}).set("nodes_truenodeids", Ints{0});
+    m.set("nodes_falseleafs", Ints{1}).set("nodes_falsenodeids", Ints{1});
+    m.set("nodes_missing_value_tracks_true", Ints{1});
+    m.set("leaf_targetids", Ints{0, 0}).set("leaf_weights", HostTensor::of<float>({2}, {5, 6}));
+    const HostTensor y = m.run()[0];
+    EXPECT_THAT(reals(y), ElementsAre(6, 6, 5)) << int{mode};
+    const ir::Graph g = import_onnx_bytes(m.bytes(false, 1));
+    EXPECT_TRUE(same_bits(ir::run(import_onnx_bytes(onnx_bytes(g)), m.inputs())[0], y));
+  }
+}
+
+// Without n_targets, the largest target says how many there are.
+TEST(Ml, ATargetThatNoNumberFollowsIsRefused) {
+  NodeModel m = ml("TreeEnsemble", 5).in(matrix(1, {0}));
+  m.set("tree_roots", Ints{0}).set("nodes_featureids", Ints{0});
+  m.set("nodes_modes", HostTensor::of<uint8_t>({1}, {0}));
+  m.set("nodes_splits", HostTensor::of<float>({1}, {0}));
+  m.set("nodes_trueleafs", Ints{1}).set("nodes_truenodeids", Ints{0});
+  m.set("nodes_falseleafs", Ints{1}).set("nodes_falsenodeids", Ints{1});
+  m.set("leaf_targetids", Ints{0, INT64_MAX});
+  m.set("leaf_weights", HostTensor::of<float>({2}, {5, 6}));
+  EXPECT_THAT(refusal(m), HasSubstr("n_targets must be 1 or more"));
 }
 
 // float64 leaves of several weights are written as several trees, in the order of every sum.

@@ -198,6 +198,8 @@ TEST(Tflite, FilesAtFaultAreRefusedByTheirPlace) {
       {"an_open_size", "tensor 0 'x': dim 0 of this input is -1, and must be known"},
       {"a_constant_as_input", "it is listed as an input, and has a value"},
       {"no_outputs", "TFLite model: it has no outputs"},
+      {"bias_of_no_unit", "CONV_2D (operator 0, 'y'): its bias counts in units of 0"},
+      {"scales_of_inputs", "CONV_2D (operator 0, 'y'): its weight has scales along axis 3"},
       {"options_of_another",
        "ADD (operator 0, 'y'): its options are damaged, or another operator's"},
   };

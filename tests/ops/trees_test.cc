@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "runtime/core/stop.h"
 #include "tests/ops/rows.h"
 #include "tests/ops/sets.h"
 #include "tests/ops/values.h"
@@ -158,6 +159,34 @@ TEST(Trees, MayShareNodes) {
   t.splits = {1, 3, 9};
   t.roots = {0};
   EXPECT_THAT(answers(t, {1, 2, 3}, cpu_sets()), ElementsAre(2, 0, 0.5, 0, 2, 0));
+}
+
+uint64_t g_looks = 0;
+uint64_t count_looks() { return ++g_looks; }
+
+// A walk through a chain of nodes asks on its way whether the run is to end.
+TEST(Trees, AskWithinALongWalk) {
+  constexpr int kNodes = 1 << 19;
+  Tables t;
+  t.nodes.clear();
+  for (int i = 0; i < kNodes; ++i)  // below 1: on to the next node, or to leaf 0; else to leaf 1
+    t.nodes.insert(t.nodes.end(), {0, 1, i + 1 < kNodes ? i + 1.0 : -1.0, -2});
+  t.splits.assign(kNodes, 1);
+  t.roots = {0};
+  t.starts = {0, 1, 2}, t.targets = {0, 0}, t.weights = {3, 5};
+  t.attrs.n_targets = 1;
+  for (auto sets : {reference_sets(), cpu_sets()}) {
+    const auto looks = [&](double x, double want) {
+      Stop stop;
+      stop.arm(UINT64_MAX, nullptr, count_looks);
+      const StopScope scope(&stop);
+      g_looks = 0;
+      EXPECT_THAT(answers(t, {x}, sets), ElementsAre(want));
+      return g_looks;
+    };
+    const uint64_t short_walk = looks(2, 5), long_walk = looks(0, 3);
+    EXPECT_GE(long_walk, short_walk + kNodes / kPollWork / 2);
+  }
 }
 
 template <class... In>

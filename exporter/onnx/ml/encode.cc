@@ -105,6 +105,11 @@ HostTensor counted(size_t n) {
 
 // Returns what a value is where there is none: `default_*` of the values' dtype.
 HostTensor default_of(ReadCtx& c, DType dtype) {
+  constexpr DType kTypes[] = {DType::kString, DType::kF32, DType::kF64,
+                              DType::kI64,    DType::kI32, DType::kI16};
+  if (std::find(std::begin(kTypes), std::end(kTypes), dtype) == std::end(kTypes))
+    c.fail(std::string("its values are ") + dtype_name(dtype) +
+           ", must be string, float32, float64, int64, int32 or int16");
   const HostTensor given = c.attr_tensor("default_tensor");
   if (given.present()) {
     if (given.dtype() != dtype || given.numel() != 1)
@@ -120,8 +125,7 @@ HostTensor default_of(ReadCtx& c, DType dtype) {
     case DType::kF64: *one.as<double>() = real; break;
     case DType::kI64: *one.as<int64_t>() = whole; break;
     case DType::kI32: *one.as<int32_t>() = -1; break;
-    case DType::kI16: *one.as<int16_t>() = -1; break;
-    default: c.fail(std::string("has no values of ") + dtype_name(dtype));
+    default: *one.as<int16_t>() = -1; break;
   }
   return one;
 }
@@ -166,6 +170,7 @@ void category_mapper(ReadCtx& c) {
 
 // 1 at the place of each category. Equal finds it where categories are numbers; strings are looked
 // up first, and so is all where an unknown category is an error: an index that is out of range.
+// NaN, which a cast makes 0, is the lowest int64, as ONNX Runtime has it on x86.
 void one_hot_encoder(ReadCtx& c) {
   ValueId x = c.in(0);
   const bool text = c.dtype(x) == DType::kString;
@@ -173,6 +178,8 @@ void one_hot_encoder(ReadCtx& c) {
                                : HostTensor::ints(c.attr_ints("cats_int64s"));
   const int64_t count = cats.numel();
   if (count == 0) c.fail(text ? "needs cats_strings" : "needs cats_int64s");
+  if (is_float(c.dtype(x)))
+    x = c.emit(OpId::kWhere, {c.emit(OpId::kIsNaN, {x}), c.scalar(x, -0x1p63), x});
   if (!text) x = cast(c, x, DType::kI64);
   ValueId places = kNoValue;
   const std::vector<size_t> order = sorted_keys(cats, Twice::kLast);
@@ -212,7 +219,9 @@ WICK_ONNX_ROW(LookUp, [](WriteCtx& c) {
   const bool listed = t == DType::kString || t == DType::kI64 || t == DType::kF32;
   if (!listed && t != DType::kF64 && t != DType::kI32 && t != DType::kI16)
     c.fail(std::string("ONNX has no LabelEncoder of ") + dtype_name(t));
-  NodeProto& n = c.add_ml("LabelEncoder", {c.in(0)}, {c.out(0)}, listed ? 2 : 4);
+  // ONNX Runtime finds a key that is NaN, the last one here, from version 4 on.
+  const bool nan = t == DType::kF32 && std::isnan(keys.as<float>()[keys.numel() - 1]);
+  NodeProto& n = c.add_ml("LabelEncoder", {c.in(0)}, {c.out(0)}, listed && !nan ? 2 : 4);
   if (!listed) {
     const int64_t none = -1;
     set_tensor(n, "default_tensor", HostTensor(DType::kI64, Shape{1}, &none, sizeof(none)));

@@ -31,9 +31,10 @@ HostTensor int_table(const std::vector<int32_t>& values) {
 
 // The reverse of a postorder that takes roots from the last and false children first: in it a node
 // comes before all that it leads to, shared ones too.
-std::vector<int64_t> Forest::order(const std::vector<int64_t>& from) const {
+std::vector<int64_t> Forest::order(const std::vector<int64_t>& from, Marks* marks) const {
   enum : uint8_t { kNew, kOpen, kDone };
-  std::vector<uint8_t> state(nodes.size(), kNew);
+  std::vector<uint8_t>& state = marks->nodes;
+  state.resize(nodes.size(), kNew);
   struct Visit {
     int64_t node;
     int next;  // the child to go on with: 1, then 0
@@ -61,28 +62,32 @@ std::vector<int64_t> Forest::order(const std::vector<int64_t>& from) const {
       way.pop_back();
     }
   }
+  for (int64_t at : found) state[static_cast<size_t>(at)] = kNew;
   std::reverse(found.begin(), found.end());
   return found;
 }
 
 std::vector<int64_t> Forest::leaves_of(const std::vector<int64_t>& of,
-                                       const std::vector<int64_t>& from) const {
-  std::vector<bool> seen(leaves.size());
+                                       const std::vector<int64_t>& from, Marks* marks) const {
+  std::vector<uint8_t>& seen = marks->leaves;
+  seen.resize(leaves.size());
   std::vector<int64_t> found;
   const auto look = [&](int64_t at) {
-    if (at >= 0 || seen[static_cast<size_t>(-1 - at)]) return;
-    seen[static_cast<size_t>(-1 - at)] = true;
+    if (at >= 0 || seen[static_cast<size_t>(-1 - at)] != 0) return;
+    seen[static_cast<size_t>(-1 - at)] = 1;
     found.push_back(-1 - at);
   };
   for (int64_t node : of) {
     for (int64_t child : nodes[static_cast<size_t>(node)].child) look(child);
   }
   for (int64_t root : from) look(root);
+  for (int64_t at : found) seen[static_cast<size_t>(at)] = 0;
   return found;
 }
 
 std::vector<HostTensor> Forest::tables(DType dtype) const {
-  const std::vector<int64_t> inner = order(roots), outer = leaves_of(inner, roots);
+  Marks marks;
+  const std::vector<int64_t> inner = order(roots, &marks), outer = leaves_of(inner, roots, &marks);
   std::vector<int32_t> node_at(nodes.size()), leaf_at(leaves.size());
   for (size_t i = 0; i < inner.size(); ++i)
     node_at[static_cast<size_t>(inner[i])] = static_cast<int32_t>(i);

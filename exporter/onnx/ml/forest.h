@@ -26,13 +26,18 @@ struct Forest {
   std::vector<int64_t> roots;
   std::vector<std::vector<Entry>> leaves;
 
+  // What walks have seen of all nodes and leaves. A walk clears what it marked, so that walks which
+  // share it cost what they find, however large the forest is.
+  struct Marks {
+    std::vector<uint8_t> nodes, leaves;
+  };
   // Returns the nodes that are reached from these roots, parents before children, each tree as a
   // whole and true children first, so that the order depends on the trees alone. Throws Error if
   // nodes form a cycle.
-  std::vector<int64_t> order(const std::vector<int64_t>& from) const;
+  std::vector<int64_t> order(const std::vector<int64_t>& from, Marks* marks) const;
   // Returns the leaves that these nodes and roots refer to, in the order in which they do.
   std::vector<int64_t> leaves_of(const std::vector<int64_t>& nodes,
-                                 const std::vector<int64_t>& roots) const;
+                                 const std::vector<int64_t>& roots, Marks* marks) const;
   // Returns the tables of the op, in its order of inputs, with splits and weights of this dtype.
   std::vector<HostTensor> tables(DType dtype) const;
 };

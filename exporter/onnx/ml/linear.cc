@@ -46,8 +46,7 @@ void linear_classifier(ReadCtx& c) {
   // One score is that of the second class.
   if (classes.count() != 2) c.fail("one row of coefficients needs two labels");
   c.set(0, label_of(c, classes, above(c, s, 0)));
-  if (how == Transform::kProbit) c.fail("PROBIT of one class of two has no meaning");
-  c.set(1, concat(c, {minus(c, c.scalar(s, 1), s), s}, 1));
+  c.set(1, both_classes(c, how, s, true));
 }
 
 }  // namespace

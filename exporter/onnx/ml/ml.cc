@@ -105,4 +105,14 @@ ValueId transformed_targets(ReadCtx& c, Transform how, ValueId scores, int64_t t
   return targets == 1 && how != Transform::kProbit ? scores : transformed(c, how, scores);
 }
 
+ValueId both_classes(ReadCtx& c, Transform how, ValueId score, bool shares) {
+  if (how == Transform::kProbit) c.fail("PROBIT of one class of two has no meaning");
+  if (how == Transform::kLogistic) {
+    ValueId s = cast(c, score, DType::kF32);
+    return c.emit(OpId::kSigmoid, {concat(c, {negative(c, s), s}, 1)});
+  }
+  ValueId other = shares ? minus(c, c.scalar(score, 1), score) : negative(c, score);
+  return cast(c, concat(c, {other, score}, 1), DType::kF32);
+}
+
 }  // namespace wick::onnx

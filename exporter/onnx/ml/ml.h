@@ -38,5 +38,9 @@ Transform transform_of(ReadCtx& c);
 ValueId transformed(ReadCtx& c, Transform how, ValueId scores);
 // Does the same for a node that gives one score a row: ONNX Runtime applies PROBIT alone then.
 ValueId transformed_targets(ReadCtx& c, Transform how, ValueId scores, int64_t targets);
+// Returns the scores of two classes, float32 [rows, 2], from that of the second one [rows, 1]: for
+// LOGISTIC the function of minus the score and of the score; else 1 - score (`shares`) or -score,
+// and the score as it is. Fails for PROBIT.
+ValueId both_classes(ReadCtx& c, Transform how, ValueId score, bool shares);
 
 }  // namespace wick::onnx

@@ -77,8 +77,11 @@ void imputer(ReadCtx& c) {
                               : c.emit(OpId::kEqual, {x, c.scalar(x, replaced)});
     value = each_feature(c, x, "imputed_value_floats");
   } else {
-    const auto replaced = static_cast<double>(c.attr_int("replaced_value_int64", 0));
-    is = c.emit(OpId::kEqual, {x, c.scalar(x, replaced, "replaced_value_int64")});
+    const int64_t replaced = c.attr_int("replaced_value_int64", 0);
+    ValueId sought = c.dtype(x) == DType::kI64  // a double does not hold every int64
+                         ? int_scalar(c, replaced)
+                         : c.scalar(x, static_cast<double>(replaced), "replaced_value_int64");
+    is = c.emit(OpId::kEqual, {x, sought});
     const std::vector<int64_t> values = c.attr_ints("imputed_value_int64s");
     const SymDim width = shape(c, x)[c.rank(x) - 1];
     const auto n = static_cast<int64_t>(values.size());

@@ -175,9 +175,7 @@ void svm_classifier(ReadCtx& c) {
   ValueId s = decisions(c, of_class, vectors);
   c.set(0, label_of(c, classes, voted(c, s, count)));
   if (count > 2) return c.set(1, transformed(c, how, s));
-  if (how == Transform::kProbit) c.fail("PROBIT of one class of two has no meaning");
-  ValueId other = how == Transform::kNone ? negative(c, s) : minus(c, c.scalar(s, 1), s);
-  c.set(1, concat(c, {other, s}, 1));
+  c.set(1, both_classes(c, how, s, how != Transform::kNone));
 }
 
 }  // namespace

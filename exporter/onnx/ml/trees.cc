@@ -62,6 +62,14 @@ class NodeIds {
   std::vector<std::tuple<int64_t, int64_t, size_t>> all_;
 };
 
+// Sets what a node asks. A split that is NaN has no order with any feature, but only a feature that
+// is NaN is missing: such a node asks for what is below all numbers.
+void set_question(Forest::Node* node, int32_t relations, bool missing, double split) {
+  const bool never = std::isnan(split) && (relations & kTreeUnordered) == 0;
+  node->relations = (never ? kTreeLess : relations) | (missing ? kTreeUnordered : 0);
+  node->split = never ? -INFINITY : split;
+}
+
 // Reads the tables of versions 1 and 3; `of` is "class" or "target".
 Forest listed_forest(ReadCtx& c, const std::string& of, DType dtype) {
   const std::vector<int64_t> trees = c.attr_ints("nodes_treeids");
@@ -96,8 +104,7 @@ Forest listed_forest(ReadCtx& c, const std::string& of, DType dtype) {
     if (mode == std::end(kTreeModes)) c.fail("unknown mode '" + modes[i] + "' of a node");
     Forest::Node& node = f.nodes[static_cast<size_t>(code[i])];
     node.feature = features[i];
-    node.relations = mode->relations | (missing[i] != 0 ? kTreeUnordered : 0);
-    node.split = splits[i];
+    set_question(&node, mode->relations, missing[i] != 0, splits[i]);
     node.child[0] = code[find.at(trees[i], yes[i], "the true child of a node")];
     node.child[1] = code[find.at(trees[i], no[i], "the false child of a node")];
   }
@@ -179,14 +186,7 @@ void read_regressor(ReadCtx& c) {
 // is a probability; the other class gets what is left.
 void one_of_two(ReadCtx& c, const Classes& classes, ValueId score, bool positive, Transform how) {
   c.set(0, label_of(c, classes, above(c, score, positive ? 0.5 : 0)));
-  if (how == Transform::kProbit) c.fail("PROBIT of one class of two has no meaning");
-  if (how == Transform::kLogistic) {
-    ValueId s = cast(c, score, DType::kF32);
-    ValueId both = concat(c, {negative(c, s), s}, 1);
-    return c.set(1, c.emit(OpId::kSigmoid, {both}));
-  }
-  ValueId other = positive ? minus(c, c.scalar(score, 1), score) : negative(c, score);
-  c.set(1, cast(c, concat(c, {other, score}, 1), DType::kF32));
+  c.set(1, both_classes(c, how, score, positive));
 }
 
 // Returns the scores with those of classes that no leaf weighs out of reach.
@@ -251,8 +251,7 @@ void split_set(Forest* f, size_t node, const std::vector<double>& values, bool m
       at = f->nodes.size();
       f->nodes.push_back(set);
     }
-    f->nodes[at].relations = kTreeEqual | (missing && k == 0 ? kTreeUnordered : 0);
-    f->nodes[at].split = values.empty() ? NAN : values[k];  // nothing equals NaN
+    set_question(&f->nodes[at], kTreeEqual, missing && k == 0, values.empty() ? NAN : values[k]);
   }
 }
 
@@ -283,7 +282,6 @@ Forest indexed_forest(ReadCtx& c) {
   for (size_t i = 0; i < count; ++i) {
     Forest::Node& node = f.nodes[i];
     node.feature = features[i];
-    node.split = splits[i];
     for (size_t k = 0; k < 2; ++k) {
       const int64_t at = ids[k][i];
       if (at < 0 || at >= (is_leaf[k][i] != 0 ? leaves : n))
@@ -295,7 +293,7 @@ Forest indexed_forest(ReadCtx& c) {
       c.fail("unknown mode " + std::to_string(modes[i]) + " of node " + std::to_string(i));
     const auto mode = static_cast<int64_t>(modes[i]);
     if (mode == kTreeMember) continue;  // below
-    node.relations = kTreeModes[mode].relations | (missing[i] != 0 ? kTreeUnordered : 0);
+    set_question(&node, kTreeModes[mode].relations, missing[i] != 0, splits[i]);
   }
   size_t next = 0;  // of the sets, one after the other in the order of their nodes
   for (size_t i = 0; i < count; ++i) {
@@ -324,7 +322,7 @@ void read_ensemble(ReadCtx& c) {
   const Forest f = indexed_forest(c);
   int64_t targets = c.attr_int("n_targets", 0);
   for (size_t i = 0; c.attr("n_targets") == nullptr && i < f.leaves.size(); ++i)
-    targets = std::max(targets, f.leaves[i][0].target + 1);
+    targets = std::max(targets, std::min<int64_t>(f.leaves[i][0].target, INT32_MAX) + 1);
   if (targets < 1 || targets > INT32_MAX) c.fail("n_targets must be 1 or more");
   const DType t = c.dtype(c.in(0));
   ValueId y = emit_trees(c, f, tree_rows(c), targets, static_cast<TreeAggregate>(how));

@@ -39,8 +39,10 @@ struct Lists {
 };
 
 // Adds a tree: its inner nodes, parents first, then its leaves.
-void add_tree(WriteCtx& c, const Forest& f, int64_t root, int64_t tree, Lists* to) {
-  const std::vector<int64_t> inner = f.order({root}), outer = f.leaves_of(inner, {root});
+void add_tree(WriteCtx& c, const Forest& f, int64_t root, int64_t tree, Forest::Marks* marks,
+              Lists* to) {
+  const std::vector<int64_t> inner = f.order({root}, marks),
+                             outer = f.leaves_of(inner, {root}, marks);
   std::map<int64_t, int64_t> id;
   for (int64_t node : inner) id.emplace(node, static_cast<int64_t>(id.size()));
   for (int64_t leaf : outer) id.emplace(-1 - leaf, static_cast<int64_t>(id.size()));
@@ -64,8 +66,9 @@ void add_tree(WriteCtx& c, const Forest& f, int64_t root, int64_t tree, Lists* t
 
 void write_regressor(WriteCtx& c, const TreeEnsembleAttrs& a, const Forest& f) {
   Lists all;
+  Forest::Marks marks;
   for (size_t tree = 0; tree < f.roots.size(); ++tree) {
-    add_tree(c, f, f.roots[tree], static_cast<int64_t>(tree), &all);
+    add_tree(c, f, f.roots[tree], static_cast<int64_t>(tree), &marks, &all);
     // Trees of one file share no nodes; a program's may, and would grow.
     if (all.ids.size() > 64 + 4 * (f.nodes.size() + f.leaves.size() + f.roots.size()))
       c.fail("its trees share too many nodes");
@@ -96,7 +99,9 @@ void write_ensemble(WriteCtx& c, const TreeEnsembleAttrs& a, Forest f) {
     f.nodes.push_back({0, 3, {root, root}, 0});
     root = static_cast<int64_t>(f.nodes.size()) - 1;
   }
-  const std::vector<int64_t> inner = f.order(f.roots), outer = f.leaves_of(inner, {});
+  Forest::Marks marks;
+  const std::vector<int64_t> inner = f.order(f.roots, &marks),
+                             outer = f.leaves_of(inner, {}, &marks);
   const size_t each = outer.empty() ? 1 : f.leaves[static_cast<size_t>(outer[0])].size();
   for (int64_t leaf : outer) {
     if (f.leaves[static_cast<size_t>(leaf)].size() != each || each == 0)

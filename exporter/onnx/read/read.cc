@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -184,19 +183,8 @@ std::optional<std::vector<int64_t>> ReadCtx::known_ints(ValueId v) const {
   return ints;
 }
 
-namespace {
-
-constexpr double kMaxKnownWork = 1e7;  // for one call: known values are sizes
-
-}  // namespace
-
 std::optional<HostTensor> ReadCtx::known(ValueId v) const {
-  Ledger& ledger = scope.model.ledger;
-  const double most = std::min(kMaxKnownWork, ledger.limits().work - ledger.spent().work);
-  double work_left = most;
-  auto known = known_value(g, v, &work_left);
-  check_status(ledger.work(most - work_left));
-  return known;
+  return known_value(g, v, scope.model.ledger);
 }
 
 void read_custom(ReadCtx& c, const CustomOp& op) {

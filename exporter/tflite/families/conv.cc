@@ -42,6 +42,7 @@ void convolve(ReadCtx& c, const Options& o, const std::vector<int64_t>& perm,
   const std::vector<int64_t> x = c.sizes(0);
   const Reach h{kernel[1], o.stride_h(), o.dilation_h()},
       w{kernel[2], o.stride_w(), o.dilation_w()};
+  c.need_scales_along(1, perm[0]);
   ConvAttrs a;
   a.strides = {h.stride, w.stride};
   a.dilations = {h.dilation, w.dilation};
@@ -83,6 +84,7 @@ void read_depthwise(ReadCtx& c) {
 void read_transposed(ReadCtx& c) {
   const auto& o = c.options<fbs::TransposeConvOptions>();
   c.need_rank(1, 4), c.need_rank(2, 4);
+  c.need_scales_along(1, 0);
   const std::vector<int64_t> to = c.ints(0, 4, "sizes"), w = c.sizes(1), x = c.sizes(2);
   const Reach reach[] = {{w[1], o.stride_h(), 1}, {w[2], o.stride_w(), 1}};
   const IntList<6> same = window_pads(c, o.padding(), to[1], to[2], reach[0], reach[1]);
@@ -116,6 +118,7 @@ void read_fully_connected(ReadCtx& c) {
   const auto& o = c.options<fbs::FullyConnectedOptions>();
   if (o.weights_format() != 0) c.fail("its weight is shuffled, which cannot be read");
   c.need_rank(1, 2);
+  c.need_scales_along(1, 0);
   const ValueId bias = c.bias(2, 0, 1);
   const std::vector<int64_t> x = c.sizes(0);
   if (x.empty()) c.fail("its input must have a dim");

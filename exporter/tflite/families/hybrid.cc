@@ -67,7 +67,8 @@ AtRun asymmetric(ReadCtx& c, ValueId x) {
 
 bool is_hybrid(const ReadCtx& c, int input, int weight) {
   const Tensor &x = c.input(input), &w = c.input(weight);
-  return !x.quantized() && x.dtype == DType::kF32 && w.quantized() && w.dtype == DType::kI8;
+  return !x.quantized() && x.dtype == DType::kF32 && w.quantized() &&
+         (w.dtype == DType::kI8 || w.dtype == DType::kU8);
 }
 
 AtRun quantized_at_run(ReadCtx& c, ValueId x, Range range) {
@@ -79,7 +80,8 @@ ValueId whole_weight(ReadCtx& c, int weight, const std::vector<int64_t>& perm) {
   for (const int64_t z : c.input(weight).how.zeros) {
     if (z != 0) c.fail("the zero points of its weight must be 0 where its input is float32");
   }
-  return c.cast(c.raw_weight(weight, perm), DType::kF32);
+  // The first files of this kind have the bits of an int8 in a uint8.
+  return c.cast(c.cast(c.raw_weight(weight, perm), DType::kI8), DType::kF32);
 }
 
 ValueId scaled(ReadCtx& c, ValueId sums, const AtRun& x, int weight, int axis, int dims) {

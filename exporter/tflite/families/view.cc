@@ -7,7 +7,7 @@
 namespace wick::tflite {
 namespace {
 
-// The shape is input 1, or an option of the first files.
+// The shape is input 1, or an option of the first files, in which [0] was how a scalar was written.
 void read_reshape(ReadCtx& c) {
   std::vector<int64_t> shape;
   const auto* option = c.options<fbs::ReshapeOptions>().new_shape();
@@ -16,10 +16,10 @@ void read_reshape(ReadCtx& c) {
   } else if (option != nullptr) {
     c.tensors.visit(option->size());
     shape.assign(option->begin(), option->end());
+    if (shape.size() == 1 && shape[0] == 0) shape.clear();
   } else {
     for (const int32_t d : c.output(0).shape) shape.push_back(d);
   }
-  if (shape.size() == 1 && shape[0] == 0) shape.clear();  // once how a scalar was written
   c.set_raw(0, c.reshape(c.raw(0), shape));
 }
 

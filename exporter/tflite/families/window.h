@@ -15,7 +15,7 @@ struct Reach {
 int64_t same_padding(int64_t size, const Reach& r);
 
 // Returns the pads of height and width, begins first: none for VALID; for SAME half of what it
-// adds, an odd element behind. `sizes` are of the padded tensor.
+// adds, an odd element behind. `height` and `width` are those of the tensor that is padded.
 IntList<6> window_pads(const ReadCtx& c, fbs::Padding padding, int64_t height, int64_t width,
                        const Reach& h, const Reach& w);
 

@@ -17,8 +17,16 @@ constexpr flatbuffers::uoffset_t kMaxDepth = 16;  // of tables in tables
 
 void invalid(const std::string& why) { throw Error("TFLite model: " + why, Code::kInvalidProgram); }
 
-std::string text_of(const flatbuffers::String* text) {
-  return text == nullptr ? std::string() : text->str();
+std::string cut_text(std::string_view text, size_t most) {
+  if (text.size() > most) {
+    while (most > 0 && (static_cast<uint8_t>(text[most]) & 0xC0) == 0x80) --most;
+    text = text.substr(0, most);
+  }
+  return std::string(text);
+}
+
+std::string text_of(const flatbuffers::String* text, size_t most) {
+  return text == nullptr ? std::string() : cut_text({text->c_str(), text->size()}, most);
 }
 
 // The verifier would check a table once for each path to it, which shared children multiply.
@@ -50,12 +58,12 @@ int32_t File::code_of(const fbs::Operator& op) const {
 }
 
 std::string File::custom_name(const fbs::Operator& op) const {
-  return text_of(operator_code(op).custom_code());
+  return text_of(operator_code(op).custom_code(), kMostShown);
 }
 
 Span<const uint8_t> File::data(const fbs::Tensor& t) const {
   if (t.buffer() >= size_of(model_->buffers()))
-    invalid(fmt::format("tensor '{}' has buffer {} of {}", text_of(t.name()).substr(0, 40),
+    invalid(fmt::format("tensor '{}' has buffer {} of {}", text_of(t.name(), kMostShown),
                         t.buffer(), size_of(model_->buffers())));
   const fbs::Buffer& buffer = *model_->buffers()->Get(t.buffer());
   if (buffer.offset() > 1) {  // 1 stands for data that is not placed yet

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "exporter/tflite/model_generated.h"
 #include "runtime/core/dtype.h"
@@ -13,12 +14,16 @@ namespace wick::tflite {
 // Throws Error: "TFLite model: why".
 [[noreturn]] void invalid(const std::string& why);
 
-// Return the elements of a list, none if it is absent.
+// Returns the number of elements of a list: none if it is absent.
 template <class T>
 size_t size_of(const flatbuffers::Vector<T>* list) {
   return list == nullptr ? 0 : list->size();
 }
-std::string text_of(const flatbuffers::String* text);
+inline constexpr size_t kMostShown = 80;  // bytes of a name in a message
+// Return a text, cut between two characters to at most so many bytes; "" if it is absent. Many
+// tables may refer to one text, so that no more of it is copied than is used.
+std::string cut_text(std::string_view text, size_t most);
+std::string text_of(const flatbuffers::String* text, size_t most);
 
 // The number that the format gives to the type of an operator's options.
 template <class T>
@@ -67,7 +72,7 @@ class File {
   const fbs::SubGraph& graph() const { return *graph_; }
   uint64_t size() const { return bytes_.size(); }
 
-  // Returns the number of the operator's kind, and the name of a custom one.
+  // Returns the number of the operator's kind, and the name of a custom one, as messages show it.
   int32_t code_of(const fbs::Operator& op) const;
   std::string custom_name(const fbs::Operator& op) const;
   // Returns the bytes that the file has for a tensor; none if an operator or the caller makes it.

@@ -3,23 +3,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "graph/interpreter/known.h"
+#include "runtime/kernels/bytes/requantize.h"
 #include "wick/error.h"
 
 namespace wick::tflite {
 namespace {
 
 constexpr size_t kLongestNodeName = 128;
-constexpr double kMaxKnownWork = 1e7;  // for one call: known values are sizes
 
 // Returns a node's name: its first result's, of which converters make a list of all that was fused.
 std::string node_name(const std::string& result) {
-  std::string name = result.substr(0, std::min(result.find(';'), kLongestNodeName));
-  while (name.size() == kLongestNodeName && (static_cast<uint8_t>(name.back()) & 0x80) != 0)
-    name.pop_back();
-  return name;
+  return cut_text(std::string_view(result).substr(0, result.find(';')), kLongestNodeName);
 }
 
 }  // namespace
@@ -63,6 +59,12 @@ void ReadCtx::need_rank(int i, int wanted) const {
   if (const int is = rank(i); is != wanted)
     fail(fmt::format("input {} has {} dims, it must have {}", i, is, wanted));
 }
+void ReadCtx::need_scales_along(int i, int64_t axis) const {
+  const Quantization& how = input(i).how;
+  if (how.scales.size() > 1 && how.axis != axis)
+    fail(fmt::format("its weight has scales along axis {}, they must be along {}, its outputs",
+                     how.axis, axis));
+}
 std::vector<int64_t> ReadCtx::sizes(int i) const {
   std::vector<int64_t> all;
   for (const SymDim& d : tensors.shape(input(i))) {
@@ -79,10 +81,7 @@ int64_t ReadCtx::axis(int64_t given, int of) const {
 
 std::vector<int64_t> ReadCtx::ints(int i) const {
   const ValueId v = raw(i);
-  const double most = std::min(kMaxKnownWork, ledger_.limits().work - ledger_.spent().work);
-  double left = most;
-  const std::optional<HostTensor> known = known_value(g, v, &left);
-  if (const Status s = ledger_.work(most - left); !s.ok()) throw Error(s.message(), s.code());
+  const std::optional<HostTensor> known = known_value(g, v, ledger_);
   if (!known) fail(fmt::format("input {} must be known before it runs", i));
   if (known->dtype() != DType::kI32 && known->dtype() != DType::kI64)
     fail(fmt::format("input {} is {}, must be int32 or int64", i, dtype_name(known->dtype())));
@@ -144,7 +143,14 @@ ValueId ReadCtx::bias(int i, int input_of, int weight_of) {
     fail(fmt::format("its bias is {}, but its input and weight are not quantized",
                      dtype_name(t.dtype)));
   std::vector<float> units;
-  for (const float s : w.scales) units.push_back(x.scales[0] * s);
+  for (const float s : w.scales) {
+    units.push_back(x.scales[0] * s);
+    if (!is_scale(units.back()))
+      fail(
+          fmt::format("its bias counts in units of {}, its input's scale times its weight's, which "
+                      "must be finite and > 0",
+                      units.back()));
+  }
   const auto n = static_cast<int64_t>(units.size());
   if (t.dtype == DType::kI32) {
     DequantizeAttrs a;

@@ -27,7 +27,6 @@ class ReadCtx {
   // Returns the operator's options, the defaults if it has none.
   template <class T>
   const T& options(uint8_t type = kOptionsOf<T>) const {
-    static_assert(sizeof(T) > 0);
     const T* found = file_.options<T>(op, type);
     if (found == nullptr) fail("its options are damaged, or another operator's");
     return *found;
@@ -47,6 +46,8 @@ class ReadCtx {
   int rank(int i) const;
   std::vector<int64_t> sizes(int i) const;
   void need_rank(int i, int rank) const;
+  // Fails if a weight has several scales, and not one for each index of this axis: its outputs'.
+  void need_scales_along(int i, int64_t axis) const;
   // Returns an axis, which may count from the end, as one from the front.
   int64_t axis(int64_t given, int rank) const;
   // Returns the integers of input i, which constants and sizes must decide.
@@ -72,15 +73,18 @@ class ReadCtx {
   // Returns the value behind the activation that an operator has in its options.
   ValueId activated(ValueId v, fbs::Activation activation);
 
-  // Emit an op named after this operator.
+  // Emit an op named after this operator. An operator makes as many as it has inputs or outputs, so
+  // that they are counted one by one.
   template <class A>
   ValueId emit(OpId o, const A& attrs, std::vector<ValueId> in) {
+    tensors.count_nodes();
     return g.emit(o, attrs, std::move(in), name_);
   }
-  ValueId emit(OpId o, std::vector<ValueId> in) { return g.emit(o, std::move(in), name_); }
+  ValueId emit(OpId o, std::vector<ValueId> in) { return emit(o, NoAttrs{}, std::move(in)); }
   // Emits an op of several results.
   template <class A>
   std::vector<ValueId> emit_all(OpId o, const A& attrs, std::vector<ValueId> in, int results) {
+    tensors.count_nodes();
     return g.node(g.add_node(o, AnyAttrs::of(attrs), std::move(in), results, name_)).outputs;
   }
   ValueId cast(ValueId v, DType to);

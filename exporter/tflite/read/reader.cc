@@ -26,8 +26,7 @@ std::string why_unread(const File& file, const fbs::Operator& op) {
   const int32_t code = file.code_of(op);
   const Operator* row = find_operator(code);
   if (row != nullptr && row->read != nullptr) return "";
-  if (code == kCustomCode)
-    return fmt::format("custom operator '{}'", file.custom_name(op).substr(0, 80));
+  if (code == kCustomCode) return fmt::format("custom operator '{}'", file.custom_name(op));
   return row != nullptr ? row->name : fmt::format("operator of number {}", code);
 }
 
@@ -46,8 +45,7 @@ void check_operators(const File& file, Tensors& tensors) {
       const int32_t index = op.outputs()->Get(0);
       const auto* all = file.graph().tensors();
       if (index >= 0 && static_cast<size_t>(index) < size_of(all))
-        result =
-            text_of(all->Get(static_cast<flatbuffers::uoffset_t>(index))->name()).substr(0, 80);
+        result = text_of(all->Get(static_cast<flatbuffers::uoffset_t>(index))->name(), kMostShown);
     }
     list += fmt::format("\n  {} (operator {}, which makes tensor '{}')", what, i, result);
   }
@@ -57,10 +55,15 @@ void check_operators(const File& file, Tensors& tensors) {
               Code::kUnsupported);
 }
 
-// The names of inputs and outputs: tensors may have none, or one that another has.
+// The names of inputs and outputs: tensors may have none, or one that another has. A tensor may be
+// listed as an output any number of times, so that names are counted before they are made.
 class PortNames {
  public:
+  explicit PortNames(Tensors& tensors) : tensors_(tensors) {}
+
   std::string take(const Tensor& t, const char* what, size_t number) {
+    constexpr uint64_t kCopies = 6, kSuffix = 32;  // here, in the graph and in its values
+    tensors_.take(kCopies * (t.name.size() + kSuffix));
     const std::string own = t.name.empty() ? fmt::format("{}_{}", what, number) : t.name;
     std::string name = own;
     for (int& k = next_[own]; !taken_.insert(name).second;)
@@ -69,14 +72,10 @@ class PortNames {
   }
 
  private:
+  Tensors& tensors_;
   std::set<std::string> taken_;
   std::map<std::string, int> next_;  // the last number tried
 };
-
-// Counts the nodes that were made since there were `had` of them.
-void take_nodes(const Graph& g, size_t had, Tensors& tensors) {
-  tensors.take((g.node_count() - had) * (sizeof(Node) + sizeof(Value)));
-}
 
 void read_operators(const File& file, Graph& g, Tensors& tensors, Ledger& ledger) {
   const auto* operators = file.graph().operators();
@@ -84,7 +83,6 @@ void read_operators(const File& file, Graph& g, Tensors& tensors, Ledger& ledger
     const fbs::Operator& op = *operators->Get(static_cast<flatbuffers::uoffset_t>(i));
     const Operator& row = *find_operator(file.code_of(op));
     ReadCtx c(file, g, tensors, ledger, op, i, row.name);
-    const size_t had = g.node_count();
     try {
       row.read(c);
       for (int k = 0; k < c.outputs(); ++k) {
@@ -92,7 +90,7 @@ void read_operators(const File& file, Graph& g, Tensors& tensors, Ledger& ledger
         if (t.raw[0] == kNoValue && t.raw[1] == kNoValue)
           c.fail(fmt::format("output {} is not supported", k));
       }
-      take_nodes(g, had, tensors);
+      tensors.count_nodes();
     } catch (const Error& e) {
       constexpr std::string_view kWhole = "TFLite model: ";
       std::string text = e.what();
@@ -110,7 +108,7 @@ Graph read(const File& file, Ledger& ledger) {
   Tensors tensors(file, g, ledger);
   check_operators(file, tensors);
   const fbs::SubGraph& graph = file.graph();
-  if (const std::string name = text_of(graph.name()).substr(0, 80);
+  if (const std::string name = text_of(graph.name(), kMostShown);
       !name.empty() && name.find('\0') == std::string::npos)
     g.name = name;
   const auto* inputs = graph.inputs();
@@ -118,7 +116,7 @@ Graph read(const File& file, Ledger& ledger) {
   tensors.visit(size_of(inputs) + 2 * size_of(outputs));
   if (size_of(outputs) == 0) invalid("it has no outputs");
   // Inputs and outputs are the first to get their names.
-  PortNames names;
+  PortNames names(tensors);
   for (size_t i = 0; i < size_of(inputs); ++i) {
     Tensor& t = tensors.at(inputs->Get(static_cast<flatbuffers::uoffset_t>(i)));
     tensors.add_input(t, tensors.take_name(names.take(t, "input", i)));
@@ -135,10 +133,9 @@ Graph read(const File& file, Ledger& ledger) {
     ValueId v = tensors.raw(t, Layout::kFile);
     // An output is a value of its own.
     if (g.value(v).origin != ValueOrigin::kNode || !listed.insert(v).second) {
-      const size_t had = g.node_count();
       v = g.emit(OpId::kIdentity, {v});
       listed.insert(v);
-      take_nodes(g, had, tensors);
+      tensors.count_nodes();
     }
     g.value(v).name = output_names[i];
     g.add_output(output_names[i], v);

@@ -25,12 +25,8 @@ size_t at_layout(Layout layout) { return static_cast<size_t>(layout); }
 
 // Returns a name without the zero bytes that no name may have, cut where it is too long for one.
 std::string usable(const flatbuffers::String* text) {
-  if (text == nullptr) return "";
-  std::string name(text->c_str(), std::min<size_t>(text->size(), kLongestName));
+  std::string name = text_of(text, kLongestName);
   std::erase(name, '\0');
-  if (text->size() <= kLongestName) return name;
-  while (!name.empty() && (static_cast<uint8_t>(name.back()) & 0xC0) == 0x80) name.pop_back();
-  if (!name.empty() && static_cast<uint8_t>(name.back()) >= 0xC0) name.pop_back();
   return name;
 }
 
@@ -52,7 +48,7 @@ int64_t axis_in(Layout layout, int64_t axis) {
 }
 
 std::string tensor_text(const Tensor& t) {
-  return fmt::format("tensor {} '{}'", t.index, t.name.substr(0, 200));
+  return fmt::format("tensor {} '{}'", t.index, cut_text(t.name, kMostShown));
 }
 
 Tensors::Tensors(const File& file, Graph& graph, Ledger& ledger)
@@ -67,6 +63,12 @@ void Tensors::take(uint64_t bytes) {
   if (const Status s = ledger_.take(bytes); !s.ok())
     throw Error(fmt::format("TFLite model: {} (TfliteReadOptions::max_ram)", s.message()),
                 s.code());
+}
+
+void Tensors::count_nodes() {
+  const size_t now = g_.node_count();
+  take((now - counted_nodes_) * (sizeof(Node) + sizeof(Value)));
+  counted_nodes_ = now;
 }
 
 void Tensors::fail(const Tensor& t, const std::string& why) const {
@@ -225,7 +227,8 @@ ValueId Tensors::raw(Tensor& t, Layout layout) {
   const bool empty = std::find(t.shape.begin(), t.shape.end(), 0) != t.shape.end();
   const ValueId there = t.raw[1 - at_layout(layout)];
   const bool planes = layout == Layout::kPlanes;
-  if (t.constant || (there == kNoValue && empty)) {
+  if (there == kNoValue && empty) t.constant = true;  // nothing has to make what has no elements
+  if (t.constant) {
     HostTensor value = stored(t);
     if (planes) {
       Shape four;

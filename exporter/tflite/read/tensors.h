@@ -80,9 +80,11 @@ class Tensors {
   // Returns the name if no other value of the graph has it, else "".
   std::string take_name(const std::string& name);
 
-  // Count parts of the file that are looked at, and memory that is kept, on the ledger.
+  // Count parts of the file that are looked at, memory that is kept, and the nodes of the graph
+  // that were made since the last call, on the ledger.
   void visit(uint64_t n);
   void take(uint64_t bytes);
+  void count_nodes();
 
  private:
   Quantization quantization_of(const Tensor& t);
@@ -95,6 +97,7 @@ class Tensors {
   Ledger& ledger_;
   std::vector<std::unique_ptr<Tensor>> all_;
   std::set<std::string> names_;
+  size_t counted_nodes_ = 0;
 };
 
 // Returns how a message calls a tensor: "tensor 7 'conv/weight'".

@@ -89,13 +89,18 @@ bool goes_on(T x, T split, int32_t relations) {
   return (relations & static_cast<int32_t>(is)) != 0;
 }
 
-// Returns the leaf that a row comes to, and counts the nodes on the way.
+// Returns the leaf that a row comes to, and counts the nodes on the way since it last asked whether
+// the run is to end; any leaf, there is one, if it is.
 template <class T>
-int32_t leaf_of(const TreeTables& t, const T* splits, const T* x, int32_t at, int64_t* steps) {
+int32_t leaf_of(const TreeTables& t, const T* splits, const T* x, int32_t at, Poll& poll,
+                int64_t* steps) {
+  constexpr int64_t kSteps = 4096;  // a file's tree may be a chain of millions
   while (at >= 0) {
     const int32_t* n = t.nodes + 4 * int64_t{at};
     at = goes_on(x[n[0]], splits[at], n[1]) ? n[2] : n[3];
-    ++*steps;
+    if (++*steps < kSteps) continue;
+    if (poll(*steps)) return 0;
+    *steps = 0;
   }
   return -1 - at;
 }
@@ -133,7 +138,7 @@ Status run_trees(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
       for (int64_t k = 0; k < m && has != nullptr; ++k) has[k] = 0;
       for (int64_t tree = 0; tree < t.tree_count; ++tree) {
         int64_t steps = 1;
-        const int32_t leaf = leaf_of(t, splits, x, t.roots[tree], &steps);
+        const int32_t leaf = leaf_of(t, splits, x, t.roots[tree], poll, &steps);
         for (int32_t e = t.starts[leaf]; e < t.starts[leaf + 1]; ++e, ++steps) {
           const int32_t k = t.targets[e];
           const T w = weights[e];
