@@ -221,7 +221,10 @@ TEST(Transforms, RefuseWhatIsNoImage) {
   EXPECT_THAT(error_of([&] { rgb_to_grayscale(ones({1, 4, 4})); }), HasSubstr("[3, H, W]"));
   EXPECT_THAT(error_of([&] { vflip(zeros({3, 0, 4})); }), HasSubstr("has no pixels"));
   EXPECT_THAT(error_of([&] { normalize_image(x, {0}, {1}); }), HasSubstr("to_tensor first"));
-  EXPECT_THAT(error_of([&] { normalize_image(to_tensor(x), {0, 0}, {1}); }), HasSubstr("2 means"));
+  EXPECT_THAT(error_of([&] {
+                normalize_image(to_tensor(x), {0, 0}, {1});
+              }),
+              HasSubstr("[normalize_image] 2 means"));
   EXPECT_THAT(error_of([&] { Normalize({0}, {0}); }), HasSubstr("a deviation of 0"));
   EXPECT_THAT(error_of([&] { crop(x, 1, 0, 4, 4); }), HasSubstr("4 x 4 at (1, 0) of an image"));
   EXPECT_THAT(error_of([&] { pad_image(x, -1); }), HasSubstr("a border of -1"));
