@@ -73,6 +73,11 @@ void write_regressor(WriteCtx& c, const TreeEnsembleAttrs& a, const Forest& f) {
     if (all.ids.size() > 64 + 4 * (f.nodes.size() + f.leaves.size() + f.roots.size()))
       c.fail("its trees share too many nodes");
   }
+  if (all.targets.empty() && !all.ids.empty()) {
+    // ONNX's checker refuses empty lists; a weight of zero changes no sum, minimum or maximum here.
+    all.targets.push_back(0), all.weights.push_back(0);
+    all.entry_trees.push_back(all.trees.back()), all.entry_nodes.push_back(all.ids.back());
+  }
   NodeProto& n = c.add_ml("TreeEnsembleRegressor", {c.in(0)}, {c.out(0)}, 3);
   set_string(n, "aggregate_function", kTreeAggregates[a.aggregate_function]);
   set_int(n, "n_targets", a.n_targets);
