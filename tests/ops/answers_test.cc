@@ -22,6 +22,7 @@ constexpr Elsewhere kElsewhere[] = {
     {OpId::kCastString, "StringOps.NumbersAsText"},
     {OpId::kConcatFromSequence, "SequenceOnnx.ConcatenatesOnOldAndNewAxes"},
     {OpId::kDeformConv, "DeformConvValues.MoveByTheOffset"},
+    {OpId::kEig, "FunctionValue.MatchesPyTorch"},
     {OpId::kGRU, "SequenceValues.RecurrentCellsAreOnnxEquations"},
     {OpId::kGridSample, "GridSampleValues.AreHatsAroundThePoint"},
     {OpId::kLSTM, "SequenceValues.RecurrentCellsAreOnnxEquations"},

@@ -369,6 +369,15 @@ def string_concat(s):
 
 
 
+def look_up(s):
+    """The place of each element among the keys, or -1. NaN is a key like others."""
+    places = {}
+    for i, key in enumerate(same(s, 1).reshape(-1).tolist()):
+        places["nan" if key != key else key] = i
+    found = [places.get("nan" if v != v else v, -1) for v in same(s).reshape(-1).tolist()]
+    return Exact(np.array(found, np.int64).reshape(s.shapes[0]))
+
+
 ANSWERS = {
     "Clip": clip, "Cast": cast, "Mod": mod, "IsInf": is_inf, "BitShift": shift,
     "Not": lambda s: Exact(~s.array(0)),
@@ -383,5 +392,5 @@ ANSWERS = {
     "Gather": gather, "GatherElements": gather_elements, "GatherND": gather_nd,
     "ScatterElements": scatter_elements, "ScatterND": scatter_nd, "NonZero": nonzero, "TopK": topk, "Unique": unique,
     "MaxRoiPool": max_roi_pool, "Trilu": trilu, "Range": arange, "MatMulInteger": matmul_integer, "Dropout": dropout,
-    "StringConcat": string_concat,
+    "StringConcat": string_concat, "LookUp": look_up,
 }

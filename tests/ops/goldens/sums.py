@@ -404,6 +404,16 @@ def svd(s):
     return [Free(u.shape), precise(d), Free(v.shape)]
 
 
+def lu_factor(s):
+    """The factors in one matrix, the pivots from 1, and the row of A that each row of L U is."""
+    factors, pivots = torch.linalg.lu_factor_ex(s.x[0])[:2]
+    order = np.broadcast_to(np.arange(factors.shape[-2]), factors.shape[:-1]).copy()
+    for batch in np.ndindex(*order.shape[:-1]):
+        for i, pivot in enumerate(pivots[batch].tolist()):
+            order[batch][[i, pivot - 1]] = order[batch][[pivot - 1, i]]
+    return [precise(factors), Exact(pivots, "int32"), Exact(order, "int64")]
+
+
 def eigh(s):
     values, vectors = torch.linalg.eigh(s.x[0])
     return [precise(values), Free(vectors.shape)]
@@ -511,6 +521,34 @@ def chain(s):
     return Near(results[-1])
 
 
+def leaf_of(nodes, splits, x, at):
+    while at >= 0:
+        feature, relations, yes, no = nodes[at]
+        a, b = x[feature], splits[at]
+        at = yes if relations & (1 if a < b else 2 if a == b else 4 if a > b else 8) else no
+    return -1 - at
+
+
+def trees(s):
+    """A row goes down every tree; the weights of its leaves are added, averaged over the trees, or compared."""
+    rows, nodes, splits, roots, starts, targets, weights = (s.array(k) for k in range(7))
+    count, how = s.a["n_targets"], s.a["aggregate_function"]
+    y, size = np.zeros((len(rows), count)), np.zeros((len(rows), count))
+    for i, x in enumerate(rows):
+        found = [[] for _ in range(count)]
+        for root in roots:
+            leaf = leaf_of(nodes, splits, x, root)
+            for e in range(starts[leaf], starts[leaf + 1]):
+                found[targets[e]].append(weights[e])
+        for k, values in enumerate(found):
+            size[i, k] = np.abs(values).sum()
+            if values:
+                y[i, k] = {0: lambda v: np.sum(v) / len(roots), 1: np.sum, 2: np.min, 3: np.max}[how](values)
+    if how == 0:
+        size /= len(roots)
+    return Near(torch.from_numpy(y), scale=torch.from_numpy(size))
+
+
 ANSWERS = {
     "Gelu": lambda s: Near(gelu(s.a["tanh"])(s.x[0]), summed=False), "Div": div,
     "Softmax": lambda s: Near(torch.softmax(s.x[0], s.a["axis"])),
@@ -534,5 +572,5 @@ ANSWERS = {
     "Cholesky": lambda s: precise(torch.linalg.cholesky(s.x[0])), "TriangularSolve": triangular,
     "Solve": lambda s: precise(torch.linalg.solve(s.x[0], s.x[1])),
     "Inverse": lambda s: precise(torch.linalg.inv(s.x[0])), "Det": lambda s: precise(torch.linalg.det(s.x[0])),
-    "SlogDet": slog_det, "Svd": svd, "Eigh": eigh,
+    "SlogDet": slog_det, "Svd": svd, "Eigh": eigh, "LuFactor": lu_factor, "TreeEnsemble": trees,
 }
