@@ -25,6 +25,21 @@ In regular_batch() {
   for (double x : one.values) v.push_back(x * 0.5 + (x > 1 ? 1 : -0.125));
   return given(v, {2, 3, 3});
 }
+// Matrices whose largest elements are far from equal and stand below the diagonal, so that rows are
+// swapped; the second of a pair.
+In pivoted(int64_t rows, int64_t columns, int64_t batch = 0) {
+  std::vector<double> v;
+  for (int64_t b = 0; b < std::max<int64_t>(batch, 1); ++b) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        const auto off = static_cast<double>((i * 5 + j * 3 + b) % 7 - 3) / 8;
+        const bool large = j < rows && i == (j + 1 + b) % rows;
+        v.push_back(large ? static_cast<double>(2 + j) + off : off);
+      }
+    }
+  }
+  return given(v, batch == 0 ? Shape{rows, columns} : Shape{batch, rows, columns});
+}
 In spread_tall() {
   return given({3, 0.5, -0.25, 0.125, 2, 0.25, 0.5, -0.5, 1, 0.25, 0.75, -1}, {4, 3});
 }
@@ -304,49 +319,46 @@ void decompositions(Rows& row) {
       .not_captured(kTrainOp);
   row("linalg::lu_factor", smooth, kWideFloats)
       .sample("torch.linalg.lu_factor(x0)[0]", {regular_batch()}, WICK_FN(linalg::lu_factor(x0).lu))
-      .sample("torch.linalg.lu_factor(x0)[0]", {distinct({3, 3})},
-              WICK_FN(linalg::lu_factor(x0).lu))
-      .sample("torch.linalg.lu_factor(x0)[0]", {distinct({3, 5})},
-              WICK_FN(linalg::lu_factor(x0).lu))
-      .sample("torch.linalg.lu_factor(x0)[0]", {distinct({2, 5, 3})},
+      .sample("torch.linalg.lu_factor(x0)[0]", {pivoted(3, 3)}, WICK_FN(linalg::lu_factor(x0).lu))
+      .sample("torch.linalg.lu_factor(x0)[0]", {pivoted(3, 5)}, WICK_FN(linalg::lu_factor(x0).lu))
+      .sample("torch.linalg.lu_factor(x0)[0]", {pivoted(5, 3, 2)},
               WICK_FN(linalg::lu_factor(x0).lu))
       .not_captured(kTrainOp);
   row("linalg::lu", smooth, kWideFloats)
-      .sample("torch.linalg.lu(x0)[1:]", {distinct({4, 3})}, WICK_FN([&] {
+      .sample("torch.linalg.lu(x0)[1:]", {pivoted(4, 3)}, WICK_FN([&] {
                 auto f = linalg::lu(x0);
                 return List{f.l, f.u};
               }()))
-      .sample("torch.linalg.lu(x0)[1:]", {distinct({2, 3, 4})}, WICK_FN([&] {
+      .sample("torch.linalg.lu(x0)[1:]", {pivoted(3, 4, 2)}, WICK_FN([&] {
                 auto f = linalg::lu(x0);
                 return List{f.l, f.u};
               }()))
-      .sample("torch.linalg.lu(x0)[0] @ x1", {distinct({4, 3}).no_grad(), x({4, 2})},
+      .sample("torch.linalg.lu(x0)[0] @ x1", {pivoted(4, 3).no_grad(), x({4, 2})},
               WICK_FN(matmul(linalg::lu(x0).p, x1)))
       .not_captured(kTrainOp);
   row("lu", smooth, kWideFloats)
-      .sample("torch.lu(x0)[0]", {distinct({3, 3})}, WICK_FN(lu(x0).lu))
+      .sample("torch.lu(x0)[0]", {pivoted(3, 3)}, WICK_FN(lu(x0).lu))
       .not_captured(kTrainOp);
   row("lu_unpack", smooth, kWideFloats)
-      .sample("torch.lu_unpack(*torch.linalg.lu_factor(x0))[1:]", {distinct({2, 3, 3})},
-              WICK_FN([&] {
+      .sample("torch.lu_unpack(*torch.linalg.lu_factor(x0))[1:]", {pivoted(3, 3, 2)}, WICK_FN([&] {
                 auto f = linalg::lu_factor(x0);
                 auto r = lu_unpack(f.lu, f.pivots);
                 return List{r.l, r.u};
               }()))
       .sample("torch.lu_unpack(*torch.linalg.lu_factor(x0))[0] @ x1",
-              {distinct({3, 3}).no_grad(), x({3, 2})}, WICK_FN([&] {
+              {pivoted(3, 3).no_grad(), x({3, 2})}, WICK_FN([&] {
                 auto f = linalg::lu_factor(x0);
                 return matmul(lu_unpack(f.lu, f.pivots).p, x1);
               }()))
       .not_captured(kTrainOp);
   row("linalg::lu_solve", smooth, kWideFloats)
-      .sample("torch.linalg.lu_solve(*torch.linalg.lu_factor(x0), x1)",
-              {distinct({3, 3}), x({3, 2})}, WICK_FN([&] {
+      .sample("torch.linalg.lu_solve(*torch.linalg.lu_factor(x0), x1)", {pivoted(3, 3), x({3, 2})},
+              WICK_FN([&] {
                 auto f = linalg::lu_factor(x0);
                 return linalg::lu_solve(f.lu, f.pivots, x1);
               }()))
       .sample("torch.linalg.lu_solve(*torch.linalg.lu_factor(x0), x1, adjoint=True)",
-              {distinct({3, 3}), x({4, 3, 2})}, WICK_FN([&] {
+              {pivoted(3, 3), x({4, 3, 2})}, WICK_FN([&] {
                 auto f = linalg::lu_factor(x0);
                 return linalg::lu_solve(f.lu, f.pivots, x1, true, true);
               }()))
@@ -357,7 +369,7 @@ void decompositions(Rows& row) {
               }()))
       .not_captured(kTrainOp);
   row("lu_solve", smooth, kWideFloats)
-      .sample("torch.lu_solve(x1, *torch.linalg.lu_factor(x0))", {distinct({3, 3}), x({3, 2})},
+      .sample("torch.lu_solve(x1, *torch.linalg.lu_factor(x0))", {pivoted(3, 3), x({3, 2})},
               WICK_FN([&] {
                 auto f = linalg::lu_factor(x0);
                 return lu_solve(x1, f.lu, f.pivots);

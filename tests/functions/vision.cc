@@ -78,12 +78,13 @@ void regions(Rows& row) {
 
 void resizes(Rows& row) {
   const In line = x({2, 3, 5}), image = x({1, 2, 5, 3});
-  // a factor that leaves the size: copied by the linear modes alone
+  // A factor that leaves the size: copied by the linear modes alone. PyTorch's backward copies in
+  // the other modes, too, which is not the derivative of its forward: a linear map by its matrix.
   row("interpolate.kept_size", smooth, kWideFloats)
       .sample("F.interpolate(x0, scale_factor=1.19, mode='linear')", {line},
               WICK_FN(interpolate(x0, {.scale_factor = {1.19}, .mode = "linear"})))
-      .sample("F.interpolate(x0, scale_factor=1.19)", {line},
-              WICK_FN(interpolate(x0, {.scale_factor = {1.19}})))
+      .sample("x0 @ F.interpolate(torch.eye(5, dtype=x0.dtype)[None], scale_factor=1.19)[0]",
+              {line}, WICK_FN(interpolate(x0, {.scale_factor = {1.19}})))
       .sample("F.interpolate(x0, scale_factor=1.19, mode='nearest-exact')", {line},
               WICK_FN(interpolate(x0, {.scale_factor = {1.19}, .mode = "nearest-exact"})))
       .sample("F.interpolate(x0, scale_factor=(1.1, 2), mode='bilinear')", {image},
@@ -91,8 +92,10 @@ void resizes(Rows& row) {
       .sample("F.interpolate(x0, scale_factor=1.1, mode='bilinear', align_corners=True)", {image},
               WICK_FN(interpolate(
                   x0, {.scale_factor = {1.1}, .mode = "bilinear", .align_corners = true})))
-      .sample("F.interpolate(x0, scale_factor=1.1, mode='bicubic')", {image},
-              WICK_FN(interpolate(x0, {.scale_factor = {1.1}, .mode = "bicubic"})))
+      .sample(
+          "(x0.reshape(2, 15) @ F.interpolate(torch.eye(15, dtype=x0.dtype).reshape(15, 1, 5, 3), "
+          "scale_factor=1.1, mode='bicubic').reshape(15, 15)).reshape(1, 2, 5, 3)",
+          {image}, WICK_FN(interpolate(x0, {.scale_factor = {1.1}, .mode = "bicubic"})))
       .sample("F.interpolate(x0, scale_factor=1.25, mode='trilinear')", {x({1, 1, 2, 3, 2})},
               WICK_FN(interpolate(x0, {.scale_factor = {1.25}, .mode = "trilinear"})));
   row("interpolate.recompute_scale_factor", smooth, kWideFloats)

@@ -139,23 +139,23 @@ TEST(Lu, OfASingularMatrix) {
   const LuResult f = linalg::lu(singular);
   EXPECT_EQ(matmul(f.p, matmul(f.l, f.u)).to_vector<double>(), singular.to_vector<double>());
   expect_error([&] { linalg::lu_factor(singular); },
-               "[lu_factor] the matrix is singular: pivot 2 of its LU factors is 0");
+               "[lu_factor] the matrix of [2,2] is singular: pivot 2 of its LU factors is 0");
   expect_error(
       [&] {
         linalg::lu_factor(stack({eye(2, kD), singular}));
       },
-      "[lu_factor] the matrix at batch [1] is singular: pivot 2");
+      "[lu_factor] the matrix at batch [1] of [2,2,2] is singular: pivot 2");
   // As PyTorch's, a matrix that is not square needs its pivots as well.
   expect_error(
       [&] {
         linalg::lu_factor(tensor({{1., 2., 3.}, {2., 4., 6.}}, kD));
       },
-      "[lu_factor] the matrix is singular: pivot 2");
+      "[lu_factor] the matrix of [2,3] is singular: pivot 2");
   expect_error(
       [&] {
         linalg::lu_factor(stack({ones({3, 2}, kD) * 0, random({3, 2}, 4)}));
       },
-      "[lu_factor] the matrix at batch [0] is singular: pivot 1");
+      "[lu_factor] the matrix at batch [0] of [2,3,2] is singular: pivot 1");
   EXPECT_EQ(linalg::lu_factor(random({2, 4, 3}, 5)).pivots.raw_shape(), (Shape{2, 3}));
   EXPECT_EQ(lu(zeros({3, 3})).pivots.to_vector<int32_t>(), (std::vector<int32_t>{1, 2, 3}));
 }

@@ -190,7 +190,8 @@ static void need_pivots(const Arg& a, const Tensor& lu) {
     throw_error("lu_factor",
                 "the matrix" +
                     (batch.rank() > 0 ? std::string(" at batch ") + to_text(place).text : "") +
-                    " is singular: pivot " + std::to_string(static_cast<int64_t>(i) % n + 1) +
+                    " of " + to_text(a.tensor.raw_shape()).text + " is singular: pivot " +
+                    std::to_string(static_cast<int64_t>(i) % n + 1) +
                     " of its LU factors is 0. lu() gives its factors",
                 a.where);
   }
