@@ -1,31 +1,22 @@
 #include "tests/functions/goldens.h"
+#include "tests/functions/inputs.h"
 #include "tests/support/where.h"
 
-#include <cmath>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace wick::test {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using Family = std::map<std::string, Golden>;
-
-double number(const Json& j) {
-  if (!j.is_string()) return j.get<double>();
-  auto text = j.get<std::string>();
-  if (text == "nan") return std::nan("");
-  double infinite = std::numeric_limits<double>::infinity();
-  return text == "inf" ? infinite : -infinite;
-}
 
 Golden parse(const Json& j) {
   Golden g;
   g.digest = j.at("digest").get<std::string>();
   for (const Json& p : j.at("payloads")) {
     auto v = std::make_unique<std::vector<double>>();
-    for (const Json& e : p) v->push_back(number(e));
+    for (const Json& e : p) v->push_back(number_of(e));
     g.payloads.push_back(std::move(v));
   }
   auto payload = [&](const Json& at) -> const std::vector<double>* {

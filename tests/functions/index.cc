@@ -172,6 +172,8 @@ void mask_rows(Rows& row) {
       .sample("torch.masked_scatter(x0, x1, x2)", {x({3, 4}), mask({3, 4}), x({12})},
               WICK_FN(masked_scatter(x0, x1, x2)))
       .sample("torch.masked_scatter(x0, x1, x2)", {x({3, 4}), mask({4}), x({4, 4})},
+              WICK_FN(masked_scatter(x0, x1, x2)))
+      .sample("torch.masked_scatter(x0, x1, x2)", {x({3, 1}), mask({2, 1, 4}), x({24})},
               WICK_FN(masked_scatter(x0, x1, x2)));
 }
 

@@ -97,14 +97,19 @@ double load(const void* at, DType t) {
   }
 }
 
-// JSON has no NaN and no infinity.
-nlohmann::ordered_json number(double v) {
+}  // namespace
+
+nlohmann::ordered_json number_as_json(double v) {
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
   return v;
 }
 
-}  // namespace
+double number_of(const nlohmann::ordered_json& j) {
+  if (!j.is_string()) return j.get<double>();
+  const auto text = j.get<std::string>();
+  return text == "nan" ? kNan : text == "inf" ? kInf : -kInf;
+}
 
 std::vector<DType> listed(DTypeSet set) {
   std::vector<DType> all;
@@ -150,13 +155,16 @@ std::vector<double> input_values(const In& in, DType t, const std::string& key, 
   return v;
 }
 
-Tensor input_tensor(const In& in, DType t, const std::string& key, size_t place) {
-  if (in.fixed != DType::kNone) t = in.fixed;
-  auto values = input_values(in, t, key, place);
+Tensor stored(const std::vector<double>& values, const Shape& shape, DType t) {
   std::vector<uint64_t> bytes(values.size() + 1);  // 8 an element suffice for every dtype
   for (size_t i = 0; i < values.size(); ++i)
     store(reinterpret_cast<char*>(bytes.data()) + i * dtype_size(t), t, values[i]);
-  return from_blob(bytes.data(), in.shape, t);
+  return from_blob(bytes.data(), shape, t);
+}
+
+Tensor input_tensor(const In& in, DType t, const std::string& key, size_t place) {
+  if (in.fixed != DType::kNone) t = in.fixed;
+  return stored(input_values(in, t, key, place), in.shape, t);
 }
 
 List input_tensors(const FunctionRow& row, size_t sample, DType t) {
@@ -199,7 +207,7 @@ nlohmann::ordered_json describe_sample(const FunctionRow& row, size_t sample) {
                            {"unsigned", DType::kU8},
                            {"bool", DType::kBool}}) {
       one[name] = nlohmann::ordered_json::array();
-      for (double v : input_values(in, t, key, i)) one[name].push_back(number(v));
+      for (double v : input_values(in, t, key, i)) one[name].push_back(number_as_json(v));
     }
     j["inputs"].push_back(one);
   }

@@ -31,6 +31,13 @@ std::vector<double> input_values(const In& in, DType t, const std::string& key, 
 Tensor input_tensor(const In& in, DType t, const std::string& key, size_t place);
 List input_tensors(const FunctionRow& row, size_t sample, DType t);
 
+// A contiguous tensor of `values`, one an element.
+Tensor stored(const std::vector<double>& values, const Shape& shape, DType t);
+
+// A number in JSON, which has no NaN and no infinity: they are texts.
+nlohmann::ordered_json number_as_json(double v);
+double number_of(const nlohmann::ordered_json& j);
+
 // Elements as doubles, row-major; 64-bit integers beyond 2^53 lose their last bits.
 std::vector<double> elements(const Tensor& t);
 

@@ -72,6 +72,8 @@ void products(Rows& row) {
   row("linear", smooth, kFloats)
       .sample("F.linear(x0, x1, x2)", {x({2, 2, 3}), x({4, 3}), x({4})},
               WICK_FN(linear(x0, x1, x2)))
+      .sample("F.linear(x0, x1, x2)", {x({2, 2, 0}), x({4, 0}), x({4})},
+              WICK_FN(linear(x0, x1, x2)))
       .sample("F.linear(x0, x1)", {x({3}), x({4, 3})}, WICK_FN(linear(x0, x1)))
       .sample("F.linear(x0, x1)", {x({2, 3}), x({3})}, WICK_FN(linear(x0, x1)), kWideFloats);
   row("mm", smooth, kProducts)
@@ -189,7 +191,14 @@ void products(Rows& row) {
       .sample("F.cosine_similarity(x0, x1)", {x({3, 4}), x({3, 4})},
               WICK_FN(cosine_similarity(x0, x1)))
       .sample("F.cosine_similarity(x0, x1, dim=0)", {x({4, 2}), x({4, 2})},
-              WICK_FN(cosine_similarity(x0, x1, 0)));
+              WICK_FN(cosine_similarity(x0, x1, 0)))
+      // One number that is repeated three times has the length of three; its gradient is 0.
+      .sample("F.cosine_similarity(x0, x1)", {x({4, 1}).no_grad(), x({4, 3})},
+              WICK_FN(cosine_similarity(x0, x1)))
+      .sample("F.cosine_similarity(x0, x1, dim=0)", {x({2, 3, 4}), x({3, 4}).no_grad()},
+              WICK_FN(cosine_similarity(x0, x1, 0)))
+      .sample("F.cosine_similarity(x0, x1, dim=-1)", {x(Shape{}), x(Shape{})},
+              WICK_FN(cosine_similarity(x0, x1, -1)));
   row("pairwise_distance", smooth, kWideFloats)
       .sample("F.pairwise_distance(x0, x1)", {x({3, 4}), x({3, 4})},
               WICK_FN(pairwise_distance(x0, x1)))
@@ -276,6 +285,9 @@ void decompositions(Rows& row) {
               WICK_FN(qr_signless(linalg::qr(x0))))
       .sample("(lambda q, r: (q @ q.mT, r.mT @ r))(*torch.linalg.qr(x0))", {regular()},
               WICK_FN(qr_signless(linalg::qr(x0))))
+      .sample("(lambda q, r: (q @ q.mT, r.mT @ r))(*torch.linalg.qr(x0))", {pivoted(3, 5, 2)},
+              WICK_FN(qr_signless(linalg::qr(x0))))
+      .sample("torch.linalg.qr(x0)[1].abs()", {pivoted(2, 3)}, WICK_FN(abs(linalg::qr(x0).r)))
       .not_captured(kTrainOp);
   row("qr", once("the complete form has no gradient"), kWideFloats)
       .sample("torch.qr(x0)[1].abs()", {regular()}, WICK_FN(abs(qr(x0).r)))
@@ -445,7 +457,8 @@ void statistics(Rows& row) {
       .not_captured("how often a matrix is halved depends on its norm");
   row("cov", smooth, kWideFloats)
       .sample("torch.cov(x0)", {x({3, 5})}, WICK_FN(cov(x0)))
-      .sample("torch.cov(x0, correction=0)", {x({5})}, WICK_FN(cov(x0, 0)));
+      .sample("torch.cov(x0, correction=0)", {x({5})}, WICK_FN(cov(x0, 0)))
+      .sample("torch.cov(x0)", {x({1, 5})}, WICK_FN(cov(x0)));
   row("corrcoef", smooth, kWideFloats)
       .sample("torch.corrcoef(x0)", {x({3, 5})}, WICK_FN(corrcoef(x0)));
 }

@@ -35,13 +35,17 @@ void distances(Rows& row) {
       .sample("F.smooth_l1_loss(x0, x1, reduction='sum', beta=0.5)", {x({3, 4}), x({3, 4})},
               WICK_FN(smooth_l1_loss(x0, x1, kSum, 0.5)))
       .sample("F.smooth_l1_loss(x0, x1, reduction='none', beta=2)", {x({3, 4}), x({3, 4})},
-              WICK_FN(smooth_l1_loss(x0, x1, kNone, 2)));
+              WICK_FN(smooth_l1_loss(x0, x1, kNone, 2)))
+      .sample("F.smooth_l1_loss(x0, x1)", {given({1, -2, 0.5}), given({1, -1.75, 2})},
+              WICK_FN(smooth_l1_loss(x0, x1)));
   row("huber_loss", piecewise, kWideFloats)
       .sample("F.huber_loss(x0, x1)", {x({3, 4}), x({3, 4})}, WICK_FN(huber_loss(x0, x1)))
       .sample("F.huber_loss(x0, x1, reduction='none', delta=0.5)", {x({3, 4}), x({3, 4})},
               WICK_FN(huber_loss(x0, x1, kNone, 0.5)))
       .sample("F.huber_loss(x0, x1, reduction='sum', delta=2)", {x({3, 4}), x({3, 4})},
-              WICK_FN(huber_loss(x0, x1, kSum, 2)));
+              WICK_FN(huber_loss(x0, x1, kSum, 2)))
+      .sample("F.huber_loss(x0, x1)", {given({1, -2, 0.5}), given({1, -1.75, 2})},
+              WICK_FN(huber_loss(x0, x1)));
 }
 
 void classes(Rows& row) {

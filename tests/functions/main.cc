@@ -2,6 +2,7 @@
 //   --families         the families' names
 //   --list             name and aliases of every row, one a line
 //   --dump FAMILY      the samples' inputs and expressions as JSON, for make_goldens.py
+//   --rows, --serve    all samples as JSON, and answers to cases of them, for random_shapes.py
 //   --coverage         function: dtypes, one a line (coverage.txt)
 #include <gtest/gtest.h>
 
@@ -15,6 +16,8 @@
 #include "tests/functions/totals.h"
 
 namespace wick::test {
+
+int describe_rows(), serve();  // serve.cc
 
 #define X(family) std::vector<FunctionRow> family##_rows();
 WICK_FUNCTION_FAMILIES(X)
@@ -128,6 +131,8 @@ int main(int argc, char** argv) {
   if (what == "--list") return list();
   if (what == "--dump" && argc == 3) return dump(argv[2]);
   if (what == "--coverage") return coverage();
+  if (what == "--rows") return describe_rows();
+  if (what == "--serve") return serve();
   testing::InitGoogleTest(&argc, argv);
   int result = RUN_ALL_TESTS();
   print_totals();

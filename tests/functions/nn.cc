@@ -145,6 +145,8 @@ void norms(Rows& row) {
   row("batch_norm", smooth, kWideFloats)
       .sample("F.batch_norm(x0, None, None, x1, x2, True)", {x({3, 2, 2}), x({2}), x({2})},
               WICK_FN(batch_norm(x0, Tensor(), Tensor(), x1, x2, true)))
+      .sample("F.batch_norm(x0, None, None, x1, x2, True)", {x({0, 2, 3}), x({2}), x({2})},
+              WICK_FN(batch_norm(x0, Tensor(), Tensor(), x1, x2, true)))
       .sample("F.batch_norm(x0, x1, x2)",
               {x({3, 2, 2}), x({2}).no_grad(), x({2}, 0.5, 2).no_grad()},
               WICK_FN(batch_norm(x0, x1, x2)))
@@ -161,6 +163,8 @@ void norms(Rows& row) {
   row("group_norm", smooth, kFloats)
       .sample("F.group_norm(x0, 2, x1, x2)", {x({2, 4, 3}), x({4}), x({4})},
               WICK_FN(group_norm(x0, 2, x1, x2)), kWideFloats)
+      .sample("F.group_norm(x0, 2, x1)", {x({2, 4, 3, 0}), x({4}).no_grad()},
+              WICK_FN(group_norm(x0, 2, x1)), kWideFloats)
       .sample("F.group_norm(x0, 1)", {x({2, 4, 2, 2})}, WICK_FN(group_norm(x0, 1)));
   row("instance_norm", smooth, kWideFloats)
       .sample("F.instance_norm(x0, weight=x1, bias=x2)", {x({2, 2, 3, 2}), x({2}), x({2})},
@@ -243,11 +247,12 @@ void images(Rows& row) {
       .sample("x0.reshape(2, 2, 3, 2, 1).transpose(1, 2).reshape(2, 6, 2, 1)", {x({2, 6, 2, 1})},
               WICK_FN(channel_shuffle(x0, 2)));
   row("scaled_dot_product_attention", smooth, kWideFloats)
-      .sample("torch.softmax(x0 @ x1.mT / 2, -1) @ x2", {x({2, 3, 4}), x({2, 5, 4}), x({2, 5, 3})},
+      .sample("torch.softmax(x0 @ x1.mT / math.sqrt(x0.shape[-1]), -1) @ x2",
+              {x({2, 3, 4}), x({2, 5, 4}), x({2, 5, 3})},
               WICK_FN(scaled_dot_product_attention(x0, x1, x2)))
       .sample(
-          "torch.softmax((x0 @ x1.mT / 2).masked_fill(torch.ones(3, 3).triu(1) > 0, -inf), -1) "
-          "@ x2",
+          "torch.softmax((x0 @ x1.mT / math.sqrt(x0.shape[-1])).masked_fill(torch.ones("
+          "x0.shape[-2], x1.shape[-2]).triu(1) > 0, -inf), -1) @ x2",
           {x({2, 2, 3, 4}), x({2, 2, 3, 4}), x({2, 2, 3, 4})},
           WICK_FN(scaled_dot_product_attention(x0, x1, x2, Tensor(), 0, true)))
       .sample("torch.softmax(x0 @ x1.mT * 0.3 + x3, -1) @ x2",

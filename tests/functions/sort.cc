@@ -118,7 +118,9 @@ void extreme_rows(Rows& row) {
   row("aminmax", piecewise, kNumbers)
       .sample("(torch.amin(x0), torch.amax(x0))", {distinct({3, 4})}, WICK_MANY(aminmax(x0)))
       .sample("(torch.amin(x0, 1, True), torch.amax(x0, 1, True))", {distinct({3, 4})},
-              WICK_MANY(aminmax(x0, 1, true)));
+              WICK_MANY(aminmax(x0, 1, true)))
+      .sample("(torch.amin(x0, 1), torch.amax(x0, 1))", {distinct({0, 4})},
+              WICK_MANY(aminmax(x0, 1)));
   row("argmax.flat", integer_output, kNumbers)
       .sample("torch.argmax(x0)", {distinct({3, 4})}, WICK_FN(argmax(x0)))
       .sample("torch.argmin(x0)", {distinct({3, 4})}, WICK_FN(argmin(x0)))

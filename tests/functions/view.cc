@@ -15,6 +15,7 @@ void shape_rows(Rows& row) {
       .sample("torch.reshape(x0, ())", {x({1, 1})}, WICK_FN(reshape(x0, Shape{})));
   row("Tensor.transpose", smooth, kStored)
       .sample("x0.transpose(0, -1)", {x({2, 3, 2})}, WICK_FN(x0.transpose(0, -1)))
+      .sample("x0.transpose(0, -1)", {x(Shape{})}, WICK_FN(x0.transpose(0, -1)))
       .sample("torch.transpose(x0, 1, 1)", {x({2, 3})}, WICK_FN(transpose(x0, 1, 1)))
       .sample("torch.transpose(x0, 0, 1).transpose(1, 2)", {x({2, 3, 2})},
               WICK_FN(transpose(x0, 0, 1).transpose(1, 2)));
@@ -43,6 +44,8 @@ void shape_rows(Rows& row) {
       .sample("x0.squeeze()", {x({1, 3, 1})}, WICK_FN(x0.squeeze()))
       .sample("x0.squeeze(-1)", {x({1, 3, 1})}, WICK_FN(x0.squeeze(-1)))
       .sample("torch.squeeze(x0, 1)", {x({1, 3, 1})}, WICK_FN(squeeze(x0, 1)))
+      .sample("x0.squeeze(-1)", {x(Shape{})}, WICK_FN(x0.squeeze(-1)))
+      .sample("x0.squeeze(0)", {x(Shape{})}, WICK_FN(squeeze(x0, {-1, 0})))
       // PyTorch 1.13 takes one dim
       .sample("x0.squeeze(2).squeeze(0)", {x({1, 3, 1, 1})}, WICK_FN(squeeze(x0, {0, 1, -2})));
   row("Tensor.unsqueeze", smooth, kStored)
@@ -95,7 +98,8 @@ void order_rows(Rows& row) {
   row("movedim", smooth, kStored)
       .sample("torch.movedim(x0, 0, -1)", {x({2, 3, 4})}, WICK_FN(movedim(x0, 0, -1)))
       .sample("torch.movedim(x0, (0, 1), (1, 2))", {x({2, 3, 4})},
-              WICK_FN(movedim(x0, {0, 1}, {1, 2})));
+              WICK_FN(movedim(x0, {0, 1}, {1, 2})))
+      .sample("torch.movedim(x0, 0, -1)", {x(Shape{})}, WICK_FN(movedim(x0, 0, -1)));
   row("moveaxis", smooth, kStored)
       .sample("torch.moveaxis(x0, 2, 0)", {x({2, 3, 4})}, WICK_FN(moveaxis(x0, 2, 0)))
       .sample("torch.moveaxis(x0, (-1, 0), (0, 2))", {x({2, 3, 4})},

@@ -83,8 +83,10 @@ void resizes(Rows& row) {
   row("interpolate.kept_size", smooth, kWideFloats)
       .sample("F.interpolate(x0, scale_factor=1.19, mode='linear')", {line},
               WICK_FN(interpolate(x0, {.scale_factor = {1.19}, .mode = "linear"})))
-      .sample("x0 @ F.interpolate(torch.eye(5, dtype=x0.dtype)[None], scale_factor=1.19)[0]",
-              {line}, WICK_FN(interpolate(x0, {.scale_factor = {1.19}})))
+      .sample(
+          "x0 @ F.interpolate(torch.eye(x0.shape[-1], dtype=x0.dtype)[None], "
+          "scale_factor=1.19)[0]",
+          {line}, WICK_FN(interpolate(x0, {.scale_factor = {1.19}})))
       .sample("F.interpolate(x0, scale_factor=1.19, mode='nearest-exact')", {line},
               WICK_FN(interpolate(x0, {.scale_factor = {1.19}, .mode = "nearest-exact"})))
       .sample("F.interpolate(x0, scale_factor=(1.1, 2), mode='bilinear')", {image},

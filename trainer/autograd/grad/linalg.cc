@@ -77,21 +77,32 @@ WICK_GRAD(SlogDet, 1, 0, 0, [](GradCtx& c) {
   c.set(0, per_matrix(c.g(1)) * mt(inverse(a)));
 });
 
-// For m >= n, with M = R GR^T - GQ^T Q, and M' its lower triangle mirrored up, the gradient is (GQ
-// + Q M') R^-T.
-WICK_GRAD(Qr, 0, 3, 0, [](GradCtx& c) {
-  Tensor q = c.out(0), r = c.out(1);
-  if (extent(q, 1) != extent(r, 1)) {
-    throw Error("[qr] a gradient needs m >= n and the reduced form, got Q " +
-                    std::string(to_text(q.raw_shape()).text) + ", R " + to_text(r.raw_shape()).text,
-                Code::kUnsupported);
-  }
-  Tensor m = zeros_like(r), gq = c.g(0);
-  if (c.g(1).defined()) m = m + matmul(r, mt(c.g(1)));
+// With M = R GR^T - GQ^T Q, and M' its lower triangle mirrored up, the gradient of A = Q R is (GQ +
+// Q M') R^-T, where R is square.
+static Tensor qr_gradient(const Tensor& q, const Tensor& r, const Tensor& gq, const Tensor& gr) {
+  Tensor m = zeros_like(r);
+  if (gr.defined()) m = m + matmul(r, mt(gr));
   if (gq.defined()) m = m - matmul(mt(gq), q);
   Tensor inner = matmul(q, tril(m) + mt(tril(m, -1)));
   if (gq.defined()) inner = gq + inner;
-  c.set(0, mt(triangular(r, mt(inner), {1, 0, 0})));
+  return mt(triangular(r, mt(inner), {1, 0, 0}));
+}
+
+WICK_GRAD(Qr, 0, 3, 0, [](GradCtx& c) {
+  Tensor q = c.out(0), r = c.out(1), gq = c.g(0), gr = c.g(1);
+  const int64_t k = extent(q, 1), n = extent(r, 1);
+  if (k > n) {
+    throw Error("[qr] a gradient needs the reduced form where m > n, got Q " +
+                    std::string(to_text(q.raw_shape()).text) + ", R " + to_text(r.raw_shape()).text,
+                Code::kUnsupported);
+  }
+  if (k == n) return c.set(0, qr_gradient(q, r, gq, gr));
+  // A = [X Y]: X = Q R1 is square, and R2 = Q^T Y.
+  if (!gr.defined()) gr = zeros_like(r);
+  const Tensor r1 = r.narrow(-1, 0, k), r2 = r.narrow(-1, k, n - k), gr2 = gr.narrow(-1, k, n - k);
+  const Tensor through = matmul(matmul(q, r2), mt(gr2));
+  gq = gq.defined() ? gq + through : through;
+  c.set(0, cat({qr_gradient(q, r1, gq, gr.narrow(-1, 0, k)), matmul(q, gr2)}, -1));
 });
 
 // Gradients of U and V are defined only if the singular values differ, and only for functions that

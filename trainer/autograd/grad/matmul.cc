@@ -23,8 +23,10 @@ WICK_GRAD(MatMul, 3, 0, 0, [](GradCtx& c) {
 
 static Tensor rows(const Tensor& t) {
   if (t.rank() == 2) return t;
-  int64_t width = t.raw_shape()[t.rank() - 1];
-  return t.reshape({width == 0 ? 0 : t.layout().numel() / width, width});
+  const Shape& s = t.raw_shape();
+  int64_t count = 1;
+  for (int i = 0; i + 1 < s.rank(); ++i) count *= s[i];  // rows of no elements count, too
+  return t.reshape({count, s[s.rank() - 1]});
 }
 
 WICK_GRAD(Linear, 3, 0, 0, [](GradCtx& c) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "trainer/autograd/grad/common.h"
 #include "trainer/tensor/call.h"
 
@@ -17,12 +19,20 @@ Tensor per_channel(const Tensor& t) {
   return sum(t, dims);
 }
 
+// The elements of a channel, 1 at least: what they are divided by is a sum of nothing then.
+double elements_of_channel(const Tensor& x) {
+  int64_t count = 1;
+  for (int i = 0; i < x.rank(); ++i) count *= i == 1 ? 1 : x.raw_shape()[i];
+  return static_cast<double>(std::max<int64_t>(count, 1));
+}
+
 // Computes BatchNormGrad in other ops.
 std::vector<Tensor> batch_norm_grad(const std::vector<Tensor>& in, double eps) {
   const Tensor &g = in[0], &x = in[1], &gamma = in[2], &mean = in[3], &var = in[4];
   int rank = x.rank();
-  const int64_t count = x.layout().numel() / x.raw_shape()[1];
-  const auto n = static_cast<double>(count);
+  // The statistics of nothing are NaN, its gradients are sums of nothing.
+  if (x.layout().numel() == 0) return {g, per_channel(g), per_channel(g)};
+  const double n = elements_of_channel(x);
   Tensor inv = reciprocal(sqrt(var + eps));
   Tensor centred = x - along(mean, rank);
   Tensor normal = centred * along(inv, rank);
@@ -59,8 +69,7 @@ WICK_GRAD(BatchNormTrain, 3, 6, 0, [](GradCtx& c) {
     c.set(2, out[2]);
   }
   // The gradients of the statistics, which are outputs too.
-  const int64_t count = x.layout().numel() / x.raw_shape()[1];
-  const auto n = static_cast<double>(count);
+  const double n = elements_of_channel(x);
   auto add_term = [&](const Tensor& t) { gx = gx.defined() ? gx + t : t; };
   if (c.g(1).defined()) add_term((along(c.g(1), rank) * (1 / n)).expand(x.raw_shape()));
   if (c.g(2).defined()) add_term((x - along(mean, rank)) * along(c.g(2) * (2 / n), rank));

@@ -223,15 +223,12 @@ class Einsum {
     return l;
   }
 
-  // The `batch` leading dims of t, then `rest`. A size of 0 among these would be read as kCopy.
+  // The `batch` leading dims of t, then `rest`.
   Tensor shaped(const Tensor& t, size_t batch, const Dims& rest) const {
-    const bool empty = t.layout().numel() == 0;
     Dims d;
-    for (size_t i = 0; i < batch; ++i) {
-      d.values[d.count++] = empty ? t.raw_shape()[static_cast<int>(i)] : kCopy;
-    }
+    for (size_t i = 0; i < batch; ++i) d.values[d.count++] = kCopy;
     for (int64_t n : rest.span()) d.values[d.count++] = n;
-    return empty ? t.reshape(Shape(d.span()), at_.where) : reshape_to(t, d, at_);
+    return reshape_to(t, d, at_);
   }
 
   // Merges the `first` and the `second` dims after `batch` leading ones to one each.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "trainer/autograd/forward.h"
 #include "trainer/tensor/compose.h"
@@ -107,12 +108,17 @@ std::vector<Tensor> where(const Arg& condition) {
   return columns;
 }
 
+// Expands a tensor and a mask to their common shape.
+static std::pair<Tensor, Tensor> of_one_shape(const Tensor& v, const Tensor& mask,
+                                              const Where& where) {
+  const Shape shape = logical_or(zeros(v.raw_shape(), DType::kBool), mask).raw_shape();
+  return {v.raw_shape() == shape ? v : v.expand(shape, where),
+          mask.raw_shape() == shape ? mask : mask.expand(shape, where)};
+}
+
 Tensor masked_select(const Arg& x, const Arg& mask) {
   Tensor m = same_shape_mask("masked_select", x, mask), v = x.tensor;
-  // both expand to the common shape
-  Tensor shape = logical_or(zeros(v.raw_shape(), DType::kBool), m);
-  if (!(m.raw_shape() == shape.raw_shape())) m = m.expand(shape.raw_shape(), x.where);
-  if (!(v.raw_shape() == shape.raw_shape())) v = v.expand(shape.raw_shape(), x.where);
+  std::tie(v, m) = of_one_shape(v, m, x.where);
   return v.reshape({-1}, x.where).index({m.reshape({-1}, x.where)}, x.where);
 }
 Tensor masked_fill(const Arg& x, const Arg& mask, Scalar value) {
@@ -127,8 +133,9 @@ Tensor masked_fill(const Arg& x, const Arg& mask, const Arg& value) {
                {value.tensor.to(x.tensor.dtype(), x.where), x.where}, x);
 }
 Tensor masked_scatter(const Arg& x, const Arg& mask, const Arg& source) {
-  Tensor m = same_shape_mask("masked_scatter", x, mask);
-  if (!(m.raw_shape() == x.tensor.raw_shape())) m = m.expand(x.tensor.raw_shape(), x.where);
+  Tensor m = same_shape_mask("masked_scatter", x, mask), v = x.tensor;
+  std::tie(v, m) = of_one_shape(v, m, x.where);
+  const Shape shape = v.raw_shape();
   m = m.reshape({-1}, x.where);
   Tensor from = source.tensor.reshape({-1}, x.where), place;
   {
@@ -142,12 +149,11 @@ Tensor masked_scatter(const Arg& x, const Arg& mask, const Arg& source) {
                         std::to_string(from.numel()),
                     x.where, Code::kShapeMismatch);
     }
-    if (from.numel() == 0) return x.tensor.clone(x.where);
+    if (from.numel() == 0) return v.clone(x.where);
     place = minimum(maximum(place, number(0, DType::kI64)), number(from.numel() - 1, DType::kI64));
   }
   Tensor taken = index_select({from, x.where}, 0, place);
-  return where(m, taken, {x.tensor.reshape({-1}, x.where), x.where})
-      .reshape(x.tensor.raw_shape(), x.where);
+  return where(m, taken, {v.reshape({-1}, x.where), x.where}).reshape(shape, x.where);
 }
 
 Tensor take(const Arg& x, const Arg& index) {

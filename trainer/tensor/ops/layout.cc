@@ -72,7 +72,7 @@ std::vector<Tensor> split(const Arg& x, SizeArg split_size, int dim) {
   int64_t n = x.tensor.raw_shape()[d];
   if (split_size < 1) throw_error("split", "split_size must be >= 1", x.where);
   std::vector<Tensor> parts;
-  for (int64_t at = 0; at < n; at += split_size) {
+  for (int64_t at = 0; at < n || parts.empty(); at += split_size) {  // of nothing one part
     parts.push_back(x.tensor.slice(d, at, std::min(n, at + split_size), 1, x.where));
   }
   return parts;
@@ -110,8 +110,14 @@ Tensor index_select(const Arg& x, int dim, const Arg& index) {
 }
 Tensor scatter_add(const Arg& x, int dim, const Arg& index, const Arg& source) {
   Composite composite("scatter_add", x.where);
+  // Of a source that is larger only the part that has indices is added, as PyTorch does.
+  Tensor part = source.tensor;
+  const Shape& places = index.tensor.raw_shape();
+  for (int d = 0; d < part.rank() && part.rank() == places.rank(); ++d)
+    if (places[d] < part.raw_shape()[d]) part = part.slice(d, 0, places[d], 1, x.where);
   return call(OpId::kScatterElements,
-              ScatterAttrs{dim, static_cast<int64_t>(ScatterReduction::kAdd)}, {x, index, source});
+              ScatterAttrs{dim, static_cast<int64_t>(ScatterReduction::kAdd)},
+              {x, index, {part, source.where}});
 }
 
 }  // namespace wick

@@ -528,7 +528,7 @@ Tensor cov(const Arg& x, int64_t correction) {
   const auto n = static_cast<double>(dim_of(rows, 1));
   const Tensor c = at(matmul(at(centred), at(mt(centred, at)))) /
                    std::max(0.0, n - static_cast<double>(correction));
-  return rank == 2 ? c : c.squeeze(x.where);
+  return dim_of(rows, 0) == 1 ? c.squeeze(x.where) : c;  // a number, as PyTorch's
 }
 
 Tensor corrcoef(const Arg& x) {

@@ -52,16 +52,19 @@ Tensor blend(const char* op, const Arg& x, const Tensor& product, Scalar beta, S
 }  // namespace
 
 Tensor reshape_to(const Tensor& x, const Dims& dims, const At& at) {
-  ReshapeAttrs a;
-  a.shape = dims;
-  if (x.layout().numel() != 0) return call(OpId::kReshape, a, {at(x)});
+  if (x.layout().numel() != 0) {
+    ReshapeAttrs a;
+    a.shape = dims;
+    std::replace(a.shape.values, a.shape.values + a.shape.count, kCopy, int64_t{0});
+    return call(OpId::kReshape, a, {at(x)});
+  }
   // -1 is undefined for an empty tensor: there is no batch to keep, so the sizes are known.
   Shape s;
   s.set_rank(static_cast<int>(dims.count));
   int64_t known = 1, total = 1;
   bool zero = false;
   for (int i = 0; i < s.rank(); ++i) {
-    s[i] = dims[i] == kCopy && i < x.rank() ? x.raw_shape()[i] : dims[i];
+    s[i] = dims[i] == kCopy ? x.raw_shape()[i] : dims[i];
     zero = zero || s[i] == 0;
     known *= s[i] > 0 ? s[i] : 1;
   }
@@ -365,8 +368,14 @@ Tensor cdist(const Arg& a, const Arg& b, double p) {
 
 Tensor cosine_similarity(const Arg& a, const Arg& b, int dim, double eps) {
   const At at(a);
-  const int rank = std::max(a.tensor.rank(), b.tensor.rank());
+  const int rank = std::max({a.tensor.rank(), b.tensor.rank(), 1});
   const int d = wrap_dim("cosine_similarity", dim, rank, a.where) - rank;
+  // A vector that is repeated along the dim has the length of the repeated one.
+  auto size = [d](const Tensor& t) { return -d > t.rank() ? -1 : t.raw_shape()[t.rank() + d]; };
+  if (size(a.tensor) != size(b.tensor)) {
+    const std::vector<Tensor> both = broadcast_tensors({a.tensor, b.tensor}, a.where);
+    return cosine_similarity(at(both[0]), at(both[1]), d, eps);
+  }
   auto unit = [&](const Arg& x) {
     Tensor square_norm = sum(at(square(x)), {d}, true);
     Tensor norm = sqrt(at(maximum(at(square_norm), at(full({}, eps * eps, x.tensor.dtype())))));

@@ -271,7 +271,7 @@ MinMax aminmax(const Arg& x, std::optional<int> dim, bool keepdim) {
   Dims dims;
   if (dim) dims = {*dim};
   if (x.tensor.rank() == 0) return {x.tensor, x.tensor};
-  if (x.tensor.numel() == 0)
+  if (!dim && x.tensor.numel() == 0)
     throw_error("aminmax", "the tensor is empty: there is no element to pick", x.where,
                 Code::kShapeMismatch);
   return {amin(x, dims, keepdim), amax(x, dims, keepdim)};

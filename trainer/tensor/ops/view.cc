@@ -223,15 +223,15 @@ Tensor adjoint(const Arg& x) {
 }
 
 Tensor movedim(const Arg& x, const Shape& from, const Shape& to) {
-  int rank = x.tensor.rank();
+  const int rank = x.tensor.rank(), least = std::max(rank, 1);  // a number has dims 0 and -1
   if (from.rank() != to.rank())
     throw_error("movedim", "source and destination must have one length", x.where);
   int64_t at[kMaxRank];  // the dim at place i
   bool moved[kMaxRank] = {};
   std::fill(at, at + kMaxRank, -1);
   for (int i = 0; i < from.rank(); ++i) {
-    int f = wrap_dim("movedim", from[i], rank, x.where),
-        p = wrap_dim("movedim", to[i], rank, x.where);
+    int f = wrap_dim("movedim", from[i], least, x.where),
+        p = wrap_dim("movedim", to[i], least, x.where);
     if (moved[f] || at[p] != -1) throw_error("movedim", "a dimension is given twice", x.where);
     moved[f] = true;
     at[p] = f;
@@ -244,7 +244,7 @@ Tensor movedim(const Arg& x, const Shape& from, const Shape& to) {
     }
     axes.push_back(at[place]);
   }
-  return permute(x, axes);
+  return rank == 0 ? view_of_all(x.tensor, x.where) : permute(x, axes);
 }
 Tensor movedim(const Arg& x, int from, int to) { return movedim(x, Shape{from}, Shape{to}); }
 Tensor moveaxis(const Arg& x, int from, int to) { return movedim(x, from, to); }
@@ -259,8 +259,8 @@ Tensor squeeze(const Arg& x, int dim) { return x.tensor.squeeze(dim, x.where); }
 Tensor squeeze(const Arg& x, const Shape& dims) {
   AxesAttrs a;
   for (int64_t dim : dims) {
-    int d = wrap_dim("squeeze", dim, x.tensor.rank(), x.where);
-    if (x.tensor.raw_shape()[d] == 1) a.axes.values[a.axes.count++] = d;
+    int d = wrap_dim("squeeze", dim, std::max(x.tensor.rank(), 1), x.where);
+    if (d < x.tensor.rank() && x.tensor.raw_shape()[d] == 1) a.axes.values[a.axes.count++] = d;
   }
   if (a.axes.empty()) return view_of_all(x.tensor, x.where);
   return call(OpId::kSqueeze, a, {x});

@@ -48,8 +48,10 @@ Tensor smooth_l1_loss(const Arg& x, const Arg& target, Reduction reduction, doub
   }
   if (beta == 0) return l1_loss(x, target, reduction);
   check_distance("smooth_l1_loss", x, target);
-  Tensor d = abs(at(sub(x, target)));
-  Tensor near = at(square(at(d))) * (0.5 / beta), far = at(d) - 0.5 * beta;
+  const Tensor difference = sub(x, target);
+  Tensor d = abs(at(difference));
+  // The square is of the difference itself: that of its magnitude has no second derivative at 0.
+  Tensor near = at(square(at(difference))) * (0.5 / beta), far = at(d) - 0.5 * beta;
   return reduced(where(at(lt(at(d), beta)), at(near), at(far)), reduction, at);
 }
 Tensor huber_loss(const Arg& x, const Arg& target, Reduction reduction, double delta) {
@@ -59,9 +61,10 @@ Tensor huber_loss(const Arg& x, const Arg& target, Reduction reduction, double d
     throw_error("huber_loss", "delta must be > 0, got " + std::to_string(delta), x.where);
   }
   check_distance("huber_loss", x, target);
-  Tensor d = abs(at(sub(x, target)));
-  Tensor near = at(square(at(d))) * 0.5, far = at(at(d) - 0.5 * delta) * delta;
-  return reduced(where(at(le(at(d), delta)), at(near), at(far)), reduction, at);
+  const Tensor difference = sub(x, target);
+  Tensor d = abs(at(difference));
+  Tensor near = at(square(at(difference))) * 0.5, far = at(at(d) - 0.5 * delta) * delta;
+  return reduced(where(at(lt(at(d), delta)), at(near), at(far)), reduction, at);
 }
 
 // log x, clamped to >= -100. Within 1e-12 of 0 and 1 the slope is PyTorch's, (1 - x) / max(x (1 -
