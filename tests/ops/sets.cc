@@ -2,12 +2,13 @@
 #include "runtime/kernels/elementwise/half_kernels.h"
 
 #include "trainer/kernels/kernel_set.h"
+#include "trainer/kernels/wide/rows.h"
 
 namespace wick::test {
 namespace {
 constexpr const KernelSet* kReference[] = {&kReferenceKernels, &kTrainReferenceKernels};
-constexpr const KernelSet* kCpu[] = {&kCpuKernels, &kTrainKernels, &kHalfKernels,
-                                     &kReferenceKernels, &kTrainReferenceKernels};
+constexpr const KernelSet* kCpu[] = {&kCpuKernels,  &kTrainKernels,     &kHalfKernels,
+                                     &kWideKernels, &kReferenceKernels, &kTrainReferenceKernels};
 }  // namespace
 Span<const KernelSet* const> reference_sets() { return kReference; }
 Span<const KernelSet* const> cpu_sets() { return kCpu; }

@@ -18,8 +18,8 @@ namespace wick {
 #undef WICK_ROWS_kControl
 #undef WICK_ROWS_kTrain
 
-// Plain loops in contract order, and the SIMD rows. The trainer searches {&kCpuKernels,
-// &kTrainKernels, &kReferenceKernels, &kTrainReferenceKernels}.
+// Plain loops in contract order, and the SIMD rows. trainer_kernels() in trainer/tensor/call.cc has
+// the sets that the trainer searches, in their order.
 extern const KernelSet kTrainReferenceKernels;
 extern const KernelSet kTrainKernels;
 

@@ -15,6 +15,7 @@
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/node.h"
 #include "trainer/kernels/kernel_set.h"
+#include "trainer/kernels/wide/rows.h"
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/internal.h"
@@ -138,7 +139,8 @@ void fail_call(OpId op, Status status, const Where& where) {
 }
 
 Span<const KernelSet* const> trainer_kernels(bool reference) {
-  static constexpr const KernelSet* kFast[] = {&kCpuKernels, &kTrainKernels, &kHalfKernels,
+  static constexpr const KernelSet* kFast[] = {&kCpuKernels,       &kTrainKernels,
+                                               &kHalfKernels,      &kWideKernels,
                                                &kReferenceKernels, &kTrainReferenceKernels};
   static constexpr const KernelSet* kPlain[] = {&kReferenceKernels, &kTrainReferenceKernels};
   return reference ? Span<const KernelSet* const>(kPlain) : Span<const KernelSet* const>(kFast);
