@@ -1,4 +1,4 @@
-// What a reader of models may use for a file, so that a small file is no large model.
+// These limit what a reader of models may use for a file, so that a small file is no large model.
 #pragma once
 
 #include "runtime/core/ledger.h"

@@ -14,7 +14,7 @@ enum class Mode : uint8_t { kStatic, kDynamic, kWeightOnly, kQat };
 const char* mode_name(Mode m);            // "static", "dynamic", "weight-only", "qat"
 Mode mode_from(const std::string& name);  // throws Error listing them
 
-// What an observer keeps of the values that it sees.
+// An observer keeps this of the values that it sees.
 enum class ObserverKind : uint8_t {
   kMinMax,         // the extremes
   kMovingAverage,  // the moving average of each batch's extremes
@@ -33,13 +33,13 @@ struct ObserverSpec {
   double percentile = 99.99;  // kPercentile: the share inside the range, both ends together
 };
 
-// What is quantized, and how.
+// Says what is quantized, and how.
 struct Recipe {
   Mode mode = Mode::kStatic;  // how activations get their scales
   // The dtype of activations: uint8 or int8.
   DType activation = DType::kU8;
-  // Whether the integer of 0 is the middle of the range instead of what fits the values, and what
-  // keeps their ranges.
+  // These say whether the integer of 0 is the middle of the range instead of what fits the values,
+  // and what keeps their ranges.
   bool activation_symmetric = false;
   ObserverSpec activation_observer;
   // The dtype of weights: int8, int4 or uint4.
@@ -56,8 +56,8 @@ struct Recipe {
   int64_t correction_batches = 16;  // how many of them
   bool embeddings = true;           // weight-only: tables of Gather are quantized, too
 
-  // Whether the layers (Conv, Linear, MatMul) nearest to the graph's inputs (quantize_first) and
-  // outputs (quantize_last) are quantized.
+  // These say whether the layers (Conv, Linear, MatMul) nearest to the graph's inputs
+  // (quantize_first) and outputs (quantize_last) are quantized.
   bool quantize_first = true;
   bool quantize_last = true;
   // A last Linear returns float32 directly from its integers, which loses less than a byte would.

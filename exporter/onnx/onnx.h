@@ -73,7 +73,7 @@ struct OnnxFileOptions {
   // that came later (Gelu 20, Swish 24, LayerNormalization 17); read by Wick they have its bits.
   int64_t opset = 0;
 };
-// What export_onnx() wrote.
+// Says what export_onnx() wrote.
 struct OnnxFile {
   int64_t opset = 0;      // the opset of the file
   std::string data_path;  // empty: everything is in the model

@@ -23,7 +23,7 @@ struct InterpreterOptions {
   // The work that may still be done (op_work): every node takes its part before it runs, and one
   // that asks for more than is left does not run. Null: no limit.
   double* work_left = nullptr;
-  // Of a node that is run alone; run() and run_any() take the graph's.
+  // A node that is run alone takes this one; run() and run_any() take the graph's.
   Edition edition = kNewestEdition;
   // Called with every node's outputs as soon as they are made, except those in regions.
   std::function<void(NodeId, Span<const HostTensor>)> after_node;

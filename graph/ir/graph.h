@@ -31,12 +31,12 @@ struct SourceLine {
   }  // "" where the file is unknown
 };
 
-// What makes a value: the caller, nobody, or a node.
+// The caller, nobody, or a node makes a value.
 enum class ValueOrigin : uint8_t { kInput, kConstant, kNode };
 
 // A value of a graph and its type.
 struct Value {
-  // What makes it, and the type of its elements.
+  // These say what makes it, and the type of its elements.
   ValueOrigin origin = ValueOrigin::kNode;
   DType dtype = DType::kNone;
   bool ranked = false;  // false: not even the rank is known before running

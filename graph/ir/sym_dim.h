@@ -70,7 +70,7 @@ class SymDim {
 
 // A symbol, or a function of sizes that is no polynomial: see its kind.
 struct SymAtom {
-  // Whether it is a symbol, a floor division or the larger of two.
+  // It is a symbol, a floor division or the larger of two.
   enum class Kind { kSymbol, kFloorDiv, kMax } kind;
   std::string text;  // as errors and the graph's text show it
   int64_t min, max;  // the bounds of its value, both included

@@ -56,7 +56,7 @@ struct PassFault {
   std::string why;  // "element 3 is 1.5, before the pass 1.25, equal bits are promised"
 };
 
-// What passes did to a graph.
+// Says what passes did to a graph.
 struct PassReport {
   // The strongest promise left: only passes that changed something count.
   Numerics numerics = Numerics::kExact;

@@ -12,7 +12,7 @@
 
 namespace wick::quantize {
 
-// What quantize() made of a graph.
+// Holds what quantize() made of a graph.
 struct QuantizeResult {
   ir::Graph graph;                  // the quantized one
   std::vector<Unquantized> stayed;  // ids are those of the float graph

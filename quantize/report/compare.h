@@ -65,7 +65,7 @@ struct OutputReport {
   ErrorNumbers error;
 };
 
-// What compare() measured.
+// Holds what compare() measured.
 struct Comparison {
   std::vector<LayerReport> layers;    // those with real numbers: inputs first, then nodes in order
   std::vector<OutputReport> outputs;  // in the graph's order

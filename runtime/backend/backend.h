@@ -51,7 +51,7 @@ struct PlanStep {
   size_t used = 0;
 };
 
-// What compile() gets: steps that this backend runs one after the other.
+// compile() gets this: steps that this backend runs one after the other.
 struct PartitionSpec {
   Span<const PlanValue> values;  // of the whole plan, by id; they live as long as the partition
   Span<const PlanStep> steps;    // of this partition, in order; they live as long as the partition
@@ -103,7 +103,7 @@ class Partition {
   ~Partition() = default;
 };
 
-// What runs steps: the CPU, a device, or one of your own. Values that cross the border of a
+// A backend runs steps: the CPU, a device, or one of your own. Values that cross the border of a
 // partition are in host memory.
 class Backend {
  public:

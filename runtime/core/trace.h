@@ -27,9 +27,10 @@ class TraceHook {
   // Called after each step.
   virtual void on_op(const TraceEvent& event) = 0;
 
-  // Whether on_op() reads values whose channels lie in blocks (TensorView::block; copy_plain() in
-  // runtime/core/plain_copy.h). A session whose hook does not keeps every value plain: same bits,
-  // slower convolutions. A hook that measures time, or looks at shapes alone, says true.
+  // Returns whether on_op() reads values whose channels lie in blocks (TensorView::block;
+  // copy_plain() in runtime/core/plain_copy.h). A session whose hook does not keeps every value
+  // plain: same bits, slower convolutions. A hook that measures time, or looks at shapes alone,
+  // says true.
   virtual bool takes_blocks() const { return false; }
 
  protected:

@@ -81,7 +81,7 @@ struct KernelPlan {
   alignas(8) unsigned char state_[kPlanStateBytes];  // written by keep()
 };
 
-// What a kernel gets for a run besides its tensors.
+// A kernel gets this for a run, besides its tensors.
 struct KernelCtx {
   ThreadPool* pool = nullptr;        // null: one thread
   void* scratch = nullptr;           // plan->scratch_bytes
@@ -96,7 +96,7 @@ struct KernelCtx {
   Edition edition = kNewestEdition;  // the query's, for rows that choose nothing in plan()
 };
 
-// What a row promises, or asks of its caller.
+// A row promises these, or asks them of its caller.
 enum KernelFlags : uint32_t {
   kContiguous = 0,     // inputs and outputs must be contiguous (the caller copies)
   kStridedInputs = 1,  // inputs may have any strides, 0 and negative included

@@ -18,7 +18,7 @@ constexpr uint16_t kFirstCustomOp = 0x8000;
 // Returns whether the id is one of a custom op.
 constexpr bool is_custom(OpId op) { return static_cast<uint16_t>(op) >= kFirstCustomOp; }
 
-// Whether an op runs in programs (kInfer), in training only (kTrain), or owns regions (kControl).
+// An op runs in programs (kInfer), in training only (kTrain), or owns regions (kControl).
 enum class OpRole : uint8_t { kInfer, kTrain, kControl };
 
 // The kind of an op, for code that treats all ops of a kind alike. Such code names the kind and

@@ -101,7 +101,7 @@ struct StateDef {
   uint32_t init = kNoIndex;  // index of a constant; none: zeros
 };
 
-// What a value is.
+// A value is one of these kinds.
 enum class ValueKind : uint8_t {
   kTensor = 0,
   kSequence = 1,

@@ -1,4 +1,4 @@
-// What fit() writes for TensorBoard: the numbers of metrics.csv, over the steps.
+// fit() writes this for TensorBoard: the numbers of metrics.csv, over the steps.
 #include <gmock/gmock.h>
 
 #include <fstream>

@@ -294,7 +294,7 @@ TEST_F(Board, ErrorsSayWhatAndWhere) {
   EXPECT_EQ(events_of(folder_).size(), 0u);
 }
 
-// What in_tensorboard.py reads: WICK_BOARD_FOLDER/sample.
+// in_tensorboard.py reads this: WICK_BOARD_FOLDER/sample.
 TEST_F(Board, WritesASample) {
   const char* given = std::getenv("WICK_BOARD_FOLDER");
   SummaryWriter writer((given != nullptr ? std::string(given) : folder_) + "/sample");

@@ -1,4 +1,4 @@
-// What distributions refuse, and how they say it; dtypes and numbers.
+// These tests show what distributions refuse, and how they say it; also dtypes and numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>

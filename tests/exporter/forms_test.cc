@@ -303,7 +303,7 @@ TEST(Forms, AntialiasedInterpolationIsTwoProducts) {
   EXPECT_EQ(std::count(names.begin(), names.end(), "MatMul"), 2);
 }
 
-// What a policy and a decoder say without a draw; a draw would be a constant.
+// What a policy and a decoder say without a draw is captured; a draw would be a constant.
 TEST(Forms, DistributionsAreCapturedButDraws) {
   using namespace distributions;  // NOLINT: under test
   const Captured c = captured(

@@ -18,7 +18,7 @@ namespace wick::test {
 
 struct TfliteCase {
   std::vector<HostTensor> in, out;
-  // Of quantized files: how many steps bytes may be apart where sums are rounded by Wick's rule.
+  // In quantized files bytes may be so many steps apart where sums are rounded by Wick's rule.
   int64_t steps = -1;
 };
 

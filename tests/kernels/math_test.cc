@@ -84,7 +84,7 @@ TEST_P(Math, IsWithinItsBound) {
   const MathRow& row = math_row(id());
   const std::vector<float> x = sample(9973);
   std::vector<float> y(x.size());
-  // Of a machine whose vectors have no fused step these bounds hold for the reference alone.
+  // On a machine whose vectors have no fused step these bounds hold for the reference alone.
   if (const int64_t all = simd_targets(); simd_target_has_fma(all & -all)) {
     simd_math(id())(x.data(), y.data(), x.size());
   } else {

@@ -1,4 +1,4 @@
-// What LBFGS descends in its tests.
+// LBFGS descends these in its tests.
 #pragma once
 
 #include <memory>

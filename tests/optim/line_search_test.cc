@@ -37,7 +37,7 @@ TEST(LineSearch, FollowsPyTorch) {
     const optim::LineResult found = optim::strong_wolfe(evaluate, want[0], d, start, want[1]);
     const std::string what = "seed " + key + " from " + std::to_string(want[0]);
     EXPECT_EQ(static_cast<double>(found.evals), want[2]) << what;
-    // What PyTorch's own answer moves by when every loss and slope moves by eight roundings.
+    // PyTorch's own answer moves by this when every loss and slope moves by eight roundings.
     const double within = want[3] + 0x1p-51;
     EXPECT_NEAR(found.point.t, want[4], within * std::max(1.0, want[4])) << what;
     EXPECT_NEAR(found.point.f, want[5], within) << what;

@@ -47,7 +47,7 @@ class OwnLoop : public optim::GroupOptimizer<SignOptions, LoopRule> {
   using GroupOptimizer::GroupOptimizer;
 };
 
-// Of ops, with a buffer that only some options need.
+// It is made of ops, with a buffer that only some options need.
 struct SignRule {
   static constexpr const char* kName = "own_sign";
   static constexpr const char* kBuffers[] = {"before"};

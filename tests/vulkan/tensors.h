@@ -33,9 +33,9 @@ class VulkanTensors : public testing::TestWithParam<bool> {
 
 inline VulkanEager& eager_of(const Tensor& t) { return *spot_of(t.layout().data).place->eager; }
 
-// Of the largest of `want`, what exported models are held to (numerics.md's 1e-5): nets are long
-// sums, whose small results have the error of their terms. Every op's elements have bounds of their
-// own in rows_test.cc.
+// The bound is relative to the largest of `want`, as for exported models (numerics.md's 1e-5): nets
+// are long sums, whose small results have the error of their terms. Every op's elements have bounds
+// of their own in rows_test.cc.
 inline void expect_close(const Tensor& want, const Tensor& got, double bound = 1e-5) {
   ASSERT_TRUE(got.is_vulkan());
   ASSERT_EQ(want.raw_shape(), got.raw_shape());

@@ -41,7 +41,7 @@ struct GradcheckOptions {
   double nondet_tol = 0;         // by how much two backwards of one call may differ
   bool raise_exception = false;  // throw Error instead of a result that is not ok
 };
-// What gradcheck() found. It does not throw by itself, so the compiler warns where nobody looks.
+// gradcheck() found this. It does not throw by itself, so the compiler warns where nobody looks.
 struct [[nodiscard]] GradcheckResult {
   bool ok = true;             // every gradient agrees
   std::string message;        // which input, which element, both values
@@ -58,7 +58,7 @@ GradcheckResult gradgradcheck(
     const std::vector<Tensor>& inputs, GradcheckOptions options = {},
     Where where = Where::current());
 
-// Whether F is a function of a list of tensors that returns one tensor.
+// F is a function of a list of tensors that returns one tensor.
 template <class F>
 concept OneTensorFunction =
     std::is_convertible_v<std::invoke_result_t<const F&, const std::vector<Tensor>&>, Tensor>;

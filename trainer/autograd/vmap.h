@@ -42,7 +42,7 @@ std::vector<Tensor> map_slices(const TensorFunction& f, const std::vector<Tensor
 
 }  // namespace detail
 
-// What vmap() returns: a function of batches.
+// vmap() returns this: a function of batches.
 template <class F>
 class Vmapped {
  public:

@@ -1,4 +1,4 @@
-// What a SummaryWriter has; internal.
+// A SummaryWriter has this; internal.
 #pragma once
 
 #include <chrono>

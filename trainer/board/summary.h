@@ -1,4 +1,4 @@
-// What stands in an event, as TensorFlow's summary.proto, tensor.proto and the plugins' messages
+// This stands in an event, as TensorFlow's summary.proto, tensor.proto and the plugins' messages
 // have it; internal.
 #pragma once
 
@@ -13,10 +13,10 @@ namespace wick::board {
 
 // Each is a Summary.Value, of which an event's Summary has one.
 Message scalar_value(const std::string& tag, double value);
-// Of a float or integer tensor of any shape, in the buckets of torch.utils.tensorboard
-// (bins="tensorflow"). Error: no element, or none that is finite.
+// Holds a histogram of a float or integer tensor of any shape, in the buckets of
+// torch.utils.tensorboard (bins="tensorflow"). Error: no element, or none that is finite.
 Message histogram_value(const std::string& tag, const Arg& values);
-// Of an image [C, H, W] or [H, W], as a PNG file.
+// Holds an image [C, H, W] or [H, W] as a PNG file.
 Message image_value(const std::string& tag, const Arg& image);
 Message text_value(const std::string& tag, const std::string& text);
 // The plugin's three messages of a run with its hyperparameters: experiment, begin and end.

@@ -58,8 +58,9 @@ class SummaryWriter {
   // Several lines in one diagram: each in a folder of its own, log_dir/TAG_NAME (slashes become _).
   void add_scalars(const std::string& tag, const std::map<std::string, double>& values,
                    int64_t step, Where where = Where::current());
-  // Of a float or integer tensor of any shape, in torch's buckets (bins="tensorflow"): 0, 1e-12 and
-  // from there 1.1 times wider each, on both sides. NaN and infinities are left out.
+  // Counts the elements of a float or integer tensor of any shape in torch's buckets
+  // (bins="tensorflow"): 0, 1e-12 and from there 1.1 times wider each, on both sides. NaN and
+  // infinities are left out.
   // Error: no element that is finite; another dtype.
   void add_histogram(const std::string& tag, const Arg& values, int64_t step);
   // A [C, H, W] (C 1 to 4) or [H, W] image: float32 or float64 in 0..1, rounded as save_image does
@@ -69,8 +70,8 @@ class SummaryWriter {
   // UTF-8, which TensorBoard reads as Markdown; the series is called TAG/text_summary.
   void add_text(const std::string& tag, const std::string& text, int64_t step,
                 Where where = Where::current());
-  // What a run was made with and what came of it, for the HParams tab. It is written to a folder of
-  // its own, log_dir/RUN; an empty name is the time.
+  // Writes what a run was made with and what came of it, for the HParams tab, to a folder of its
+  // own, log_dir/RUN; an empty name is the time.
   void add_hparams(const HParams& hparams, const std::map<std::string, double>& metrics,
                    const std::string& run = {}, Where where = Where::current());
 

@@ -15,7 +15,7 @@ namespace wick::data {
 enum class Phase { kWait, kTransfer, kForward, kBackward, kOptimizer, kComm, kOther };
 constexpr int kPhases = 7;  // number of phases
 
-// What training waited for: the arithmetic, the loader's threads, the disk, moving batches, or
+// Training waited for the arithmetic, the loader's threads, the disk, moving batches, or
 // communication.
 enum class Bottleneck { kCompute, kLoader, kDisk, kTransfer, kComm };
 

@@ -50,7 +50,7 @@ class Uniform : public Distribution {
   Tensor low_, high_;
 };
 
-// Of density rate e^(-rate x), x >= 0: torch.distributions.Exponential. rate > 0.
+// Its density is rate e^(-rate x), x >= 0: torch.distributions.Exponential. rate > 0.
 class Exponential : public Distribution {
  public:
   explicit Exponential(const Param& rate, bool validate_args = true);

@@ -7,8 +7,9 @@
 
 namespace wick::distributions {
 
-// Of density rate^c x^(c - 1) e^(-rate x) / Gamma(c), c = concentration: torch.distributions.Gamma.
-// Both are > 0. Draws are at least the smallest normal number of the dtype.
+// Its density is rate^c x^(c - 1) e^(-rate x) / Gamma(c), c = concentration:
+// torch.distributions.Gamma. Both are > 0. Draws are at least the smallest normal number of the
+// dtype.
 class Gamma : public Distribution {
  public:
   Gamma(const Param& concentration, const Param& rate, bool validate_args = true);
@@ -52,7 +53,7 @@ class Dirichlet : public Distribution {
   Tensor concentration_;
 };
 
-// Of density x^(c1 - 1) (1 - x)^(c0 - 1) / B(c1, c0) on [0, 1]: torch.distributions.Beta. Both
+// Its density is x^(c1 - 1) (1 - x)^(c0 - 1) / B(c1, c0) on [0, 1]: torch.distributions.Beta. Both
 // concentrations are > 0.
 class Beta : public Distribution {
  public:

@@ -8,7 +8,7 @@
 
 namespace wick {
 
-// What is known of a tensor.
+// Says what is known of a tensor.
 struct Description {
   bool defined = false;  // false: an undefined tensor, without the rest
   std::string name;      // the name that named() or a module gave

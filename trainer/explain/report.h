@@ -28,7 +28,7 @@ struct LayerReport {
   std::string verdict;      // "ok", or the problem in a word or two
 };
 
-// What explain() found in one forward and backward.
+// Says what explain() found in one forward and backward.
 struct ExplainReport {
   double loss = 0;                  // of the batch
   std::vector<LayerReport> layers;  // in the order of the forward pass

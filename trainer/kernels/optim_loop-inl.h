@@ -1,4 +1,4 @@
-// What the files of optimizers' loops share: the gradient that is used, and how a loop becomes a
+// The files of optimizers' loops share this: the gradient that is used, and how a loop becomes a
 // function of LoopArrays. Included once per SIMD target, after highway.h.
 #if defined(WICK_TRAINER_KERNELS_OPTIM_LOOP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_TRAINER_KERNELS_OPTIM_LOOP_INL_H_

@@ -1,4 +1,4 @@
-// What fit() writes for TensorBoard. The step of every value is the number of optimizer steps so
+// fit() writes this for TensorBoard. The step of every value is the number of optimizer steps so
 // far, so that epochs and steps lie over each other, and a resumed run's values take the place of
 // those that it trains again:
 //

@@ -65,7 +65,7 @@ struct TrainConfig {
   std::function<void(int64_t step)> on_step;
 };
 
-// What a training gave.
+// Says what a training gave.
 struct TrainResult {
   FitResult fit;  // of each epoch
   // On the test set: the validation, or with val_split that of the best weights (of the last ones

@@ -15,7 +15,7 @@
 
 namespace wick::loop {
 
-// What Trainer::evaluate() measured.
+// Holds what Trainer::evaluate() measured.
 struct EvalResult {
   double loss = 0, accuracy = 0;  // means over items and predictions
   int64_t items = 0;              // number of items
@@ -23,7 +23,7 @@ struct EvalResult {
   std::map<std::string, double> metrics;  // the metrics of FitOptions::metrics, by name
 };
 
-// What Trainer::fit() did.
+// Says what Trainer::fit() did.
 struct FitResult {
   bool interrupted = false;                   // Ctrl-C ended it
   int64_t epochs = 0, steps = 0;              // total, including those before a resume

@@ -7,7 +7,7 @@
 
 namespace wick::nn {
 
-// What attention returns.
+// Attention returns this.
 struct AttentionResult {
   Tensor output;   // [..., L, size of a value]
   Tensor weights;  // the softmax before dropout; undefined if not requested

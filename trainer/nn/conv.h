@@ -73,7 +73,7 @@ class ConvNd : public Module {
   Tensor bias;    // or undefined
 
  protected:
-  // What the six constructors pass on: their arguments, with kernel, stride, padding, dilation and
+  // The six constructors pass this on: their arguments, with kernel, stride, padding, dilation and
   // output_padding for each spatial dim, padding_word and padding_mode, groups, bias, and whether
   // it is transposed.
   struct Form {

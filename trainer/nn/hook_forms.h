@@ -82,8 +82,8 @@ CallHook call_hook(F f) {
   };
 }
 
-// Whether values of a type consist of tensors: a Tensor, an Arg, a struct that layers return, and
-// lists of these.
+// Says whether values of a type consist of tensors: a Tensor, an Arg, a struct that layers return,
+// and lists of these.
 template <class T>
 struct Holds : std::bool_constant<std::is_base_of_v<Tensor, T> || std::is_same_v<T, Arg> ||
                                   wick::detail::HasParts<T>> {};

@@ -9,7 +9,7 @@
 
 namespace wick::nn {
 
-// What one module costs in one forward.
+// One module costs this in one forward.
 struct ModuleCost {
   std::string path, kind;                 // path: dotted, "" for the model; kind: "Linear"
   int depth = 0;                          // number of parents
@@ -22,7 +22,7 @@ struct ModuleCost {
            output_bytes = 0;  // of dtypes' sizes, once per tensor
 };
 
-// What a model costs in one forward: see summary().
+// A model costs this in one forward: see summary().
 struct ModelSummary {
   std::vector<ModuleCost> modules;        // in the order of named_modules(), "" first
   Shape input;                            // shape with the batch

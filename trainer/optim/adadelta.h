@@ -26,8 +26,7 @@ struct AdadeltaOptions {
 // s = rho s + (1 - rho) g^2; d = sqrt(a + eps) / sqrt(s + eps) g; a = rho a + (1 - rho) d^2;
 // p -= lr d
 struct AdadeltaRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = AdadeltaOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = AdadeltaCoefficients;
   static constexpr const char* kName = "adadelta";
   static constexpr const char* kBuffers[] = {"square_avg", "acc_delta"};

@@ -28,8 +28,7 @@ struct AdagradOptions {
 // sum += g^2; p -= lr / (1 + (t - 1) lr_decay) g / (sqrt(sum) + eps). A sparse gradient does not go
 // with weight_decay.
 struct AdagradRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = AdagradOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = AdagradCoefficients;
   static constexpr const char* kName = "adagrad";
   static constexpr const char* kBuffers[] = {"sum"};

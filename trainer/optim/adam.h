@@ -39,8 +39,8 @@ extern template struct AdamOptionsOf<true>;
 // factor 1 - lr weight_decay (AdamW).
 template <bool kDecoupled>
 struct AdamRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = AdamOptionsOf<kDecoupled>;
+  using Options = AdamOptionsOf<kDecoupled>;  // of Adam or AdamW
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = AdamCoefficients;
   static constexpr const char* kName = kDecoupled ? "adamw" : "adam";
   static constexpr const char* kBuffers[] = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};

@@ -26,8 +26,7 @@ struct AdamaxOptions {
 
 // m is that of Adam; u = max(beta2 u, |g| + eps); p -= lr / (1 - beta1^t) m / u
 struct AdamaxRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = AdamaxOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = AdamaxCoefficients;
   static constexpr const char* kName = "adamax";
   static constexpr const char* kBuffers[] = {"exp_avg", "exp_inf"};

@@ -29,8 +29,7 @@ struct AsgdOptions {
 // 1. eta and mu are double, where PyTorch rounds them to its default type. A schedule's rate acts
 // one step late therefore, as in PyTorch. `ax` of the state dict is what was averaged.
 struct AsgdRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = AsgdOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = AsgdCoefficients;
   static constexpr const char* kName = "asgd";
   static constexpr const char* kBuffers[] = {"ax"};

@@ -45,7 +45,7 @@ struct Group {
   double initial_lr = -1;      // where schedules start; negative: none so far
 };
 
-// What an optimizer keeps for one parameter between steps.
+// An optimizer keeps this for one parameter between steps.
 struct ParamState {
   int64_t step = 0;            // steps made, including the current one
   Tensor buffers[3];           // named by K::kBuffers; undefined: not used so far

@@ -67,7 +67,7 @@ class LBFGS : public Optimizer {
 
  private:
   static constexpr const char* kName = "lbfgs";
-  // What one iteration leaves to the next. Vectors are flat, of the parameters' type.
+  // One iteration leaves this to the next. Vectors are flat, of the parameters' type.
   struct Memory {
     int64_t n_iter = 0, func_evals = 0;
     Tensor d, prev_flat_grad;                 // undefined before the first iteration

@@ -1,4 +1,4 @@
-// What LBFGS takes, and its parameters as one vector.
+// Here LBFGS checks what it takes, and makes one vector of its parameters.
 #include <fmt/core.h>
 
 #include "trainer/optim/lbfgs.h"

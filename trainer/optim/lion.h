@@ -27,8 +27,7 @@ struct LionOptions {
 
 // p = p (1 - lr weight_decay) - lr sign(beta1 m + (1 - beta1) g); m = beta2 m + (1 - beta2) g
 struct LionRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = LionOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = LionCoefficients;
   static constexpr const char* kName = "lion";
   static constexpr const char* kBuffers[] = {"exp_avg"};

@@ -35,8 +35,7 @@ Tensor newton_schulz(const Tensor& matrix, int64_t steps = 5);
 // p = p (1 - lr weight_decay) - lr sqrt(max(1, rows / columns)) O. Computed in the parameter's
 // dtype (the reference computes O in bfloat16). A parameter that is not a matrix throws Error.
 struct MuonRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = MuonOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   static constexpr const char* kName = "muon";
   static constexpr const char* kBuffers[] = {"momentum_buffer"};
   static bool uses(const MuonOptions&, size_t) { return true; }

@@ -28,8 +28,7 @@ struct NAdamOptions {
 // -= lr ((1 - mu_t) / (1 - M_t) g + mu_(t+1) / (1 - M_(t+1)) m) / (sqrt(v / (1 - beta2^t)) + eps).
 // Like PyTorch 1.13 it uses M_t mu_t mu_(t+1) for M_(t+1).
 struct NAdamRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = NAdamOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = NadamCoefficients;
   static constexpr const char* kName = "nadam";
   static constexpr const char* kBuffers[] = {"exp_avg", "exp_avg_sq"};

@@ -100,13 +100,13 @@ class Optimizer {
     double* momentum;
     bool momentum_is_beta1;
   };
-  // What an optimizer implements: the settings of a group, its parameters, and the update of all of
-  // them from their gradients.
+  // An optimizer implements these: the settings of a group, its parameters, and the update of all
+  // of them from their gradients.
   virtual GroupFields fields(int group) const = 0;
   virtual const std::vector<Tensor>& group_params(int group) const = 0;
   virtual void update() = 0;
 
-  // What step(closure) hands to step_by().
+  // step(closure) hands this to step_by().
   struct Closure {
     FunctionRef<void()> evaluate;  // computes the gradients at the present parameters
     FunctionRef<double()> loss;    // of the last evaluation; waits for a device

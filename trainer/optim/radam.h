@@ -27,8 +27,7 @@ struct RAdamOptions {
 // t beta2^t / (1 - beta2^t). If rho_t > 5, p -= lr m^ sqrt(1 - beta2^t) / (sqrt(v) + eps) r with
 // r^2 = (rho_t - 4) (rho_t - 2) rho / ((rho - 4) (rho - 2) rho_t); before that p -= lr m^.
 struct RAdamRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = RAdamOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = RadamCoefficients;
   static constexpr const char* kName = "radam";
   static constexpr const char* kBuffers[] = {"exp_avg", "exp_avg_sq"};

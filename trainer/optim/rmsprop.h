@@ -29,8 +29,7 @@ struct RMSpropOptions {
 // s = alpha s + (1 - alpha) g^2. If centered, a = alpha a + (1 - alpha) g, and s - a^2 replaces s
 // in d = g / (sqrt(s) + eps). With momentum b = momentum b + d and p -= lr b, else p -= lr d.
 struct RMSpropRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = RMSpropOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = RmspropCoefficients;
   static constexpr const char* kName = "rmsprop";
   static constexpr const char* kBuffers[] = {"square_avg", "grad_avg", "momentum_buffer"};

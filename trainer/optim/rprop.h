@@ -26,13 +26,12 @@ struct RpropOptions {
   void check(const char* op, const Where& where) const;
 };
 
-// Of each element, which has a step size s, lr at first:
+// Each element has a step size s, lr at first:
 // s = clamp(s etaplus) if g prev > 0, clamp(s etaminus) if g prev < 0, else clamp(s); g = 0 if
 // g prev < 0; p -= s sign(g); prev = g. Only signs of gradients matter, so it wants whole batches.
 // A gradient that is NaN makes its parameter NaN, where PyTorch takes it for 0.
 struct RpropRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = RpropOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = RpropCoefficients;
   static constexpr const char* kName = "rprop";
   static constexpr const char* kBuffers[] = {"prev", "step_size"};

@@ -29,8 +29,7 @@ struct SgdOptions {
 // with momentum p -= lr b, or with nesterov p -= lr (g + momentum b). A sparse gradient goes with
 // neither momentum nor weight_decay.
 struct SgdRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = SgdOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   using Coefficients = SgdCoefficients;
   static constexpr const char* kName = "sgd";
   static constexpr const char* kBuffers[] = {"momentum_buffer"};

@@ -26,8 +26,7 @@ struct SparseAdamOptions {
 // For the rows that have a gradient: m += (1 - beta1) (g - m); v += (1 - beta2) (g^2 - v); p -= lr
 // sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps), where t counts the parameter's steps.
 struct SparseAdamRule {
-  // What GroupOptimizer reads of a rule: see trainer/optim/group_optimizer.h.
-  using Options = SparseAdamOptions;
+  // These are what GroupOptimizer reads: see trainer/optim/group_optimizer.h.
   static constexpr const char* kName = "sparse_adam";
   static constexpr const char* kBuffers[] = {"exp_avg", "exp_avg_sq"};
   static constexpr bool kRowsOnly = true;

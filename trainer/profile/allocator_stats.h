@@ -8,7 +8,7 @@
 
 namespace wick {
 
-// What the memory of tensors amounts to, in this process.
+// Says what the memory of tensors amounts to in this process.
 struct AllocatorStats {
   size_t allocated = 0, peak_allocated = 0;  // bytes of live tensors, as requested
   // Bytes that the allocator has from the system: live blocks, rounded up to their size class, and

@@ -20,7 +20,7 @@ struct AuditOptions {
   size_t max_ops = size_t{1} << 24;
 };
 
-// What the audit found.
+// Says what the audit found.
 struct AuditResult {
   bool deterministic = true;  // all runs had the same bits
   int64_t ops = 0;            // kernels compared in each run

@@ -17,8 +17,8 @@ struct BenchmarkResult {
   // Throws Error unless there is at least one value and all are finite.
   BenchmarkResult(std::string metric, std::vector<double> values, std::string unit = "",
                   Where where = Where::current());
-  // What was measured and in what unit, every value, and their number, mean, median, least and
-  // largest.
+  // These say what was measured and in what unit, every value, and their number, mean, median,
+  // least and largest.
   std::string metric, unit;
   std::vector<double> values;
   int64_t count = 0;
@@ -115,7 +115,7 @@ struct TinyTask {
 class TinyMLPerf {
  public:
   static const std::vector<TinyTask>& tasks();
-  // What a model reached in a task.
+  // Says what a model reached in a task.
   struct Verdict {
     std::string task;                                               // the task's name
     BenchmarkResult latency, accuracy;                              // what was measured

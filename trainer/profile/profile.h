@@ -11,7 +11,7 @@
 
 namespace wick {
 
-// What a slice is: a named range, a module's forward, a node of the graph, a kernel.
+// A slice is a named range, a module's forward, a node of the graph, or a kernel.
 enum class SliceKind : uint8_t { kRange, kModule, kNode, kKernel };
 
 // A stretch of time of one thread.
@@ -52,10 +52,10 @@ struct StepAnatomy {
   std::string text() const;  // one line per part: milliseconds per step and percent
 };
 
-// What a table has a row for.
+// A table has a row for each op, module, line or kernel.
 enum class ProfileBy { kOp, kModule, kLine, kKernel };
 
-// What a Profiler recorded.
+// Holds what a Profiler recorded.
 class Profile {
  public:
   std::vector<ProfileSlice> slices;  // ordered by begin: parents before children

@@ -6,7 +6,7 @@
 
 namespace wick {
 
-// What a range is: one of the program's, or a module's forward.
+// A range is one of the program's, or a module's forward.
 enum class RangeKind : uint8_t { kUser, kModule };
 
 // Hears of the ranges of its thread. Profiler is one.

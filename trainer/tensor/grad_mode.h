@@ -3,7 +3,8 @@
 
 namespace wick {
 
-// Whether this thread records ops for backward: torch.is_grad_enabled and torch.set_grad_enabled.
+// Return and set whether this thread records ops for backward: torch.is_grad_enabled and
+// torch.set_grad_enabled.
 bool grad_enabled();
 void set_grad_enabled(bool on);
 // Sets it, and restores the former state when destroyed.
@@ -39,7 +40,7 @@ class InferenceMode {
  private:
   bool saved_grad_, saved_;
 };
-// Whether an InferenceMode is open in this thread.
+// Returns whether an InferenceMode is open in this thread.
 bool inference_mode_enabled();
 
 }  // namespace wick

@@ -40,7 +40,7 @@ inline constexpr EllipsisType Ellipsis{};  // all dimensions that are not listed
 
 // One entry of an index.
 struct TensorIndex {
-  // What an entry is: a number, start:end:step, ..., None, a bool, or a tensor of indices or bools.
+  // An entry is a number, start:end:step, ..., None, a bool, or a tensor of indices or bools.
   enum class Kind : uint8_t { kInt, kSlice, kEllipsis, kNone, kBool, kTensor };
 
   // NOLINTBEGIN(google-explicit-constructor): implicit by design

@@ -32,13 +32,13 @@ inline bool is_floating_point(const Tensor& t) { return is_float(t.dtype()); }
 const char* type_name(DType t);
 const char* type_name(const Tensor& t);
 
-// What torch.finfo gives: the limits of a dtype of floats.
+// torch.finfo gives this: the limits of a dtype of floats.
 struct FloatInfo {
   int bits;                    // of an element
   double eps, max, min, tiny;  // min is the lowest, tiny the smallest normal number
   double resolution;           // 10^-d, for d digits that are exact
 };
-// What torch.iinfo gives: the limits of a dtype of integers.
+// torch.iinfo gives this: the limits of a dtype of integers.
 struct IntInfo {
   int bits;      // of an element
   int64_t min;   // the lowest number

@@ -160,7 +160,7 @@ class Tensor {
   // A view's base holds the history and is never a view itself; undefined if this is not a view.
   bool is_view(Where where = Where::current()) const;
   Tensor base(Where where = Where::current()) const;
-  // Whether the elements lie in row-major order without gaps.
+  // Returns whether the elements lie in row-major order without gaps.
   bool is_contiguous(Where where = Where::current()) const {
     return need("is_contiguous", where).view.contiguous();
   }
@@ -216,8 +216,8 @@ class Tensor {
   std::string to_string(Where where = Where::current()) const;
 
   // -- autograd
-  // Whether gradients flow to this tensor. requires_grad_() sets it for a leaf, and returns *this.
-  // Throws Error for integers, and for switching it off where a recorded op made the tensor.
+  // Returns whether gradients flow to this tensor. requires_grad_() sets it for a leaf, and returns
+  // *this. Throws Error for integers, and for switching it off where a recorded op made the tensor.
   bool requires_grad() const;
   const Tensor& requires_grad_(bool on = true, Where where = Where::current()) const;
   bool is_leaf(Where where = Where::current()) const;  // true unless a recorded op made it

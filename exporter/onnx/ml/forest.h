@@ -26,8 +26,8 @@ struct Forest {
   std::vector<int64_t> roots;
   std::vector<std::vector<Entry>> leaves;
 
-  // What walks have seen of all nodes and leaves. A walk clears what it marked, so that walks which
-  // share it cost what they find, however large the forest is.
+  // Says what walks have seen of all nodes and leaves. A walk clears what it marked, so that walks
+  // which share it cost what they find, however large the forest is.
   struct Marks {
     std::vector<uint8_t> nodes, leaves;
   };

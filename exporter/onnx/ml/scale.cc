@@ -1,5 +1,5 @@
-// What prepares features: Scaler, Normalizer, Binarizer, Imputer, FeatureVectorizer,
-// ArrayFeatureExtractor; and ZipMap, which names probabilities.
+// These prepare features: Scaler, Normalizer, Binarizer, Imputer, FeatureVectorizer,
+// ArrayFeatureExtractor. ZipMap names probabilities.
 #include <cmath>
 
 #include "exporter/onnx/ml/ml.h"

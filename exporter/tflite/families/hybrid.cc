@@ -46,7 +46,7 @@ AtRun asymmetric(ReadCtx& c, ValueId x) {
   const ValueId none = op(OpId::kEqual, span, zero);
   const ValueId steps = double_scalar(c, 255);
   const ValueId scale = op(OpId::kDiv, c.emit(OpId::kWhere, {none, steps, span}), steps);
-  // What stands for 0, from the end whose rounding is off by less.
+  // The zero point comes from the end whose rounding is off by less.
   const ValueId below = op(OpId::kDiv, least, scale), above = op(OpId::kDiv, most, scale);
   const ValueId from_low = op(OpId::kSub, low, below), from_high = op(OpId::kSub, high, above);
   const ValueId low_error = op(OpId::kSub, double_scalar(c, 128), below);

@@ -8,7 +8,7 @@
 namespace wick::tflite {
 namespace {
 
-// What a slice takes of each axis, in the file's order.
+// A slice takes this of each axis, in the file's order.
 struct Cut {
   std::vector<int64_t> axes, starts, ends, steps;
   void add(int64_t axis, int64_t start, int64_t end, int64_t step) {

@@ -1,4 +1,4 @@
-// What convolutions and pools share: windows over the height and the width of planes.
+// Convolutions and pools share this: windows over the height and the width of planes.
 #pragma once
 
 #include "exporter/tflite/read/read.h"

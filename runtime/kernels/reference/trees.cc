@@ -111,7 +111,7 @@ bool keeps_extremes(const void* attrs) {
 }
 
 Status plan_trees(const KernelQuery& q, KernelPlan* plan) {
-  // Whether a target has a weight yet, which its least or greatest one must know.
+  // The scratch says whether a target has a weight yet, which its least or greatest one must know.
   if (keeps_extremes(q.attrs))
     plan->scratch_bytes = byte_count(static_cast<uint64_t>(q.out[0].numel()));
   return {};

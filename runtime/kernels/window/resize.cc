@@ -296,7 +296,7 @@ bool match_blocked_nearest(const KernelQuery& q) {
   return blocked_fits(q) && is_nearest(q.as<ResizeAttrs>());
 }
 
-// What a run over blocks of channels works on.
+// A run over blocks of channels works on this.
 struct BlockedMaps {
   const float* x;
   float* y;

@@ -17,8 +17,8 @@ struct ImageRows {
   }
 };
 
-// Of a uint8 tensor [C, H, W], any strides, any device. Error, in the name of `op`: another dtype
-// or rank, more channels, no pixels, more bytes than an encoder takes.
+// Returns the rows of a uint8 tensor [C, H, W], any strides, any device. Error, in the name of
+// `op`: another dtype or rank, more channels, no pixels, more bytes than an encoder takes.
 ImageRows image_rows(const char* op, const Arg& image, int64_t most_channels);
 
 }  // namespace wick::data

@@ -30,7 +30,7 @@ struct JpegReader {
 }
 void on_message(j_common_ptr c, int level) {
   int code = c->err->msg_code;
-  // What says nothing of the pixels: bytes between markers, versions of the wrapping.
+  // These say nothing of the pixels: bytes between markers, versions of the wrapping.
   bool harmless =
       code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM;
   if (level < 0 && !harmless) on_error(c);

@@ -60,7 +60,7 @@ struct CompressOptions {
                                 // factor every Linear that gets smaller by it
   prune::Amount magnitude = 0;  // set to zero, among all weights together
 };
-// What compress_model() did.
+// Says what compress_model() did.
 struct CompressReport {
   int64_t parameters_before = 0, parameters_after = 0;  // numbers in all parameters
   uint64_t bytes_before = 0, bytes_after = 0;           // of the state_dict()

@@ -21,7 +21,7 @@ struct Amount {
   // Returns the number out of `of`. Throws Error if it is negative, NaN, or more than all.
   int64_t resolve(const char* op, int64_t of, const Where& where) const;
 
-  // Whether it is a number, and which: `count`, or with `relative` the `fraction`.
+  // It is the number `count`, or with `relative` the `fraction`.
   int64_t count = 0;
   double fraction = 0;
   bool relative = false;

@@ -150,8 +150,8 @@ Tensor addcmul(const Arg& x, const Arg& a, const Arg& b, Scalar value = 1);  // 
 Tensor addcdiv(const Arg& x, const Arg& a, const Arg& b, Scalar value = 1);  // x + value a / b
 
 // -- closeness: |a - b| <= atol + rtol |b|
-// Whether each element (isclose), or every one (allclose), is that close. Equal infinities are;
-// NaNs are with equal_nan.
+// Return whether each element (isclose), or every one (allclose), is that close. Equal infinities
+// are; NaNs are with equal_nan.
 Tensor isclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8,
                bool equal_nan = false);
 bool allclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8,

@@ -138,7 +138,7 @@ SlogdetResult slogdet(const Arg& a);
 QrResult qr(const Arg& a, bool some = true);
 LuFactorResult lu(const Arg& a);  // linalg::lu_factor(), of singular matrices, too
 Tensor lu_solve(const Arg& b, const Arg& lu, const Tensor& pivots);
-// What lu_factor() and lu() put into one matrix, as three.
+// Returns as three matrices what lu_factor() and lu() put into one.
 LuResult lu_unpack(const Arg& lu, const Tensor& pivots);
 
 }  // namespace wick

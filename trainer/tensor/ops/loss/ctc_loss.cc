@@ -28,7 +28,7 @@ struct Entry {
   // The states are the target with a blank before, between and after its labels.
   int64_t states() const { return 2 * static_cast<int64_t>(labels.size()) + 1; }
   int64_t label(int64_t s) const { return s % 2 == 0 ? blank : labels[static_cast<size_t>(s / 2)]; }
-  // Whether the blank between may be left out on the way from state s - 2 to s.
+  // Returns whether the blank between may be left out on the way from state s - 2 to s.
   bool skips(int64_t s) const { return s % 2 == 1 && s >= 3 && label(s) != label(s - 2); }
 };
 

@@ -6,7 +6,7 @@
 
 namespace wick {
 
-// What a loss returns: a number per element, their mean, or their sum.
+// A loss returns a number per element, their mean, or their sum.
 enum class Reduction { kNone, kMean, kSum };
 
 // -- distances; input and target broadcast (with a warning if their shapes differ)
@@ -56,9 +56,8 @@ Tensor soft_margin_loss(const Arg& x, const Arg& target,
                         Reduction reduction = Reduction::kMean);  // target -1 or 1
 
 // -- distributions
-// What kl_div() returns: a number per element, their mean, their sum, or the sum divided by x's
+// kl_div() returns a number per element, their mean, their sum, or the sum divided by x's
 // first size, which is the mathematical definition.
-// definition.
 enum class KlReduction { kNone, kMean, kSum, kBatchMean };
 Tensor kl_div(const Arg& x, const Arg& target, KlReduction reduction = KlReduction::kMean,
               bool log_target = false);  // x: log-probabilities
