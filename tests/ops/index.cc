@@ -76,14 +76,18 @@ WICK_TEST_ROW(
                  0,
                  0,
                  {3, 1, NAN, 3, -0.0, 0, -1, 2, 2, 5, 2, -INFINITY, INFINITY, 5}};
-      return S{sample("TopK/largest", {f32({3, 67})}, TopKAttrs{5, -1, 1, 1}, 2),
-               sample("TopK/smallest_axis0", {f32({33, 4})}, TopKAttrs{7, 0, 0, 1}, 2),
-               sample("TopK/sort", {ties}, TopKAttrs{7, 1, 0, 1}, 2),
-               sample("TopK/sort_down", {ties}, TopKAttrs{7, 1, 1, 1}, 2),
-               sample("TopK/input", {f32({2, 9, 3}), ints({2})}, TopKAttrs{1, 1, 1, 0}, 2),
-               sample("TopK/u8", {of(DType::kU8, {300}, 0, 255)}, TopKAttrs{300, 0, 1, 1}, 2),
-               sample("TopK/none", {f32({2, 3})}, TopKAttrs{0, 1, 1, 1}, 2),
-               sample("TopK/empty", {f32({0, 3})}, TopKAttrs{2, 1, 1, 1}, 2)};
+      return S{
+          sample("TopK/largest", {f32({3, 67})}, TopKAttrs{5, -1, 1, 1}, 2),
+          sample("TopK/smallest_axis0", {f32({33, 4})}, TopKAttrs{7, 0, 0, 1}, 2),
+          sample("TopK/sort", {ties}, TopKAttrs{7, 1, 0, 1}, 2),
+          sample("TopK/sort_down", {ties}, TopKAttrs{7, 1, 1, 1}, 2),
+          sample("TopK/input", {f32({2, 9, 3}), ints({2})}, TopKAttrs{1, 1, 1, 0}, 2),
+          sample("TopK/u8", {of(DType::kU8, {300}, 0, 255)}, TopKAttrs{300, 0, 1, 1}, 2),
+          sample("TopK/few", {of(DType::kI32, {3, 400}, 0, 9)}, TopKAttrs{11, 1, 1, 1}, 2),
+          sample("TopK/few_down", {of(DType::kI32, {3, 400}, 0, 9)}, TopKAttrs{50, 1, 0, 1}, 2),
+          sample("TopK/few_columns", {f32({300, 5})}, TopKAttrs{3, 0, 1, 1}, 2),
+          sample("TopK/none", {f32({2, 3})}, TopKAttrs{0, 1, 1, 1}, 2),
+          sample("TopK/empty", {f32({0, 3})}, TopKAttrs{2, 1, 1, 1}, 2)};
     },
     nullptr, 0);
 WICK_TEST_ROW(

@@ -76,7 +76,7 @@ TEST(WideRows, HaveTheReferenceBitsOnEverySample) {
 }
 
 TEST(WideRows, ProductsAtRandom) {
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 40; ++i) {
     const int64_t m = from_to(1, 40), k = from_to(1, i % 9 == 0 ? 700 : 40),
                   n = from_to(1, i % 7 == 0 ? 230 : 40), batch = from_to(1, 4);
     expect_equal(OpId::kMatMul, sample("matmul", {wide({m, k}), wide({k, n})}, NoAttrs{}));
@@ -124,7 +124,7 @@ Drawn draw_conv() {
 
 TEST(WideRows, ConvolutionsAtRandom) {
   int taken = 0;
-  for (int i = 0; i < 250; ++i) {
+  for (int i = 0; i < 120; ++i) {
     const Drawn c = draw_conv();
     const std::string name =
         fmt::format("conv x {} w {} y {}", to_text(c.x).text, to_text(c.w).text, to_text(c.y).text);
@@ -150,7 +150,7 @@ TEST(WideRows, ConvolutionsAtRandom) {
                           sample(name, {wide(c.y), wide(c.w), wide({c.x[1]})}, transposed));
   }
   if (wide_products()) {
-    EXPECT_GT(taken, 1500);
+    EXPECT_GT(taken, 600);
   }
 }
 

@@ -1,5 +1,7 @@
 // TopK and Unique, based on one stable merge sort of positions. The order is total: -0 < +0, NaN
 // above all; equal elements keep their order, whichever way TopK sorts.
+#include <algorithm>
+
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/reference/indices.h"
 #include "runtime/kernels/reference/merge_sort.h"
@@ -14,6 +16,37 @@ Status plan_topk(const KernelQuery& q, KernelPlan* plan) {
   auto n = static_cast<uint64_t>(q.in[0].shape[axis]);
   plan->scratch_bytes = byte_count(n * (2 * sizeof(int64_t) + dtype_size(q.in[0].dtype)));
   return {};
+}
+
+// Writes the first k of n positions in order to `at`. A heap of k, the last of them on top, takes
+// the place of a sort where k is small beside n: most elements are compared once.
+template <class Before>
+void first_of(int64_t k, int64_t n, int64_t* at, int64_t* room, Poll& poll, Before&& key_before) {
+  if (k > n / 8) {
+    in_pieces(poll, n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) at[i] = i;
+    });
+    return merge_sort(at, room, n, poll, key_before);
+  }
+  if (k == 0) return;
+  const auto before = [&](int64_t i, int64_t j) {
+    return key_before(i, j) || (i < j && !key_before(j, i));
+  };
+  for (int64_t i = 0; i < k; ++i) at[i] = i;
+  std::make_heap(at, at + k, before);
+  in_pieces(poll, n - k, [&](int64_t begin, int64_t end) {
+    for (int64_t i = k + begin; i < k + end; ++i) {
+      if (!key_before(i, at[0])) continue;
+      if (poll(64)) return;
+      std::pop_heap(at, at + k, before);
+      at[k - 1] = i;
+      std::push_heap(at, at + k, before);
+    }
+  });
+  if (stopped()) return;
+  // The heap's order is `before`: sorted, the first comes first.
+  int64_t left = k;
+  for (; left > 1 && !poll(64); --left) std::pop_heap(at, at + left, before);
 }
 
 template <class T>
@@ -34,17 +67,14 @@ Status run_topk(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
     int64_t outer = line / inner, column = line % inner;
     const T* from = x.as<T>() + outer * n * inner + column;
     in_pieces(poll, n, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        at[i] = i;
-        keys[i] = from[i * inner];
-      }
+      for (int64_t i = begin; i < end; ++i) keys[i] = from[i * inner];
     });
     if (a.largest != 0) {
-      merge_sort(at, room, n, poll,
-                 [&](int64_t i, int64_t j) { return sorts_before(keys[j], keys[i]); });
+      first_of(k, n, at, room, poll,
+               [&](int64_t i, int64_t j) { return sorts_before(keys[j], keys[i]); });
     } else {
-      merge_sort(at, room, n, poll,
-                 [&](int64_t i, int64_t j) { return sorts_before(keys[i], keys[j]); });
+      first_of(k, n, at, room, poll,
+               [&](int64_t i, int64_t j) { return sorts_before(keys[i], keys[j]); });
     }
     if (stopped()) return {};
     int64_t to = outer * k * inner + column;
