@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Ratios against the peers: bench.sh [gemm] [train] [infer] [load] [real] [latency] [int8]; nothing named: the first four.
+# Ratios against the peers: bench.sh [gemm] [train] [infer] [load] [real] [latency] [int8] [functions]; nothing named: the first four.
+# functions: some of the trainer's, by least processor time, beside PyTorch with OpenBLAS (libopenblas0).
 # int8: quantized models of the peers' quant_onnx.py, beside Wick's own float32.
 # real: the models of tools/scripts/real_models.sh (WICK_REAL_MODELS: where they lie), as a Markdown table. latency: those
 # and the peers', written into docs/use/latency.md. Both sides run in turn, because
@@ -132,11 +133,29 @@ int8() {
   python3 tools/scripts/bench_int8.py --wick "$build/tools/wick/wick" --models "$models" --rounds "$rounds"
 }
 
+functions() {
+  echo "== functions: least ms of processor time in $rounds rounds in turn with tuned PyTorch, one thread; ratio = its time / Wick's"
+  local work=$root/build/bench round
+  mkdir -p "$work"
+  rm -f "$work"/functions.{wick,torch}
+  /usr/bin/python3 -c 'import torch' 2>/dev/null || echo "SKIP: PyTorch (python3-torch) is not here"
+  for ((round = 0; round < rounds; ++round)); do
+    "$build/bench/function_bench" >>"$work/functions.wick"
+    LD_LIBRARY_PATH=${WICK_BLAS:-/usr/lib/x86_64-linux-gnu/openblas-openmp:/usr/lib/x86_64-linux-gnu/openblas-pthread} \
+      OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 /usr/bin/python3 "$root/bench/function_bench.py" >>"$work/functions.torch" || true
+  done
+  awk 'FNR == NR { if (!($1 in a)) names[++n] = $1; if (!($1 in a) || $2 < a[$1]) a[$1] = $2; next }
+    { if (!($1 in b) || $2 < b[$1]) b[$1] = $2 }
+    END { for (i = 1; i <= n; ++i) { m = names[i]
+      if (m in b) printf "%-30s wick %9.3f, torch %9.3f, torch / wick %.2f\n", m, a[m], b[m], b[m] / a[m]
+      else printf "%-30s wick %9.3f\n", m, a[m] } }' "$work/functions.wick" "$work/functions.torch"
+}
+
 parts=("$@")
 [ $# -gt 0 ] || parts=(gemm train infer load)
 for part in "${parts[@]}"; do
   case $part in
-    gemm | train | infer | load | real | latency | int8) "$part" ;;
-    *) echo "bench.sh: no part '$part'; there are: gemm train infer load real latency int8" >&2 && exit 2 ;;
+    gemm | train | infer | load | real | latency | int8 | functions) "$part" ;;
+    *) echo "bench.sh: no part '$part'; there are: gemm train infer load real latency int8 functions" >&2 && exit 2 ;;
   esac
 done
