@@ -10,8 +10,8 @@ PyTorch takes the new shapes, Wick must, too, and give the same shapes, values, 
 The bound is per element. PyTorch computes in float64 on inputs that every dtype under test holds exactly; u is half a
 unit in the last place of the output's dtype. An element may be 64 u (|y| + s) away, where s is how far y moves if
 every input and weight moves by a relative step of either sign, divided by that step: the largest of three draws, of 23
-before a difference is told. Roundings move an element as such steps do. The other 20 steps are so small that at a jump s
-is larger than the jump. Terms of derivatives cancel where no step shows it: there 64 u of the largest number so far are
+before a difference is told. Roundings move an element as such steps do. The other 20 steps are so small that s is larger
+than a jump. Terms of derivatives cancel where no step shows it: there 64 u of the largest number so far are
 added. Integers and bools are equal.
 """
 
@@ -79,7 +79,8 @@ KNOWN = {
     ("normalize", "second"): "of one number: as above", ("cosine_embedding_loss", "second"): "of one number: as above",
     ("triplet_margin_with_distance_loss", "PyTorch has"): "by cosine_similarity: as above",
     ("cummax", "out of range"): "PyTorch takes any dim of a number", ("cummin", "out of range"): "as above",
-    ("deform_conv2d", "do not fit"): REFUSED, ("roi_align", "are empty"): REFUSED, ("slice_scatter", "do not fit"): REFUSED,
+    ("deform_conv2d", "do not fit"): REFUSED, ("slice_scatter", "do not fit"): REFUSED,
+    ("roi_align", "are empty"): REFUSED, ("roi_align", "for 0 images"): REFUSED,
     ("triu", "at least 2 dimensions"): REFUSED, ("tril", "at least 2 dimensions"): REFUSED,
     ("var", "first"): "of one number: NaN, and so is its gradient", ("std", "first"): "as above",
     ("var", "second"): "as above", ("std", "second"): "as above",
@@ -94,7 +95,8 @@ KNOWN = {
     ("group_norm", "PyTorch has"): "of groups of one number: the bias alone, to which PyTorch adds roundings",
     ("trace", "first"): "PyTorch's gradient of a tall matrix's trace goes on below its square part",
     ("median", "is empty"): REFUSED, ("lp_pool1d", "larger than the padded input"): REFUSED,
-    ("lp_pool2d", "larger than the padded input"): REFUSED, ("interpolate.kept_size", ""): "the row's matrices are literals",
+    ("lp_pool2d", "larger than the padded input"): REFUSED,
+    ("interpolate.kept_size", ""): "the row's matrices are literals",
     ("index_put", "out of bounds"): "indices are checked, also where no element is put",
     ("Tensor.index_put_.views", "out of bounds"): "as above", ("conv1d", "empty kernel"): REFUSED,
     ("rms_norm", "outputs"): "the row's shape is a literal",

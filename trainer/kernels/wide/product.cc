@@ -209,8 +209,8 @@ void WideMatrix::pack(int64_t k, int64_t depth, int64_t j, int64_t cols, int64_t
   if (row_ != 1) return WideRows::pack(k, depth, j, cols, columns, panels, line);
   for (int64_t c = 0; c < round_up(cols, columns); ++c) {
     double* to = panels + c / columns * columns * depth + c % columns;
-    const double* from = data_ + k + (j + c) * col_;
-    for (int64_t i = 0; i < depth; ++i) to[i * columns] = c < cols ? from[i] : 0;
+    const double* from = c < cols ? data_ + k + (j + c) * col_ : nullptr;
+    for (int64_t i = 0; i < depth; ++i) to[i * columns] = from != nullptr ? from[i] : 0;
   }
 }
 

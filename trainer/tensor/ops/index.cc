@@ -111,6 +111,7 @@ std::vector<Tensor> where(const Arg& condition) {
 // Expands a tensor and a mask to their common shape.
 static std::pair<Tensor, Tensor> of_one_shape(const Tensor& v, const Tensor& mask,
                                               const Where& where) {
+  if (v.raw_shape() == mask.raw_shape()) return {v, mask};
   const Shape shape = logical_or(zeros(v.raw_shape(), DType::kBool), mask).raw_shape();
   return {v.raw_shape() == shape ? v : v.expand(shape, where),
           mask.raw_shape() == shape ? mask : mask.expand(shape, where)};
