@@ -10,8 +10,8 @@ PyTorch takes the new shapes, Wick must, too, and give the same shapes, values, 
 The bound is per element. PyTorch computes in float64 on inputs that every dtype under test holds exactly; u is half a
 unit in the last place of the output's dtype. An element may be 64 u (|y| + s) away, where s is how far y moves if
 every input and weight moves by a relative step of either sign, divided by that step: the largest of three draws, of 23
-before a difference is told. Roundings move an element as such steps do. The other 20 steps are so small that s is larger
-than a jump. Terms of derivatives cancel where no step shows it: there 64 u of the largest number so far are
+before a difference is told. Roundings move an element as such steps do. The other 20 steps are so small that s is
+larger than a jump. Terms of derivatives cancel where no step shows it: there 64 u of the largest number so far are
 added. Integers and bools are equal.
 """
 

@@ -154,16 +154,20 @@ TEST(WideRows, ConvolutionsAtRandom) {
   }
 }
 
-// Sums of -0, and weights that are not finite beside padding, which transposed convolutions skip.
+// Weights that are not finite beside padding, which transposed convolutions skip, and sums of -0,
+// which products that underflow leave.
 TEST(WideRows, PaddingChangesNothing) {
   const double inf = std::numeric_limits<double>::infinity();
   ConvTransposeAttrs a;
   a.conv.pads = {1, 1};
-  for (double weight : {-1.0, 0.0, inf, std::numeric_limits<double>::quiet_NaN()}) {
-    const Input x = {DType::kF64, {1, 1, 3}, 0, 0, {0.0, -0.0, 2}};
-    const Input w = {DType::kF64, {1, 1, 3}, 0, 0, {weight, 1, weight}};
-    expect_equal(OpId::kConvTranspose, sample("transposed", {x, w}, a));
-    expect_equal(OpId::kConv, sample("plain", {x, w}, a.conv));
+  for (double weight : {-1e-200, inf, std::numeric_limits<double>::quiet_NaN()}) {
+    const Input x = {DType::kF64, {1, 1, 3}, 0, 0, {1e-200, 2, 1e-200}};
+    for (const std::vector<double>& w :
+         {std::vector<double>{1, 1, weight}, {weight, 1e-200, 1}, {1e-200, weight, weight}}) {
+      const Input kernel = {DType::kF64, {1, 1, 3}, 0, 0, w};
+      expect_equal(OpId::kConvTranspose, sample("transposed", {x, kernel}, a));
+      expect_equal(OpId::kConv, sample("plain", {x, kernel}, a.conv));
+    }
   }
 }
 
