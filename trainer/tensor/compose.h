@@ -18,8 +18,8 @@ inline std::string text(const Tensor& t) { return to_text(t.raw_shape()).text; }
 inline int64_t dim_of(const Tensor& t, int d) { return t.raw_shape()[d < 0 ? d + t.rank() : d]; }
 inline Tensor mt(const Tensor& t, const At& at) { return t.transpose(-2, -1, at.where); }
 
-// Reshapes: -1 is inferred, kCopy copies the dim of x at the same index, which keeps a dynamic batch
-// symbolic under capture. A size of 0 is one, not ONNX's copy.
+// Reshapes: -1 is inferred, kCopy copies the dim of x at the same index, which keeps a dynamic
+// batch symbolic under capture. A size of 0 is one, not ONNX's copy.
 constexpr int64_t kCopy = -2;
 Tensor reshape_to(const Tensor& x, const Dims& dims, const At& at);
 
