@@ -2,6 +2,7 @@
 """Links `wick` once more with a bug in it, beside a finished build and without touching the tree.
 
 usage: planted.py BUILD PATCH OUT      OUT: the program; exit 2: the patch cannot be planted so
+       planted.py --applies PATCH...   tells which patches no longer fit the tree
 
 A copy of each file that the patch changes goes to OUT.d and is found before the tree's own. What was compiled
 from it (ninja knows) is compiled again with the build's own commands, and these objects are linked in front of
@@ -16,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHADERS = "runtime/backend/vulkan/shaders"
@@ -167,7 +169,22 @@ class Planted:
         return len(made)
 
 
+def applies(patches):
+    stale = 0
+    for patch in patches:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                Planted(folder, patch, os.path.join(folder, "out"))
+            except SystemExit:
+                stale += 1
+                print(f"{patch}: it does not apply, or changes no code", file=sys.stderr)
+    print(f"{len(patches) - stale} patches apply, {stale} do not")
+    return stale > 0 or not patches
+
+
 def main():
+    if sys.argv[1] == "--applies":
+        return applies([os.path.abspath(p) for p in sys.argv[2:]])
     planted = Planted(*(os.path.abspath(p) for p in sys.argv[1:4]))
     planted.read_build()
     print(f"planted: {planted.program()} objects")
