@@ -112,11 +112,11 @@ BatchFigures bench_batch(const BenchCommand& c, const Model& model, std::optiona
   row["arena_bytes"] = session.arena_bytes();
   row["load_average"] = load;
   row["counters"] = counts_json(counts);
-  auto shapes = nlohmann::json::object();
-  for (size_t i = 0; i < inputs.size(); ++i)
-    shapes[session.input(i).name] =
-        std::vector<int64_t>(inputs[i].shape().begin(), inputs[i].shape().end());
-  row["inputs"] = shapes;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Shape& s = inputs[i].shape();
+    row["inputs"].push_back(
+        {{"name", session.input(i).name}, {"shape", std::vector<int64_t>(s.begin(), s.end())}});
+  }
   std::map<std::string, double> split;
   if (c.split) split = trace.ms_by_op(times.runs());
   for (const auto& [op, ms] : split) row["split_ms"][op] = ms;

@@ -36,9 +36,9 @@ std::string millions(const json& counters, const char* key) {
 
 std::string shapes(const json& inputs) {
   std::string out;
-  for (const auto& [name, shape] : inputs.items()) {
+  for (const json& input : inputs) {
     std::string sizes;
-    for (const json& size : shape)
+    for (const json& size : input.at("shape"))
       sizes += fmt::format("{}{}", sizes.empty() ? "" : "×", size.get<int64_t>());
     out += (out.empty() ? "" : ", ") + (sizes.empty() ? std::string("scalar") : sizes);
   }
@@ -69,11 +69,12 @@ std::string own_table(const json& models) {
     if (counters.contains("missing")) missing = counters["missing"].get<std::string>();
     out += fmt::format(
         "| {} | {} | {} | {} | {} | {} | {} | {} | {:.1f} | {} | {} | {} | {:.2f} |\n",
-        cell(m.at("model").get<std::string>()), shapes(m.at("inputs")), m.at("threads").get<int>(),
-        number(m, "first_answer_ms"), both(m, "min_ms", "p50_ms"), number(m, "p95_ms"),
-        number(m, "p99_ms"), both(m, "cpu_min_ms", "cpu_p50_ms"), m.at("peak_rss_mb").get<double>(),
-        millions(counters, "cycles"), millions(counters, "instructions"),
-        millions(counters, "cache_misses"), m.at("load_average").get<double>());
+        cell(m.at("model").get<std::string>()), shapes(m.value("inputs", json::array())),
+        m.at("threads").get<int>(), number(m, "first_answer_ms"), both(m, "min_ms", "p50_ms"),
+        number(m, "p95_ms"), number(m, "p99_ms"), both(m, "cpu_min_ms", "cpu_p50_ms"),
+        m.at("peak_rss_mb").get<double>(), millions(counters, "cycles"),
+        millions(counters, "instructions"), millions(counters, "cache_misses"),
+        m.at("load_average").get<double>());
   }
   if (!missing.empty()) out += fmt::format("\nCounters: none: {}.\n", missing);
   return out;
