@@ -135,12 +135,12 @@ void bench_zoo(const BenchCommand& c, const std::vector<std::string>& passed) {
     doc["models"].push_back(std::move(row));
   }
   const std::string page = zoo_page(doc);
-  if (!c.page.empty()) write_text(c.page, page);
   if (c.json) {
     print_json(doc);
   } else {
     fmt::print("{}", page);
   }
+  if (!c.page.empty()) write_text(c.page, page);
   if (missing > 0)
     throw Error(
         fmt::format("{} of the zoo's figures could not be measured: the page says which and "

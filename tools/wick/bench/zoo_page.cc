@@ -47,7 +47,7 @@ std::string shapes(const json& inputs) {
 
 // Returns "ONNX Runtime 1.30.0"; without the version where it never ran.
 std::string title_and_version(const json& models, const std::string& peer) {
-  const std::string title = peer_runtime(peer).title;
+  std::string title = peer_runtime(peer).title;
   for (const json& m : models) {
     if (m.contains("against") && m["against"].contains(peer) &&
         m["against"][peer].contains("version"))
@@ -58,10 +58,9 @@ std::string title_and_version(const json& models, const std::string& peer) {
 
 std::string own_table(const json& models) {
   std::string out =
-      "| model | inputs | threads | first answer | wall | p95 | p99 | CPU | peak RSS, MB | Mcycles "
-      "| "
-      "Minstructions | M cache misses | load "
-      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "| model | inputs | threads | first answer | wall | p95 | p99 | CPU | peak RSS, MB "
+      "| Mcycles | Minstructions | M cache misses | load |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   std::string missing;
   for (const json& m : models) {
     if (m.contains("error")) continue;
@@ -139,20 +138,19 @@ std::string zoo_page(const json& doc) {
     versions += ", " + title;
     tables += peer_table(models, peer, title);
   }
-  return fmt::format(
-             "# Latency of a folder of models\n\n{}, {}, {} logical CPUs; {}; {} s a side. Printed "
-             "by `{}`.\n\n"
-             "Times are milliseconds, of one run, and where there are two the least and the "
-             "median. "
-             "CPU is the processor time of all threads. The first answer is counted from the file: "
-             "opened, bound, packed, run once. Each model ran in a process of its own; load is "
-             "that "
-             "of the machine's last minute before it. Figures beside another runtime are of slices "
-             "of 50 ms in turn; its peak memory is Python's, too.\n\n",
-             about.at("date").get<std::string>(), about.at("cpu").get<std::string>(),
-             about.at("logical_cpus").get<int>(), versions, about.at("seconds").get<double>(),
-             about.at("command").get<std::string>()) +
-         own_table(models) + tables + not_measured(models);
+  std::string out = fmt::format(
+      "# Latency of a folder of models\n\n{}, {}, {} logical CPUs; {}; {} s a side. Printed by "
+      "`{}`.\n\n",
+      about.at("date").get<std::string>(), about.at("cpu").get<std::string>(),
+      about.at("logical_cpus").get<int>(), versions, about.at("seconds").get<double>(),
+      about.at("command").get<std::string>());
+  out +=
+      "Times are milliseconds of one run; where there are two, the least and the median. CPU is "
+      "the processor time of all threads. The first answer is counted from the file: opened, "
+      "bound, packed, run once. Each model ran in a process of its own; load is that of the "
+      "machine's last minute before it. Figures beside another runtime are of slices of 50 ms in "
+      "turn; its peak memory is Python's, too.\n\n";
+  return out + own_table(models) + tables + not_measured(models);
 }
 
 }  // namespace wick::tool
