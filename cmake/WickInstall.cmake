@@ -78,7 +78,7 @@ if(WICK_BUILD_TOOLS)
   wick_install(tools ROOMS tools/lib tools/submission TARGETS wick_tools wick_submission)
   wick_must_be_built(tools wick)
   install(TARGETS wick RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
-  install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/scripts/ort_run.py
+  install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/scripts/ort_run.py ${PROJECT_SOURCE_DIR}/tools/scripts/openvino_run.py
     DESTINATION ${CMAKE_INSTALL_DATADIR}/wick COMPONENT tools)
   # `wick build` compiles the runtime for other machines.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime ${PROJECT_SOURCE_DIR}/targets

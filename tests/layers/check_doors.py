@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Finds second doors: JSON that is parsed past trainer/checkpoint/json.h, whose limits then do not hold; text that
-commands print past stdout and stderr, which escape names and notice what is not written (tools/wick/terminal.h); and calls
-of the operating system past runtime/platform, so that the runtime is built where there is none.
+commands print past stdout and stderr, which escape names and notice what is not written (tools/wick/terminal.h); calls of
+the operating system past runtime/platform, so that the runtime is built where there is none; and the processor's counters
+past `wick bench`.
 
 usage: check_doors.py [ROOT]      exit 0: nothing found; 1: one line per finding
 """
@@ -28,6 +29,8 @@ DOORS = [  # the rooms, what is not written there, the files and folders that ma
      "commands print to stdout and stderr, which tools/wick/terminal.h guards"),
     (("runtime",), re.compile(rf"^\s*#\s*include\s*<(?:{SYSTEM})(?:\.h)?>|\bthread_local\b"), {"runtime/platform/"},
      "the system is called by runtime/platform alone; a variable of a thread is WICK_THREAD_LOCAL of its system.h"),
+    (("runtime", "graph", "trainer", "quantize", "exporter", "tools"), re.compile(r"perf_event"), {"tools/wick/bench/"},
+     "the processor's counters are read by `wick bench` alone"),
 ]
 
 

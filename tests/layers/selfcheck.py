@@ -84,6 +84,7 @@ DOORS = [
     ("runtime/registry/bad.cc", "#include <mutex>\n"),
     ("runtime/backend/vulkan/bad.cc", "#include <windows.h>\n"),
     ("runtime/exec/bad.cc", "constinit thread_local int depth = 0;\n"),
+    ("tools/lib/bad.cc", "#include <linux/perf_event.h>\n"),
 ]
 READS = [
     ("runtime/kernels/bad.cc", "  int64_t axis = *in[1].as<int64_t>();\n"),

@@ -294,24 +294,6 @@ TEST(Run, VulkanCountsTheStepsOfItsPartition) {
   EXPECT_EQ(r.err, "vulkan ran " + n + " of " + n + " steps\n");
 }
 
-TEST(Bench, JsonOfEachBatchSize) {
-  Ran r = wick(
-      {"bench", trained_run().wick, "--batch", "1,3", "--seconds", "0.02", "--split", "--json"});
-  EXPECT_EQ(r.code, 0) << r.err;
-  nlohmann::json rows = parse_json(r.out);
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[1].at("batch"), 3);
-  for (const auto& row : rows) {
-    EXPECT_GT(row.at("p50_ms"), 0);
-    EXPECT_GE(row.at("p95_ms"), row.at("p50_ms"));
-    EXPECT_GE(row.at("p99_ms"), row.at("p95_ms"));
-    EXPECT_GE(row.at("runs"), 10);
-    for (const char* key : {"items_per_s", "load_ms", "first_run_ms", "peak_rss_mb"})
-      EXPECT_GT(row.at(key), 0) << key;
-    EXPECT_TRUE(row.at("split_ms").contains("FusedLinear")) << row;
-  }
-}
-
 TEST(Inspect, ShowsPortsOpsAndProvenance) {
   Ran text = wick({"inspect", trained_run().wick});
   EXPECT_EQ(text.code, 0) << text.err;
@@ -414,49 +396,6 @@ TEST(Prove, LogitsOfAnotherShapeBreakThePromise) {
   EXPECT_EQ(r.code, 3) << r.err;
   EXPECT_EQ(parse_json(r.out).at("incomparable").at("onnxruntime"), "[20,3]");
   EXPECT_THAT(r.err, HasSubstr("DIFFERS: logits float32[20,3], the trainer's are float32[20,10]"));
-}
-
-// The other runtime is a program that says its version and then, for each line, the times of runs.
-TEST(BenchAgainst, RunsInTurnWithWhatAnswers) {
-  const std::string script = scratch() + "/serves.py", model = scratch() + "/in_turn.onnx",
-                    asked = scratch() + "/asked.txt";
-  export_onnx(small_graph(), model);
-  write_file(script,
-             "import json, sys\nif '--serve' not in sys.argv:\n  sys.exit(1)\n"
-             "print(json.dumps({'version': '9.8'}), flush=True)\n"
-             "for line in sys.stdin:\n  open('" +
-                 asked +
-                 "', 'a').write(line)\n"
-                 "  print(json.dumps({'ms': [40.0, 60.0], 'cpu_ms': 3.0}), flush=True)\n");
-  const std::string with = "WICK_ORT_RUN=" + shell_word(script) + " wick bench " +
-                           shell_word(model) + " --seconds 0.15 --against onnxruntime";
-  Ran r = shell(with + " --json");
-  ASSERT_EQ(r.code, 0) << r.err;
-  const nlohmann::json all = parse_json(r.out).at(0).at("against");
-  EXPECT_EQ(all.at("version"), "9.8");
-  EXPECT_EQ(all.at("peer").at("min_ms"), 40.0);
-  EXPECT_EQ(all.at("peer").at("p50_ms"), 60.0);
-  EXPECT_EQ(all.at("peer").at("cpu_ms"), 3.0);
-  const auto turns = all.at("peer").at("runs").get<int>() / 2;
-  EXPECT_GE(turns, 2) << "150 ms for each; the peer says 100 ms a turn";
-  EXPECT_GE(all.at("wick").at("runs").get<int>(), turns);
-  EXPECT_DOUBLE_EQ(all.at("times_as_fast").at("min").get<double>(),
-                   40.0 / all.at("wick").at("min_ms").get<double>());
-  const std::string lines = read_file(asked);
-  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), turns + 1) << "one of them warms up";
-  r = shell(with);
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_THAT(r.out, HasSubstr("against onnxruntime 9.8: p50 60.0000 ms"));
-
-  write_file(script,
-             "import sys\nif '--serve' in sys.argv:\n  print('no such operator')\n"
-             "sys.exit(1)\n");
-  r = shell(with);
-  EXPECT_EQ(r.code, 1);
-  EXPECT_THAT(r.err, HasSubstr("ONNX Runtime: no such operator"));
-  r = shell("wick bench " + shell_word(trained_run().wick) + " --against onnxruntime");
-  EXPECT_EQ(r.code, 2);
-  EXPECT_THAT(r.err, HasSubstr("needs the .onnx file, which both read"));
 }
 
 // `wick` in DIR/bin takes the script of DIR/share/wick.

@@ -149,6 +149,9 @@ void Command::callback(const std::function<void()>& work) {
   command_->callback(work);
 }
 bool Command::given(const char* option) const { return command_->count(option) > 0; }
+Strings Command::values(const char* option) const {
+  return command_->get_option(option)->results();
+}
 
 CommandLine::CommandLine(const char* name, const char* about, const char* version)
     : app_(std::make_unique<CLI::App>(about, name)) {

@@ -55,6 +55,8 @@ class Command {
   void footer(const char* text);
   void callback(const std::function<void()>& work);  // once everything is parsed
   bool given(const char* option) const;
+  // Returns the values that were given for an option, as they were written.
+  std::vector<std::string> values(const char* option) const;
 
  private:
   CLI::App* command_;

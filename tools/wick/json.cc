@@ -50,6 +50,14 @@ nlohmann::json json_of(const NodeTimes& times, size_t runs) {
   return list;
 }
 
+nlohmann::json json_of(const RunTimes& times) {
+  const TimeFigures wall = times.wall(), cpu = times.cpu();
+  return {{"min_ms", wall.least},  {"p50_ms", wall.p50},    {"p95_ms", wall.p95},
+          {"p99_ms", wall.p99},    {"cpu_ms", cpu.mean},    {"cpu_min_ms", cpu.least},
+          {"cpu_p50_ms", cpu.p50}, {"cpu_p95_ms", cpu.p95}, {"cpu_p99_ms", cpu.p99},
+          {"runs", times.runs()}};
+}
+
 nlohmann::json json_of(const NodeCounts& counts) {
   auto doc = nlohmann::json{{"integers", nlohmann::json::object()},
                             {"floats", nlohmann::json::object()},
