@@ -193,7 +193,8 @@ TEST(Blocked, ConvolutionsAtRandom) {
     if (kind == 1) oc = groups = ic;
     if (kind == 2)
       groups = pick({2, 3}), ic = groups * pick({4, 16, 32}), oc = groups * pick({16, 32, 48});
-    const auto act = static_cast<Activation>(random.next() % 10);
+    const auto act =
+        static_cast<Activation>(random.next() % (static_cast<uint64_t>(Activation::kLast) + 1));
     check_conv(pick({1, 1, 2}), ic, pick({1, 5, 7, 12, 23}), pick({1, 4, 7, 14, 29}), oc, k,
                pick({1, 1, 2, 3}), pick({0, k / 2, k / 2, 1}), pick({1, 1, 1, 2}), groups,
                static_cast<unsigned>(random.next() % 8), act);
