@@ -281,6 +281,26 @@ TEST(LayoutForms, OperandsOfOneNumberAChannelOrAPixel) {
   }
 }
 
+// A map of what the channels have in common scales them all, as spatial attention does.
+TEST(LayoutForms, GatesOfPixels) {
+  for (const int64_t c : {16, 48, 29}) {
+    const std::string what = std::to_string(c);
+    Net net(c);
+    const ir::ValueId v = net.own(net.conv(net.x, c, c), c);
+    ReduceAttrs a;
+    a.axes = {1};
+    const ir::ValueId maps =
+        net.g.emit(OpId::kConcat, AxisAttrs{1},
+                   {net.g.emit(OpId::kReduceMean, a, {v}), net.g.emit(OpId::kReduceMax, a, {v})});
+    const ir::ValueId gate = net.g.emit(OpId::kSigmoid, {net.conv(maps, 2, 1, 3)});
+    Layouts found =
+        check(net, net.conv(net.own(net.g.emit(OpId::kMul, {v, gate}), c), c, 16), what);
+    if (c == 29) continue;  // no whole blocks: all of it is plain
+    stays(found, "Mul", 1, what);
+    EXPECT_EQ(found.of["ReduceMax"].read, blocked_kernels().lanes == 0 ? 0 : 1) << what;
+  }
+}
+
 // DenseNet's order: what was joined is normalized before it is convolved.
 TEST(LayoutForms, BatchNormAlone) {
   for (const int64_t c : kChannels) {

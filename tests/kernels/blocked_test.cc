@@ -236,6 +236,32 @@ TEST(Blocked, PoolsAndMeans) {
   }
 }
 
+// Means over the map and over channels, which fill all blocks or none does it.
+TEST(Blocked, ReducesPixelsOrChannels) {
+  for (const int64_t channels : {13, 16, 40, 48}) {
+    Random random(static_cast<uint64_t>(channels));
+    const Shape shape = {2, channels, 5, 7};
+    std::vector<float> x = random_floats(random, numel(shape));
+    x[3] = -0.0f, x[40] = std::numeric_limits<float>::infinity();
+    for (const OpId op :
+         {OpId::kReduceSum, OpId::kReduceMean, OpId::kReduceMax, OpId::kReduceMin}) {
+      for (const int64_t keep : {0, 1}) {
+        ReduceAttrs attrs;
+        attrs.keepdims = keep;
+        attrs.axes = {2, 3};
+        const Shape all = keep != 0 ? Shape{2, channels, 1, 1} : Shape{2, channels};
+        check({op, &attrs, {x}, {shape}, all}, {0}, "pixels");
+        attrs.axes = {1};
+        const Shape maps = keep != 0 ? Shape{2, 1, 5, 7} : Shape{2, 5, 7};
+        check({op, &attrs, {x}, {shape}, maps}, {0}, "channels", channels % 16 == 0);
+        attrs.axes = {1, 2};
+        check({op, &attrs, {x}, {shape}, keep != 0 ? Shape{2, 1, 1, 7} : Shape{2, 7}}, {0},
+              "channels and rows", false);
+      }
+    }
+  }
+}
+
 TEST(Blocked, Resizes) {
   Random random(5);
   const auto pick = [&](std::initializer_list<int64_t> of) {
