@@ -88,7 +88,7 @@ PassReport simplify(Graph& graph, const PassWatch& watch) {
 }
 
 PassReport optimize_watched(Graph& graph, bool chains, const PassWatch& watch) {
-  constexpr Pass kLast[] = {kFuseNorm, kFuseElementwise};
+  constexpr Pass kLast[] = {kShuffle, kFuseNorm, kFuseElementwise};
   PassReport all = simplify(graph, watch);
   if (chains) run_round(graph, kLast, nullptr, watch, &all);
   return all;

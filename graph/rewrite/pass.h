@@ -79,8 +79,8 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work = n
 // Runs identity, blocks, fold, control, cse, layout, fuse_attention, fuse_integer, fuse and dce,
 // all exact, to a fixed point.
 PassReport simplify(Graph& graph);
-// Runs simplify(), then fuse_norm and fuse_elementwise, whose ops other passes can hardly see
-// through: all exact.
+// Runs simplify(), then shuffle, fuse_norm and fuse_elementwise, whose ops other passes can hardly
+// see through: all exact.
 PassReport optimize(Graph& graph);
 
 // Options of optimize().
@@ -118,6 +118,7 @@ bool fuse_integer(Graph& graph);
 // Conv | Linear | MatMul by a matrix + BatchNorm + Add + activation -> FusedConv | FusedLinear |
 // FusedMatMul
 bool fuse_epilogues(Graph& graph);
+bool gather_shuffles(Graph& graph);  // Reshape + Transpose + Reshape of channels -> Gather
 // reductions of rows and the elementwise ops around them -> FusedElementwise
 bool fuse_norm(Graph& graph);
 bool fuse_elementwise(Graph& graph);  // elementwise ops -> FusedElementwise
@@ -133,6 +134,7 @@ inline constexpr Pass kLayout = {"layout", Numerics::kExact, cancel_layout};
 inline constexpr Pass kFuseAttention = {"fuse_attention", Numerics::kExact, fuse_attention};
 inline constexpr Pass kFuseInteger = {"fuse_integer", Numerics::kExact, fuse_integer};
 inline constexpr Pass kFuse = {"fuse", Numerics::kExact, fuse_epilogues};
+inline constexpr Pass kShuffle = {"shuffle", Numerics::kExact, gather_shuffles};
 inline constexpr Pass kFuseNorm = {"fuse_norm", Numerics::kExact, fuse_norm};
 inline constexpr Pass kFuseElementwise = {"fuse_elementwise", Numerics::kExact, fuse_elementwise};
 inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};

@@ -32,8 +32,8 @@ consteval Range dtype(const char* field, int8_t least) {
 }
 
 constexpr Range kRanges[] = {
-    range<EpilogueAttrs>("activation", Activation::kGeluTanh),
-    range<FusedConvAttrs>("activation", Activation::kGeluTanh),
+    range<EpilogueAttrs>("activation", Activation::kLast),
+    range<FusedConvAttrs>("activation", Activation::kLast),
     range<LinearAttentionAttrs>("update_rule", LinearRule::kGatedDelta),
     range<FusedAttentionAttrs>("steps", AttentionStep::kReplaceWeight, 1),
     range<ChainAttrs>("row_dims", kMaxRank),

@@ -16,6 +16,14 @@ void add_layer_samples(Samples& all) {
   add("FusedLinear",
       row(OpId::kFusedLinear, EpilogueAttrs{static_cast<int64_t>(Activation::kSilu), 0, 0}),
       {random({2, 3}), random({4, 3}), random({4}), random({4}), random({4}), random({2, 4})});
+  // The slope of a hard sigmoid keeps sums away from its kinks.
+  const auto gated = [&](const char* name, Activation a) {
+    add(name, row(OpId::kFusedLinear, EpilogueAttrs{static_cast<int64_t>(a), 0.01, 0.5}),
+        {random({2, 3}), random({4, 3}), random({4})});
+  };
+  gated("FusedLinear times sigmoid", Activation::kTimesSigmoid);
+  gated("FusedLinear hard sigmoid", Activation::kHardSigmoid);
+  gated("FusedLinear times hard sigmoid", Activation::kTimesHardSigmoid);
   add("FusedMatMul",
       row(OpId::kFusedMatMul, EpilogueAttrs{static_cast<int64_t>(Activation::kSilu), 0, 0}),
       {random({2, 3}), random({3, 4}), random({4}), random({4}), random({4}), random({2, 4})});

@@ -17,7 +17,10 @@ enum class Activation : int64_t {
   kHardSwish = 7,
   kGeluErf = 8,
   kGeluTanh = 9,
-  kLast = kGeluTanh,
+  kHardSigmoid = 10,      /* alpha, beta */
+  kTimesSigmoid = 11,     /* y sigmoid(y), each rounded: SiLU in two steps */
+  kTimesHardSigmoid = 12, /* y hard_sigmoid(y), of alpha and beta */
+  kLast = kTimesHardSigmoid,
 };
 struct EpilogueAttrs {
   int64_t activation = 0;  // an Activation

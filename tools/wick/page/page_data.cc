@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runtime/ops/attrs/conv.h"
 #include "runtime/ops/op_cost.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/arrays.h"
@@ -35,9 +36,20 @@ json numbers(const Shape& shape) {
 
 // Numbers that stand for something are shown by name.
 json attribute(const char* name, int64_t v) {
-  static const char* const kActivations[] = {"none",       "relu",       "clip", "leaky relu",
-                                             "sigmoid",    "tanh",       "silu", "hard swish",
-                                             "gelu (erf)", "gelu (tanh)"};
+  static const char* const kActivations[] = {"none",
+                                             "relu",
+                                             "clip",
+                                             "leaky relu",
+                                             "sigmoid",
+                                             "tanh",
+                                             "silu",
+                                             "hard swish",
+                                             "gelu (erf)",
+                                             "gelu (tanh)",
+                                             "hard sigmoid",
+                                             "times sigmoid",
+                                             "times hard sigmoid"};
+  static_assert(std::size(kActivations) == static_cast<size_t>(Activation::kLast) + 1);
   const std::string field = name;
   if (field == "activation" && v >= 0 && v < static_cast<int64_t>(std::size(kActivations)))
     return kActivations[v];

@@ -57,6 +57,9 @@ Result<uint32_t> activation_function(int64_t activation) {
     case Activation::kHardSwish: return uint32_t{WICK_FN_HARD_SWISH};
     case Activation::kGeluTanh: return uint32_t{WICK_FN_GELU_TANH};
     case Activation::kGeluErf: return uint32_t{WICK_FN_GELU_ERF};
+    case Activation::kHardSigmoid: return uint32_t{WICK_FN_HARD_SIGMOID};
+    case Activation::kTimesSigmoid: return uint32_t{WICK_FN_TIMES_SIGMOID};
+    case Activation::kTimesHardSigmoid: return uint32_t{WICK_FN_TIMES_HARD_SIGMOID};
   }
   return unsupported("no shader for this activation");
 }

@@ -166,7 +166,8 @@ void products(Cases& c) {
       c.may(OpId::kFusedMatMul, EpilogueAttrs{9}, {in(t, {7, 37}), w({37, 21}), w({21})});
     }
   }
-  for (int64_t activation = 0; activation <= 9; ++activation) {
+  for (int64_t activation = 0; activation <= static_cast<int64_t>(Activation::kLast);
+       ++activation) {
     c.add(OpId::kFusedLinear, EpilogueAttrs{activation, -0.5, 0.75},
           {in(kF32, {9, 20}), weight(kF32, {18, 20}), weight(kF32, {18}), weight(kF32, {18}),
            weight(kF32, {18}), in(kF32, {9, 18})});
