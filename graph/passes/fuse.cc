@@ -140,7 +140,16 @@ class EpilogueFuser {
     take(m, id);
   }
 
+  // With one slope for all elements it is LeakyRelu; an epilogue has none for each channel.
+  std::optional<EpilogueAttrs> prelu(const Node& n) const {
+    if (!g_.is_constant(n.inputs[1]) || g_.value(n.inputs[1]).constant.numel() != 1)
+      return std::nullopt;
+    return EpilogueAttrs{static_cast<int64_t>(Activation::kLeakyRelu),
+                         element_as_double(g_.value(n.inputs[1]).constant, 0)};
+  }
+
   std::optional<EpilogueAttrs> activation_of(const Node& n) {
+    if (n.op == OpId::kPRelu) return prelu(n);
     for (const ActivationRow& row : kActivations) {
       if (row.op != n.op) continue;
       AnyAttrs own = n.attrs;
