@@ -141,7 +141,16 @@ class EpilogueFuser {
     take(m, id);
   }
 
+  // With one slope for all elements it is LeakyRelu; an epilogue has none for each channel.
+  std::optional<EpilogueAttrs> prelu(const Node& n) const {
+    if (!g_.is_constant(n.inputs[1]) || g_.value(n.inputs[1]).constant.numel() != 1)
+      return std::nullopt;
+    return EpilogueAttrs{static_cast<int64_t>(Activation::kLeakyRelu),
+                         element_as_double(g_.value(n.inputs[1]).constant, 0)};
+  }
+
   std::optional<EpilogueAttrs> activation_of(const Node& n, bool times) {
+    if (n.op == OpId::kPRelu) return times ? std::nullopt : prelu(n);
     for (const ActivationRow& row : kActivations) {
       if (row.op != n.op || row.times != times) continue;
       AnyAttrs own = n.attrs;

@@ -65,7 +65,7 @@ consteval OpFacts<Rate> rates() {
         {kRelu, kLeakyRelu, kElu, kTanh, kHardSigmoid, kSoftplus, kExp, kLog, kSqrt,
          kReciprocal, kErf, kSin, kCos, kTan, kAsin, kAcos, kAtan, kSinh, kCosh, kAsinh, kAcosh,
          kAtanh, kNeg, kAbs, kFloor, kCeil, kRound, kSign, kClip, kNot, kAdd, kSub, kMul, kDiv,
-         kPow, kMax, kMin, kEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual, kAnd, kOr,
+         kPow, kMax, kMin, kPRelu, kEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual, kAnd, kOr,
          kXor, kWhere, kMatMul, kLinear, kFusedLinear, kConv, kFusedConv, kConvInputGrad,
          kConvWeightGrad, kScatterElements, kScatterND, kTopK, kUnique, kMod, kBitwiseAnd,
          kBitwiseOr, kBitwiseXor, kBitwiseNot, kBitShift, kIsNaN, kIsInf, kLog1p, kExpm1, kLog2,
@@ -74,7 +74,7 @@ consteval OpFacts<Rate> rates() {
          kMaxRoiPool, kConvTranspose, kDeformConv, kRNN, kGRU, kLSTM, kDFT, kTfIdfVectorizer,
          kRange, kNonMaxSuppression, kFusedElementwise, kFusedAttention, kFusedMatMul,
          kBlockLinear, kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul,
-         kQLinearAveragePool, kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax,
+         kQLinearAveragePool, kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax, kQLinearPRelu,
          kDynamicLinear, kFoldedBatchNorm, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp}},
   }};
 }

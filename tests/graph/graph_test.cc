@@ -292,6 +292,26 @@ TEST(Passes, GatesBecomeEpilogues) {
   }
 }
 
+// One slope for all channels is the epilogue's LeakyRelu; one for each stays an op.
+TEST(Passes, APReluOfOneSlopeIsAnEpilogue) {
+  for (const Shape& shape : {Shape{1}, Shape{}, Shape{1, 1, 1}, Shape{4, 1, 1}}) {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(3), SymDim(8), SymDim(8)});
+    const ValueId y =
+        g.emit(OpId::kConv, ConvAttrs{}, {x, g.add_constant(floats({4, 3, 3, 3}, -1, 0.37f))});
+    g.add_output("y", g.emit(OpId::kPRelu, {y, g.add_constant(floats(shape, -0.3f, 0.2f))}));
+    Graph fused = g;
+    optimize(fused);
+    EXPECT_EQ(count(fused, OpId::kPRelu), shape.rank() == 3 && shape[0] == 4 ? 1u : 0u);
+    const HostTensor in = floats({2, 3, 8, 8}, -2, 0.43f);
+    InterpreterOptions simd;
+    simd.kernels = {&kCpuKernels, &kReferenceKernels};
+    const HostTensor want = run(g, {&in, 1})[0];
+    EXPECT_TRUE(same_bits(run(fused, {&in, 1})[0], want));
+    EXPECT_TRUE(same_bits(run(fused, {&in, 1}, simd)[0], want));
+  }
+}
+
 // A value that somebody else reads must stay.
 TEST(Passes, FusingStopsAtASharedValue) {
   Graph g;
