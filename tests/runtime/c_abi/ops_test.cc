@@ -232,8 +232,8 @@ TEST_F(CallbackOps, MalformedDefinitions) {
   def_.field_count = SIZE_MAX;
   refused("at most 544 and 64 are possible");
   def_ = good;
-  def_.size = 4;
-  refused("op 0: def.size is 4");
+  def_.size = 3;
+  refused("op 0: def.size is 3");
   def_ = good;
   const wick_op_def* twice[] = {&def_, &def_};
   EXPECT_EQ(wick_ops_create(twice, 2, &ops_), WICK_INVALID_ARGUMENT);

@@ -4,7 +4,7 @@
  *   static void on_step(void* user, const wick_trace_event* e) {
  *     printf("%s %s on %s\n", e->op, e->node, e->backend);
  *   }
- *   wick_trace_hook trace = {sizeof(trace), NULL, on_step, 0};
+ *   wick_trace_hook trace = {sizeof(trace), NULL, 0, on_step};
  *   options.trace = &trace;    // of wick_session_options
  *
  * Hooks are called by the thread that runs or explains. What an event points to is valid during the
@@ -53,11 +53,11 @@ struct wick_trace_hook {
   /* sizeof the struct. */
   size_t size;
   void* user; /* passed to on_step */
-  /* Is called after each step. */
-  void (*on_step)(void* user, const wick_trace_event* event);
   /* Not 0: on_step reads no values, or reads those whose channels are in blocks. With 0 a session
    * keeps every value plain, which makes convolutions slower. */
   int takes_blocks;
+  /* Is called after each step. */
+  void (*on_step)(void* user, const wick_trace_event* event);
 };
 
 /* A node of the program, in order of execution. */

@@ -74,6 +74,7 @@ typedef struct wick_op_def {
   uint32_t version;                /* of its definition; 0: 1 */
   uint32_t min_inputs, max_inputs; /* 0 for both: 1; at most 16 */
   uint32_t outputs;                /* 0: 1; at most 8 */
+  int in_place; /* not 0: output 0 may be input 0's memory, where both have one dtype and shape */
   /* The attribute struct; 0, null and 0: there is none. */
   size_t attrs_size;
   const wick_attr_field* fields;
@@ -83,7 +84,6 @@ typedef struct wick_op_def {
   int (*takes)(wick_op_call* call); /* WICK_OK: `run` takes these dtypes and shapes. null: all */
   int (*plan)(wick_op_call* call);  /* sets scratch_bytes; null: 0 */
   int (*run)(wick_op_call* call);   /* writes the outputs */
-  int in_place; /* not 0: output 0 may be input 0's memory, where both have one dtype and shape */
 } wick_op_def;
 
 /* Makes a library of ops, to be freed by wick_ops_free() after the programs that use it. The

@@ -32,12 +32,12 @@ typedef struct wick_vulkan_options {
   /* The folder for verdicts and compiled pipelines. Null: the environment's WICK_CACHE_DIR, else
    * the user's cache folder; "": they are not stored. */
   const char* cache_folder;
-  uint64_t hang_ns; /* a run that takes longer counts as a hang; 0: 60 seconds */
   /* 0: each kernel is compared with the CPU before a model's first run on a driver. */
   int skip_kernel_checks;
   /* Not 0: steps between others that run on the CPU go to the device whenever it can run them; 0:
    * where that pays. */
   int offload_all;
+  uint64_t hang_ns; /* a run that takes longer counts as a hang; 0: 60 seconds */
 } wick_vulkan_options;
 
 /* A device. Its texts live as long as the list or the backend that it comes from. */
