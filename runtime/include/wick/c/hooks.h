@@ -1,11 +1,11 @@
 /* Hooks of a session: a trace that sees each step that ran, and a report of where steps run.
  * Example (examples/c_session/main.c):
  *
- *   static void on_step(void* user, const wick_trace_event* e) {
- *     printf("%s %s on %s\n", e->op, e->node, e->backend);
+ *   static void on_step(void* user, const wick_trace_event* event) {
+ *     printf("ran %s %s on %s\n", event->op, event->node, event->backend);
  *   }
- *   wick_trace_hook trace = {sizeof(trace), NULL, 0, on_step};
- *   options.trace = &trace;    // of wick_session_options
+ *   trace.on_step = on_step;
+ *   open.trace = &trace;
  *
  * Hooks are called by the thread that runs or explains. What an event points to is valid during the
  * call. A hook must not call its own session and must return: no longjmp, no exception. A newer

@@ -1,7 +1,6 @@
 /* Kernel sets: which kernels a session may use. Example (tests/runtime/c_abi/session_test.cc):
  *
- *   const wick_kernel_set* sets[] = {wick_kernels_reference()};
- *   options.kernels = sets;    // of wick_session_options
+ *   options.kernels = &set;
  *   options.kernel_count = 1;
  *
  * A program that calls wick_kernels_cpu() or wick_kernels_reference() is linked with every kernel

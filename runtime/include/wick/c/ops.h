@@ -1,19 +1,16 @@
 /* Custom ops written in C. Example (tests/runtime/c_abi/c_op.c):
  *
- *   typedef struct { double beta; } swish_attrs;
- *   static void init(void* attrs) { ((swish_attrs*)attrs)->beta = 1; }
- *   static const wick_attr_field fields[] = {
- *       {"beta", 1, WICK_ATTR_FLOAT, offsetof(swish_attrs, beta), 0}};
- *   static int run(wick_op_call* c) {
- *     int64_t i, n = c->elements;
- *     if (c->in[0].dtype != WICK_FLOAT32) return c->why = "x is not float32", WICK_TYPE_MISMATCH;
- *     ...
+ *   static int affine_takes(wick_op_call* call) {
+ *     return call->in[0].dtype == WICK_FLOAT32 ? WICK_OK : WICK_TYPE_MISMATCH;
  *   }
- *   wick_op_def swish = WICK_INIT(wick_op_def);
- *   swish.domain = "example", swish.name = "Swish", swish.run = run;
- *   ...
- *   const wick_op_def* defs[] = {&swish};
- *   code = wick_ops_create(defs, 1, &ops);    // then wick_load_options.ops
+ *   affine.domain = "example";
+ *   affine.name = "Affine";
+ *   affine.takes = affine_takes;
+ *   affine.run = affine_run;
+ *   defs[0] = &affine;
+ *   if (check(wick_ops_create(defs, 1, &ops))) return 1;
+ *   load.ops = &ops;
+ *   load.ops_count = 1;
  *
  * The op has no gradient: models are trained with ops of <wick/custom_op.h>, in C++, and a device
  * may run them with an op in C of the same domain, name, version and attributes.

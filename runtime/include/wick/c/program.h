@@ -1,9 +1,11 @@
 /* What a loaded program says of itself: symbols with their bounds, metadata, provenance, constants,
- * states, custom ops, values and nodes. Example (tests/runtime/c_abi/program_test.cc):
+ * states, custom ops, values and nodes. Example (examples/c_session/main.c):
  *
  *   wick_symbol symbol = WICK_INIT(wick_symbol);
- *   for (i = 0; i < wick_program_symbol_count(program); ++i)
- *     if (wick_program_symbol(program, i, &symbol) == WICK_OK) puts(symbol.name);
+ *   for (i = 0; i < wick_program_symbol_count(program); ++i) {
+ *     if (!check(wick_program_symbol(program, i, &symbol)))
+ *       printf("%s: %lld to %lld\n", symbol.name, (long long)symbol.min, (long long)symbol.max);
+ *   }
  *
  * Functions fill structs whose `size` the caller has set (WICK_INIT); a library that is newer than
  * the caller fills the fields that the caller has. A null program, a null struct, a size of 0 and

@@ -1,9 +1,9 @@
 /* More of a session: runs by name and of some outputs only, runs in two halves, what the session
  * holds, and its packed weights. Example (examples/c_session/main.c):
  *
- *   wick_named_tensor in = {"x", {data, WICK_FLOAT32, 2, {1, 3}}};
- *   wick_named_tensor out = {"r", {NULL, 0, 0, {0}}};
- *   int code = wick_session_run_named(session, &in, 1, &out, 1, NULL);
+ *   last.name = port.name;
+ *   failed |= check(wick_session_run_named(session, named, inputs, &last, 1, NULL));
+ *   failed |= check(wick_tensor_elements(&last.tensor, &elements));
  *
  * Errors and threads are as in wick/wick.h: between start and finish a session does nothing else,
  * and any call but finish and those that only read is WICK_INVALID_ARGUMENT.

@@ -2,12 +2,11 @@
  * library libwick_vulkan.so, which has all of wick/wick.h as well, instead of libwick_runtime.so.
  * Example (examples/c_session/main.c):
  *
- *   wick_backend* device = NULL;
- *   if (wick_vulkan_create(NULL, &device) != WICK_OK)
- *     printf("on the CPU: %s\n", wick_last_error());
- *   options.backend = device;    // of wick_session_options
- *   ...
- *   wick_vulkan_free(device);    // after its sessions
+ *   options.device = name;
+ *   if (wick_vulkan_create(&options, &backend) == WICK_OK) return backend;
+ *   printf("on the CPU: %s\n", wick_last_error());
+ *   open.backend = choose_device(argc > 2 ? argv[2] : NULL);
+ *   wick_vulkan_free(open.backend);
  *
  * Null pointers, sizes and indices are checked as in wick/c/program.h. Integers have the CPU's bits
  * on a device, floats a bound for each op (docs/use/vulkan.md).
