@@ -345,9 +345,7 @@ int wick_session_create(const wick_program* program, const wick_session_options*
       options.trace = &s->trace;
     }
     WICK_ASSIGN(s->session, Session::create(*program->program, options));
-    const size_t ports = s->session->input_count() + s->session->output_count();
-    WICK_TRY(s->named.resize(ports));
-    return s->views.resize(ports);
+    return s->views.resize(s->session->input_count() + s->session->output_count());
   };
   if (int code = fail(open(), program->log); code != WICK_OK) {
     wick_session_free(s);
@@ -370,17 +368,17 @@ size_t wick_session_output_count(const wick_session* s) {
   return s == nullptr ? 0 : s->session->output_count();
 }
 int wick_session_input(const wick_session* s, size_t i, wick_port* port) {
-  if (Status given = check_port(s, port); !given.ok()) return fail(given, log_of(s));
+  if (Status given = check_port(s, port); !given.ok()) return fail(given, log_for(s));
   if (i >= s->session->input_count())
-    return fail(error(Code::kInvalidArgument, "there is no input %zu", i), log_of(s));
+    return fail(error(Code::kInvalidArgument, "there is no input %zu", i), log_for(s));
   const PortInfo info = s->session->input(i);
   fill_port(*s->program.program, info.name, info.dtype, info.unranked, info.dims, port);
   return WICK_OK;
 }
 int wick_session_output(const wick_session* s, size_t i, wick_port* port) {
-  if (Status given = check_port(s, port); !given.ok()) return fail(given, log_of(s));
+  if (Status given = check_port(s, port); !given.ok()) return fail(given, log_for(s));
   if (i >= s->session->output_count())
-    return fail(error(Code::kInvalidArgument, "there is no output %zu", i), log_of(s));
+    return fail(error(Code::kInvalidArgument, "there is no output %zu", i), log_for(s));
   const PortInfo info = s->session->output(i);
   fill_port(*s->program.program, info.name, info.dtype, info.unranked, info.dims, port);
   return WICK_OK;
@@ -408,7 +406,7 @@ int wick_session_bind(wick_session* s, const wick_tensor* inputs, size_t n) {
     for (size_t i = 0; i < n; ++i) WICK_TRY(shapes.push_back(s->views[i].shape));
     return s->session->bind(shapes);
   };
-  return fail(bind(), log_of(s));
+  return fail(bind(), log_for(s));
 }
 int wick_session_output_shape(const wick_session* s, size_t i, wick_tensor* tensor) {
   auto fill = [&]() -> Status {
@@ -418,7 +416,7 @@ int wick_session_output_shape(const wick_session* s, size_t i, wick_tensor* tens
     to_tensor(TensorView(nullptr, s->session->output(i).dtype, shape), tensor);
     return {};
   };
-  return fail(fill(), log_of(s));
+  return fail(fill(), log_for(s));
 }
 int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_count,
                      wick_tensor* outputs, size_t output_count, const wick_run_options* given) {
@@ -438,7 +436,7 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
     give_outputs(out, output_count, outputs);
     return {};
   };
-  return fail(run(), log_of(s));
+  return fail(run(), log_for(s));
 }
 size_t wick_session_memory(const wick_session* s) {
   return s == nullptr ? 0 : s->session->arena_bytes() + s->session->packed_bytes();

@@ -151,5 +151,5 @@ int wick_session_explain(const wick_session* s, const wick_explain_hook* given) 
     ExplainToC to(hook);
     return s->session->explain(to);
   };
-  return fail(explain(), log_of(s));
+  return fail(explain(), log_for(s));
 }

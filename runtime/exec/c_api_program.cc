@@ -23,7 +23,7 @@ int tell(const wick_program* p, size_t i, T* to, const char* name, const List& l
     put(*p->program, all[i], &full);
     return write_struct(full, to, name);
   };
-  return fail(fill(), log_of(p));
+  return fail(fill(), log_for(p));
 }
 
 // Returns the entry point; null: the program is null, or has no such one.
@@ -112,7 +112,7 @@ int wick_program_metadata_entry(const wick_program* p, size_t i, const char** ke
     *value = all[i].value;
     return {};
   };
-  return fail(fill(), log_of(p));
+  return fail(fill(), log_for(p));
 }
 
 int wick_program_provenance(const wick_program* p, wick_provenance* provenance) {
@@ -128,7 +128,7 @@ int wick_program_provenance(const wick_program* p, wick_provenance* provenance) 
     full.numerics = static_cast<int>(from.numerics);
     return write_struct(full, provenance, "provenance");
   };
-  return fail(fill(), log_of(p));
+  return fail(fill(), log_for(p));
 }
 int wick_program_get_facts(const wick_program* p, wick_program_facts* facts) {
   auto fill = [&]() -> Status {
@@ -141,7 +141,7 @@ int wick_program_get_facts(const wick_program* p, wick_program_facts* facts) {
     full.edition = edition_number(p->program->edition());
     return write_struct(full, facts, "facts");
   };
-  return fail(fill(), log_of(p));
+  return fail(fill(), log_for(p));
 }
 int wick_program_intact(const wick_program* p) {
   if (Status given = check_pointer(p, "program"); !given.ok()) return fail(given, {});
@@ -204,7 +204,7 @@ size_t wick_program_value_count(const wick_program* p, size_t entry) {
   return e == nullptr ? 0 : e->values.size();
 }
 int wick_program_value(const wick_program* p, size_t entry, size_t i, wick_value* value) {
-  if (Status given = check_entry(p, entry); !given.ok()) return fail(given, log_of(p));
+  if (Status given = check_entry(p, entry); !given.ok()) return fail(given, log_for(p));
   return tell(
       p, i, value, "value", [&](const Program& program) { return program.entries()[entry].values; },
       put_value);
@@ -219,7 +219,7 @@ size_t wick_program_node_count(const wick_program* p, size_t entry, size_t regio
 }
 int wick_program_node(const wick_program* p, size_t entry, size_t region, size_t i,
                       wick_node* node) {
-  if (Status given = check_entry(p, entry); !given.ok()) return fail(given, log_of(p));
+  if (Status given = check_entry(p, entry); !given.ok()) return fail(given, log_for(p));
   if (region_of(p, entry, region) == nullptr)
     return fail(error(Code::kInvalidArgument, "there is no region %zu", region), p->log);
   return tell(

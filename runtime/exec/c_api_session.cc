@@ -35,6 +35,7 @@ Status run_named(wick_session* s, const wick_named_tensor* inputs, size_t input_
   WICK_TRY(check_array(inputs, input_count, "inputs"));
   WICK_TRY(check_array(outputs, output_count, "outputs"));
   WICK_TRY(check_at_most(s, input_count, output_count));
+  WICK_TRY(s->named.resize(s->views.size()));  // only the first of these runs allocates
   NamedView* in = s->named.data();
   NamedView* out = in + input_count;
   for (size_t i = 0; i < input_count; ++i) WICK_TRY(named_view(inputs[i], "input", in + i));
@@ -62,7 +63,7 @@ Result<TensorView> view_of_tensor(const wick_tensor* tensor) {
 int wick_session_run_named(wick_session* s, const wick_named_tensor* inputs, size_t input_count,
                            wick_named_tensor* outputs, size_t output_count,
                            const wick_run_options* options) {
-  return fail(run_named(s, inputs, input_count, outputs, output_count, options), log_of(s));
+  return fail(run_named(s, inputs, input_count, outputs, output_count, options), log_for(s));
 }
 int wick_session_start(wick_session* s, const wick_tensor* inputs, size_t input_count,
                        const wick_run_options* given) {
@@ -80,7 +81,7 @@ int wick_session_start(wick_session* s, const wick_tensor* inputs, size_t input_
     WICK_TRY(read_tensors(inputs, input_count, "input", s->views.data()));
     return s->session->start(Span<const TensorView>(s->views.data(), input_count), options);
   };
-  return fail(start(), log_of(s));
+  return fail(start(), log_for(s));
 }
 int wick_session_finish(wick_session* s, wick_tensor* outputs, size_t output_count) {
   auto finish = [&]() -> Status {
@@ -99,7 +100,7 @@ int wick_session_finish(wick_session* s, wick_tensor* outputs, size_t output_cou
     give_outputs(out, output_count, outputs);
     return {};
   };
-  return fail(finish(), log_of(s));
+  return fail(finish(), log_for(s));
 }
 
 const char* wick_session_left_backend(const wick_session* s) {
@@ -130,7 +131,7 @@ int wick_session_packed_form(const wick_session* s, size_t i, wick_packed_form* 
     full.bytes = packed.bytes.size();
     return write_struct(full, form, "form");
   };
-  return fail(fill(), log_of(s));
+  return fail(fill(), log_for(s));
 }
 
 int wick_cancel_requested(const wick_cancel* cancel) {

@@ -40,7 +40,7 @@ Status check_allocator(const wick_allocator& a);
 
 // No struct ever ended within a field: half a pointer could point anywhere.
 template <class T>
-Status check_size(const T& given, const char* name) {
+Status check_struct_size(const T& given, const char* name) {
   if (given.size >= sizeof(given.size) && given.size % alignof(T) == 0) return {};
   return error(Code::kInvalidArgument,
                "%s.size is %zu: set it to sizeof the struct, as WICK_INIT does", name, given.size);
@@ -52,7 +52,7 @@ template <class T>
 Status read_struct(const T* given, T* full, const char* name) {
   *full = {};
   if (given != nullptr) {
-    WICK_TRY(check_size(*given, name));
+    WICK_TRY(check_struct_size(*given, name));
     memcpy(full, given, std::min(given->size, sizeof(T)));
   }
   full->size = sizeof(T);
@@ -67,7 +67,7 @@ Status read_options(const T* given, T* full) {
 template <class T>
 Status write_struct(const T& full, T* given, const char* name) {
   WICK_TRY(check_pointer(given, name));
-  WICK_TRY(check_size(*given, name));
+  WICK_TRY(check_struct_size(*given, name));
   const size_t size = given->size;
   memcpy(given, &full, std::min(size, sizeof(T)));
   given->size = size;
@@ -135,7 +135,7 @@ struct wick_session {
   const wick_program& program;
   wick::c_api::TraceToC trace;
   wick::Array<wick::TensorView> views;  // inputs, then outputs; reserved once for every run
-  wick::Array<wick::NamedView> named;   // the same for runs by name
+  wick::Array<wick::NamedView> named;   // the same for runs by name; empty before the first
   wick::InUse use;                      // guards the session, `views` and `named`
   wick::Owned<wick::Session> session;
 };
@@ -143,7 +143,7 @@ struct wick_session {
 namespace wick::c_api {
 
 // Returns where a call's errors are logged; a null handle has no log.
-inline Log log_of(const wick_program* p) { return p == nullptr ? Log() : p->log; }
-inline Log log_of(const wick_session* s) { return s == nullptr ? Log() : s->program.log; }
+inline Log log_for(const wick_program* p) { return p == nullptr ? Log() : p->log; }
+inline Log log_for(const wick_session* s) { return s == nullptr ? Log() : s->program.log; }
 
 }  // namespace wick::c_api

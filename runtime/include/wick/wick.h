@@ -189,7 +189,7 @@ typedef struct wick_load_options {
    * when you load files from untrusted sources. */
   const char* const* allowed_ops;
   size_t allowed_op_count;
-  /* Limit on what the load looks at: tables, elements and bytes. 0: 64 for each byte of the file. */
+  /* Limit on tables, elements and bytes that the load looks at; 0: 64 for each byte of the file. */
   uint64_t max_visits;
 } wick_load_options;
 

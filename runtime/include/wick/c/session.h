@@ -25,9 +25,9 @@ typedef struct wick_named_tensor {
 } wick_named_tensor;
 
 /* Runs with all inputs, given by name in any order, and with those outputs that the caller wants.
- * Output tensors are as in wick_session_run. WICK_NOT_FOUND: no such port (the text lists them);
- * WICK_INVALID_ARGUMENT: an input is missing or given twice, or the session has more than 64 inputs
- * or outputs; else as wick_session_run. */
+ * Output tensors are as in wick_session_run. The first of these runs allocates its list.
+ * WICK_NOT_FOUND: no such port (the text lists them); WICK_INVALID_ARGUMENT: an input is missing or
+ * given twice, or the session has more than 64 inputs or outputs; else as wick_session_run. */
 WICK_API int wick_session_run_named(wick_session* session, const wick_named_tensor* inputs,
                                     size_t input_count, wick_named_tensor* outputs,
                                     size_t output_count, const wick_run_options* options);
