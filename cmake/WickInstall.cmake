@@ -51,7 +51,7 @@ function(wick_install component)
 endfunction()
 
 set(runtime_targets wick_runtime wick_registry wick_ops)
-foreach(target wick_runtime_shared wick_vulkan wick_selection wick_select_ops)
+foreach(target wick_runtime_shared wick_vulkan_shared wick_vulkan wick_selection wick_select_ops)
   if(TARGET ${target})
     list(APPEND runtime_targets ${target})
   endif()

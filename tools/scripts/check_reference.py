@@ -66,8 +66,8 @@ def public_headers():
     """(the public headers, in the order of their paths; problems of INTERNAL)."""
     found, todo = set(), []
     for room in ROOMS:
-        folder = os.path.join(ROOT, room, "include", "wick")
-        todo += [f"{room}/include/wick/{n}" for n in sorted(os.listdir(folder))] if os.path.isdir(folder) else []
+        for folder, _, names in sorted(os.walk(os.path.join(ROOT, room, "include", "wick"))):
+            todo += [os.path.relpath(os.path.join(folder, n), ROOT) for n in sorted(names)]
     todo += [path for path in BESIDE if os.path.exists(os.path.join(ROOT, path))]
     direct = {p for header in todo for p in map(find, INCLUDE.findall(read(header)))}
     while todo:

@@ -28,6 +28,10 @@
  * WICK_INVALID_ARGUMENT and changes nothing: open a session for each thread, sessions of one
  * program share its weights. Free a session only when no call on it is running. A program must
  * outlive its sessions.
+ * Further headers have what fewer programs need: wick/c/program.h (what a file says of itself),
+ * wick/c/session.h (runs by name, runs in two halves, packed weights), wick/c/hooks.h (traces, and
+ * where steps run), wick/c/kernels.h (kernel sets), wick/c/ops.h (ops of your own in C) and
+ * wick/c/vulkan.h (devices; in Wick::vulkan). docs/use/c.md has a table of all that C++ can.
  */
 #ifndef WICK_WICK_H_
 #define WICK_WICK_H_
@@ -35,11 +39,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Marks what the library exports. */
+/* Marks what the library exports. For a DLL, the library is compiled with WICK_BUILDING_SHARED and
+ * the program that uses it with WICK_SHARED, which CMake's targets define; a static library needs
+ * neither. */
 #if defined(_WIN32)
+#if defined(WICK_BUILDING_SHARED)
 #define WICK_API __declspec(dllexport)
+#elif defined(WICK_SHARED)
+#define WICK_API __declspec(dllimport)
 #else
+#define WICK_API
+#endif
+#elif defined(__GNUC__)
 #define WICK_API __attribute__((visibility("default")))
+#else
+#define WICK_API
 #endif
 
 #ifdef __cplusplus
@@ -119,6 +133,11 @@ typedef struct wick_program wick_program;
 typedef struct wick_session wick_session;
 typedef struct wick_ops wick_ops;
 typedef struct wick_cancel wick_cancel;
+/* A set of kernels (wick/c/kernels.h), and a device (wick/c/vulkan.h): opaque, too. */
+typedef struct wick_kernel_set wick_kernel_set;
+typedef struct wick_backend wick_backend;
+/* The functions that see each step of a run (wick/c/hooks.h). */
+typedef struct wick_trace_hook wick_trace_hook;
 
 /* Give both functions, or null for both, which means malloc and free. They may be called from any
  * thread. `align` is a power of two, in bytes; deallocate receives the values that allocate
@@ -170,6 +189,8 @@ typedef struct wick_load_options {
    * when you load files from untrusted sources. */
   const char* const* allowed_ops;
   size_t allowed_op_count;
+  /* Limit on tables, elements and bytes that the load looks at; 0: 64 for each byte of the file. */
+  uint64_t max_visits;
 } wick_load_options;
 
 /* The extent of a symbolic dimension: {"batch", 32}. */
@@ -190,6 +211,12 @@ typedef struct wick_session_options {
   const wick_dim_binding*
       max_dims;         /* plan for these now: sizes up to them allocate nothing later */
   size_t max_dim_count; /* number of max_dims */
+  /* Kernel sets, searched in order; null with a count of 0: the default ones. */
+  const wick_kernel_set* const* kernels;
+  size_t kernel_count;
+  wick_backend* backend; /* asked before the CPU; must outlive the session. null: the CPU alone */
+  /* Sees each step; null: none. The struct is copied, and its `user` must outlive the session. */
+  const wick_trace_hook* trace;
 } wick_session_options;
 
 /* Options of wick_session_run(). */
