@@ -34,6 +34,8 @@ consteval Range dtype(const char* field, int8_t least) {
 constexpr Range kRanges[] = {
     range<EpilogueAttrs>("activation", Activation::kGeluTanh),
     range<FusedConvAttrs>("activation", Activation::kGeluTanh),
+    range<ConvAttrs>("products", Products::kLast),
+    range<FusedConvAttrs>("products", Products::kLast),
     range<LinearAttentionAttrs>("update_rule", LinearRule::kGatedDelta),
     range<FusedAttentionAttrs>("steps", AttentionStep::kReplaceWeight, 1),
     range<ChainAttrs>("row_dims", kMaxRank),

@@ -77,6 +77,10 @@ constexpr Known kKnown[] = {
     {"matmul", 0x5000C, "d71c6404"},
     {"matmul", 0x50018, "bee673bc"},
     {"matmul", 0x50030, "e54f8965"},
+    {"winograd", 0x130003, "7f139004"},
+    {"winograd", 0x13000C, "6c07e3de"},
+    {"winograd", 0x130018, "072128ba"},
+    {"winograd", 0x130030, "9662a9b4"},
 };
 // clang-format on
 
@@ -85,6 +89,7 @@ struct Case {
   OpId op;
   Shape x, w, y;
   int64_t groups = 1;
+  Products products = Products::kExact;
 };
 const Case kCases[] = {
     {"linear", OpId::kLinear, {5, 19}, {53, 19}, {5, 53}},
@@ -93,6 +98,7 @@ const Case kCases[] = {
     {"conv_small", OpId::kConv, {1, 40, 3, 3}, {130, 40, 3, 3}, {1, 130, 1, 1}},
     {"conv_groups", OpId::kConv, {1, 8, 30, 30}, {14, 4, 3, 3}, {1, 14, 28, 28}, 2},
     {"depthwise", OpId::kConv, {1, 21, 9, 9}, {21, 1, 3, 3}, {1, 21, 7, 7}, 21},
+    {"winograd", OpId::kConv, {1, 5, 9, 9}, {53, 5, 3, 3}, {1, 53, 7, 7}, 1, Products::kWinograd},
     {"bytes_conv", OpId::kQLinearConv, {1, 37, 9, 9}, {21, 37, 3, 3}, {1, 21, 7, 7}},
     {"bytes_first", OpId::kQLinearConv, {1, 3, 9, 9}, {41, 3, 3, 3}, {1, 41, 7, 7}},
     {"bytes_groups", OpId::kQLinearConv, {1, 8, 30, 30}, {14, 4, 3, 3}, {1, 14, 28, 28}, 2},
@@ -115,6 +121,7 @@ Known form_of(const Case& c, std::string* digest) {
   }
   ConvAttrs conv;
   conv.group = c.groups;
+  conv.products = static_cast<int64_t>(c.products);
   const NoAttrs none;
   const DType x = quantized ? DType::kU8 : DType::kF32, y = dynamic ? DType::kF32 : x;
   std::vector<TensorView> in = {TensorView(nullptr, x, c.x)};

@@ -1,0 +1,20 @@
+// Where an order of products that a node asks for (Products) applies. It depends on nothing but
+// the dtype, the weight's shape and the attributes, so that every implementation decides alike.
+#pragma once
+
+#include "runtime/core/shape.h"
+#include "runtime/ops/attrs.h"
+
+namespace wick {
+
+// Returns whether a Conv or FusedConv of x by w is computed by Winograd's F(2x2, 3x3).
+inline bool takes_winograd(DType x, const Shape& w, const ConvAttrs& a) {
+  if (a.products != static_cast<int64_t>(Products::kWinograd) || x != DType::kF32) return false;
+  if (w.rank() != 4 || w[2] != 3 || w[3] != 3 || a.group != 1) return false;
+  for (int i = 0; i < 2; ++i) {
+    if (a.strides.at_or(i, 1) != 1 || a.dilations.at_or(i, 1) != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace wick
