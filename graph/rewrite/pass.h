@@ -8,6 +8,7 @@
 
 #include "graph/ir/graph.h"
 #include "runtime/core/ledger.h"
+#include "runtime/ops/attrs.h"
 
 namespace wick::ir {
 
@@ -80,12 +81,15 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work = n
 // all exact, to a fixed point.
 PassReport simplify(Graph& graph);
 // Runs simplify(), then fuse_norm and fuse_elementwise, whose ops other passes can hardly see
-// through: all exact.
+// through: all exact. The passes of OptimizeOptions::products follow.
 PassReport optimize(Graph& graph);
 
 // Options of optimize().
 struct OptimizeOptions {
   bool chains = true;  // false: simplify() alone
+  // The order of products that float layers get, last, where it applies and pays; each node states
+  // its own (ConvAttrs::products).
+  Products products = Products::kExact;
   // Each sample has the graph's inputs, in order: every pass is checked on them, by its class, and
   // undone if it breaks its promise (graph/rewrite/checked.h). Throws Error if the graph itself
   // does not run on them.
@@ -122,6 +126,8 @@ bool fuse_epilogues(Graph& graph);
 bool fuse_norm(Graph& graph);
 bool fuse_elementwise(Graph& graph);  // elementwise ops -> FusedElementwise
 bool remove_dead(Graph& graph);       // nodes that nothing reads; renumbers
+// Convolutions of f32, 3x3 by stride 1: Products::kWinograd
+bool winograd_convolutions(Graph& graph);
 
 // The passes by name, with their promise.
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
@@ -136,5 +142,6 @@ inline constexpr Pass kFuse = {"fuse", Numerics::kExact, fuse_epilogues};
 inline constexpr Pass kFuseNorm = {"fuse_norm", Numerics::kExact, fuse_norm};
 inline constexpr Pass kFuseElementwise = {"fuse_elementwise", Numerics::kExact, fuse_elementwise};
 inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};
+inline constexpr Pass kWinograd = {"winograd", Numerics::kReassociates, winograd_convolutions};
 
 }  // namespace wick::ir

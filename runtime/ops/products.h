@@ -4,6 +4,7 @@
 
 #include "runtime/core/shape.h"
 #include "runtime/ops/attrs.h"
+#include "runtime/ops/op_id.h"
 
 namespace wick {
 
@@ -15,6 +16,15 @@ inline bool takes_winograd(DType x, const Shape& w, const ConvAttrs& a) {
     if (a.strides.at_or(i, 1) != 1 || a.dilations.at_or(i, 1) != 1) return false;
   }
   return true;
+}
+
+// Returns the order that a node asks for.
+inline Products products_of(OpId op, const void* attrs) {
+  if (op == OpId::kConv)
+    return static_cast<Products>(static_cast<const ConvAttrs*>(attrs)->products);
+  if (op == OpId::kFusedConv)
+    return static_cast<Products>(static_cast<const FusedConvAttrs*>(attrs)->conv.products);
+  return Products::kExact;
 }
 
 }  // namespace wick

@@ -16,6 +16,19 @@ void accept_qdq(Command command, bool* lower) {
       .one_of({"integer", "float"});
 }
 
+void accept_numerics(Command command, Products* products) {
+  command
+      .add_option_function<std::string>(
+          "--numerics",
+          [products](const std::string& form) {
+            *products = form == "fast" ? Products::kWinograd : Products::kExact;
+          },
+          "of .wick: exact (default), the trainer's bits; fast, 3x3 convolutions by Winograd, "
+          "which "
+          "have others")
+      .one_of({"exact", "fast"});
+}
+
 void accept_offload(Command command, bool* all_it_can) {
   command
       .add_option_function<std::string>(
