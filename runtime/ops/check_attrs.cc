@@ -33,6 +33,7 @@ consteval Range dtype(const char* field, int8_t least) {
 
 constexpr Range kRanges[] = {
     range<EpilogueAttrs>("activation", Activation::kGeluTanh),
+    range<EpilogueAttrs>("products", Products::kLast),
     range<FusedConvAttrs>("activation", Activation::kGeluTanh),
     range<ConvAttrs>("products", Products::kLast),
     range<FusedConvAttrs>("products", Products::kLast),

@@ -18,12 +18,24 @@ inline bool takes_winograd(DType x, const Shape& w, const ConvAttrs& a) {
   return true;
 }
 
+// Return whether the products are pairs of bf16: of FusedLinear and FusedMatMul, and of a
+// convolution over one or two dims in one group.
+inline bool takes_pairs(DType x, const EpilogueAttrs& a) {
+  return a.products == static_cast<int64_t>(Products::kBf16) && x == DType::kF32;
+}
+inline bool takes_pairs(DType x, const Shape& w, const ConvAttrs& a) {
+  return a.products == static_cast<int64_t>(Products::kBf16) && x == DType::kF32 && w.rank() <= 4 &&
+         a.group == 1;
+}
+
 // Returns the order that a node asks for.
 inline Products products_of(OpId op, const void* attrs) {
   if (op == OpId::kConv)
     return static_cast<Products>(static_cast<const ConvAttrs*>(attrs)->products);
   if (op == OpId::kFusedConv)
     return static_cast<Products>(static_cast<const FusedConvAttrs*>(attrs)->conv.products);
+  if (op == OpId::kFusedLinear || op == OpId::kFusedMatMul)
+    return static_cast<Products>(static_cast<const EpilogueAttrs*>(attrs)->products);
   return Products::kExact;
 }
 

@@ -4,74 +4,17 @@
 
 #include <algorithm>
 
-#include "runtime/kernels/kernel_set.h"
-#include "runtime/kernels/prepared.h"
 #include "runtime/kernels/simd.h"
-#include "tests/kernels/kernel_test_util.h"
+#include "tests/kernels/row_call.h"
 #include "tests/support/digest.h"
 
 namespace wick {
 namespace {
 
-using test::NanBuffer;
+using test::conv_call;
 using test::Random;
-using test::random_floats;
+using test::RowCall;
 using test::same_bits;
-
-// A FusedConv with or without each part of its epilogue.
-struct Call {
-  FusedConvAttrs attrs;
-  std::vector<Shape> shapes;
-  std::vector<std::vector<float>> data;  // empty: absent
-  Shape y;
-
-  Call(Random& random, Shape x, Shape w, FusedConvAttrs a, unsigned parts = 0) : attrs(a) {
-    const auto out = [&](int i) {
-      const int64_t reach = (w[2 + i] - 1) * a.conv.dilations.at_or(i, 1) + 1;
-      return (x[2 + i] + a.conv.pads.at_or(i, 0) + a.conv.pads.at_or(2 + i, 0) - reach) /
-                 a.conv.strides.at_or(i, 1) +
-             1;
-    };
-    y = {x[0], w[0], out(0), out(1)};
-    const Shape channels = {w[0]};
-    const auto add = [&](const Shape& shape, bool there) {
-      shapes.push_back(there ? shape : Shape{});
-      data.push_back(there ? random_floats(random, numel(shape)) : std::vector<float>());
-    };
-    add(x, true);
-    add(w, true);
-    add(channels, (parts & 1) != 0);
-    add(channels, (parts & 2) != 0);
-    add(channels, (parts & 2) != 0);
-    add(y, (parts & 4) != 0);
-  }
-
-  std::vector<float> run(const KernelSet& set, ThreadPool* pool = nullptr, bool pack = false,
-                         std::string* name = nullptr) const {
-    std::vector<TensorView> in;
-    for (size_t i = 0; i < data.size(); ++i)
-      in.emplace_back(const_cast<float*>(data[i].data()),
-                      data[i].empty() ? DType::kNone : DType::kF32, shapes[i]);
-    std::vector<float> out(static_cast<size_t>(numel(y)), -7.0f);
-    TensorView view(out.data(), DType::kF32, y);
-    const KernelSet* sets[] = {&set};
-    const KernelQuery query{
-        OpId::kFusedConv, &attrs, in, {&view, 1}, pool == nullptr ? 1 : pool->threads()};
-    PreparedKernel kernel;
-    const Status prepared = kernel.prepare(sets, query);
-    EXPECT_TRUE(prepared.ok()) << prepared.message();
-    if (!prepared.ok()) return out;
-    if (name != nullptr) *name = kernel.row().name;
-    Arena arena(default_allocator());
-    if (pack) {
-      EXPECT_TRUE(kernel.pack_all(query, arena).ok());
-      in[1].data = nullptr;  // a packed weight is not read
-    }
-    NanBuffer scratch(kernel.scratch_bytes());
-    EXPECT_TRUE(kernel.run({pool, scratch.data()}, OpId::kFusedConv, in, {&view, 1}, &attrs).ok());
-    return out;
-  }
-};
 
 FusedConvAttrs winograd(IntList<6> pads = {}) {
   FusedConvAttrs a;
@@ -94,7 +37,8 @@ TEST(Winograd, RandomShapesHaveTheReferenceBits) {
     FusedConvAttrs a = winograd({pick({1, 1, 2, 4}), pick({1, 1, 3}), pick({1, 2}), pick({1, 5})});
     const auto act = static_cast<Activation>(random.next() % 10);
     a.epilogue = {static_cast<int64_t>(act), act == Activation::kClip ? 0.0 : 0.1, 0.75};
-    const Call call(random, x, {pick({1, 5, 16, 31, 48, 70}), x[1], 3, 3}, a, random.next() % 8);
+    const RowCall call =
+        conv_call(random, x, {pick({1, 5, 16, 31, 48, 70}), x[1], 3, 3}, a, random.next() % 8);
     const std::vector<float> want = call.run(kReferenceKernels);
     for_each_simd_target([&](int64_t target) {
       for (ThreadPool* pool : pools) {
@@ -119,10 +63,11 @@ TEST(Winograd, RandomShapesHaveTheReferenceBits) {
 // Blocks of tiles that threads cut, more tiles than one block has, and k beyond one block of gemm.
 TEST(Winograd, LargeShapesHaveTheReferenceBits) {
   Random random(8);
-  const Call calls[] = {{random, {1, 4, 70, 66}, {5, 4, 3, 3}, winograd({1, 1, 1, 1}), 7},
-                        {random, {1, 2, 3, 800}, {3, 2, 3, 3}, winograd(), 1},
-                        {random, {1, 1100, 4, 5}, {9, 1100, 3, 3}, winograd({1, 1, 1, 1})}};
-  for (const Call& call : calls) {
+  const RowCall calls[] = {
+      conv_call(random, {1, 4, 70, 66}, {5, 4, 3, 3}, winograd({1, 1, 1, 1}), 7),
+      conv_call(random, {1, 2, 3, 800}, {3, 2, 3, 3}, winograd(), 1),
+      conv_call(random, {1, 1100, 4, 5}, {9, 1100, 3, 3}, winograd({1, 1, 1, 1}))};
+  for (const RowCall& call : calls) {
     const std::vector<float> want = call.run(kReferenceKernels);
     for_each_simd_target([&](int64_t target) {
       if (!simd_target_has_fma(target)) return;
@@ -136,7 +81,7 @@ TEST(Winograd, StaysWithinItsBound) {
   Random random(5);
   double worst = 0;
   for (const int64_t c : {1, 8, 64, 256}) {
-    const Call call(random, {1, c, 12, 13}, {8, c, 3, 3}, winograd({1, 1, 1, 1}));
+    const RowCall call = conv_call(random, {1, c, 12, 13}, {8, c, 3, 3}, winograd({1, 1, 1, 1}));
     const std::vector<float> got = call.run(kReferenceKernels);
     const double n = static_cast<double>(c) + 10, u = 0x1p-24;
     const double bound = n * u / (1 - n * u) * 64 * static_cast<double>(c);
@@ -163,7 +108,7 @@ TEST(Winograd, KeepsItsBits) {
   Random random(21);
   FusedConvAttrs a = winograd({1, 1, 1, 1});
   a.epilogue.activation = static_cast<int64_t>(Activation::kRelu);
-  const Call call(random, {2, 35, 9, 14}, {20, 35, 3, 3}, a, 7);
+  const RowCall call = conv_call(random, {2, 35, 9, 14}, {20, 35, 3, 3}, a, 7);
   const auto digest = [&](const KernelSet& set) {
     const std::vector<float> y = call.run(set);
     return test::digest(y.data(), static_cast<int64_t>(y.size()));
@@ -174,8 +119,8 @@ TEST(Winograd, KeepsItsBits) {
     if (!simd_target_has_fma(target)) return;
     EXPECT_EQ(digest(kCpuKernels), kDigest) << simd_target_name(target);
   });
-  Call exact = call;
-  exact.attrs.conv.products = 0;
+  RowCall exact = call;
+  exact.attrs.as<FusedConvAttrs>().conv.products = 0;
   EXPECT_FALSE(same_bits(exact.run(kReferenceKernels), call.run(kReferenceKernels)));
 }
 
@@ -183,12 +128,12 @@ TEST(Winograd, KeepsItsBits) {
 TEST(Winograd, AppliesTo3x3OfStrideOneOnly) {
   Random random(6);
   const auto check = [&](Shape w, const FusedConvAttrs& a) {
-    Call call(random, {1, 8, 11, 12}, w, a);
+    RowCall call = conv_call(random, {1, 8, 11, 12}, w, a);
     const std::vector<float> asked = call.run(kReferenceKernels);
     std::string row;
     call.run(kCpuKernels, nullptr, false, &row);
     EXPECT_EQ(row, "fused_conv.f32.simd");
-    call.attrs.conv.products = 0;
+    call.attrs.as<FusedConvAttrs>().conv.products = 0;
     EXPECT_TRUE(same_bits(asked, call.run(kReferenceKernels)));
   };
   check({16, 8, 5, 5}, winograd());

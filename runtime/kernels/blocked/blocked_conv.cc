@@ -336,7 +336,9 @@ Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
 }  // namespace
 
 bool blocked_conv_fits(const KernelQuery& q) {
-  return fits_in_blocks(q) && !takes_winograd(q.in[0].dtype, q.in[1].shape, conv_attrs(q));
+  const ConvAttrs& a = conv_attrs(q);
+  return fits_in_blocks(q) && !takes_winograd(q.in[0].dtype, q.in[1].shape, a) &&
+         !takes_pairs(q.in[0].dtype, q.in[1].shape, a);
 }
 
 bool fits_in_blocks(const KernelQuery& q) {

@@ -10,11 +10,11 @@
 
 #if HWY_ONCE
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/core/byte_count.h"
 #include "runtime/core/int_math.h"
 #include "runtime/kernels/blocked/blocked_conv.h"
+#include "runtime/kernels/conv/conv_pixels.h"
 #include "runtime/kernels/conv/conv_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/gemm/gemm.h"
@@ -76,7 +76,6 @@ Cut cut_of(const TileKernels& t, const ConvShape& s, int threads) {
   return c;
 }
 
-size_t bytes_of(int64_t floats) { return sizeof(float) * static_cast<size_t>(floats); }
 size_t floats(int64_t n) { return rounded(sizeof(float) * static_cast<uint64_t>(n)); }
 
 size_t gemm_bytes(const TileKernels& t, const Cut& c) {
@@ -116,65 +115,11 @@ struct Call {
   const Cut& c;
   const float *x, *weights;
   float* y;
-  bool x_blocked, y_blocked;
+  Pixels of_x, of_y;
   const Epilogue& epilogue;
 
   void run(int64_t task, void* scratch) const;
-
- private:
-  void copy_band(int64_t image, int64_t block, int64_t row, int64_t col, float* to) const;
-  void store(int64_t image, int64_t block, int64_t row, int64_t col, const float* from) const;
 };
-
-// Copies the pixels from (row, col) on of one block of channels, with zeros outside the image. The
-// lanes beyond the last channel stay as they are: no product reads them.
-void Call::copy_band(int64_t image, int64_t block, int64_t row, int64_t col, float* to) const {
-  const ConvShape& s = c.s;
-  const int64_t channels = std::min(c.lanes, s.ic - block * c.lanes);
-  const int64_t lo = std::clamp<int64_t>(-col, 0, c.band_cols());
-  const int64_t hi = std::clamp(s.w - col, lo, c.band_cols());
-  const auto bytes = [&](int64_t pixels) { return bytes_of(pixels * c.lanes); };
-  for (int64_t r = row; r < row + c.band_rows(); ++r, to += c.band_cols() * c.lanes) {
-    if (r < 0 || r >= s.h || lo == hi) {
-      memset(to, 0, bytes(c.band_cols()));
-      continue;
-    }
-    memset(to, 0, bytes(lo));
-    memset(to + hi * c.lanes, 0, bytes(c.band_cols() - hi));
-    if (x_blocked) {
-      const float* from =
-          x + (((image * c.in_blocks() + block) * s.h + r) * s.w + col + lo) * c.lanes;
-      memcpy(to + lo * c.lanes, from, bytes(hi - lo));
-    } else {
-      const float* from = x + ((image * s.ic + block * c.lanes) * s.h + r) * s.w + col + lo;
-      tiles.transpose(from, s.h * s.w, to + lo * c.lanes, c.lanes, channels, hi - lo);
-    }
-  }
-}
-
-// Writes the outputs from (row, col) on of one block of channels, with the epilogue.
-void Call::store(int64_t image, int64_t block, int64_t row, int64_t col, const float* from) const {
-  const ConvShape& s = c.s;
-  const int64_t channel = block * c.lanes, channels = std::min(c.lanes, s.oc - channel);
-  const int64_t rows = std::min(2 * c.rows, s.oh - row), cols = std::min(2 * c.cols, s.ow - col);
-  Epilogue e = epilogue;
-  e.channel = y_blocked ? Epilogue::Channel::kColumn : Epilogue::Channel::kRow;
-  e.residual_step = y_blocked ? c.lanes : s.oh * s.ow;
-  for (int64_t r = row; r < row + rows; ++r, from += 2 * c.cols * c.lanes) {
-    const int64_t at = y_blocked
-                           ? (((image * c.out_blocks() + block) * s.oh + r) * s.ow + col) * c.lanes
-                           : ((image * s.oc + channel) * s.oh + r) * s.ow + col;
-    if (epilogue.residual != nullptr) e.residual = epilogue.residual + at;
-    if (y_blocked) {
-      if (channels < c.lanes) memset(y + at, 0, bytes_of(cols * c.lanes));
-      tiles.finish(e, channel, from, c.lanes, y + at, c.lanes, cols, channels);
-      continue;
-    }
-    tiles.transpose(from, c.lanes, y + at, s.oh * s.ow, cols, channels);
-    if (!e.empty())
-      tiles.finish(e, channel, y + at, s.oh * s.ow, y + at, s.oh * s.ow, channels, cols);
-  }
-}
 
 void Call::run(int64_t task, void* scratch) const {
   const ConvShape& s = c.s;
@@ -190,7 +135,11 @@ void Call::run(int64_t task, void* scratch) const {
   Poll poll;
   for (int64_t b = 0; b < c.in_blocks(); ++b) {
     if (poll(c.band())) return;
-    copy_band(image, b, 2 * row - s.pad_top, 2 * col - s.pad_left, band);
+    const int64_t channel = b * c.lanes;
+    load_pixels(tiles, of_x, x,
+                {image, channel, std::min(c.lanes, s.ic - channel), 2 * row - s.pad_top,
+                 2 * col - s.pad_left, c.band_rows(), c.band_cols()},
+                band, c.lanes);
     for (int64_t r = 0; r < c.rows; ++r)
       kernels.inputs(band + 2 * r * c.band_cols() * c.lanes, c.band_cols() * c.lanes, c.cols,
                      v + r * c.cols * c.v_tile() + b * c.lanes, c.v_place(), c.v_tile());
@@ -210,7 +159,11 @@ void Call::run(int64_t task, void* scratch) const {
     for (int64_t r = 0; r < c.rows; ++r)
       kernels.outputs(m + r * c.cols * c.m_tile() + b * c.lanes, c.m_place(), c.m_tile(), c.cols,
                       pixels + 4 * r * c.cols * c.lanes, 2 * c.cols * c.lanes);
-    store(image, b, 2 * row, 2 * col, pixels);
+    const int64_t channel = b * c.lanes;
+    store_pixels(tiles, of_y, y,
+                 {image, channel, std::min(c.lanes, s.oc - channel), 2 * row, 2 * col,
+                  std::min(2 * c.rows, s.oh - 2 * row), std::min(2 * c.cols, s.ow - 2 * col)},
+                 pixels, 2 * c.cols * c.lanes, c.lanes, epilogue);
   }
 }
 
@@ -246,8 +199,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
                      in[0].as<float>(),
                      packed,
                      out[0].as<float>(),
-                     in[0].block != 0,
-                     out[0].block != 0,
+                     Pixels(in[0]),
+                     Pixels(out[0]),
                      e};
   const size_t step = task_bytes(t, c);
   parallel_for(ctx.pool, c.tasks(), [&](int64_t task, int worker) {

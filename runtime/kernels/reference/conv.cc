@@ -1,5 +1,6 @@
 // Convolution over one to three spatial dims: plain loops in the contract's order.
 #include "runtime/kernels/conv/winograd.h"
+#include "runtime/kernels/gemm/pairs.h"
 #include "runtime/kernels/reference/real.h"
 #include "runtime/ops/products.h"
 
@@ -91,11 +92,44 @@ Status winograd(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   return {};
 }
 
+// The same by pairs.h: k runs over (kh, kw, pairs of channels).
+Status pairs(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+             const ConvAttrs& a, const EpilogueAttrs* e) {
+  const Tail<float> tail(ctx, in, e);
+  const Shape &x = in[0].shape, &w = in[1].shape, &y = out[0].shape;
+  const Window n = window(x, w, y, a);
+  const int64_t plane = n.in[1] * n.in[2], pixels = n.out[1] * n.out[2];
+  const int64_t taps = n.kernel[1] * n.kernel[2];
+  Poll poll;
+  for (int64_t i = 0, total = out[0].numel(); i < total; ++i) {
+    const int64_t image = i / pixels / y[1], o = i / pixels % y[1], p = i % pixels;
+    const float* from = in[0].as<float>() + image * x[1] * plane;
+    const float* weight = in[1].as<float>() + o * x[1] * taps;
+    float sum = 0;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t r = p / n.out[2] * n.stride[1] - n.pad[1] + tap / n.kernel[2] * n.dilation[1];
+      const int64_t q = p % n.out[2] * n.stride[2] - n.pad[2] + tap % n.kernel[2] * n.dilation[2];
+      const bool inside = r >= 0 && r < n.in[1] && q >= 0 && q < n.in[2];
+      if (poll(x[1])) return {};
+      for (int64_t c = 0; c < x[1]; c += 2) {
+        for (const int64_t one : {c + 1, c}) {
+          const bool there = one < x[1];
+          const float v = there && inside ? from[one * plane + r * n.in[2] + q] : 0;
+          sum = pair_add(pair_operand(v), there ? pair_operand(weight[one * taps + tap]) : 0, sum);
+        }
+      }
+    }
+    out[0].as<float>()[i] = tail(sum, o, i);
+  }
+  return {};
+}
+
 template <class T>
 Status conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
             const ConvAttrs& a, const EpilogueAttrs* e) {
   if constexpr (std::is_same_v<T, float>) {
     if (takes_winograd(DType::kF32, in[1].shape, a)) return winograd(ctx, in, out, a, e);
+    if (takes_pairs(DType::kF32, in[1].shape, a)) return pairs(ctx, in, out, a, e);
   }
   const Tail<T> tail(ctx, in, e);
   const Shape &x = in[0].shape, &w = in[1].shape, &y = out[0].shape;

@@ -5,6 +5,15 @@
 
 namespace wick {
 
+// The order in which an op adds products (docs/numerics.md, "Numerics that a model chooses"). A
+// program states it for each node. Files contain these values: append only.
+enum class Products : int64_t {
+  kExact = 0,
+  kWinograd = 1,  // Conv and FusedConv where takes_winograd() says so; elsewhere kExact
+  kBf16 = 2,      // operands rounded to bf16, where takes_pairs() says so; elsewhere kExact
+  kLast = kBf16,
+};
+
 // The last function of a fused epilogue. Files contain these values: append only.
 enum class Activation : int64_t {
   kNone = 0,
@@ -22,17 +31,11 @@ enum class Activation : int64_t {
 struct EpilogueAttrs {
   int64_t activation = 0;  // an Activation
   double alpha = 0, beta = 0;
+  int64_t products = 0;  // a Products, of FusedLinear and FusedMatMul
 };
 WICK_ATTR_FIELDS(EpilogueAttrs, WICK_FIELD(EpilogueAttrs, 1, activation),
-                 WICK_FIELD(EpilogueAttrs, 2, alpha), WICK_FIELD(EpilogueAttrs, 3, beta));
-
-// The order in which an op adds products (docs/numerics.md, "Numerics that a model chooses"). A
-// program states it for each node. Files contain these values: append only.
-enum class Products : int64_t {
-  kExact = 0,
-  kWinograd = 1,  // Conv and FusedConv where takes_winograd() says so; elsewhere kExact
-  kLast = kWinograd,
-};
+                 WICK_FIELD(EpilogueAttrs, 2, alpha), WICK_FIELD(EpilogueAttrs, 3, beta),
+                 WICK_FIELD(EpilogueAttrs, 4, products));
 
 // Spatial lists have one entry per spatial dim (1 to 3); empty means all ones (pads: zeros).
 struct ConvAttrs {
