@@ -91,8 +91,10 @@ PassReport optimize_watched(Graph& graph, const OptimizeOptions& options, const 
   constexpr Pass kLast[] = {kFuseNorm, kFuseElementwise};
   PassReport all = simplify(graph, watch);
   if (options.chains) run_round(graph, kLast, nullptr, watch, &all);
-  if (options.products == Products::kWinograd)
-    run_round(graph, {&kWinograd, 1}, nullptr, watch, &all);
+  const Pass* asked = options.products == Products::kWinograd ? &kWinograd
+                      : options.products == Products::kBf16   ? &kBf16Products
+                                                              : nullptr;
+  if (asked != nullptr) run_round(graph, {asked, 1}, nullptr, watch, &all);
   return all;
 }
 

@@ -88,7 +88,7 @@ PassReport optimize(Graph& graph);
 struct OptimizeOptions {
   bool chains = true;  // false: simplify() alone
   // The order of products that float layers get, last, where it applies and pays; each node states
-  // its own (ConvAttrs::products).
+  // its own (ConvAttrs::products, EpilogueAttrs::products).
   Products products = Products::kExact;
   // Each sample has the graph's inputs, in order: every pass is checked on them, by its class, and
   // undone if it breaks its promise (graph/rewrite/checked.h). Throws Error if the graph itself
@@ -128,6 +128,8 @@ bool fuse_elementwise(Graph& graph);  // elementwise ops -> FusedElementwise
 bool remove_dead(Graph& graph);       // nodes that nothing reads; renumbers
 // Convolutions of f32, 3x3 by stride 1: Products::kWinograd
 bool winograd_convolutions(Graph& graph);
+// Convolutions, Linear and MatMul by a constant matrix, of f32: Products::kBf16
+bool bf16_products(Graph& graph);
 
 // The passes by name, with their promise.
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
@@ -143,5 +145,6 @@ inline constexpr Pass kFuseNorm = {"fuse_norm", Numerics::kExact, fuse_norm};
 inline constexpr Pass kFuseElementwise = {"fuse_elementwise", Numerics::kExact, fuse_elementwise};
 inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};
 inline constexpr Pass kWinograd = {"winograd", Numerics::kReassociates, winograd_convolutions};
+inline constexpr Pass kBf16Products = {"bf16_products", Numerics::kApproximates, bf16_products};
 
 }  // namespace wick::ir

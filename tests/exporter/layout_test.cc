@@ -222,17 +222,19 @@ void expect_bits(Net& net, uint32_t seed, int* steps, std::set<std::string>* ops
   }
 }
 
-// Every 3x3 convolution by stride 1 is Winograd's, fused or not.
-TEST(Layout, WinogradsConvolutionsKeepTheirBits) {
+// Every convolution to which the order applies has it, fused or not.
+void expect_bits(Products products, uint32_t seed) {
   std::set<std::string> ops;
   int steps = 0;
-  for (uint32_t seed = 100; seed < 130; ++seed) {
-    Net net(seed, Products::kWinograd);
+  for (uint32_t end = seed + 15; seed < end; ++seed) {
+    Net net(seed, products);
     expect_bits(net, seed, &steps, &ops);
   }
   if (blocked_kernels().lanes == 0) return;
-  EXPECT_GT(steps, 100);
+  EXPECT_GT(steps, 50);
 }
+TEST(Layout, WinogradsConvolutionsKeepTheirBits) { expect_bits(Products::kWinograd, 100); }
+TEST(Layout, ConvolutionsOfBf16KeepTheirBits) { expect_bits(Products::kBf16, 200); }
 
 TEST(Layout, RandomNetworksKeepTheirBits) {
   std::set<std::string> ops;

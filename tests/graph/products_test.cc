@@ -1,4 +1,4 @@
-// Which convolutions `--numerics fast` changes, and that the graph says so.
+// Which layers `--numerics fast` and `--numerics bf16` change, and that the graph says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,6 +104,36 @@ TEST(Products, TheTextSaysThemAndPassesKeepThem) {
   EXPECT_EQ(print(again, true), text);
   EXPECT_EQ(optimize(again).numerics, Numerics::kExact);
   EXPECT_THAT(changed(again), ElementsAre("alone", "fused"));
+}
+
+// Linear and MatMul become their fused forms, which have the attribute.
+TEST(Products, Bf16TakesLayersOfConstantWeights) {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::kF32, {g.symbol("n"), SymDim(40)});
+  ValueId y = g.emit(OpId::kLinear, {x, g.add_constant(floats({64, 40}))}, "linear");
+  y = g.emit(OpId::kMatMul, {y, g.add_constant(floats({64, 48}))}, "matmul");
+  y = g.emit(OpId::kTanh, {g.emit(OpId::kAdd, {y, g.add_constant(floats({48}))})});
+  const ValueId gram = g.emit(OpId::kTranspose, TransposeAttrs{{1, 0}}, {y});
+  const ValueId square = g.emit(OpId::kMatMul, {y, gram}, "activations");
+  y = g.emit(OpId::kLinear, {y, g.add_constant(floats({10, 48}))}, "few outputs");
+  g.add_output("y", y);
+  g.add_output("square", square);
+  const std::vector<HostTensor> in = {floats({3, 40})};
+  const std::vector<HostTensor> want = run(g, in);
+  const PassReport r = optimize(g, {.products = Products::kBf16, .samples = {in}});
+  EXPECT_THAT(r.undone, IsEmpty());
+  EXPECT_EQ(r.numerics, Numerics::kApproximates);
+  EXPECT_EQ(r.changed.back(), "bf16_products");
+  EXPECT_THAT(changed(g), ElementsAre("linear", "matmul"));
+  EXPECT_THAT(print(g, true), HasSubstr("FusedLinear"));
+  EXPECT_FALSE(same_bits(run(g, in)[0], want[0]));
+  EXPECT_EQ(print(parse_graph(print(g, true)), true), print(g, true));
+}
+
+TEST(Products, Bf16TakesConvolutionsOfOneGroup) {
+  Graph g = mixed();
+  optimize(g, {.products = Products::kBf16});
+  EXPECT_THAT(changed(g), ElementsAre("alone", "fused", "1x1", "by 2"));
 }
 
 // The check on a sample holds the pass to its class; its bits are others.

@@ -149,7 +149,7 @@ TEST(Verify, AFileOfFastNumericsIsHeldToItsClass) {
   const nlohmann::json nodes = parse_json(wick({"inspect", fast, "--json"}).out).at("nodes");
   ASSERT_EQ(nodes.size(), 2u);
   EXPECT_FALSE(nodes[0].contains("products"));
-  EXPECT_EQ(nodes[1].at("products"), "winograd");
+  EXPECT_EQ(nodes[1].at("products"), "fast");
   const Ran held = wick({"verify", onnx, fast, "--backend", "cpu,reference", "--json"});
   EXPECT_EQ(held.code, 0) << held.out << held.err;
   EXPECT_THAT(held.out, HasSubstr("Winograd's products make NaN of infinities"));
@@ -159,6 +159,16 @@ TEST(Verify, AFileOfFastNumericsIsHeldToItsClass) {
   const Ran refused = wick({"convert", onnx, "-o", scratch() + "/n2.onnx", "--numerics", "fast"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("ONNX cannot say"));
+  const Ran bf16 = wick({"convert", onnx, "-o", fast, "--numerics", "bf16"});
+  EXPECT_THAT(bf16.out, HasSubstr("numerics bf16, 1 of 2 layers by products of bf16")) << bf16.err;
+  EXPECT_THAT(wick({"inspect", fast}).out,
+              AllOf(HasSubstr("numerics approximates"), HasSubstr("numerics bf16: 1 of 2 layers")));
+  const Ran near = wick({"verify", onnx, fast, "--backend", "cpu,reference", "--json"});
+  EXPECT_EQ(near.code, 0) << near.out << near.err;
+  EXPECT_THAT(rows(parse_json(near.out), "close"), Contains("numerics.wick, outputs []"));
+  EXPECT_THAT(rows(parse_json(near.out), "equal"),
+              Contains("numerics.wick, cpu threads=1 [batch=3]"));
+  EXPECT_EQ(wick({"verify", onnx, fast, "--class", "reassociates"}).code, 3);
   // By default nothing changes.
   EXPECT_THAT(wick({"convert", onnx, "-o", fast}).out, Not(HasSubstr("fast,")));
   EXPECT_THAT(wick({"inspect", fast}).out,

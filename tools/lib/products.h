@@ -8,14 +8,17 @@
 
 namespace wick::tool {
 
-// Float convolutions, and those among them whose products are Winograd's.
+// Returns what people call it: exact, fast or bf16.
+const char* products_name(Products products);
+
+// Layers of products, convolutions among them, and those that have an order of their own.
 struct ProductCounts {
-  int convolutions = 0, winograd = 0;
+  int layers = 0, convolutions = 0, winograd = 0, bf16 = 0;
 };
 ProductCounts product_counts(const ir::Graph& graph);  // its regions included
 ProductCounts product_counts(const Program& program);
 
-// Returns "12 of 20 convolutions by Winograd's F(2x2, 3x3)".
-std::string products_text(const ProductCounts& counts);
+// Returns "12 of 20 convolutions by Winograd's F(2x2, 3x3)", or the like; of kExact "".
+std::string products_text(const ProductCounts& counts, Products products);
 
 }  // namespace wick::tool

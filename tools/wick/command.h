@@ -41,7 +41,7 @@ void accept_backend(Command command, std::string* backend, std::string* device);
 void accept_offload(Command command, bool* all_it_can);
 // Accepts --qdq integer|float: how a quantized ONNX model is read.
 void accept_qdq(Command command, bool* lower);
-// Accepts --numerics exact|fast, of .wick files: ir::OptimizeOptions::products.
+// Accepts --numerics exact|fast|bf16, of .wick files: ir::OptimizeOptions::products.
 void accept_numerics(Command command, Products* products);
 
 void add_train(CommandLine& app);

@@ -98,10 +98,12 @@ void convert(const ConvertCommand& c) {
     print_json({{"file", c.out},
                 {"source", c.model},
                 {"winograd", products.winograd},
+                {"bf16", products.bf16},
                 {"undone", written.undone()},
                 {"verified", verified}});
   } else if (c.products != Products::kExact) {
-    fmt::print("{}: numerics fast, {}\n", c.out, products_text(products));
+    fmt::print("{}: numerics {}, {}\n", c.out, products_name(c.products),
+               products_text(products, c.products));
   } else {
     fmt::print("{}\n", c.out);
   }

@@ -60,13 +60,15 @@ void run_export(const ExportCommand& c) {
                        {"format", "wick"},
                        {"numerics", ir::numerics_name(report.numerics)},
                        {"winograd", product_counts(optimized).winograd},
+                       {"bf16", product_counts(optimized).bf16},
                        {"passes", report.changed},
                        {"undone", written.undone()}});
       if (!c.json) {
         fmt::print("{}: numerics {} (passes that changed it: {})\n", out,
                    ir::numerics_name(report.numerics), info.passes);
         if (c.products != Products::kExact)
-          fmt::print("{}: numerics fast, {}\n", out, products_text(product_counts(optimized)));
+          fmt::print("{}: numerics {}, {}\n", out, products_name(c.products),
+                     products_text(product_counts(optimized), c.products));
       }
     }
     files.back()["verified"] = written.verify(graph, out, {});

@@ -1,6 +1,7 @@
 // The options that several commands have.
 #include <cstdlib>
 
+#include "tools/lib/products.h"
 #include "tools/wick/command.h"
 
 namespace wick::tool {
@@ -21,12 +22,14 @@ void accept_numerics(Command command, Products* products) {
       .add_option_function<std::string>(
           "--numerics",
           [products](const std::string& form) {
-            *products = form == "fast" ? Products::kWinograd : Products::kExact;
+            for (const Products p : {Products::kExact, Products::kWinograd, Products::kBf16}) {
+              if (form == products_name(p)) *products = p;
+            }
           },
-          "of .wick: exact (default), the trainer's bits; fast, 3x3 convolutions by Winograd, "
-          "which "
-          "have others")
-      .one_of({"exact", "fast"});
+          "of .wick: exact (default), the trainer's bits; fast, 3x3 convolutions by Winograd; "
+          "bf16, "
+          "operands of products rounded to bfloat16")
+      .one_of({"exact", "fast", "bf16"});
 }
 
 void accept_offload(Command command, bool* all_it_can) {

@@ -37,8 +37,9 @@ struct CompileOptions {
   // Fuses chains of small ops into one FusedElementwise. Turn it off for a program linked with
   // wick_selected_ops: a chain brings in the kernels of every elementwise op, some 400 KB.
   bool chains = true;
-  // Numerics that the file chooses: kWinograd makes 3x3 convolutions faster, with other bits
-  // (docs/numerics.md); the program then states the class `reassociates`.
+  // Numerics that the file chooses (docs/numerics.md). kWinograd: 3x3 convolutions are faster and
+  // have other bits; the program states the class `reassociates`. kBf16: operands of products are
+  // rounded to bfloat16; the class is `approximates`.
   Products products = Products::kExact;
   // Each sample has the graph's inputs, in order: every pass is checked on the samples and undone
   // where it breaks its promise (ir::OptimizeOptions). `report`, if given, then says so.

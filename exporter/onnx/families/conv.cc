@@ -375,9 +375,8 @@ WICK_READ(GlobalMaxPool, read_global_pool<OpId::kReduceMax>);
 WICK_ONNX_ROW(Conv, [](WriteCtx& c) {
   if (c.as<ConvAttrs>().products != 0)
     c.fail(
-        "ONNX cannot say that the products are Winograd's: write .wick, or the graph as it was "
-        "before "
-        "--numerics fast");
+        "ONNX cannot say in which order products are added: write .wick, or the graph as it was "
+        "before --numerics");
   set_conv_attrs(c.same("Conv"), c.as<ConvAttrs>());
 });
 WICK_ONNX_ROW(MaxPool, [](WriteCtx& c) {
