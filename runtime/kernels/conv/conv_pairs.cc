@@ -132,12 +132,13 @@ bool in_proportion(const Cut& c) {
     return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(each);
   };
   const double band = size(c.band_rows(), c.band_cols(), s.ic + 1);
-  return band < 5e8 && band <= 8 * (size(s.ic, s.h, s.w) + size(s.oc, s.oh, s.ow)) + (1 << 16);
+  return band < (1 << 26) &&
+         band <= 8 * (size(s.ic, s.h, s.w) + size(s.oc, s.oh, s.ow)) + (1 << 16);
 }
 
 bool asked(const KernelQuery& q) {
-  return takes_pairs(q.in[0].dtype, q.in[1].shape, conv_attrs(q)) &&
-         q.in[0].numel() * q.out[0].numel() != 0 && q.in[1].numel() < INT32_MAX / 4 &&
+  return takes_pairs(q.in[0].dtype, q.in[1].shape, conv_attrs(q)) && q.in[0].numel() != 0 &&
+         q.out[0].numel() != 0 && q.in[1].numel() < INT32_MAX / 4 &&
          in_proportion(cut_of(pair_kernels(), conv_shape(q), nullptr, 1));
 }
 

@@ -174,8 +174,8 @@ struct Kept {
 };
 
 bool asked(const KernelQuery& q) {
-  return takes_winograd(q.in[0].dtype, q.in[1].shape, conv_attrs(q)) &&
-         q.in[0].numel() * q.out[0].numel() != 0;
+  return takes_winograd(q.in[0].dtype, q.in[1].shape, conv_attrs(q)) && q.in[0].numel() != 0 &&
+         q.out[0].numel() != 0;
 }
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
