@@ -8,6 +8,7 @@
 
 #include "graph/ir/graph.h"
 #include "runtime/core/ledger.h"
+#include "runtime/ops/attrs.h"
 
 namespace wick::ir {
 
@@ -80,12 +81,15 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work = n
 // all exact, to a fixed point.
 PassReport simplify(Graph& graph);
 // Runs simplify(), then shuffle, fuse_norm and fuse_elementwise, whose ops other passes can hardly
-// see through: all exact.
+// see through: all exact. The passes of OptimizeOptions::products follow.
 PassReport optimize(Graph& graph);
 
 // Options of optimize().
 struct OptimizeOptions {
   bool chains = true;  // false: simplify() alone
+  // The order of products that float layers get, last, where it applies and pays; each node states
+  // its own (ConvAttrs::products, EpilogueAttrs::products).
+  Products products = Products::kExact;
   // Each sample has the graph's inputs, in order: every pass is checked on them, by its class, and
   // undone if it breaks its promise (graph/rewrite/checked.h). Throws Error if the graph itself
   // does not run on them.
@@ -123,6 +127,10 @@ bool gather_shuffles(Graph& graph);  // Reshape + Transpose + Reshape of channel
 bool fuse_norm(Graph& graph);
 bool fuse_elementwise(Graph& graph);  // elementwise ops -> FusedElementwise
 bool remove_dead(Graph& graph);       // nodes that nothing reads; renumbers
+// Convolutions of f32, 3x3 by stride 1: Products::kWinograd
+bool winograd_convolutions(Graph& graph);
+// Convolutions, Linear and MatMul by a constant matrix, of f32: Products::kBf16
+bool bf16_products(Graph& graph);
 
 // The passes by name, with their promise.
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
@@ -138,5 +146,7 @@ inline constexpr Pass kShuffle = {"shuffle", Numerics::kExact, gather_shuffles};
 inline constexpr Pass kFuseNorm = {"fuse_norm", Numerics::kExact, fuse_norm};
 inline constexpr Pass kFuseElementwise = {"fuse_elementwise", Numerics::kExact, fuse_elementwise};
 inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};
+inline constexpr Pass kWinograd = {"winograd", Numerics::kReassociates, winograd_convolutions};
+inline constexpr Pass kBf16Products = {"bf16_products", Numerics::kApproximates, bf16_products};
 
 }  // namespace wick::ir

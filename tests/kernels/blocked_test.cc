@@ -146,10 +146,12 @@ void check(const Call& call, const std::vector<size_t>& activations, const std::
 }
 
 void check_conv(int64_t n, int64_t ic, int64_t h, int64_t w, int64_t oc, int64_t k, int64_t stride,
-                int64_t pad, int64_t dilation, int64_t groups, unsigned parts, Activation act) {
+                int64_t pad, int64_t dilation, int64_t groups, unsigned parts, Activation act,
+                Products products = Products::kExact) {
   Random random(static_cast<uint64_t>(n + 7 * ic + 31 * h + 101 * w + 1009 * oc + k));
   FusedConvAttrs attrs;
   attrs.conv.group = groups;
+  attrs.conv.products = static_cast<int64_t>(products);
   const int64_t oh = (h + 2 * pad - dilation * (k - 1) - 1) / stride + 1;
   const int64_t ow = (w + 2 * pad - dilation * (k - 1) - 1) / stride + 1;
   if (oh < 1 || ow < 1) return;
@@ -205,6 +207,28 @@ TEST(Blocked, ConvolutionsAtRandom) {
     EXPECT_GT(checked, 500);
   }
 }
+
+// Orders that a node asks for.
+void check_products(Products products, uint64_t seed) {
+  Random random(seed);
+  const auto pick = [&](std::initializer_list<int64_t> of) {
+    return of.begin()[random.next() % of.size()];
+  };
+  checked = 0;
+  for (int i = 0; i < 40; ++i) {
+    const bool pairs = products == Products::kBf16;
+    check_conv(pick({1, 2}), pick({3, 8, 16, 24, 70}), pick({1, 5, 12, 23}), pick({4, 7, 14, 29}),
+               pick({8, 13, 16, 48, 100}), pairs ? pick({1, 3, 5}) : 3, pairs ? pick({1, 2}) : 1,
+               pick({0, 1, 1, 2}), 1, 1, static_cast<unsigned>(random.next() % 8),
+               static_cast<Activation>(random.next() % 10), products);
+  }
+  if (blocked_kernels().lanes != 0) {
+    EXPECT_GT(checked, 100);
+  }
+}
+
+TEST(Blocked, WinogradAtRandom) { check_products(Products::kWinograd, 12); }
+TEST(Blocked, PairsAtRandom) { check_products(Products::kBf16, 13); }
 
 TEST(Blocked, LongSumsGoOnFromTheirParts) {
   check_conv(1, 600, 5, 9, 40, 3, 1, 1, 1, 1, 7, Activation::kRelu);

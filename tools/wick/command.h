@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "runtime/ops/attrs.h"
 #include "tools/lib/text.h"
 #include "tools/lib/usage.h"
 #include "tools/wick/command_line.h"
@@ -40,6 +41,8 @@ void accept_backend(Command command, std::string* backend, std::string* device);
 void accept_offload(Command command, bool* all_it_can);
 // Accepts --qdq integer|float: how a quantized ONNX model is read.
 void accept_qdq(Command command, bool* lower);
+// Accepts --numerics exact|fast|bf16, of .wick files: ir::OptimizeOptions::products.
+void accept_numerics(Command command, Products* products);
 
 void add_train(CommandLine& app);
 void add_explain(CommandLine& app);

@@ -7,6 +7,7 @@
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
 #include "tools/lib/model.h"
+#include "tools/lib/products.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
 #include "tools/wick/places.h"
@@ -22,6 +23,7 @@ struct ConvertCommand {
   bool json = false, external_data = false, pack = false, own_sizes = false;
   bool no_chains = false, lower_qdq = true, verbose = false;
   std::string quantized;
+  Products products = Products::kExact;
   CheckOptions checks;
 };
 
@@ -56,6 +58,8 @@ void convert(const ConvertCommand& c) {
   if (!c.quantized.empty() && !ends_with(c.out, ".onnx"))
     wrong_usage("--quantized", "is for ONNX files");
   if (c.pack && ends_with(c.out, ".onnx")) wrong_usage("--pack", "is for .wick files");
+  if (c.products != Products::kExact && ends_with(c.out, ".onnx"))
+    wrong_usage("--numerics", "is for .wick files: ONNX cannot say how products are added");
   check_places({c.model}, {{"--out", c.out}});
   if (is_wick_file(c.model))
     throw Error(c.model +
@@ -76,7 +80,7 @@ void convert(const ConvertCommand& c) {
     export_onnx(graph, c.out, {c.external_data, form});
   } else {
     ProgramInfo info = graph_origin(graph, c.model);
-    const ir::PassReport report = written.optimize(&graph, !c.no_chains, c.dims);
+    const ir::PassReport report = written.optimize(&graph, !c.no_chains, c.dims, c.products);
     info.passed(report);
     // There is one rounding where the file has several.
     if (lowered.quantized && lowered.integer_nodes() > 0)
@@ -89,11 +93,17 @@ void convert(const ConvertCommand& c) {
   }
   const nlohmann::json verified =
       written.verify(read, c.out, {c.dims, onnx ? !c.quantized.empty() : c.lower_qdq});
+  const ProductCounts products = product_counts(graph);
   if (c.json) {
     print_json({{"file", c.out},
                 {"source", c.model},
+                {"winograd", products.winograd},
+                {"bf16", products.bf16},
                 {"undone", written.undone()},
                 {"verified", verified}});
+  } else if (c.products != Products::kExact) {
+    fmt::print("{}: numerics {}, {}\n", c.out, products_name(c.products),
+               products_text(products, c.products));
   } else {
     fmt::print("{}\n", c.out);
   }
@@ -111,6 +121,7 @@ void add_convert(CommandLine& app) {
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
   command.add_option("-o,--out", c->out, "model.wick or model.onnx").required();
+  accept_numerics(command, &c->products);
   command.add_flag("--external-data", c->external_data,
                    "constants of an ONNX model into FILE.data beside it");
   command.add_flag("--own-sizes", c->own_sizes,

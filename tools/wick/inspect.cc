@@ -6,8 +6,10 @@
 
 #include "exporter/onnx/training.h"
 #include "graph/ir/infer.h"
+#include "runtime/ops/products.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/model.h"
+#include "tools/lib/products.h"
 #include "tools/lib/text.h"
 #include "tools/wick/command.h"
 #include "tools/wick/inspect_page.h"
@@ -103,6 +105,8 @@ nlohmann::json nodes_of(const Model& model, Counts& ops, Counts& steps) {
       const NodeDef& n = regions[r].nodes[at];
       ops[op_text(p, n)]++;
       nodes.push_back({{"op", op_text(p, n)}, {"name", n.name}});
+      const Products products = products_of(n.op, n.attrs);
+      if (products != Products::kExact) nodes.back()["products"] = products_name(products);
       if (n.op == OpId::kFusedElementwise) {
         const auto& chain = *static_cast<const ChainAttrs*>(n.attrs);
         nodes.back()["steps"] = chain_text(chain);
@@ -199,6 +203,11 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   fmt::print("\n  {}numerics {}, edition {}\n  weights sha256 {}\n", origin_text(origin),
              origin["numerics"].get<std::string>(), origin["edition"].get<int>(),
              origin["weights_sha256"].get<std::string>());
+  const ProductCounts products = product_counts(p);
+  if (products.winograd > 0)
+    fmt::print("  numerics fast: {}\n", products_text(products, Products::kWinograd));
+  if (products.bf16 > 0)
+    fmt::print("  numerics bf16: {}\n", products_text(products, Products::kBf16));
   if (origin.contains("file_sha256"))
     fmt::print("  file sha256 {}\n", origin["file_sha256"].get<std::string>());
   for (const auto& [key, what] : kOrigins) {

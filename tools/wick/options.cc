@@ -1,6 +1,7 @@
 // The options that several commands have.
 #include <cstdlib>
 
+#include "tools/lib/products.h"
 #include "tools/wick/command.h"
 
 namespace wick::tool {
@@ -14,6 +15,21 @@ void accept_qdq(Command command, bool* lower) {
           "integer (default): what stands between DequantizeLinear and QuantizeLinear as integer "
           "ops; float: as the file has it")
       .one_of({"integer", "float"});
+}
+
+void accept_numerics(Command command, Products* products) {
+  command
+      .add_option_function<std::string>(
+          "--numerics",
+          [products](const std::string& form) {
+            for (const Products p : {Products::kExact, Products::kWinograd, Products::kBf16}) {
+              if (form == products_name(p)) *products = p;
+            }
+          },
+          "of .wick: exact (default), the trainer's bits; fast, 3x3 convolutions by Winograd; "
+          "bf16, "
+          "operands of products rounded to bfloat16")
+      .one_of({"exact", "fast", "bf16"});
 }
 
 void accept_offload(Command command, bool* all_it_can) {

@@ -10,6 +10,7 @@
 #include "runtime/kernels/conv/conv_reach.h"
 #include "runtime/kernels/conv/conv_shape.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/ops/products.h"
 
 namespace wick {
 namespace {
@@ -330,6 +331,12 @@ Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
 }  // namespace
 
 bool blocked_conv_fits(const KernelQuery& q) {
+  const ConvAttrs& a = conv_attrs(q);
+  return fits_in_blocks(q) && !takes_winograd(q.in[0].dtype, q.in[1].shape, a) &&
+         !takes_pairs(q.in[0].dtype, q.in[1].shape, a);
+}
+
+bool fits_in_blocks(const KernelQuery& q) {
   const BlockedKernels& t = blocked_kernels();
   const TensorView &x = q.in[0], &y = q.out[0];
   if (t.lanes == 0 || x.dtype != DType::kF32 || x.rank() != 4) return false;

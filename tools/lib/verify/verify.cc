@@ -439,12 +439,10 @@ class Verifier {
     bool ran = false;
     for (const VerifySample& s : samples_) {
       VerifyRow r = row(f.name, numerics, &s);
-      // Integers have neither NaN nor infinity.
-      const bool lost = s.not_finite && f.numerics == NumericsClass::kApproximates;
+      const bool lost = s.not_finite && f.finite_only != nullptr;
       if (lost || !takes(f.graph, s.inputs)) {
         r.verdict = Verdict::kSkipped;
-        r.why = lost ? "its class says nothing of NaN and infinities"
-                     : "the file takes no inputs of these types and sizes";
+        r.why = lost ? f.finite_only : "the file takes no inputs of these types and sizes";
         add(std::move(r));
         continue;
       }
