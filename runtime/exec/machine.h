@@ -10,19 +10,21 @@
 namespace wick {
 
 struct Machine {
-  Machine(Allocator& allocator, size_t max_ram, Backend* device, TraceHook* hook, Edition number)
+  Machine(PackStore& packs, Allocator& allocator, size_t max_ram, Backend* device, TraceHook* hook,
+          Edition number)
       : sets(allocator),
         cpu({}),
         backend(device),
         edition(number),
         trace(hook),
-        cache(allocator, max_ram) {}
+        cache(packs, allocator, max_ram) {}
 
   Array<const KernelSet*> sets;
   CpuBackend cpu;
   Backend* backend;  // null: only the CPU
   Edition edition;   // the program's
   ThreadPool* pool = nullptr;
+  bool owns_pool = false;
   int threads = 1;
   TraceHook* trace;
   PackCache cache;

@@ -334,8 +334,10 @@ Status Binder::compile(StagePlan& plan) {
     part.compiled = compiled.release();
     if (part.compiled->scratch_bytes() > scratch) scratch = part.compiled->scratch_bytes();
   }
-  // The raw bytes of packed weights can be released: the file still has them.
+  memory_.allocator.set_shared(machine_.cache.bytes());
+  // The raw bytes of weights that were packed here can be released: the file still has them.
   for (; released_ < machine_.cache.size(); ++released_) {
+    if (!machine_.cache.made(released_)) continue;
     const TensorView& raw =
         values_.program.constants()[machine_.cache.key(released_).constant].view;
     release_pages(values_.program, raw.data, raw.nbytes());
