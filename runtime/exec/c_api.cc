@@ -1,17 +1,7 @@
 // Implements the C ABI with Program and Session.
-#include "runtime/exec/c_api.h"
-
-#include <algorithm>
-#include <cstring>
-
-#include "runtime/core/array.h"
-#include "runtime/exec/in_use.h"
-#include "runtime/exec/session.h"
-#include "runtime/ops/custom_op.h"
-#include "runtime/ops/op_library.h"
+#include "runtime/exec/c_api_objects.h"
 #include "runtime/platform/system.h"
 #include "runtime/program/guard.h"
-#include "wick/wick.h"
 
 namespace wick::c_api {
 namespace {
@@ -79,52 +69,6 @@ Status read_tensors(const wick_tensor* tensors, size_t n, const char* what, Tens
   return {};
 }
 
-}  // namespace wick::c_api
-
-using namespace wick;         // NOLINT: this file only translates
-using namespace wick::c_api;  // NOLINT
-
-namespace {
-
-constexpr char kVersion[] = "0.1.0";
-
-class CAllocator final : public Allocator {
- public:
-  explicit CAllocator(const wick_allocator& a) : a_(a) {}
-  bool given() const { return a_.allocate != nullptr; }
-  void* allocate(size_t bytes, size_t align) override {
-    return given() ? a_.allocate(a_.user, bytes, align)
-                   : default_allocator().allocate(bytes, align);
-  }
-  void deallocate(void* p, size_t bytes, size_t align) override {
-    if (p == nullptr) return;
-    given() ? a_.deallocate(a_.user, p, bytes, align)
-            : default_allocator().deallocate(p, bytes, align);
-  }
-
- private:
-  wick_allocator a_;
-};
-
-// Copies the caller's options. A caller built against an older header has a shorter struct; the
-// fields it lacks become zero. No struct ever ended within a field: half a pointer could point
-// anywhere.
-template <class T>
-Status read_options(const T* given, T* full) {
-  *full = {};
-  if (given != nullptr) {
-    if (given->size < sizeof(given->size) || given->size % alignof(T) != 0) {
-      return error(Code::kInvalidArgument,
-                   "options.size is %zu: set it to sizeof the struct, as WICK_INIT does",
-                   given->size);
-    }
-    memcpy(full, given, std::min(given->size, sizeof(T)));
-  }
-  full->size = sizeof(T);
-  return {};
-}
-
-// Both functions are given or none.
 Status check_allocator(const wick_allocator& a) {
   if (a.allocate == nullptr && a.deallocate == nullptr) return {};
   if (a.allocate == nullptr)
@@ -134,37 +78,52 @@ Status check_allocator(const wick_allocator& a) {
   return {};
 }
 
-}  // namespace
+Status read_session_options(const wick_session_options& o, Array<DimBinding>& dims,
+                            SessionOptions* options) {
+  WICK_TRY(check_array(o.max_dims, o.max_dim_count, "options.max_dims"));
+  options->entry = o.entry;
+  options->threads = o.threads;
+  if (o.max_ram != 0) options->max_ram = o.max_ram;
+  if (o.thread_pool != nullptr) options->pool = o.thread_pool->pool.get();
+  for (size_t i = 0; i < o.max_dim_count; ++i)
+    WICK_TRY(dims.push_back({o.max_dims[i].symbol, o.max_dims[i].extent}));
+  options->max_dims = {dims.data(), dims.size()};
+  return {};
+}
 
-struct wick_program {
-  explicit wick_program(const wick_load_options& o)
-      : allocator(o.allocator), log{o.log, o.log_user}, ops(allocator) {}
-  CAllocator allocator;
-  Log log;
-  Array<const CustomOp*> ops;
-  Owned<Program> program;
-};
+Status read_run_options(const wick_run_options* given, RunOptions* options, WhenBusy* when_busy) {
+  wick_run_options o;
+  WICK_TRY(read_options(given, &o));
+  options->timeout_ns = o.timeout_ns;
+  if (o.cancel != nullptr) options->cancel = &o.cancel->flag;
+  if (o.when_busy != WICK_WAIT && o.when_busy != WICK_FAIL) {
+    return error(Code::kInvalidArgument, "options.when_busy is %d: use WICK_WAIT or WICK_FAIL",
+                 o.when_busy);
+  }
+  *when_busy = o.when_busy == WICK_WAIT ? WhenBusy::kWait : WhenBusy::kFail;
+  return {};
+}
 
-struct wick_ops {
-  Owned<OpLibrary> library;
-  Array<CustomOpName> names{default_allocator()};
-};
+}  // namespace wick::c_api
 
-struct wick_cancel {
-  CancelFlag flag;
-};
+wick_allocator wick_program::allocator_for(const wick_allocator& own) const {
+  using wick::c_api::CAllocator;
+  if (own.allocate != nullptr) return own;
+  return {const_cast<CAllocator*>(&allocator),
+          [](void* a, size_t n, size_t align) {
+            return static_cast<CAllocator*>(a)->allocate(n, align);
+          },
+          [](void* a, void* p, size_t n, size_t align) {
+            static_cast<CAllocator*>(a)->deallocate(p, n, align);
+          }};
+}
 
-struct wick_session {
-  wick_session(const wick_allocator& a, const wick_program& p)
-      : allocator(a), program(p), views(allocator) {}
-  CAllocator allocator;
-  const wick_program& program;
-  Array<TensorView> views;  // inputs, then outputs; reserved once for every run
-  InUse use;                // guards the session and `views`
-  Owned<Session> session;
-};
+using namespace wick;         // NOLINT: this file only translates
+using namespace wick::c_api;  // NOLINT
 
 namespace {
+
+constexpr char kVersion[] = "0.1.0";
 
 template <class Load>
 int load_with(const wick_load_options* given, wick_program** out, Load load) {
@@ -199,6 +158,7 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   options.verify_digests = o.verify_digests != 0;
   options.weights = static_cast<WeightsIn>(o.weights);
   options.guard = o.guard != 0;
+  options.keep_packed = o.keep_packed != 0;
   options.ops = {o.allowed_ops, o.allowed_op_count};
   for (size_t i = 0; s.ok() && i < o.ops_count; ++i) {
     if (o.ops[i] == nullptr) {
@@ -256,7 +216,7 @@ Status check_count(const wick_session* s, size_t inputs, size_t outputs) {
 const char* wick_version(void) { return kVersion; }
 const char* wick_last_error(void) { return last_error(); }
 const char* wick_code_name(int code) {
-  return code < 0 || code > WICK_CANCELLED ? "unknown code" : code_name(static_cast<Code>(code));
+  return code < 0 || code > WICK_BUSY ? "unknown code" : code_name(static_cast<Code>(code));
 }
 const char* wick_dtype_name(int dtype) {
   return !known_dtype(dtype) ? "invalid" : dtype_name(static_cast<DType>(dtype));
@@ -346,6 +306,9 @@ const char* wick_program_metadata(const wick_program* p, const char* key) {
 const uint8_t* wick_program_digest(const wick_program* p) {
   return p == nullptr || p->program->digest().empty() ? nullptr : p->program->digest().data();
 }
+size_t wick_program_packed_bytes(const wick_program* p) {
+  return p == nullptr ? 0 : p->program->packed().bytes;
+}
 int wick_install_guard(void) { return fail(install_guard(), {}); }
 
 int wick_session_create(const wick_program* program, const wick_session_options* given,
@@ -356,35 +319,20 @@ int wick_session_create(const wick_program* program, const wick_session_options*
   sound = read_options(given, &o);
   if (sound.ok()) sound = check_pointer(out, "session");
   if (sound.ok()) sound = check_allocator(o.allocator);
-  if (sound.ok()) sound = check_array(o.max_dims, o.max_dim_count, "options.max_dims");
   if (!sound.ok()) return fail(sound, program->log);
-  CAllocator own(o.allocator);
-  // Calls the program's allocator through its functions, so that a session does not depend on the
-  // address of the program handle.
-  wick_allocator through = {const_cast<CAllocator*>(&program->allocator),
-                            [](void* a, size_t n, size_t align) {
-                              return static_cast<CAllocator*>(a)->allocate(n, align);
-                            },
-                            [](void* a, void* p, size_t n, size_t align) {
-                              static_cast<CAllocator*>(a)->deallocate(p, n, align);
-                            }};
-  CAllocator allocator(own.given() ? o.allocator : through);
+  const wick_allocator from = program->allocator_for(o.allocator);
+  CAllocator allocator(from);
   void* memory = allocator.allocate(sizeof(wick_session), alignof(wick_session));
   if (memory == nullptr)
     return fail(Status(Code::kOutOfMemory, "cannot allocate a session"), program->log);
-  auto* s = new (memory) wick_session(own.given() ? o.allocator : through, *program);
+  auto* s = new (memory) wick_session(from, *program);
   auto open = [&]() -> Status {
     SessionOptions options;
     options.allocator = &s->allocator;
-    options.entry = o.entry;
-    options.threads = o.threads;
-    if (o.max_ram != 0) options.max_ram = o.max_ram;
     Array<DimBinding> dims(s->allocator);
-    for (size_t i = 0; i < o.max_dim_count; ++i) {
-      WICK_TRY(dims.push_back({o.max_dims[i].symbol, o.max_dims[i].extent}));
-    }
-    options.max_dims = {dims.data(), dims.size()};
-    WICK_ASSIGN(s->session, Session::create(*program->program, options));
+    WICK_TRY(read_session_options(o, dims, &options));
+    WICK_ASSIGN(s->own, Session::create(*program->program, options));
+    s->session = s->own.get();
     return s->views.resize(s->session->input_count() + s->session->output_count());
   };
   if (int code = fail(open(), program->log); code != WICK_OK) {
@@ -396,7 +344,11 @@ int wick_session_create(const wick_program* program, const wick_session_options*
 }
 void wick_session_free(wick_session* s) {
   if (s == nullptr) return;
-  s->session.reset();
+  if (s->session != s->own.get()) {  // a pool's: another caller may have it at once
+    s->lease = {};
+    return;
+  }
+  s->own.reset();
   CAllocator allocator = s->allocator;
   s->~wick_session();
   allocator.deallocate(s, sizeof(wick_session), alignof(wick_session));
@@ -458,8 +410,9 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
                      wick_tensor* outputs, size_t output_count, const wick_run_options* given) {
   auto run = [&]() -> Status {
     WICK_TRY(check_pointer(s, "session"));
-    wick_run_options o;
-    WICK_TRY(read_options(given, &o));
+    RunOptions options;
+    WhenBusy when_busy = WhenBusy::kWait;
+    WICK_TRY(read_run_options(given, &options, &when_busy));
     Turn turn(s->use);
     WICK_TRY(turn.take());
     WICK_TRY(check_count(s, input_count, output_count));
@@ -471,9 +424,6 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
       out[i] = TensorView();
       if (outputs[i].data != nullptr) WICK_TRY(read_tensors(outputs + i, 1, "output", out + i));
     }
-    RunOptions options;
-    options.timeout_ns = o.timeout_ns;
-    if (o.cancel != nullptr) options.cancel = &o.cancel->flag;
     WICK_TRY(s->session->run(Span<const TensorView>(in, input_count),
                              Span<TensorView>(out, output_count), options));
     for (size_t i = 0; i < output_count; ++i) {
@@ -485,4 +435,7 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
 }
 size_t wick_session_memory(const wick_session* s) {
   return s == nullptr ? 0 : s->session->arena_bytes() + s->session->packed_bytes();
+}
+size_t wick_session_shared_memory(const wick_session* s) {
+  return s == nullptr ? 0 : s->session->shared_bytes();
 }
