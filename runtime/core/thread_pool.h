@@ -22,6 +22,7 @@ struct ThreadHooks {
   void (*run)(void* user, int count, void (*work)(void* job), void* job) = nullptr;
 };
 
+// Threads that run numbered tasks for sessions, of Wick's own or of the host's.
 class ThreadPool {
  public:
   // `threads` >= 1 counts the caller; 1 starts none. Fails (kOutOfMemory) if a thread cannot start.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/backend/cpu/cpu_backend.h"
+#include "runtime/backend/pack_cache.h"
 #include "runtime/core/array.h"
 #include "runtime/core/edition.h"
 #include "runtime/core/thread_pool.h"

@@ -9,6 +9,8 @@
 //   wick::Status s = (*pool)->run({&in, 1}, {&out, 1}, {.timeout_ns = 50'000'000});
 #pragma once
 
+#include <utility>
+
 #include "runtime/exec/session.h"
 
 namespace wick {
@@ -56,7 +58,7 @@ class SessionPool {
   Result<Lease> acquire(Span<const TensorView> inputs, const RunOptions& options = {},
                         WhenBusy when_busy = WhenBusy::kWait);
 
-  // Returns the number of sessions, and how many of them nobody uses just now.
+  // Return the number of sessions, and how many of them nobody uses just now.
   size_t size() const;
   size_t idle() const;
   // Returns the bytes that all sessions hold: planned memory, and weights that each has for itself.

@@ -1,6 +1,7 @@
 #include "runtime/backend/cpu/cpu_backend.h"
 
 #include "runtime/backend/cpu/step_memory.h"
+#include "runtime/backend/pack_cache.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/prepared.h"

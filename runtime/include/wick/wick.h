@@ -220,10 +220,11 @@ typedef struct wick_thread_pool_options {
   size_t size;
   wick_allocator allocator; /* null functions: malloc and free */
   int threads;              /* how many tasks may run at once; 0: as many as the process may use */
+  /* Is passed to run. */
+  void* user;
   /* The host's own threads; null: Wick starts threads. It calls work(job) `count` times, on any
    * threads, at once or one after the other, and returns when all of these calls have returned. It
    * may be called from several threads at once, but not from within work(). */
-  void* user;
   void (*run)(void* user, int count, void (*work)(void* job), void* job);
 } wick_thread_pool_options;
 
