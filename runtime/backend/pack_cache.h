@@ -4,14 +4,16 @@
 
 #include "runtime/core/array.h"
 #include "runtime/program/pack_store.h"
+#include "runtime/program/release.h"
 
 namespace wick {
 
 class PackCache {
  public:
   // `limit`: the most bytes of forms that the session may use, whichever session packed them.
-  PackCache(PackStore& store, Allocator& allocator, size_t limit)
-      : store_(store),
+  PackCache(const Program& program, Allocator& allocator, size_t limit)
+      : program_(program),
+        store_(PackStore::of(program)),
         allocator_(allocator),
         limit_(limit < SIZE_MAX / 2 ? limit : SIZE_MAX / 2),
         entries_(allocator),
@@ -59,9 +61,11 @@ class PackCache {
   // True from when the first step of a binding needs the form packed until that binding ends.
   bool planned(size_t i) const { return entries_[i].planned; }
   void set_planned(size_t i, bool planned) { entries_[i].planned = planned; }
-  // Whether this session packed the form.
-  bool made(size_t i) const { return entries_[i].made; }
-  void set_made(size_t i) { entries_[i].made = true; }
+  // Releases the pages of the bytes that the form was packed from: the file still has them.
+  void release_raw(size_t i) const {
+    const TensorView& raw = program_.constants()[key(i).constant].view;
+    release_pages(program_, raw.data, raw.nbytes());
+  }
   size_t bytes() const { return bytes_; }
   size_t size() const { return entries_.size(); }
   const Key& key(size_t i) const { return entries_[i].form->key(); }
@@ -71,7 +75,7 @@ class PackCache {
  private:
   struct Entry {
     PackStore::Form* form = nullptr;
-    bool planned = false, made = false;
+    bool planned = false;
   };
   size_t slot_of(const Key& key) const {
     return static_cast<size_t>(key.hash()) & (slots_.size() - 1);
@@ -81,6 +85,7 @@ class PackCache {
     while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
     slots_[at] = static_cast<uint32_t>(entry) + 1;
   }
+  const Program& program_;
   PackStore& store_;
   Allocator& allocator_;
   const size_t limit_;

@@ -11,14 +11,14 @@
 namespace wick {
 
 struct Machine {
-  Machine(PackStore& packs, Allocator& allocator, size_t max_ram, Backend* device, TraceHook* hook,
-          Edition number)
+  Machine(const Program& program, Allocator& allocator, size_t max_ram, Backend* device,
+          TraceHook* hook)
       : sets(allocator),
         cpu({}),
         backend(device),
-        edition(number),
+        edition(program.edition()),
         trace(hook),
-        cache(packs, allocator, max_ram) {}
+        cache(program, allocator, max_ram) {}
 
   Array<const KernelSet*> sets;
   CpuBackend cpu;

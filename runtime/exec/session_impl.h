@@ -12,8 +12,7 @@ struct Session::Impl {
   Impl(const Program& program, const EntryDef& entry, const SessionOptions& o, Allocator& inner)
       : memory(inner, o.max_ram),
         values(program, entry, memory.allocator, memory.max_ram),
-        machine(PackStore::of(program), memory.allocator, memory.max_ram, o.backend, o.trace,
-                program.edition()),
+        machine(program, memory.allocator, memory.max_ram, o.backend, o.trace),
         binder(values, memory, machine),
         runner(values, memory, machine, binder),
         shapes(memory.allocator),

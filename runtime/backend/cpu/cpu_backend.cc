@@ -60,7 +60,7 @@ class CpuPartition final : public Partition {
   Status make_packs();
   Status claim_packs();
   Status pack_all();
-  void publish(PackJob& job, bool packed) const;
+  void publish(const PackJob& job, bool packed) const;
   Result<bool> wait_for_others();
   // The session's, for memory that is freed soon: a stage's frees nothing before the stage is
   // destroyed.
@@ -209,10 +209,8 @@ Status CpuPartition::claim_packs() {
 }
 
 // Ends the claim on a shared form.
-void CpuPartition::publish(PackJob& job, bool packed) const {
-  if (job.entry == kNoIndex) return;
-  if (packed) spec_.cache->set_made(job.entry);
-  spec_.cache->store().publish(&spec_.cache->form(job.entry), packed);
+void CpuPartition::publish(const PackJob& job, bool packed) const {
+  if (job.entry != kNoIndex) spec_.cache->store().publish(&spec_.cache->form(job.entry), packed);
 }
 
 // Returns whether every shared form is packed now. Those that another session could not pack are to
@@ -262,7 +260,8 @@ Status CpuPartition::pack(const PackJob& job, void* raw) const {
 }
 
 // Packs one weight per task: a form depends only on its own step. Lent weights are read into one
-// buffer per worker, so that memory for a file's bytes is not cleared each time.
+// buffer per worker, so that memory for a file's bytes is not cleared each time. A weight's pages
+// in a mapped file are released at once, so that few weights are in memory in both forms.
 Status CpuPartition::pack_all() {
   size_t room = 0;
   for (const PackJob& job : jobs_) {
@@ -284,6 +283,8 @@ Status CpuPartition::pack_all() {
     const size_t at = by_job ? static_cast<size_t>(task) : static_cast<size_t>(worker);
     job.failed = pack(job, raw == nullptr ? nullptr : raw + at * room).code();
     job.whole = !stopped();
+    if (job.whole && job.failed == Code::kOk && job.entry != kNoIndex)
+      spec_.cache->release_raw(job.entry);
   });
   // A run that was stopped while it planned keeps the complete forms, so that the next one has less
   // to do.
