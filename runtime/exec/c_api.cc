@@ -84,7 +84,7 @@ Status read_session_options(const wick_session_options& o, Array<DimBinding>& di
   options->entry = o.entry;
   options->threads = o.threads;
   if (o.max_ram != 0) options->max_ram = o.max_ram;
-  if (o.thread_pool != nullptr) options->pool = o.thread_pool->pool.get();
+  if (o.thread_pool != nullptr) options->thread_pool = o.thread_pool->pool.get();
   for (size_t i = 0; i < o.max_dim_count; ++i)
     WICK_TRY(dims.push_back({o.max_dims[i].symbol, o.max_dims[i].extent}));
   options->max_dims = {dims.data(), dims.size()};

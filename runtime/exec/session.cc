@@ -134,13 +134,13 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
 // Takes the threads that are given, or makes threads of the session's own.
 Status Session::Impl::take_threads(const SessionOptions& options, Allocator& allocator) {
   machine.threads = options.threads == 0 ? platform::usable_cpus() : options.threads;
-  if (options.pool == nullptr) {
+  if (options.thread_pool == nullptr) {
     WICK_ASSIGN(machine.pool, ThreadPool::create(allocator, machine.threads));
     machine.owns_pool = true;
     return {};
   }
-  machine.pool = options.pool;
-  machine.threads = options.pool->threads();
+  machine.pool = options.thread_pool;
+  machine.threads = options.thread_pool->threads();
   if (options.threads == 0 || options.threads == machine.threads) return {};
   return error(Code::kInvalidArgument,
                "threads is %d, the given pool has %d: leave threads 0, or give the pool's number",

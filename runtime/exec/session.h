@@ -38,7 +38,7 @@ struct SessionOptions {
   TraceHook* trace = nullptr;  // sees each step; null: none
   // Threads that any number of sessions may share; must outlive them. Null: the session starts its
   // own. While one session's run uses them, the others' runs go on without them.
-  ThreadPool* pool = nullptr;
+  ThreadPool* thread_pool = nullptr;
 };
 
 // Options of a run.

@@ -56,11 +56,11 @@ Result<Owned<SessionPool>> SessionPool::create(const Program& program,
   pool->impl_ = new (impl) Impl(allocator);
   Owned<SessionPool> owned(pool);
   Impl& made = *pool->impl_;
-  if (each.pool == nullptr) {
+  if (each.thread_pool == nullptr) {
     const int threads = each.threads == 0 ? platform::usable_cpus() : each.threads;
     WICK_ASSIGN(ThreadPool * shared, ThreadPool::create(allocator, threads));
     made.threads.reset(shared);
-    each.pool = shared;
+    each.thread_pool = shared;
     each.threads = 0;
   }
   for (size_t i = 0; i < options.sessions; ++i) {

@@ -243,7 +243,7 @@ TEST(SessionPool, SharedAndHostThreadsKeepTheBits) {
     ASSERT_TRUE(made.ok());
     const Owned<ThreadPool> threads(*made);
     SessionPoolOptions options;
-    options.session.pool = threads.get();
+    options.session.thread_pool = threads.get();
     auto pool = SessionPool::create(*l.program, options);
     ASSERT_TRUE(pool.ok()) << pool.status().message();
     std::atomic<int> wrong{0};
@@ -260,7 +260,7 @@ TEST(SessionPool, SharedAndHostThreadsKeepTheBits) {
     auto lease = (*pool)->acquire();
     EXPECT_EQ((*lease)->threads(), 3);
     SessionOptions odd;
-    odd.pool = threads.get();
+    odd.thread_pool = threads.get();
     odd.threads = 2;
     const Status s = Session::create(*l.program, odd).status();
     EXPECT_EQ(s.code(), Code::kInvalidArgument);

@@ -118,6 +118,38 @@ TEST_F(SharedWeights, ArePackedOnceAndFreedWithTheLastSession) {
   EXPECT_EQ(l.program->packed().packings, 2 * once.packings);
 }
 
+// Eight sessions hold the weights of one, and their own activations.
+TEST_F(SharedWeights, EightSessionsHoldThemOnce) {
+  constexpr int64_t kWide = 512;
+  constexpr int kLayers = 8;
+  test::ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {1, kWide});
+  const uint32_t first = x;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const std::string n = std::to_string(layer);
+    auto w = p.constant<float>(("w" + n).c_str(), {kWide, kWide}, ramp(kWide * kWide, 0.01f));
+    auto y = p.value(("y" + n).c_str(), DType::kF32, {1, kWide});
+    p.node(OpId::kMatMul, {x, w}, {y}, NoAttrs{}, ("product" + n).c_str());
+    x = y;
+  }
+  p.entry("main", {first}, {x});
+  auto l = test::load(p.finish());
+  test::CountingAllocator own;
+  SessionOptions options;
+  options.allocator = &own;
+  options.threads = 1;
+  std::vector<Owned<Session>> sessions;
+  for (int i = 0; i < 8; ++i) sessions.push_back(test::open(*l.program, options));
+  if (l.program->packed().forms == 0) GTEST_SKIP() << "not supported by this CPU";
+  constexpr size_t kWeights = kLayers * kWide * kWide * sizeof(float);
+  EXPECT_GE(l.program->packed().bytes, kWeights);
+  EXPECT_LT(l.program->packed().bytes, kWeights + kWeights / 8);
+  // A product's scratch has room for one weight, as it may be no constant; nobody writes to it
+  // here.
+  EXPECT_LT(own.held, 8 * (kWeights / kLayers + (size_t{1} << 18))) << "256 KiB besides";
+  EXPECT_EQ(sessions[7]->shared_bytes(), sessions[0]->shared_bytes());
+}
+
 TEST_F(SharedWeights, AreKeptWhereThatIsAsked) {
   const auto file = small_cnn();
   const auto bytes = test::aligned_copy(file);
