@@ -100,6 +100,12 @@ struct wick_session {
   wick::SessionPool::Lease lease;  // of a pool's session while a caller has it
 };
 
+struct wick_state {
+  explicit wick_state(const wick_allocator& a) : allocator(a) {}
+  wick::c_api::CAllocator allocator;
+  wick::Owned<wick::RecurrentState> state;
+};
+
 struct wick_pool {
   wick_pool(const wick_allocator& a, const wick_program& p)
       : allocator(a), program(p), sessions(allocator) {}

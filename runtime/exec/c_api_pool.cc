@@ -45,6 +45,33 @@ Status add_sessions(wick_pool* p, const wick_allocator& allocator) {
   return {};
 }
 
+// Runs the pool; `state`: null where there is none.
+int run_pool(wick_pool* p, const wick_tensor* inputs, size_t input_count, wick_tensor* outputs,
+             size_t output_count, wick_state* state, const wick_run_options* given) {
+  auto run = [&]() -> Status {
+    constexpr size_t kMost = 64;
+    WICK_TRY(check_pointer(p, "pool"));
+    RunOptions options;
+    WhenBusy when_busy = WhenBusy::kWait;
+    WICK_TRY(read_run_options(given, &options, &when_busy));
+    if (input_count > kMost || output_count > kMost) {
+      return Status(Code::kInvalidArgument,
+                    "more than 64 inputs or outputs: use a session of wick_pool_acquire()");
+    }
+    TensorView in[kMost], out[kMost];
+    WICK_TRY(read_tensors(inputs, input_count, "input", in));
+    WICK_TRY(check_array(outputs, output_count, "outputs"));
+    for (size_t i = 0; i < output_count; ++i) {
+      if (outputs[i].data != nullptr) WICK_TRY(read_tensors(outputs + i, 1, "output", out + i));
+    }
+    const Span<const TensorView> ins(in, input_count);
+    const Span<TensorView> outs(out, output_count);
+    return state == nullptr ? p->pool->run(ins, outs, options, when_busy)
+                            : p->pool->run(ins, outs, *state->state, options, when_busy);
+  };
+  return fail(run(), log_of(p));
+}
+
 }  // namespace
 
 int wick_thread_pool_create(const wick_thread_pool_options* given, wick_thread_pool** out) {
@@ -118,25 +145,65 @@ size_t wick_pool_memory(const wick_pool* p) { return p == nullptr ? 0 : p->pool-
 
 int wick_pool_run(wick_pool* p, const wick_tensor* inputs, size_t input_count, wick_tensor* outputs,
                   size_t output_count, const wick_run_options* given) {
-  auto run = [&]() -> Status {
-    constexpr size_t kMost = 64;
-    WICK_TRY(check_pointer(p, "pool"));
-    RunOptions options;
-    WhenBusy when_busy = WhenBusy::kWait;
-    WICK_TRY(read_run_options(given, &options, &when_busy));
-    if (input_count > kMost || output_count > kMost) {
-      return Status(Code::kInvalidArgument,
-                    "more than 64 inputs or outputs: use a session of wick_pool_acquire()");
-    }
-    TensorView in[kMost], out[kMost];
-    WICK_TRY(read_tensors(inputs, input_count, "input", in));
-    WICK_TRY(check_array(outputs, output_count, "outputs"));
-    for (size_t i = 0; i < output_count; ++i) {
-      if (outputs[i].data != nullptr) WICK_TRY(read_tensors(outputs + i, 1, "output", out + i));
-    }
-    return p->pool->run({in, input_count}, {out, output_count}, options, when_busy);
+  return run_pool(p, inputs, input_count, outputs, output_count, nullptr, given);
+}
+int wick_pool_run_state(wick_pool* p, const wick_tensor* inputs, size_t input_count,
+                        wick_tensor* outputs, size_t output_count, wick_state* state,
+                        const wick_run_options* given) {
+  if (Status s = check_pointer(state, "state"); !s.ok()) return fail(s, log_of(p));
+  return run_pool(p, inputs, input_count, outputs, output_count, state, given);
+}
+
+int wick_state_create(const wick_program* program, const wick_state_options* given,
+                      wick_state** out) {
+  wick_state_options o;
+  Status s = check_pointer(program, "program");
+  if (!s.ok()) return fail(s, {});
+  s = read_options(given, &o);
+  if (s.ok()) s = check_pointer(out, "state");
+  if (s.ok()) s = check_allocator(o.allocator);
+  if (s.ok()) s = check_array(o.links, o.link_count, "options.links");
+  if (s.ok()) s = check_array(o.dims, o.dim_count, "options.dims");
+  if (!s.ok()) return fail(s, program->log);
+  auto* made = make<wick_state>(program->allocator_for(o.allocator));
+  if (made == nullptr)
+    return fail(Status(Code::kOutOfMemory, "cannot allocate a state"), program->log);
+  auto open = [&]() -> Status {
+    Array<StateLink> links(made->allocator);
+    Array<DimBinding> dims(made->allocator);
+    for (size_t i = 0; i < o.link_count; ++i)
+      WICK_TRY(links.push_back({o.links[i].input, o.links[i].output}));
+    for (size_t i = 0; i < o.dim_count; ++i)
+      WICK_TRY(dims.push_back({o.dims[i].symbol, o.dims[i].extent}));
+    RecurrentStateOptions options;
+    options.entry = o.entry;
+    options.allocator = &made->allocator;
+    options.dims = {dims.data(), dims.size()};
+    if (o.max_ram != 0) options.max_ram = o.max_ram;
+    WICK_ASSIGN(made->state,
+                RecurrentState::create(*program->program, {links.data(), links.size()}, options));
+    return {};
   };
-  return fail(run(), log_of(p));
+  if (int code = fail(open(), program->log); code != WICK_OK) {
+    wick_state_free(made);
+    return code;
+  }
+  *out = made;
+  return WICK_OK;
+}
+void wick_state_free(wick_state* state) {
+  if (state != nullptr) unmake(state);
+}
+void wick_state_reset(wick_state* state) {
+  if (state != nullptr) state->state->reset();
+}
+int wick_state_value(const wick_state* state, size_t i, wick_tensor* value) {
+  Status s = check_pointer(state, "state");
+  if (s.ok()) s = check_pointer(value, "value");
+  if (s.ok() && i >= state->state->size())
+    s = error(Code::kInvalidArgument, "there is no link %zu", i);
+  if (s.ok()) to_tensor(state->state->value(i), value);
+  return fail(s, {});
 }
 
 int wick_pool_acquire(wick_pool* p, const wick_run_options* given, wick_session** session) {

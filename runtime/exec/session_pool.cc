@@ -137,6 +137,29 @@ Status SessionPool::run(Span<const TensorView> inputs, Span<TensorView> outputs,
   return lease->run(inputs, outputs, rest);
 }
 
+Status SessionPool::run(Span<const TensorView> inputs, Span<TensorView> outputs,
+                        RecurrentState& state, const RunOptions& options, WhenBusy when_busy) {
+  constexpr size_t kMost = 64;  // with more, give the state's buffers as inputs and outputs
+  const EntryDef& entry = impl_->sessions[0]->impl_->entry();
+  const size_t ins = entry.body().inputs.size(), outs = entry.body().outputs.size();
+  if (&state.entry_ != &entry)
+    return Status(Code::kInvalidArgument, "the state was made for another program or entry point");
+  if (ins > kMost || outs > kMost) {
+    return Status(Code::kInvalidArgument,
+                  "more than 64 inputs or outputs: run without a RecurrentState");
+  }
+  if (state.in_run_.exchange(1, std::memory_order_acquire) != 0) {
+    return Status(Code::kInvalidArgument,
+                  "another run uses this state: the steps of a stream come one after the other");
+  }
+  TensorView in[kMost], out[kMost];
+  Status s = state.join(inputs, outputs, {in, ins}, {out, outs});
+  if (s.ok()) s = run(Span<const TensorView>(in, ins), {out, outs}, options, when_busy);
+  if (s.ok()) state.now_ = 1 - state.now_;
+  state.in_run_.store(0, std::memory_order_release);
+  return s;
+}
+
 Session& SessionPool::Lease::operator*() const { return *pool_->impl_->sessions[slot_]; }
 
 void SessionPool::Lease::release() {

@@ -11,6 +11,7 @@
 
 #include <utility>
 
+#include "runtime/exec/recurrent_state.h"
 #include "runtime/exec/session.h"
 
 namespace wick {
@@ -30,8 +31,8 @@ struct SessionPoolOptions {
   SessionOptions session;
 };
 
-// Keeps no value between runs: what a recurrent model remembers is among the inputs and outputs of
-// run(), in memory of the caller's, so that any session may serve the next step.
+// Keeps no value between runs: what a recurrent model remembers is the caller's, in a
+// RecurrentState or in buffers of its own, so that any session may serve the next step.
 class SessionPool {
  public:
   // Opens all sessions; later nothing more is allocated than they need for new shapes. `program`
@@ -47,6 +48,12 @@ class SessionPool {
   // kBusy; kInvalidArgument: an output without memory; kUnsupported: an output of strings, whose
   // bytes stay in the session. acquire() serves those.
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs,
+             const RunOptions& options = {}, WhenBusy when_busy = WhenBusy::kWait);
+
+  // The same for one step of a stream: `inputs` and `outputs` are those that the state does not
+  // link, in their order. The state is as it was where this fails. kInvalidArgument: the state is
+  // of another entry, or another run uses it.
+  Status run(Span<const TensorView> inputs, Span<TensorView> outputs, RecurrentState& state,
              const RunOptions& options = {}, WhenBusy when_busy = WhenBusy::kWait);
 
   class Lease;

@@ -105,6 +105,7 @@ SHOWN = {
     "runtime/core/tensor_view.h",
     "runtime/core/thread_pool.h",
     "runtime/core/trace.h",
+    "runtime/exec/recurrent_state.h",
     "runtime/exec/session.h",
     "runtime/exec/session_pool.h",
     "runtime/ops/op_library.h",

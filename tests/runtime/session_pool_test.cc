@@ -313,8 +313,8 @@ TEST(SessionPool, EveryFailingAllocationIsAStatusAndNothingLeaks) {
   EXPECT_GT(failed, 8);
 }
 
-// What a recurrent model remembers is the caller's: many streams through two sessions, each with
-// the bits that it has alone.
+// What a recurrent model remembers is the caller's, here in buffers of its own: many streams
+// through two sessions, each with the bits that it has alone.
 TEST(SessionPool, StateIsTheCallers) {
   test::ProgramBuilder p;
   auto x = p.value("x", DType::kF32, {4}), h = p.value("h", DType::kF32, {4});

@@ -24,6 +24,7 @@
 #include "runtime/core/packed_sequence.h"  // sequences and optionals as inputs and outputs
 #include "runtime/core/string_ref.h"
 #include "runtime/core/thread_pool.h"  // for SessionOptions::thread_pool
+#include "runtime/exec/recurrent_state.h"
 #include "runtime/exec/session.h"
 #include "runtime/exec/session_pool.h"
 #include "runtime/ops/op_library.h"

@@ -115,12 +115,13 @@ typedef struct wick_string {
   WICK_ALIGN8 uint64_t size;
 } wick_string;
 
-/* A loaded file, a session that runs it, a pool of such sessions, threads that sessions share, a
- * library of custom ops, and a flag that ends runs early: opaque, made and freed by the functions
- * below. */
+/* A loaded file, a session that runs it, a pool of such sessions, the state of one stream of runs,
+ * threads that sessions share, a library of custom ops, and a flag that ends runs early: opaque,
+ * made and freed by the functions below. */
 typedef struct wick_program wick_program;
 typedef struct wick_session wick_session;
 typedef struct wick_pool wick_pool;
+typedef struct wick_state wick_state;
 typedef struct wick_thread_pool wick_thread_pool;
 typedef struct wick_ops wick_ops;
 typedef struct wick_cancel wick_cancel;
@@ -213,6 +214,25 @@ typedef struct wick_pool_options {
    * which its sessions share. */
   const wick_session_options* session;
 } wick_pool_options;
+
+/* An input, and the output that becomes this input in the next run, by the names of their ports. */
+typedef struct wick_state_link {
+  const char* input;  /* the input's name */
+  const char* output; /* the output's name */
+} wick_state_link;
+
+/* Options of wick_state_create(). */
+typedef struct wick_state_options {
+  /* sizeof the struct. */
+  size_t size;
+  wick_allocator allocator; /* null functions: the program's */
+  const char* entry;        /* null: the first entry point */
+  const wick_state_link* links; /* each input once, each output once */
+  size_t link_count;            /* number of links */
+  const wick_dim_binding* dims; /* sizes that the program leaves free, such as {"batch", 1} */
+  size_t dim_count;             /* number of dims */
+  uint64_t max_ram;             /* limit on its bytes, two buffers for each link; 0: 2^30 */
+} wick_state_options;
 
 /* Options of wick_thread_pool_create(). */
 typedef struct wick_thread_pool_options {
@@ -401,7 +421,7 @@ WICK_API size_t wick_session_memory(const wick_session* session);
 WICK_API size_t wick_session_shared_memory(const wick_session* session);
 
 /* A pool of sessions is one object for any number of threads. It keeps no value between runs: what
- * a recurrent model remembers is among the inputs and outputs of a run.
+ * a recurrent model remembers is the caller's, in a wick_state or in buffers of its own.
  *
  * Opens all sessions. Errors are those of wick_session_create(). Sessions allocate from
  * options.session->allocator, or from the program's. */
@@ -421,10 +441,29 @@ WICK_API size_t wick_pool_memory(const wick_pool* pool);
 WICK_API int wick_pool_run(wick_pool* pool, const wick_tensor* inputs, size_t input_count,
                            wick_tensor* outputs, size_t output_count,
                            const wick_run_options* options);
+/* The same for one step of a stream: inputs and outputs are those that the state does not link, in
+ * their order. The state is as it was where this fails. WICK_INVALID_ARGUMENT: the state is of
+ * another program or entry point, or another run uses it. */
+WICK_API int wick_pool_run_state(wick_pool* pool, const wick_tensor* inputs, size_t input_count,
+                                 wick_tensor* outputs, size_t output_count, wick_state* state,
+                                 const wick_run_options* options);
 /* Takes a session out of the pool until wick_session_free() gives it back. A thread that holds one
  * and waits for another may wait for ever. WICK_BUSY, WICK_DEADLINE, WICK_CANCELLED. */
 WICK_API int wick_pool_acquire(wick_pool* pool, const wick_run_options* options,
                                wick_session** session);
+
+/* What a recurrent model remembers of one stream; zeros at first. WICK_NOT_FOUND (entry, port),
+ * WICK_INVALID_ARGUMENT (a port is linked twice, or a size is still free), WICK_TYPE_MISMATCH,
+ * WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */
+WICK_API int wick_state_create(const wick_program* program, const wick_state_options* options,
+                               wick_state** state);
+/* Call it before its program is freed; null is fine. */
+WICK_API void wick_state_free(wick_state* state);
+/* Makes it zeros again. */
+WICK_API void wick_state_reset(wick_state* state);
+/* Describes the present value of link i in place; it may be read and written between runs.
+ * WICK_INVALID_ARGUMENT. */
+WICK_API int wick_state_value(const wick_state* state, size_t i, wick_tensor* value);
 
 /* Threads for wick_session_options.thread_pool. WICK_INVALID_ARGUMENT, WICK_OUT_OF_MEMORY. */
 WICK_API int wick_thread_pool_create(const wick_thread_pool_options* options,

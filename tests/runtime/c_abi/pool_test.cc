@@ -134,5 +134,49 @@ TEST_F(CPool, AnAcquiredSessionIsOneUntilItIsFreed) {
   wick_pool_free(pool);
 }
 
+// y = x + h, and h becomes y.
+TEST(CState, IsGivenToEachRun) {
+  test::ProgramBuilder p;
+  p.symbol("n");
+  auto x = p.value("x", DType::kF32, {test::kSym}), h = p.value("h", DType::kF32, {test::kSym});
+  auto y = p.value("y", DType::kF32, {test::kSym}),
+       next = p.value("next", DType::kF32, {test::kSym});
+  p.node(OpId::kAdd, {x, h}, {y});
+  p.node(OpId::kIdentity, {y}, {next});
+  p.entry("main", {x, h}, {y, next});
+  const auto file = p.finish();
+  const auto bytes = test::aligned_copy(file);
+  wick_program* program = nullptr;
+  ASSERT_EQ(wick_program_load_memory(bytes.get(), file.size(), nullptr, &program), WICK_OK)
+      << wick_last_error();
+  wick_pool* pool = nullptr;
+  ASSERT_EQ(wick_pool_create(program, nullptr, &pool), WICK_OK) << wick_last_error();
+  const wick_state_link link = {"h", "next"};
+  const wick_dim_binding dim = {"n", 2};
+  wick_state_options options = WICK_INIT(wick_state_options);
+  options.links = &link;
+  options.link_count = 1;
+  wick_state* state = nullptr;
+  EXPECT_EQ(wick_state_create(program, &options, &state), WICK_INVALID_ARGUMENT);
+  EXPECT_THAT(wick_last_error(), HasSubstr("its size n is free"));
+  options.dims = &dim;
+  options.dim_count = 1;
+  ASSERT_EQ(wick_state_create(program, &options, &state), WICK_OK) << wick_last_error();
+  float one[2] = {1, 2}, sum[2] = {};
+  const wick_tensor in = {one, WICK_FLOAT32, 1, {2}};
+  wick_tensor out = {sum, WICK_FLOAT32, 1, {2}}, value = {};
+  for (int step = 1; step <= 5; ++step) {
+    if (step == 4) wick_state_reset(state);
+    ASSERT_EQ(wick_pool_run_state(pool, &in, 1, &out, 1, state, nullptr), WICK_OK)
+        << wick_last_error();
+    EXPECT_EQ(sum[1], static_cast<float>(2 * (step < 4 ? step : step - 3)));
+    ASSERT_EQ(wick_state_value(state, 0, &value), WICK_OK);
+    EXPECT_EQ(static_cast<float*>(value.data)[1], sum[1]);
+  }
+  wick_state_free(state);
+  wick_pool_free(pool);
+  wick_program_free(program);
+}
+
 }  // namespace
 }  // namespace wick
