@@ -35,7 +35,7 @@ class RecurrentState {
 
   // Forgets: zeros again.
   void reset();
-  // Returns the number of links, and the present value of one, which may be read and written
+  // Return the number of links, and the present value of one, which may be read and written
   // between runs; i must be in range.
   size_t size() const { return links_.size(); }
   TensorView value(size_t i) const { return view(links_[i], now_); }
