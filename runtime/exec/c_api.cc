@@ -80,11 +80,46 @@ Status check_allocator(const wick_allocator& a) {
   return {};
 }
 
-Status read_run_options(const wick_run_options* given, RunOptions* options) {
+Status read_session_options(const wick_session_options& o, SessionLists& lists, TraceToC& trace,
+                            SessionOptions* options) {
+  WICK_TRY(check_array(o.max_dims, o.max_dim_count, "options.max_dims"));
+  WICK_TRY(check_array(o.kernels, o.kernel_count, "options.kernels"));
+  if (o.kernels != nullptr && o.kernel_count == 0) {
+    return Status(Code::kInvalidArgument,
+                  "options.kernels is there and has no sets: null takes the default ones");
+  }
+  options->entry = o.entry;
+  options->threads = o.threads;
+  if (o.max_ram != 0) options->max_ram = o.max_ram;
+  if (o.thread_pool != nullptr) options->thread_pool = o.thread_pool->pool.get();
+  for (size_t i = 0; i < o.max_dim_count; ++i)
+    WICK_TRY(lists.dims.push_back({o.max_dims[i].symbol, o.max_dims[i].extent}));
+  options->max_dims = {lists.dims.data(), lists.dims.size()};
+  for (size_t i = 0; i < o.kernel_count; ++i) {
+    if (o.kernels[i] == nullptr)
+      return error(Code::kInvalidArgument, "options.kernels[%zu] is null", i);
+    WICK_TRY(lists.kernels.push_back(reinterpret_cast<const KernelSet*>(o.kernels[i])));
+  }
+  options->kernels = {lists.kernels.data(), lists.kernels.size()};
+  if (o.backend != nullptr) options->backend = o.backend->backend;
+  if (o.trace != nullptr) {
+    WICK_TRY(trace.take(*o.trace));
+    options->trace = &trace;
+  }
+  return {};
+}
+
+Status read_run_options(const wick_run_options* given, RunOptions* options, WhenBusy* when_busy) {
   wick_run_options o;
   WICK_TRY(read_options(given, &o));
   options->timeout_ns = o.timeout_ns;
   options->cancel = o.cancel == nullptr ? nullptr : &o.cancel->flag;
+  if (o.when_busy != WICK_WAIT && o.when_busy != WICK_FAIL) {
+    return error(Code::kInvalidArgument, "options.when_busy is %lld: use WICK_WAIT or WICK_FAIL",
+                 static_cast<long long>(o.when_busy));
+  }
+  if (when_busy != nullptr)
+    *when_busy = o.when_busy == WICK_WAIT ? WhenBusy::kWait : WhenBusy::kFail;
   return {};
 }
 
@@ -117,6 +152,18 @@ void fill_port(const Program& program, const char* name, DType dtype, bool unran
 }
 
 }  // namespace wick::c_api
+
+wick_allocator wick_program::allocator_for(const wick_allocator& own) const {
+  using wick::c_api::CAllocator;
+  if (own.allocate != nullptr) return own;
+  return {const_cast<CAllocator*>(&allocator),
+          [](void* a, size_t n, size_t align) {
+            return static_cast<CAllocator*>(a)->allocate(n, align);
+          },
+          [](void* a, void* p, size_t n, size_t align) {
+            static_cast<CAllocator*>(a)->deallocate(p, n, align);
+          }};
+}
 
 using namespace wick;         // NOLINT: this file only translates
 using namespace wick::c_api;  // NOLINT
@@ -158,6 +205,7 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   options.verify_digests = o.verify_digests != 0;
   options.weights = static_cast<WeightsIn>(o.weights);
   options.guard = o.guard != 0;
+  options.keep_packed = o.keep_packed != 0;
   options.ops = {o.allowed_ops, o.allowed_op_count};
   for (size_t i = 0; s.ok() && i < o.ops_count; ++i) {
     if (o.ops[i] == nullptr) {
@@ -199,7 +247,7 @@ Status check_count(const wick_session* s, size_t inputs, size_t outputs) {
 const char* wick_version(void) { return kVersion; }
 const char* wick_last_error(void) { return last_error(); }
 const char* wick_code_name(int code) {
-  return code < 0 || code > WICK_CANCELLED ? "unknown code" : code_name(static_cast<Code>(code));
+  return code < 0 || code > WICK_BUSY ? "unknown code" : code_name(static_cast<Code>(code));
 }
 const char* wick_dtype_name(int dtype) {
   return !known_dtype(dtype) ? "invalid" : dtype_name(static_cast<DType>(dtype));
@@ -290,6 +338,9 @@ const char* wick_program_metadata(const wick_program* p, const char* key) {
 const uint8_t* wick_program_digest(const wick_program* p) {
   return p == nullptr || p->program->digest().empty() ? nullptr : p->program->digest().data();
 }
+size_t wick_program_packed_bytes(const wick_program* p) {
+  return p == nullptr ? 0 : p->program->packed().bytes;
+}
 int wick_install_guard(void) { return fail(install_guard(), {}); }
 
 int wick_session_create(const wick_program* program, const wick_session_options* given,
@@ -300,51 +351,20 @@ int wick_session_create(const wick_program* program, const wick_session_options*
   sound = read_options(given, &o);
   if (sound.ok()) sound = check_pointer(out, "session");
   if (sound.ok()) sound = check_allocator(o.allocator);
-  if (sound.ok()) sound = check_array(o.max_dims, o.max_dim_count, "options.max_dims");
-  if (sound.ok()) sound = check_array(o.kernels, o.kernel_count, "options.kernels");
-  if (sound.ok() && o.kernels != nullptr && o.kernel_count == 0)
-    sound = Status(Code::kInvalidArgument,
-                   "options.kernels is there and has no sets: null takes the default ones");
   if (!sound.ok()) return fail(sound, program->log);
-  CAllocator own(o.allocator);
-  // Calls the program's allocator through its functions, so that a session does not depend on the
-  // address of the program handle.
-  wick_allocator through = {const_cast<CAllocator*>(&program->allocator),
-                            [](void* a, size_t n, size_t align) {
-                              return static_cast<CAllocator*>(a)->allocate(n, align);
-                            },
-                            [](void* a, void* p, size_t n, size_t align) {
-                              static_cast<CAllocator*>(a)->deallocate(p, n, align);
-                            }};
-  CAllocator allocator(own.given() ? o.allocator : through);
+  const wick_allocator from = program->allocator_for(o.allocator);
+  CAllocator allocator(from);
   void* memory = allocator.allocate(sizeof(wick_session), alignof(wick_session));
   if (memory == nullptr)
     return fail(Status(Code::kOutOfMemory, "cannot allocate a session"), program->log);
-  auto* s = new (memory) wick_session(own.given() ? o.allocator : through, *program);
+  auto* s = new (memory) wick_session(from, *program);
   auto open = [&]() -> Status {
     SessionOptions options;
     options.allocator = &s->allocator;
-    options.entry = o.entry;
-    options.threads = o.threads;
-    if (o.max_ram != 0) options.max_ram = o.max_ram;
-    Array<DimBinding> dims(s->allocator);
-    for (size_t i = 0; i < o.max_dim_count; ++i) {
-      WICK_TRY(dims.push_back({o.max_dims[i].symbol, o.max_dims[i].extent}));
-    }
-    options.max_dims = {dims.data(), dims.size()};
-    Array<const KernelSet*> kernels(s->allocator);
-    for (size_t i = 0; i < o.kernel_count; ++i) {
-      if (o.kernels[i] == nullptr)
-        return error(Code::kInvalidArgument, "options.kernels[%zu] is null", i);
-      WICK_TRY(kernels.push_back(reinterpret_cast<const KernelSet*>(o.kernels[i])));
-    }
-    options.kernels = {kernels.data(), kernels.size()};
-    if (o.backend != nullptr) options.backend = o.backend->backend;
-    if (o.trace != nullptr) {
-      WICK_TRY(s->trace.take(*o.trace));
-      options.trace = &s->trace;
-    }
-    WICK_ASSIGN(s->session, Session::create(*program->program, options));
+    SessionLists lists(s->allocator);
+    WICK_TRY(read_session_options(o, lists, s->trace, &options));
+    WICK_ASSIGN(s->own, Session::create(*program->program, options));
+    s->session = s->own.get();
     return s->views.resize(s->session->input_count() + s->session->output_count());
   };
   if (int code = fail(open(), program->log); code != WICK_OK) {
@@ -356,7 +376,11 @@ int wick_session_create(const wick_program* program, const wick_session_options*
 }
 void wick_session_free(wick_session* s) {
   if (s == nullptr) return;
-  s->session.reset();
+  if (s->session != s->own.get()) {  // a pool's: another caller may have it at once
+    s->lease = {};
+    return;
+  }
+  s->own.reset();
   CAllocator allocator = s->allocator;
   s->~wick_session();
   allocator.deallocate(s, sizeof(wick_session), alignof(wick_session));
@@ -440,4 +464,7 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
 }
 size_t wick_session_memory(const wick_session* s) {
   return s == nullptr ? 0 : s->session->arena_bytes() + s->session->packed_bytes();
+}
+size_t wick_session_shared_memory(const wick_session* s) {
+  return s == nullptr ? 0 : s->session->shared_bytes();
 }

@@ -175,10 +175,10 @@ int wick_program_packed_form(const wick_program* p, size_t constant, size_t i,
 size_t wick_program_state_count(const wick_program* p) {
   return p == nullptr ? 0 : p->program->states().size();
 }
-int wick_program_state(const wick_program* p, size_t i, wick_state* state) {
+int wick_program_state(const wick_program* p, size_t i, wick_state_buffer* state) {
   return tell(
       p, i, state, "state", [](const Program& program) { return program.states(); },
-      [](const Program&, const StateDef& from, wick_state* to) {
+      [](const Program&, const StateDef& from, wick_state_buffer* to) {
         to->name = from.name;
         to_tensor(TensorView(nullptr, from.dtype, from.shape), &to->tensor);
         to->init = index_of(from.init);

@@ -6,10 +6,11 @@
 #include <cstring>
 
 #include "runtime/core/array.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/exec/c_api.h"
 #include "runtime/exec/c_op.h"
 #include "runtime/exec/in_use.h"
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_pool.h"
 #include "runtime/ops/op_library.h"
 #include "wick/c/hooks.h"
 #include "wick/c/program.h"
@@ -86,7 +87,18 @@ class TraceToC final : public TraceHook {
   wick_trace_hook hook_{};
 };
 
-Status read_run_options(const wick_run_options* given, RunOptions* options);
+// What the options of sessions refer to, until they were created.
+struct SessionLists {
+  explicit SessionLists(Allocator& allocator) : dims(allocator), kernels(allocator) {}
+  Array<DimBinding> dims;
+  Array<const KernelSet*> kernels;
+};
+// Checks the options of sessions and reads them. `trace` must outlive these sessions.
+Status read_session_options(const wick_session_options& o, SessionLists& lists, TraceToC& trace,
+                            SessionOptions* options);
+// `when_busy`: null where nothing waits for a session.
+Status read_run_options(const wick_run_options* given, RunOptions* options,
+                        WhenBusy* when_busy = nullptr);
 // Reads the caller's outputs: those without data get empty views.
 Status read_outputs(const wick_tensor* outputs, size_t n, TensorView* views);
 // Describes what the session gave where the caller had no memory.
@@ -99,6 +111,11 @@ void fill_port(const Program& program, const char* name, DType dtype, bool unran
 struct wick_program {
   explicit wick_program(const wick_load_options& o)
       : allocator(o.allocator), log{o.log, o.log_user}, ops(allocator) {}
+  // Returns what an object of this program allocates from: `own` where it is given, else the
+  // program's allocator. That one is called through its functions, so that nothing depends on the
+  // address of the program handle.
+  wick_allocator allocator_for(const wick_allocator& own) const;
+
   wick::c_api::CAllocator allocator;
   wick::c_api::Log log;
   wick::Array<const wick::CustomOp*> ops;
@@ -128,6 +145,12 @@ struct wick_backend {
   wick::Backend* backend = nullptr;
 };
 
+struct wick_thread_pool {
+  explicit wick_thread_pool(const wick_allocator& a) : allocator(a) {}
+  wick::c_api::CAllocator allocator;
+  wick::Owned<wick::ThreadPool> pool;
+};
+
 struct wick_session {
   wick_session(const wick_allocator& a, const wick_program& p)
       : allocator(a), program(p), views(allocator), named(allocator) {}
@@ -137,7 +160,25 @@ struct wick_session {
   wick::Array<wick::TensorView> views;  // inputs, then outputs; reserved once for every run
   wick::Array<wick::NamedView> named;   // the same for runs by name; empty before the first
   wick::InUse use;                      // guards the session, `views` and `named`
-  wick::Owned<wick::Session> session;
+  wick::Session* session = nullptr;     // own, or a pool's
+  wick::Owned<wick::Session> own;
+  wick::SessionPool::Lease lease;  // of a pool's session while a caller has it
+};
+
+struct wick_state {
+  explicit wick_state(const wick_allocator& a) : allocator(a) {}
+  wick::c_api::CAllocator allocator;
+  wick::Owned<wick::RecurrentState> state;
+};
+
+struct wick_pool {
+  wick_pool(const wick_allocator& a, const wick_program& p)
+      : allocator(a), program(p), sessions(allocator) {}
+  wick::c_api::CAllocator allocator;
+  const wick_program& program;
+  wick::c_api::TraceToC trace;
+  wick::Owned<wick::SessionPool> pool;
+  wick::Array<wick_session*> sessions;  // a handle for each of the pool's
 };
 
 namespace wick::c_api {
@@ -145,5 +186,6 @@ namespace wick::c_api {
 // Returns where a call's errors are logged; a null handle has no log.
 inline Log log_for(const wick_program* p) { return p == nullptr ? Log() : p->log; }
 inline Log log_for(const wick_session* s) { return s == nullptr ? Log() : s->program.log; }
+inline Log log_for(const wick_pool* p) { return p == nullptr ? Log() : p->program.log; }
 
 }  // namespace wick::c_api

@@ -201,7 +201,7 @@ void Calls::look_inside() {
   said(fill<wick_constant>(dice_, [&](auto* to) { return wick_program_constant(p, i, to); }));
   said(fill<wick_packed_form>(
       dice_, [&](auto* to) { return wick_program_packed_form(p, i, index(), to); }));
-  said(fill<wick_state>(dice_, [&](auto* to) { return wick_program_state(p, i, to); }));
+  said(fill<wick_state_buffer>(dice_, [&](auto* to) { return wick_program_state(p, i, to); }));
   said(fill<wick_custom_op>(dice_, [&](auto* to) { return wick_program_custom_op(p, i, to); }));
   said(fill<wick_value>(dice_, [&](auto* to) { return wick_program_value(p, entry, i, to); }));
   said(

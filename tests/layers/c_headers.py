@@ -6,7 +6,7 @@ import re
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 PREPROCESSOR = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 ACCESS = re.compile(r"\s*(public|private|protected)\s*:(?!:)")
-NESTED = re.compile(r"\s*(?:template\s*<[^{;]*>\s*)?(struct|class|enum(?:\s+class)?|union)\s+(?:\[\[\w+\]\]\s*)?(\w+)")
+NESTED = re.compile(r"\s*(?:template\s*<[^{;]*>\s*)?(struct|class|enum(?:\s+class)?|union)\s+(?:\[\[\w+\]\]\s*)?(\w+(?:::\w+)*)")
 
 
 def plain(text):

@@ -34,7 +34,8 @@ SYMBOLS, VULKAN_SYMBOLS = "tests/runtime/c_abi/symbols.txt", "tests/runtime/c_ab
 # Structs without a size: elements of the caller's arrays, or memory that others lay out.
 GIVEN = re.compile(r"_(options|hook|def|report)$")  # structs that callers fill
 WHOLE = re.compile(r"(u?int64_t|size_t) \w+|.*\*.*")
-FIXED = {"wick_allocator", "wick_attr_field", "wick_dim_binding", "wick_named_tensor", "wick_port", "wick_string", "wick_tensor"}
+FIXED = {"wick_allocator", "wick_attr_field", "wick_dim_binding", "wick_named_tensor", "wick_port", "wick_state_link", "wick_string",
+         "wick_tensor"}
 ROW = re.compile(r"(\w[\w:]*) ([=+-]) (\S.*)")
 
 

@@ -32,9 +32,9 @@ BESIDE = ["trainer/data/array_data.h", "trainer/data/idx.h"]
 # What public headers include for their own use: programs need none of these names.
 INTERNAL = set("""
     graph/ir/file_bytes.h quantize/observe/histogram.h quantize/observe/observer.h quantize/passes/passes.h
-    quantize/passes/plan.h runtime/backend/pack_cache.h runtime/core/arena.h runtime/core/array.h
-    runtime/core/async_work.h runtime/core/function_ref.h runtime/core/ledger.h runtime/core/lent_bytes.h
-    runtime/core/thread_pool.h runtime/ops/attrs.h runtime/ops/attrs/attention.h runtime/ops/attrs/bit.h
+    quantize/passes/plan.h runtime/core/arena.h runtime/core/array.h runtime/core/async_work.h
+    runtime/core/function_ref.h runtime/core/ledger.h runtime/core/lent_bytes.h
+    runtime/ops/attrs.h runtime/ops/attrs/attention.h runtime/ops/attrs/bit.h
     runtime/ops/attrs/chain.h runtime/ops/attrs/control.h runtime/ops/attrs/conv.h runtime/ops/attrs/fake_quantize.h
     runtime/ops/attrs/image.h runtime/ops/attrs/index.h runtime/ops/attrs/layout.h runtime/ops/attrs/linalg.h
     runtime/ops/attrs/norm.h runtime/ops/attrs/pool.h runtime/ops/attrs/quantize.h runtime/ops/attrs/recurrent.h

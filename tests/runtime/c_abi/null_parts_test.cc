@@ -69,7 +69,7 @@ TEST_F(NullParts, OfPrograms) {
   wick_packed_form form = WICK_INIT(wick_packed_form);
   REFUSED(wick_program_packed_form(no_program_, 0, 0, &form), "program");
   REFUSED(wick_program_packed_form(program_, 0, 0, nullptr), "form");
-  wick_state state = WICK_INIT(wick_state);
+  wick_state_buffer state = WICK_INIT(wick_state_buffer);
   REFUSED(wick_program_state(no_program_, 0, &state), "program");
   REFUSED(wick_program_state(program_, 0, nullptr), "state");
   wick_custom_op op = WICK_INIT(wick_custom_op);

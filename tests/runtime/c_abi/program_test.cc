@@ -98,7 +98,7 @@ TEST(CProgramTest, ConstantsStatesAndCustomOps) {
   EXPECT_STREQ(wick_last_error(), "there is no constant 9");
 
   ASSERT_EQ(wick_program_state_count(p.program), 1u);
-  wick_state state = WICK_INIT(wick_state);
+  wick_state_buffer state = WICK_INIT(wick_state_buffer);
   ASSERT_EQ(wick_program_state(p.program, 0, &state), WICK_OK);
   EXPECT_STREQ(state.name, "memory");
   EXPECT_EQ(state.tensor.dims[0], 2);

@@ -75,14 +75,14 @@ typedef struct wick_packed_form {
 } wick_packed_form;
 
 /* A buffer that keeps its value between runs. */
-typedef struct wick_state {
+typedef struct wick_state_buffer {
   /* sizeof the struct. */
   size_t size;
   const char* name;
   /* Its dtype and dims; data is null. */
   wick_tensor tensor;
   int64_t init; /* index of the constant that it starts from; -1: zeros */
-} wick_state;
+} wick_state_buffer;
 
 /* A custom op that the file uses. */
 typedef struct wick_custom_op {
@@ -142,7 +142,7 @@ WICK_API int wick_program_constant(const wick_program* program, size_t i, wick_c
 WICK_API int wick_program_packed_form(const wick_program* program, size_t constant, size_t i,
                                       wick_packed_form* form);
 WICK_API size_t wick_program_state_count(const wick_program* program);
-WICK_API int wick_program_state(const wick_program* program, size_t i, wick_state* state);
+WICK_API int wick_program_state(const wick_program* program, size_t i, wick_state_buffer* state);
 WICK_API size_t wick_program_custom_op_count(const wick_program* program);
 WICK_API int wick_program_custom_op(const wick_program* program, size_t i, wick_custom_op* op);
 /* Return the number of values of an entry point, and one of them. */
