@@ -168,14 +168,17 @@ void list(bool json) {
 }
 
 void accept(Command command, BuildCommand* c) {
-  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite").required();
-  command.add_option("--target", c->target, "one of `wick targets` (default: x86_64)");
+  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite; -: standard input")
+      .required()
+      .reads_file();
+  command.add_option("--target", c->target, "one of `wick targets`");
   command.add_option("--dim", c->dims, "NAME=N: a size to plan for; a batch is 1 without")
       .one_word();
   command
       .add_option("--input,-i", c->inputs,
                   "[name=]array.npy: an input of the smoke test; what is not given is made up")
-      .one_word();
+      .one_word()
+      .reads_file();
   command
       .add_option("--option", c->options,
                   "NAME=ON or NAME=OFF: a switch of the runtime's build, such as WICK_SMALL=ON")
@@ -196,9 +199,7 @@ void add_build(CommandLine& app) {
   command.add_option("-o,--out", c->out, "the folder that is written").required();
   command.add_option("--name", c->name,
                      "what the C functions begin with (default: the model's file name)");
-  command
-      .add_option("--weights", c->weights,
-                  "inside the program (default) or beside it, as NAME.wick")
+  command.add_option("--weights", c->weights, "inside the program or beside it, as NAME.wick")
       .one_of({"inside", "beside"});
   command.add_flag("--no-build", c->no_build, "write the folder only");
   command.add_flag("--run", c->run, "run the smoke test, on an emulator where the target has one");

@@ -106,11 +106,17 @@ void add_convert(CommandLine& app) {
   auto c = std::make_shared<ConvertCommand>();
   Command command =
       app.add_command("convert", "Convert an ONNX or TensorFlow Lite model to .wick (or to ONNX)");
-  command.add_option("model", c->model, "model.onnx or model.tflite").required();
+  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite; -: standard input")
+      .required()
+      .reads_file();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
-  command.add_option("-o,--out", c->out, "model.wick or model.onnx").required();
+  command
+      .add_option("-o,--out", c->out,
+                  "model.wick or model.onnx; -: .wick to standard output, -.onnx: ONNX")
+      .required()
+      .writes_file(".wick");
   command.add_flag("--external-data", c->external_data,
                    "constants of an ONNX model into FILE.data beside it");
   command.add_flag("--own-sizes", c->own_sizes,

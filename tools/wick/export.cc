@@ -71,13 +71,19 @@ void add_export(CommandLine& app) {
   auto c = std::make_shared<ExportCommand>();
   Command command = app.add_command("export", "Export a trained model to ONNX or .wick");
   command.add_option("run", c->folder, "folder that wick train wrote").required();
-  command.add_option("-o,--out", c->out, "model.onnx or model.wick; more than one is fine")
-      .required();
+  command
+      .add_option(
+          "-o,--out", c->out,
+          "model.onnx or model.wick; more than one is fine; -: .wick to standard output, -.onnx: "
+          "ONNX")
+      .required()
+      .writes_file(".wick");
   command.add_flag("--external-data", c->external_data,
                    "weights of an ONNX model into FILE.data beside it");
   command
-      .add_option("--opset", c->opset,
-                  "of an ONNX model, 11 to 28 (17); a later one is taken where an op needs it")
+      .add_option(
+          "--opset", c->opset,
+          "of an ONNX model, 11 to 28 (default: 17); a later one is taken where an op needs it")
       .between(11, 28);
   command.add_flag("--no-chains", c->no_chains,
                    "small ops stay nodes of their own: for a program of wick_selected_ops()");

@@ -269,23 +269,23 @@ void add_inspect(CommandLine& app) {
       command
           .add_option("--html", c->page.out,
                       "write the graph as a page that a browser opens from the file")
-          .excludes(values);
+          .excludes(values)
+          .writes_file(".html");
   const Option profile =
       command.add_flag("--profile", c->page.profile, "run the model: time by node").needs(html);
   command
       .add_option("--input,-i", c->page.inputs,
                   "[name=]array.npy for the page's sizes and times; without it inputs are made up")
       .one_word()
+      .reads_file()
       .needs(html);
   command.add_option("--dim", c->page.dims, "NAME=N: a size of the inputs that are made up")
       .one_word()
       .needs(html);
-  command.add_option("--threads", c->page.threads, "of the profile (1); 0: as many as there are")
+  command.add_option("--threads", c->page.threads, "of the profile; 0: as many as there are")
       .at_least(0)
       .needs(profile);
-  command.add_option("--seconds", c->page.seconds, "of the profile (1)")
-      .above_zero()
-      .needs(profile);
+  command.add_option("--seconds", c->page.seconds, "of the profile").above_zero().needs(profile);
   command.footer(
       "Example:\n  wick inspect model.wick\n  wick inspect model.onnx --html model.html --profile");
   command.callback([c] { inspect(*c); });

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "tools/lib/text.h"
 #include "tools/wick/command.h"
 #include "tools/wick/terminal.h"
 #include "trainer/explain/anomaly.h"
@@ -13,6 +14,7 @@
 #include "trainer/loop/recipes.h"
 #include "trainer/nn/models/models.h"
 #include "trainer/profile/audit.h"
+#include "trainer/profile/profiler.h"
 #include "trainer/tensor/call.h"
 
 namespace wick::tool {
@@ -20,6 +22,7 @@ namespace {
 
 struct TrainCommand {
   loop::TrainConfig config;
+  std::string trace_file;
   bool json = false, quiet = false, trace = false, reference = false, audit = false;
   bool anomaly = false, profile = false;
 };
@@ -84,7 +87,11 @@ void train(TrainCommand c) {
   c.config.verdict = c.profile;
   if (c.trace) trace.emplace(std::cerr);
   if (c.reference) reference.emplace();
+  std::optional<Profiler> profiler;
+  if (!c.trace_file.empty()) profiler.emplace(ProfilerOptions{.max_slices = size_t{1} << 17});
   loop::TrainResult r = loop::run_training(c.config);
+  if (profiler) write_text(c.trace_file, profiler->stop().chrome_trace());
+  profiler.reset();
   trace.reset();
   anomaly.reset();
   const bool split = r.config.val_split > 0;
@@ -146,11 +153,11 @@ void add_train(CommandLine& app) {
   command.add_option("--batch", c->config.batch, "0: the recipe's").at_least(0);
   command.add_option("--lr", c->config.lr, "0: the recipe's").not_negative();
   command.add_option("--seed", c->config.seed, "of weights, shuffling and dropout");
-  command.add_option("--optimizer", c->config.optimizer, "default: the recipe's")
+  command.add_option("--optimizer", c->config.optimizer, "(default: the recipe's)")
       .one_of(loop::optimizer_names());
-  command.add_option("--weight-decay", c->config.weight_decay, "default: the recipe's")
+  command.add_option("--weight-decay", c->config.weight_decay, "(default: the recipe's)")
       .not_negative();
-  command.add_option("--schedule", c->config.schedule, "of the learning rate; default: cosine")
+  command.add_option("--schedule", c->config.schedule, "of the learning rate (default: cosine)")
       .one_of(loop::schedule_names());
   command.add_option("--accumulate", c->config.accumulate, "batches that make one step")
       .at_least(1);
@@ -180,15 +187,17 @@ void add_train(CommandLine& app) {
                      "folder for TensorBoard's event files: loss, accuracy and learning rate");
   command
       .add_option("--tensorboard-every", c->config.tensorboard.every_steps,
-                  "steps between two values of loss and learning rate (10); 0: epochs alone")
+                  "steps between two values of loss and learning rate; 0: epochs alone")
       .at_least(0);
   command.add_flag("--tensorboard-histograms", c->config.tensorboard.histograms,
                    "of the weights and their gradients, after each epoch");
   command.add_option("-o,--out", c->config.out,
-                     "folder for checkpoints and metrics.csv; default runs/MODEL");
+                     "folder for checkpoints and metrics.csv (default: runs/MODEL)");
   command.add_flag("--resume", c->config.resume,
                    "go on from the folder's last checkpoint, to the bit");
-  command.add_flag("--trace", c->trace, "print each op on stderr as it runs");
+  command.add_flag_or_json("--trace", c->trace, c->trace_file,
+                           "print each op on stderr as it runs; with a FILE.json write the first "
+                           "131072 slices of the steps there for Perfetto and chrome://tracing");
   command.add_flag("--reference", c->reference, "plain loops instead of SIMD: the same bits, slow");
   command.add_flag("--anomaly", c->anomaly,
                    "stop at the first op that makes NaN or inf, and name it; slow");

@@ -391,13 +391,19 @@ void add_quantize(CommandLine& app) {
   auto c = std::make_shared<QuantizeCommand>();
   Command command = app.add_command(
       "quantize", "A float model as one of 8- or 4-bit integers, and what that costs and wins");
-  command.add_option("model", c->model, "model.onnx, or the folder of wick train --out").required();
+  command.add_option("model", c->model, "model.onnx, or the folder of wick train --out")
+      .required()
+      .reads_file();
   accept_signature(command);
   command.add_option("--calib", c->calib,
                      "data to calibrate with: fashion-mnist, mnist, tinydigits, a folder of .npy "
-                     "files, an .npy, an .npz or sample; a run's own by default");
+                     "files, an .npy, an .npz or sample (default: a run's own)");
   command.add_option("--eval", c->eval, "labelled data to measure the accuracy on");
-  command.add_option("-o,--out", c->out, "model.onnx (QDQ) or model.wick; more than one is fine");
+  command
+      .add_option("-o,--out", c->out,
+                  "model.onnx (QDQ) or model.wick; more than one is fine; -: .wick to standard "
+                  "output, -.onnx: ONNX")
+      .writes_file(".wick");
   command
       .add_option("--format", c->format,
                   "of an ONNX file: qdq, or qoperator (QLinearConv ..., integer ops)")
@@ -432,10 +438,11 @@ void add_quantize(CommandLine& app) {
       .at_least(1);
   command.add_option("--dim", c->dims, "NAME=N: for sample, a size that is not the batch")
       .one_word();
-  command.add_option("--epochs", c->epochs, "of qat; 3").at_least(1);
-  command.add_option("--lr", c->lr, "of qat; 0.002").above_zero();
+  command.add_option("--epochs", c->epochs, "of qat (default: 3)").at_least(1);
+  command.add_option("--lr", c->lr, "of qat (default: 0.002)").above_zero();
   command.add_flag("--learn-scales", c->learn_scales, "qat learns the scales too (LSQ)");
-  command.add_option("--report", c->report, "FILE.html: layer by layer, as a page");
+  command.add_option("--report", c->report, "FILE.html: layer by layer, as a page")
+      .writes_file(".html");
   command.add_option("--threads", c->threads, "0: as many as there are").at_least(0);
   command.add_option("--seconds", c->seconds, "of timing, for each of both models").above_zero();
   accept_checks(command, &c->checks, false);

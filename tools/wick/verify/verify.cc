@@ -170,8 +170,9 @@ void add_verify(CommandLine& app) {
       .add_option(
           "models", c->models,
           "a folder of wick train, model.onnx, model.tflite or model.wick; further ones were "
-          "made of it")
-      .required();
+          "made of it; -: standard input")
+      .required()
+      .reads_file();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->options.lower_qdq);
@@ -181,8 +182,10 @@ void add_verify(CommandLine& app) {
   command.add_option("--device", c->options.device, "of Vulkan, as wick run takes it");
   command.add_option("--dim", c->options.dims, "NAME=N: a size that is not varied").one_word();
   command.add_option("--batch", c->batch, "one size for all that are free").at_least(0);
-  command.add_option("--input,--data", c->options.files,
-                     "[name=]array.npy, one an input, instead of pseudo-random ones");
+  command
+      .add_option("--input,--data", c->options.files,
+                  "[name=]array.npy, one an input, instead of pseudo-random ones")
+      .reads_file();
   command
       .add_option_function<std::string>(
           "--class",
@@ -207,13 +210,15 @@ void add_verify(CommandLine& app) {
                      "another version's libwick_runtime.so, on the same .wick");
   command.add_option("--baseline", c->baseline, "folder of golden outputs and digests");
   command.add_flag("--update", c->update, "write the baseline");
-  command.add_option("--junit", c->junit, "file for a CI's test page");
-  command.add_option("--html", c->html, "file for a table of models, targets and classes");
+  command.add_option("--junit", c->junit, "file for a CI's test page").writes_file(".xml");
+  command.add_option("--html", c->html, "file for a table of models, targets and classes")
+      .writes_file(".html");
   command.add_flag("--outputs", c->outputs, "the outputs of two models alone: wick compare");
   command.add_flag("--test-set", c->test_set, "a trained model over its test set: wick prove");
   command.add_option("-o,--out", c->out, "with --test-set: folder for the models and report.json");
-  command.add_option("--test-data", c->data, "with --test-set: the run's own by default");
-  command.add_option("--limit", c->limit, "with --test-set: the first N images").at_least(0);
+  command.add_option("--test-data", c->data, "with --test-set: images (default: the run's own)");
+  command.add_option("--limit", c->limit, "with --test-set: the first N images; 0: all")
+      .at_least(0);
   command.add_flag("--json", c->json, "print JSON, and the lines to stderr");
   command.footer("Example:\n  wick verify model.onnx --repro build/repro");
   command.callback([c] { verify(*c); });
