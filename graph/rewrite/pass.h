@@ -122,6 +122,9 @@ bool fuse_epilogues(Graph& graph);
 bool fuse_norm(Graph& graph);
 bool fuse_elementwise(Graph& graph);  // elementwise ops -> FusedElementwise
 bool remove_dead(Graph& graph);       // nodes that nothing reads; renumbers
+// FusedConv, FusedLinear, FusedMatMul, FusedAttention, FusedElementwise, BlockLinear -> the nodes
+// that they stand for. Throws Error for one that has no such form.
+bool unfuse(Graph& graph);
 
 // The passes by name, with their promise.
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
@@ -136,5 +139,6 @@ inline constexpr Pass kFuse = {"fuse", Numerics::kExact, fuse_epilogues};
 inline constexpr Pass kFuseNorm = {"fuse_norm", Numerics::kExact, fuse_norm};
 inline constexpr Pass kFuseElementwise = {"fuse_elementwise", Numerics::kExact, fuse_elementwise};
 inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};
+inline constexpr Pass kUnfuse = {"unfuse", Numerics::kExact, unfuse};
 
 }  // namespace wick::ir

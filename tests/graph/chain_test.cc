@@ -11,6 +11,7 @@
 #include "graph/rewrite/pass.h"
 #include "runtime/kernels/elementwise/chain_rows.h"
 #include "runtime/ops/chain.h"
+#include "tests/graph/unfused.h"
 
 namespace wick::ir {
 namespace {
@@ -84,6 +85,7 @@ class Chains : public testing::Test {
       }
     }
     EXPECT_EQ(print(parse_graph(print(after, true)), true), print(after, true));
+    expect_unfused(after, in, want);
     return after;
   }
 

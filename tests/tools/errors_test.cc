@@ -253,10 +253,10 @@ TEST(Files, DamagedModelsAreErrors) {
   EXPECT_EQ(
       failure({"convert", trained_run().onnx, "-o", nowhere}),
       "wick: cannot create " + nowhere + ": No such file or directory (its folder is missing)\n");
-  EXPECT_EQ(
-      failure({"convert", trained_run().wick, "-o", scratch() + "/m.onnx"}),
-      "wick: " + trained_run().wick +
-          " is a .wick file already: only ONNX and TensorFlow Lite models can be converted\n");
+  EXPECT_EQ(failure({"convert", trained_run().wick, "-o", scratch() + "/m.wick"}),
+            "wick: " + trained_run().wick +
+                " is a .wick file already; -o FILE.onnx writes it as ONNX, and a .wick with other "
+                "options is made of the model that it was made of\n");
 }
 
 // Neither as a model nor as what it is fed; `timeout` ends a command that waits for one.

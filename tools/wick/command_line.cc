@@ -93,7 +93,7 @@ std::string extra_text(const std::string& text, const CLI::App& command) {
 }
 
 template <class Kind>
-bool is(const CLI::ParseError& wrong) {
+bool is_kind(const CLI::ParseError& wrong) {
   return dynamic_cast<const Kind*>(&wrong) != nullptr;
 }
 
@@ -102,10 +102,10 @@ bool is(const CLI::ParseError& wrong) {
 std::string usage_text(const CLI::ParseError& wrong, const CLI::App& app, const CLI::App* command) {
   const std::string text = wrong.what();
   if (command == nullptr)
-    return is<CLI::RequiredError>(wrong) ? text + "; there are:" + names_of(app) : text;
-  if (is<CLI::ExtrasError>(wrong)) return extra_text(text, *command);
-  const bool number = is<CLI::ConversionError>(wrong);
-  if (!number && !is<CLI::ArgumentMismatch>(wrong)) return text;
+    return is_kind<CLI::RequiredError>(wrong) ? text + "; there are:" + names_of(app) : text;
+  if (is_kind<CLI::ExtrasError>(wrong)) return extra_text(text, *command);
+  const bool number = is_kind<CLI::ConversionError>(wrong);
+  if (!number && !is_kind<CLI::ArgumentMismatch>(wrong)) return text;
   const size_t begin = number ? text.find(": ") + 2 : 0;
   const std::string name = text.substr(begin, text.find(number ? " = " : ":", begin) - begin);
   const CLI::Option* option = command->get_option_no_throw(name);
