@@ -3,11 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "tools/lib/deploy/made.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/scratch_folder.h"
 #include "tools/lib/text.h"
 #include "tools/wick/command.h"
@@ -90,12 +93,29 @@ Project write(const BuildCommand& c, const std::string& folder, const ScratchFol
                        {model_name(c), file, c.weights == "inside", c.dims, c.inputs});
 }
 
+// Ends what --timeout cuts off: a folder that this command made goes, of an older one is said what
+// it is. Compilers that end at the same time may still write a file.
+void leave_nothing(const std::string& folder, bool made) {
+  if (!made) {
+    fmt::print(stderr, "wick: {} is unfinished: some of its files are older ones\n", folder);
+    return;
+  }
+  std::error_code failed;
+  for (int i = 0; i < 20 && fs::exists(folder, failed); ++i) {
+    fs::remove_all(folder, failed);
+    if (failed) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 void build(const BuildCommand& c) {
   DeployTarget target = deploy_target(c.target, c.options);
   if (c.weights == "beside" && !target.files)
     wrong_usage("--weights", c.target + " has no files: the weights are inside");
   if (c.no_build && c.run) wrong_usage("--run", "needs what --no-build leaves out");
   ScratchFolder scratch;
+  std::error_code failed;
+  const bool made_here = !fs::exists(c.out, failed);
+  const AtTimeUp time_up([&] { leave_nothing(c.out, made_here); });
   const Project project = write(c, c.out, scratch, &target);
   std::optional<Made> made;
   if (!c.no_build) made = make(project, target, c.run, c.verbose);

@@ -13,6 +13,7 @@
 #include "tools/wick/places.h"
 #include "tools/wick/trained.h"
 #include "tools/wick/verify/verify_baseline.h"
+#include "tools/wick/verify/verify_progress.h"
 #include "tools/wick/verify/verify_report.h"
 #include "wick/error.h"
 
@@ -74,10 +75,13 @@ VerifyReport verify_all(const VerifyCommand& c, SoFar* so_far) {
   Verified model =
       is_run(c.models[0]) ? open_run(c.models[0]) : open_verified(c.models[0], c.options);
   model.made_of_it.assign(c.models.begin() + 1, c.models.end());
-  fmt::print(lines, "{}\n", model.name);
-  return verify_model(model, c.options, [&](const VerifyRow& row) {
+  VerifyProgress progress;
+  progress.print(lines, model.name);
+  VerifyOptions options = c.options;
+  options.begins = [&](const std::string& what) { progress.begins(what); };
+  return verify_model(model, options, [&](const VerifyRow& row) {
     so_far->add(row);
-    fmt::print(lines, "{}\n", line_of(row));
+    progress.print(lines, line_of(row));
   });
 }
 
@@ -147,7 +151,7 @@ void verify(VerifyCommand& c) {
   if (c.batch) c.options.sizes = {*c.batch};
   VerifyReport report = verified_or_pages(c);
   const size_t shown = report.rows.size();
-  if (!c.baseline.empty()) apply_baseline(c.baseline, c.update, &report);
+  if (!c.baseline.empty()) apply_baseline(c.baseline, c.models[0], c.update, &report);
   std::FILE* lines = c.json ? stderr : stdout;
   for (size_t i = shown; i < report.rows.size(); ++i)
     fmt::print(lines, "{}\n", line_of(report.rows[i]));
