@@ -193,7 +193,8 @@ void accept(Command command, BuildCommand* c) {
       .reads_file();
   command.add_option("--target", c->target, "one of `wick targets`");
   command.add_option("--dim", c->dims, "NAME=N: a size to plan for; a batch is 1 without")
-      .one_word();
+      .one_word()
+      .named_size();
   command
       .add_option("--input,-i", c->inputs,
                   "[name=]array.npy: an input of the smoke test; what is not given is made up")

@@ -55,6 +55,10 @@ void check_words(const CLI::App& app, const CLI::App* command, const Strings& wo
   if (command == nullptr && !words[1].starts_with('-')) {
     throw CLI::ValidationError("'" + words[1] + "' is no command; there are:" + names_of(app));
   }
+  if (command == nullptr && app.get_option_no_throw(words[1]) == nullptr) {
+    throw CLI::ValidationError("'" + words[1] +
+                               "' is no option of wick; a command comes first:" + names_of(app));
+  }
   if (command == nullptr) return;
   for (size_t i = 2; i < words.size() && words[i] != "--"; ++i) {
     if (!words[i].starts_with("--")) continue;
@@ -92,6 +96,13 @@ std::string extra_text(const std::string& text, const CLI::App& command) {
          " takes: " + (taken.empty() ? "no arguments" : taken.substr(1));
 }
 
+// Returns what is missing, with the text that --help has for it.
+std::string required_text(const std::string& text, const CLI::App& command) {
+  const CLI::Option* option = command.get_option_no_throw(text.substr(0, text.find(' ')));
+  const std::string help = option == nullptr ? "" : option->get_description();
+  return help.empty() ? text : text + ": " + help;
+}
+
 template <class Kind>
 bool is_kind(const CLI::ParseError& wrong) {
   return dynamic_cast<const Kind*>(&wrong) != nullptr;
@@ -104,6 +115,9 @@ std::string usage_text(const CLI::ParseError& wrong, const CLI::App& app, const 
   if (command == nullptr)
     return is_kind<CLI::RequiredError>(wrong) ? text + "; there are:" + names_of(app) : text;
   if (is_kind<CLI::ExtrasError>(wrong)) return extra_text(text, *command);
+  if (is_kind<CLI::RequiredError>(wrong)) return required_text(text, *command);
+  if (is_kind<CLI::RequiresError>(wrong)) return text + "; give both or none";
+  if (is_kind<CLI::ExcludesError>(wrong)) return text + "; give one of them";
   const bool number = is_kind<CLI::ConversionError>(wrong);
   if (!number && !is_kind<CLI::ArgumentMismatch>(wrong)) return text;
   const size_t begin = number ? text.find(": ") + 2 : 0;
@@ -165,7 +179,24 @@ Option Option::above_zero() const {
 Option Option::not_negative() const {
   return option_->check(finite([](double v) { return v >= 0; }, ">= 0"));
 }
-Option Option::between(double a, double b) const { return option_->check(CLI::Range(a, b)); }
+Option Option::between(double least, double most) const {
+  auto why_not = [least, most](const std::string& text) {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && !(value < least) && !(value > most))
+      return std::string();
+    return fmt::format("must be a number from {:g} to {:g}, got '{}'", least, most, text);
+  };
+  return option_->check(CLI::Validator(why_not, fmt::format("{:g} to {:g}", least, most)));
+}
+Option Option::named_size() const {
+  auto why_not = [](const std::string& text) {
+    const size_t equals = text.rfind('=');
+    const bool named = equals != std::string::npos && equals + 1 < text.size() &&
+                       text.find_first_not_of("0123456789", equals + 1) == std::string::npos;
+    return named ? std::string() : "must be NAME=N, got '" + text + "'";
+  };
+  return option_->check(CLI::Validator(why_not, ""));
+}
 Option Option::reads_file() const {
   return option_->transform(CLI::Validator(
       [](std::string& value) {

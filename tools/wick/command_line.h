@@ -34,6 +34,7 @@ class Option {
   Option above_zero() const;                        // numbers, finite as they stand
   Option not_negative() const;                      // the same
   Option between(double least, double most) const;  // both included; NaN passes
+  Option named_size() const;                        // NAME=N
   // The value names a file that is read, or NAME=FILE: "-" is standard input
   // (tools/lib/std_files.h).
   Option reads_file() const;

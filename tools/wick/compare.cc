@@ -72,8 +72,9 @@ void compare(const CompareCommand& c) {
     Model b = Model::open(c.b, {.lower_qdq = c.lower_qdq});
     Runner run_b(b, {c.backend_b, 0, false, &nodes_b});
     if (run_b.session().input_count() != inputs.size()) {
-      throw Error(fmt::format("{} takes {} inputs, {} takes {}", c.a, inputs.size(), c.b,
-                              run_b.session().input_count()));
+      throw Error(
+          fmt::format("{} takes {} inputs, {} takes {}; two forms of one model are compared", c.a,
+                      inputs.size(), c.b, run_b.session().input_count()));
     }
     out_b = run_b.run(inputs);
   }
@@ -127,7 +128,9 @@ void add_compare(CommandLine& app) {
       .add_option("--batch", c->batch,
                   "of pseudo-random inputs (default: 4 where the model has a choice)")
       .at_least(1);
-  command.add_option("--dim", c->dims, "NAME=N: a size that is not the batch").one_word();
+  command.add_option("--dim", c->dims, "NAME=N: a size that is not the batch")
+      .one_word()
+      .named_size();
   command.add_option("--backend-a", c->backend_a, "where A runs").one_of({"cpu", "vulkan"});
   command.add_option("--backend-b", c->backend_b, "where B runs").one_of({"cpu", "vulkan"});
   command

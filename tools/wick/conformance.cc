@@ -362,9 +362,11 @@ bool above_bar(const ConformanceCommand& c, const std::vector<std::string>& name
 
 void conformance(ConformanceCommand c) {
   for (const std::string& dir : c.dirs) {
-    if (!fs::is_directory(dir)) throw Error("'" + dir + "' is not a folder", Code::kNotFound);
+    if (!fs::is_directory(dir))
+      throw Error("'" + dir + "' is not a folder; give folders with a test case in each of theirs",
+                  Code::kNotFound);
   }
-  if (!c.keep.empty()) fs::create_directories(c.keep);
+  if (!c.keep.empty()) make_folder(c.keep);
   std::set<std::string> passed;
   nlohmann::json failures = nlohmann::json::object();
   auto names = case_names(c);

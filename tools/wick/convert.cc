@@ -76,8 +76,9 @@ bool check_convert(const ConvertCommand& c) {
   if (!ends_with(c.out, ".onnx") && !ends_with(c.out, ".wick"))
     wrong_usage("--out", "must end in .wick or .onnx, got '" + c.out + "'");
   if (!c.quantized.empty() && !ends_with(c.out, ".onnx"))
-    wrong_usage("--quantized", "is for ONNX files");
-  if (c.pack && ends_with(c.out, ".onnx")) wrong_usage("--pack", "is for .wick files");
+    wrong_usage("--quantized", "is for ONNX files; name one: -o FILE.onnx");
+  if (c.pack && ends_with(c.out, ".onnx"))
+    wrong_usage("--pack", "is for .wick files; name one: -o FILE.wick");
   check_places({c.model}, {{"--out", c.out}});
   if (!is_wick_file(c.model)) return false;
   if (ends_with(c.out, ".wick")) {
@@ -172,7 +173,8 @@ void add_convert(CommandLine& app) {
   command
       .add_option("--dim", c->dims,
                   "NAME=N: of --pack and of what is verified, a size that is not the batch")
-      .one_word();
+      .one_word()
+      .named_size();
   command.add_flag("--json", c->json, "print what was written as JSON");
   command.footer(
       "Example:\n  wick convert mobilenet.onnx -o mobilenet.wick\n"

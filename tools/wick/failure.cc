@@ -31,9 +31,12 @@ Failure failure_of(const std::string& command, const std::string& error,
                    const std::vector<std::string>& words) {
   Failure f{command, error, named_word(error, words), ""};
   if (f.where.empty()) f.where = named_room(error);
+  if (f.where.empty() && error.find("standard input") != error.npos) f.where = "-";
   // Messages close with what to do, behind a semicolon.
   const size_t last = error.rfind("; ");
   if (last != std::string::npos) f.hint = error.substr(last + 2);
+  if (f.hint.empty() && error.find("No such file or directory") != error.npos)
+    f.hint = "check the path";
   return f;
 }
 

@@ -202,6 +202,7 @@ void add_inspect(CommandLine& app) {
       .needs(html);
   command.add_option("--dim", c->page.dims, "NAME=N: a size of the inputs that are made up")
       .one_word()
+      .named_size()
       .needs(html);
   command.add_option("--threads", c->page.threads, "of the profile; 0: as many as there are")
       .at_least(0)

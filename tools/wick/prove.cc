@@ -126,7 +126,7 @@ class Prover {
         out_(c.out),
         json_(c.json),
         table_(c.json ? stderr : stdout) {
-    fs::create_directories(out_);
+    make_folder(out_);
   }
 
   // Returns true if every path that promises bits kept its promise and ONNX Runtime stayed within

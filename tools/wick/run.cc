@@ -73,7 +73,7 @@ std::vector<std::string> paths_of(const std::string& folder,
                                   const std::vector<std::string>& names) {
   std::vector<std::string> paths;
   if (folder.empty()) return paths;
-  std::filesystem::create_directories(folder);
+  make_folder(folder);
   for (const std::string& name : file_names(names))
     paths.push_back((std::filesystem::path(folder) / name).string());
   return paths;

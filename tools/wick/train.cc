@@ -1,6 +1,7 @@
 // wick train: trains a known model on known images.
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -64,6 +65,15 @@ void audit(TrainCommand c) {
 void train(TrainCommand c) {
   if (c.audit) return audit(c);
   if (c.config.out.empty()) c.config.out = "runs/" + c.config.model.value_or("lenet");
+  if (c.config.resume) {
+    const auto last = std::filesystem::path(c.config.out) / "last.safetensors";
+    std::error_code failed;
+    if (!std::filesystem::exists(last, failed)) {
+      throw Error(fmt::format("[train] there is no {} to resume from; train without --resume first",
+                              last.string()),
+                  Code::kNotFound);
+    }
+  }
   c.config.progress = c.quiet ? nullptr : plain_stderr();
   std::string& resume = c.config.resume_command;
   resume = "wick train";

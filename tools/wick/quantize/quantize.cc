@@ -437,7 +437,8 @@ void add_quantize(CommandLine& app) {
   command.add_option("--batch", c->batch, "items a batch, where the model has a choice")
       .at_least(1);
   command.add_option("--dim", c->dims, "NAME=N: for sample, a size that is not the batch")
-      .one_word();
+      .one_word()
+      .named_size();
   command.add_option("--epochs", c->epochs, "of qat (default: 3)").at_least(1);
   command.add_option("--lr", c->lr, "of qat (default: 0.002)").above_zero();
   command.add_flag("--learn-scales", c->learn_scales, "qat learns the scales too (LSQ)");

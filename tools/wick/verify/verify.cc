@@ -145,7 +145,7 @@ void verify(VerifyCommand& c) {
   refuse_unused(c);
   if (c.test_set || c.outputs) return forms(c);
   check_places(c.models, {{"--junit", c.junit}, {"--html", c.html}});
-  if (c.update && c.baseline.empty()) wrong_usage("--update", "needs --baseline");
+  if (c.update && c.baseline.empty()) wrong_usage("--update", "needs --baseline DIR");
   c.options.onnxruntime = c.against == "onnxruntime";
   c.options.passes = !c.no_passes;
   if (c.batch) c.options.sizes = {*c.batch};
@@ -184,7 +184,9 @@ void add_verify(CommandLine& app) {
       .delimiter(',')
       .one_of({"cpu", "reference", "vulkan"});
   command.add_option("--device", c->options.device, "of Vulkan, as wick run takes it");
-  command.add_option("--dim", c->options.dims, "NAME=N: a size that is not varied").one_word();
+  command.add_option("--dim", c->options.dims, "NAME=N: a size that is not varied")
+      .one_word()
+      .named_size();
   command.add_option("--batch", c->batch, "one size for all that are free").at_least(0);
   command
       .add_option("--input,--data", c->options.files,

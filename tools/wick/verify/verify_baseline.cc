@@ -121,7 +121,7 @@ struct Golden {
     std::vector<std::string> names;
     for (const auto& [name, value] : r.outputs) names.push_back(name);
     const std::vector<std::string> files = file_names(names);
-    fs::create_directories(arrays(r));
+    make_folder(arrays(r).string());
     nlohmann::json entries = nlohmann::json::object();
     for (size_t i = 0; i < names.size(); ++i) {
       const HostTensor& value = r.outputs[i].second;
