@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -22,17 +23,30 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 // Failed work: exit 1, one message on stderr that starts with the program's name, no output.
+// With --json stdout has one object, which says the same.
+void expect_object(const std::vector<std::string>& arguments, const Ran& r) {
+  if (std::find(arguments.begin(), arguments.end(), "--json") == arguments.end()) {
+    EXPECT_EQ(r.out, "");
+    return;
+  }
+  const nlohmann::json doc = parse_json(r.out);
+  ASSERT_EQ(doc.size(), 4u) << r.out;
+  EXPECT_EQ(doc.at("command"), arguments[0]);
+  EXPECT_THAT(r.err, HasSubstr(doc.at("error").get<std::string>()));
+  EXPECT_TRUE(doc.at("where").is_string() && doc.at("hint").is_string());
+}
+
 std::string failure(const std::vector<std::string>& arguments) {
   Ran r = wick(arguments);
   EXPECT_EQ(r.code, 1) << "signal " << r.signal;
-  EXPECT_EQ(r.out, "");
+  expect_object(arguments, r);
   EXPECT_EQ(r.err.rfind("wick: ", 0), 0u) << r.err;
   return r.err;
 }
 std::string misuse(const std::vector<std::string>& arguments) {
   Ran r = wick(arguments);
   EXPECT_EQ(r.code, 2) << "signal " << r.signal;
-  EXPECT_EQ(r.out, "");
+  expect_object(arguments, r);
   EXPECT_THAT(r.err, HasSubstr("Run with --help for more information."));
   return r.err;
 }
@@ -113,6 +127,25 @@ TEST(Usage, SizesThatTheModelDoesNotTakeAreRefused) {
   EXPECT_EQ(rows[0].at("batch"), 2);
   rows = parse_json(wick(with("bench", two, {"--dim", "rows=7", "--dim", "columns=5"})).out);
   EXPECT_EQ(rows[0].at("batch"), 7);
+}
+
+// The parts of a message, for a program that calls the command.
+TEST(Json, AnErrorSaysWhereAndWhatToDo) {
+  const auto parts = [](const std::vector<std::string>& arguments) {
+    const nlohmann::json doc = parse_json(wick(arguments).out);
+    return doc.value("where", "?") + " | " + doc.value("hint", "?");
+  };
+  const std::string none = scratch() + "/none.wick", model = trained_run().wick;
+  EXPECT_EQ(parts({"inspect", none, "--json"}), none + " | check the path");
+  EXPECT_EQ(parts({"run", model, "--threads", "-1", "--json"}),
+            "--threads | wick run --help lists its options");
+  EXPECT_EQ(parts({"run", model, "--json"}), "--input | wick run --help lists its options");
+  EXPECT_EQ(parts({"ops", "Rleu", "--json"}),
+            "Rleu | `wick ops --search Rleu` looks for names that contain it");
+  EXPECT_EQ(parts({"export", scratch() + "/none", "-o", scratch() + "/m.wick", "--json"}),
+            scratch() + "/none | make one with wick train --out " + scratch() + "/none");
+  // A verdict is a document of its own, and no error.
+  EXPECT_EQ(parse_json(wick({"compare", model, model, "--json"}).out).at("within_tolerance"), true);
 }
 
 TEST(Missing, DataSaysWhereItWasLookedForAndWhatToDo) {
