@@ -63,24 +63,30 @@ class Unfuser {
  private:
   // Returns the value that takes the place of the node's result; kNoValue: the op is not fused.
   ValueId unfused() {
-    switch (fused_.op) {
-      case OpId::kFusedConv: {
-        const auto& a = fused_.attrs.as<FusedConvAttrs>();
-        return epilogue(add(OpId::kConv, AnyAttrs::of(a.conv), {in(0), in(1), in(2)}), a.epilogue);
-      }
-      case OpId::kFusedLinear:
-        return epilogue(plain(OpId::kLinear, {in(0), in(1), in(2)}),
-                        fused_.attrs.as<EpilogueAttrs>());
-      case OpId::kFusedMatMul: {
-        const ValueId y = plain(OpId::kMatMul, {in(0), in(1)});
-        return epilogue(has(2) ? plain(OpId::kAdd, {y, in(2)}) : y,
-                        fused_.attrs.as<EpilogueAttrs>());
-      }
-      case OpId::kFusedElementwise: return chain(fused_.attrs.as<ChainAttrs>());
-      case OpId::kFusedAttention: return attention(fused_.attrs.as<FusedAttentionAttrs>());
-      case OpId::kBlockLinear: return blocks(fused_.attrs.as<BlockLinearAttrs>());
-      default: return kNoValue;
+    struct Form {
+      OpId op;
+      ValueId (Unfuser::*write)();
+    };
+    static constexpr Form kForms[] = {
+        {OpId::kFusedConv, &Unfuser::conv},           {OpId::kFusedLinear, &Unfuser::linear},
+        {OpId::kFusedMatMul, &Unfuser::matmul},       {OpId::kFusedElementwise, &Unfuser::chain},
+        {OpId::kFusedAttention, &Unfuser::attention}, {OpId::kBlockLinear, &Unfuser::blocks}};
+    for (const Form& form : kForms) {
+      if (form.op == fused_.op) return (this->*form.write)();
     }
+    return kNoValue;
+  }
+
+  ValueId conv() {
+    const auto& a = fused_.attrs.as<FusedConvAttrs>();
+    return epilogue(add(OpId::kConv, AnyAttrs::of(a.conv), {in(0), in(1), in(2)}), a.epilogue);
+  }
+  ValueId linear() {
+    return epilogue(plain(OpId::kLinear, {in(0), in(1), in(2)}), fused_.attrs.as<EpilogueAttrs>());
+  }
+  ValueId matmul() {
+    const ValueId y = plain(OpId::kMatMul, {in(0), in(1)});
+    return epilogue(has(2) ? plain(OpId::kAdd, {y, in(2)}) : y, fused_.attrs.as<EpilogueAttrs>());
   }
 
   ValueId in(size_t i) const { return input_or_none(fused_, i); }
@@ -145,7 +151,8 @@ class Unfuser {
     return add(OpId::kBatchNorm, AnyAttrs::of(BatchNormAttrs{0}), {y, in(3), in(4), m, v});
   }
 
-  ValueId chain(const ChainAttrs& a) {
+  ValueId chain() {
+    const auto& a = fused_.attrs.as<ChainAttrs>();
     const DType real = g_.value(fused_.outputs[0]).dtype;
     std::vector<ValueId> made, constants(static_cast<size_t>(a.constants.count), kNoValue);
     const auto operand = [&](int o) {
@@ -208,7 +215,8 @@ class Unfuser {
     }
     return v;
   }
-  ValueId attention(const FusedAttentionAttrs& a) {
+  ValueId attention() {
+    const auto& a = fused_.attrs.as<FusedAttentionAttrs>();
     for (size_t i = 0; i < 3; ++i) {
       if (!g_.value(in(i)).ranked) fail("only running tells the rank of its inputs");
     }
@@ -225,7 +233,8 @@ class Unfuser {
     return turned(plain(OpId::kMatMul, {weights, v}), a.out_perm);
   }
 
-  ValueId blocks(const BlockLinearAttrs& a) {
+  ValueId blocks() {
+    const auto& a = fused_.attrs.as<BlockLinearAttrs>();
     ValueId zero = in(3);
     if (zero == kNoValue && a.zero_point != 0) {
       const HostTensor& scale = g_.value(in(2)).constant;

@@ -11,6 +11,7 @@
 #include "tools/wick/forms.h"
 #include "tools/wick/page/page.h"
 #include "tools/wick/places.h"
+#include "tools/wick/terminal.h"
 #include "tools/wick/trained.h"
 #include "tools/wick/verify/verify_baseline.h"
 #include "tools/wick/verify/verify_progress.h"
@@ -75,7 +76,7 @@ VerifyReport verify_all(const VerifyCommand& c, SoFar* so_far) {
   Verified model =
       is_run(c.models[0]) ? open_run(c.models[0]) : open_verified(c.models[0], c.options);
   model.made_of_it.assign(c.models.begin() + 1, c.models.end());
-  VerifyProgress progress;
+  VerifyProgress progress(plain_stderr());
   progress.print(lines, model.name);
   VerifyOptions options = c.options;
   options.begins = [&](const std::string& what) { progress.begins(what); };

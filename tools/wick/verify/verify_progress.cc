@@ -4,15 +4,14 @@
 #include <unistd.h>
 
 #include "tools/lib/text.h"
-#include "tools/wick/terminal.h"
 
 namespace wick::tool {
 
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-VerifyProgress::VerifyProgress()
-    : terminal_(isatty(STDERR_FILENO) != 0), since_(steady_clock::now()) {
+VerifyProgress::VerifyProgress(std::FILE* out)
+    : out_(out), terminal_(isatty(fileno(out)) != 0), since_(steady_clock::now()) {
   if (terminal_) thread_ = std::thread([this] { watch(); });
 }
 
@@ -41,7 +40,7 @@ void VerifyProgress::print(std::FILE* to, const std::string& line) {
 }
 
 void VerifyProgress::clear() {
-  if (drawn_) std::fputs("\r\033[K", plain_stderr());
+  if (drawn_) std::fputs("\r\033[K", out_);
   drawn_ = false;
 }
 
@@ -50,8 +49,8 @@ void VerifyProgress::watch() {
   while (!changed_.wait_for(lock, seconds(1), [this] { return ends_; })) {
     const auto passed = std::chrono::duration_cast<seconds>(steady_clock::now() - since_).count();
     if (passed < 1 || what_.empty()) continue;
-    fmt::print(plain_stderr(), "\r\033[K{} ... {} s", what_, passed);
-    std::fflush(plain_stderr());
+    fmt::print(out_, "\r\033[K{} ... {} s", what_, passed);
+    std::fflush(out_);
     drawn_ = true;
   }
 }

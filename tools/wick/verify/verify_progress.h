@@ -13,10 +13,11 @@
 namespace wick::tool {
 
 // From the second second on a line shows the work and its seconds; it goes before other lines are
-// printed, and in the end. If stderr is no terminal, there is none.
+// printed, and in the end. In a pipe there is none.
 class VerifyProgress {
  public:
-  VerifyProgress();
+  // `out` is where the line is drawn: stderr past its guard, since it moves the cursor.
+  explicit VerifyProgress(std::FILE* out);
   ~VerifyProgress();
   VerifyProgress(const VerifyProgress&) = delete;
   VerifyProgress& operator=(const VerifyProgress&) = delete;
@@ -30,6 +31,7 @@ class VerifyProgress {
   void watch();
   void clear();  // the mutex is held
 
+  std::FILE* out_;
   const bool terminal_;
   std::mutex mutex_;
   std::condition_variable changed_;
