@@ -55,6 +55,7 @@ TEST(StdFiles, ConvertsBetweenPipes) {
     ASSERT_EQ(p.run("wick run m.onnx -i x.npy -o - > want.npy").code, 0);
     EXPECT_EQ(p.file("got.npy"), p.file("want.npy")) << model;
   }
+  EXPECT_THAT(p.run("wick inspect - < made.wick").out, ::testing::StartsWith("-: "));
   EXPECT_EQ(parse_json(p.run("wick inspect made.wick --json").out).at("provenance").at("source"),
             "-");
   // The same bytes each time, wherever the temporary file lies.

@@ -133,6 +133,7 @@ std::string shown(const std::string& text) {
 
 StdFiles::StdFiles() { std_state() = new StdFileState; }
 StdFiles::~StdFiles() {
+  std::fflush(stdout);  // what waits there may name the files
   if (std_state()->printed != nullptr) stdout = std_state()->printed;
   delete std_state();
   std_state() = nullptr;

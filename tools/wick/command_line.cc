@@ -146,11 +146,11 @@ std::string place_of(const std::string& text, const CLI::App* command) {
 // Adds a default to the text of an option, unless the text says it in words.
 std::string with_default(const char* help, CLI::Option* option) {
   option->capture_default_str();
-  const std::string value = option->get_default_str();
+  std::string value = option->get_default_str();
   option->default_str("");
+  if (value.starts_with('[') && value.ends_with(']')) value = value.substr(1, value.size() - 2);
   std::string text = help;
-  if (value.empty() || value == "[]" || value == "{}" || text.find("default") != text.npos)
-    return text;
+  if (value.empty() || value == "{}" || text.find("default") != text.npos) return text;
   return text + (text.empty() ? "" : " ") + "(default: " + value + ")";
 }
 

@@ -155,38 +155,46 @@ void add_train(CommandLine& app) {
   auto c = std::make_shared<TrainCommand>();
   Command command =
       app.add_command("train", "Train lenet, mlp, mobilenet or resnet8 on labelled images");
-  command.add_option("model", c->config.model, "lenet, mlp, mobilenet or resnet8")
+  command.add_option("model", c->config.model, "lenet (default), mlp, mobilenet or resnet8")
       .one_of(nn::model_names());
   command.add_option("--data", c->config.data,
-                     "fashion-mnist, mnist, tinydigits, or a folder of IDX files");
-  command.add_option("--epochs", c->config.epochs, "0: the recipe's").at_least(0);
-  command.add_option("--batch", c->config.batch, "0: the recipe's").at_least(0);
-  command.add_option("--lr", c->config.lr, "0: the recipe's").not_negative();
-  command.add_option("--seed", c->config.seed, "of weights, shuffling and dropout");
+                     "fashion-mnist (default), mnist, tinydigits, or a folder of IDX files");
+  command.add_option("--epochs", c->config.epochs, "(default: the recipe's)").at_least(0);
+  command.add_option("--batch", c->config.batch, "(default: the recipe's)").at_least(0);
+  command.add_option("--lr", c->config.lr, "(default: the recipe's)").not_negative();
+  command.add_option("--seed", c->config.seed, "of weights, shuffling and dropout (default: 0)");
   command.add_option("--optimizer", c->config.optimizer, "(default: the recipe's)")
       .one_of(loop::optimizer_names());
   command.add_option("--weight-decay", c->config.weight_decay, "(default: the recipe's)")
       .not_negative();
   command.add_option("--schedule", c->config.schedule, "of the learning rate (default: cosine)")
       .one_of(loop::schedule_names());
-  command.add_option("--accumulate", c->config.accumulate, "batches that make one step")
+  command
+      .add_option("--accumulate", c->config.accumulate, "batches that make one step (default: 1)")
       .at_least(1);
-  command.add_option("--clip-norm", c->config.clip_norm, "largest norm of the gradients; 0: any")
+  command
+      .add_option("--clip-norm", c->config.clip_norm,
+                  "largest norm of the gradients (default: 0, any)")
       .not_negative();
   command
-      .add_option("--autocast", c->config.autocast,
-                  "what products compute in: none (float32), bf16, f16 (the loss is scaled)")
+      .add_option(
+          "--autocast", c->config.autocast,
+          "what products compute in: none (default, float32), bf16, f16 (the loss is scaled)")
       .one_of(loop::autocast_names());
-  command.add_option("--label-smoothing", c->config.label_smoothing, "0 to 1").between(0.0, 1.0);
-  command.add_option("--ema", c->config.ema, "keep the weights' moving average of that decay")
+  command.add_option("--label-smoothing", c->config.label_smoothing, "0 to 1 (default: 0)")
       .between(0.0, 1.0);
   command
-      .add_option("--val-split", c->config.val_split,
-                  "share of the training images that picks the best epoch, not the test set")
+      .add_option("--ema", c->config.ema,
+                  "keep the weights' moving average of that decay (default: 0, none)")
+      .between(0.0, 1.0);
+  command
+      .add_option(
+          "--val-split", c->config.val_split,
+          "share of the training images that picks the best epoch, not the test set (default: 0)")
       .between(0.0, 0.9);
   command
       .add_option("--patience", c->config.patience,
-                  "stop after so many epochs without a better validation; 0: never")
+                  "stop after so many epochs without a better validation (default: 0, never)")
       .at_least(0);
   command.add_option("--threads", c->config.threads, "changes nothing in the result").at_least(0);
   command.add_option("--workers", c->config.workers, "loader threads; change nothing in the result")

@@ -188,7 +188,10 @@ void add_verify(CommandLine& app) {
   command.add_option("--dim", c->options.dims, "NAME=N: a size that is not varied")
       .one_word()
       .named_size();
-  command.add_option("--batch", c->batch, "one size for all that are free").at_least(0);
+  command
+      .add_option("--batch", c->batch,
+                  "one size for all that are free (default: 0, 1, 3, 7 and 33)")
+      .at_least(0);
   command
       .add_option("--input,--data", c->options.files,
                   "[name=]array.npy, one an input, instead of pseudo-random ones")
