@@ -35,6 +35,41 @@ TEST(BackToOnnx, ATrainedRunHasTheSameBits) {
   EXPECT_EQ(doc.at("labels").size(), 10u);
 }
 
+// A convolution with its norm, residual and activation is one op in the .wick, four operators in
+// the ONNX file, and one op again where that is read.
+TEST(BackToOnnx, FusedConvolutionsComeBack) {
+  const auto numbers = [](const Shape& shape, float from) {
+    HostTensor t(DType::kF32, shape);
+    for (int64_t i = 0; i < t.numel(); ++i)
+      t.as<float>()[i] = from + 0.37f * static_cast<float>(i % 7);
+    return t;
+  };
+  ir::Graph g;
+  const ir::ValueId x =
+      g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(3), SymDim(6), SymDim(6)});
+  const ir::ValueId w = g.add_constant(numbers({3, 3, 1, 1}, -1), "w", true);
+  std::vector<ir::ValueId> norm = {g.emit(OpId::kConv, ConvAttrs{}, {x, w, ir::kNoValue}, "conv")};
+  for (const float from : {-0.5f, 0.0f, -1.0f, 0.25f})
+    norm.push_back(g.add_constant(numbers({3}, from), "n" + std::to_string(norm.size()), true));
+  ir::ValueId y = g.emit(OpId::kBatchNorm, BatchNormAttrs{}, norm, "norm");
+  y = g.emit(OpId::kAdd, {y, x}, "residual");
+  g.add_output("y", g.emit(OpId::kRelu, {y}, "relu"));
+  const std::string from = scratch() + "/conv.onnx", wick_file = scratch() + "/conv.wick",
+                    back = scratch() + "/conv_again.onnx";
+  export_onnx(g, from);
+  ASSERT_EQ(wick({"convert", from, "-o", wick_file}).code, 0);
+  const Ran r = wick({"convert", wick_file, "-o", back, "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(parse_json(r.out).at("verified").at("verdict"), "equal");
+  std::vector<std::string> operators;
+  for (const auto& n : model_at(back).graph().node()) operators.push_back(n.op_type());
+  EXPECT_THAT(operators, ::testing::ElementsAre("Conv", "BatchNormalization", "Add", "Relu"));
+  for (const std::string& path : {wick_file, back}) {
+    const nlohmann::json ops = parse_json(wick({"inspect", path, "--json"}).out).at("ops");
+    EXPECT_EQ(ops, nlohmann::json({{"FusedConv", 1}})) << path;
+  }
+}
+
 TEST(BackToOnnx, WhatAFileSaysOfItselfSurvives) {
   const std::string from = scratch() + "/described.onnx", wick_file = scratch() + "/described.wick",
                     back = scratch() + "/described_again.onnx",
