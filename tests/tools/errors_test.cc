@@ -177,7 +177,9 @@ TEST(Missing, FilesAreNamed) {
                                              {"bench", none},
                                              {"inspect", none},
                                              {"convert", none, "-o", scratch() + "/m.wick"}}) {
-    EXPECT_EQ(failure(c), "wick: cannot open '" + none + "': No such file or directory\n") << c[0];
+    EXPECT_EQ(failure(c),
+              "wick: cannot open '" + none + "': No such file or directory; check the path\n")
+        << c[0];
   }
   EXPECT_THAT(failure({"run", wick_file, "-i", scratch() + "/none.npy"}),
               AllOf(HasSubstr(scratch() + "/none.npy"), HasSubstr("No such file")));
@@ -279,13 +281,16 @@ TEST(Files, DamagedModelsAreErrors) {
   write_file(path, "text\n");
   EXPECT_THAT(failure({"inspect", path}), HasSubstr("ONNX"));
   write_file(path, "");
-  EXPECT_EQ(failure({"inspect", path}), "wick: '" + path + "': the file is empty\n");
-  EXPECT_EQ(failure({"inspect", scratch()}),
-            "wick: '" + scratch() + "' is a folder, not a model file\n");
-  std::string nowhere = scratch() + "/nowhere/m.wick";
+  EXPECT_EQ(failure({"inspect", path}),
+            "wick: '" + path + "': the file is empty; copy it again, or make it anew\n");
   EXPECT_EQ(
-      failure({"convert", trained_run().onnx, "-o", nowhere}),
-      "wick: cannot create " + nowhere + ": No such file or directory (its folder is missing)\n");
+      failure({"inspect", scratch()}),
+      "wick: '" + scratch() +
+          "' is a folder, not a model file; a model is one file: .wick, ONNX or TensorFlow Lite\n");
+  std::string nowhere = scratch() + "/nowhere/m.wick";
+  EXPECT_EQ(failure({"convert", trained_run().onnx, "-o", nowhere}),
+            "wick: cannot create " + nowhere +
+                ": No such file or directory (its folder is missing); make it first\n");
   EXPECT_EQ(failure({"convert", trained_run().wick, "-o", scratch() + "/m.wick"}),
             "wick: " + trained_run().wick +
                 " is a .wick file already; -o FILE.onnx writes it as ONNX, and a .wick with other "

@@ -89,7 +89,7 @@ def make_files(work, wick, env):
     npy(f"{work}/int.npy", "<i4", [2, 8], struct.pack("<i", 1))
     text(f"{work}/empty.onnx", "")
     text(f"{work}/text.onnx", "text\n")
-    text(f"{work}/text.npy", "text\n")
+    text(f"{work}/text.npy", "text, no array\n")
     text(f"{work}/words.json", '["a", "b"]\n')
     os.makedirs(f"{work}/folder")
     os.makedirs(f"{work}/folder.wick")

@@ -27,6 +27,23 @@ std::string named_room(const std::string& error) {
 
 }  // namespace
 
+std::string with_advice(const std::string& error) {
+  constexpr struct {
+    const char *end, *advice;
+  } kAdvice[] = {{"No such file or directory", "check the path"},
+                 {"(its folder is missing)", "make it first"},
+                 {"Permission denied", "check its rights"},
+                 {"cut or mixed up", "copy it again, or make it anew"},
+                 {"the file is empty", "copy it again, or make it anew"},
+                 {"(protobuf cannot read it)", "wick reads .wick, ONNX and TensorFlow Lite files"},
+                 {"not a model file", "a model is one file: .wick, ONNX or TensorFlow Lite"},
+                 {"not an NPY file", "numpy.save writes one"}};
+  for (const auto& [end, advice] : kAdvice) {
+    if (error.ends_with(end)) return error + "; " + advice;
+  }
+  return error;
+}
+
 Failure failure_of(const std::string& command, const std::string& error,
                    const std::vector<std::string>& words) {
   Failure f{command, error, named_word(error, words), ""};
@@ -35,8 +52,6 @@ Failure failure_of(const std::string& command, const std::string& error,
   // Messages close with what to do, behind a semicolon.
   const size_t last = error.rfind("; ");
   if (last != std::string::npos) f.hint = error.substr(last + 2);
-  if (f.hint.empty() && error.find("No such file or directory") != error.npos)
-    f.hint = "check the path";
   return f;
 }
 

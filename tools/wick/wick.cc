@@ -111,7 +111,7 @@ int run_wick(int argc, char** argv) {
     if (json) write_out_of_memory(command);
     return kFailed;
   } catch (const std::exception& failed) {
-    const std::string text = without_source_line(failed.what());
+    const std::string text = with_advice(without_source_line(failed.what()));
     fmt::print(stderr, "wick: {}\n", indented(text));
     if (json)
       print_failure(failure_of(command, shown(text), {argv + std::min(argc, 2), argv + argc}));
