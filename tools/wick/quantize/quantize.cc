@@ -14,6 +14,7 @@
 #include "runtime/registry/registry.h"
 #include "tools/lib/measure.h"
 #include "tools/lib/sample_inputs.h"
+#include "tools/lib/std_files.h"
 #include "tools/lib/verify/made_file.h"
 #include "tools/wick/command.h"
 #include "tools/wick/page/page.h"
@@ -141,7 +142,7 @@ class Work {
       }
       g = open_graph(c_.model);
       seed_ = graph_origin(g, c_.model).seed;
-      g.metadata.emplace("wick.source", c_.model);
+      g.metadata.emplace("wick.source", shown(c_.model));
     }
     before_.emplace(Model::from_graph(g, true));
     runner_.emplace(*before_, threads());
@@ -247,7 +248,7 @@ class Work {
         file["form"] = c_.format;
         file["opset"] = made.opset;
       } else {
-        ProgramInfo info{.source = is_run_ ? "trainer" : c_.model, .seed = seed_};
+        ProgramInfo info{.source = is_run_ ? "trainer" : shown(c_.model), .seed = seed_};
         info.numerics = NumericsClass::kApproximates;
         export_wick(integer_, out, info);
         file["format"] = "wick";
