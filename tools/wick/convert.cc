@@ -79,6 +79,8 @@ bool check_convert(const ConvertCommand& c) {
     wrong_usage("--quantized", "is for ONNX files; name one: -o FILE.onnx");
   if (c.pack && ends_with(c.out, ".onnx"))
     wrong_usage("--pack", "is for .wick files; name one: -o FILE.wick");
+  if (c.external_data && shown(c.out) != c.out)
+    wrong_usage("--external-data", "writes a second file beside the model; name it: -o FILE.onnx");
   check_places({c.model}, {{"--out", c.out}});
   if (!is_wick_file(c.model)) return false;
   if (ends_with(c.out, ".wick")) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "exporter/include/wick/compile.h"
+#include "tools/lib/std_files.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
 #include "tools/wick/written.h"
@@ -22,6 +23,9 @@ void run_export(const ExportCommand& c) {
   for (const std::string& out : c.out) {  // checked before any is written
     if (!ends_with(out, ".onnx") && !ends_with(out, ".wick"))
       wrong_usage("--out", "must end in .onnx or .wick, got '" + out + "'");
+    if (c.external_data && shown(out) != out)
+      wrong_usage("--external-data",
+                  "writes a second file beside the model; name it: -o FILE.onnx");
   }
   Trained trained = open_trained(c.folder);
   ir::Graph graph = capture_trained(trained);
