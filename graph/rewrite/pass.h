@@ -131,6 +131,9 @@ bool remove_dead(Graph& graph);       // nodes that nothing reads; renumbers
 bool winograd_convolutions(Graph& graph);
 // Convolutions, Linear and MatMul by a constant matrix, of f32: Products::kBf16
 bool bf16_products(Graph& graph);
+// FusedConv, FusedLinear, FusedMatMul, FusedAttention, FusedElementwise, BlockLinear -> the nodes
+// that they stand for. Throws Error for one that has no such form.
+bool unfuse(Graph& graph);
 
 // The passes by name, with their promise.
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
@@ -148,5 +151,6 @@ inline constexpr Pass kFuseElementwise = {"fuse_elementwise", Numerics::kExact, 
 inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};
 inline constexpr Pass kWinograd = {"winograd", Numerics::kReassociates, winograd_convolutions};
 inline constexpr Pass kBf16Products = {"bf16_products", Numerics::kApproximates, bf16_products};
+inline constexpr Pass kUnfuse = {"unfuse", Numerics::kExact, unfuse};
 
 }  // namespace wick::ir

@@ -12,6 +12,7 @@
 #include "graph/rewrite/substitution.h"
 #include "runtime/kernels/elementwise/chain_rows.h"
 #include "runtime/ops/chain.h"
+#include "tests/graph/unfused.h"
 
 namespace wick::ir {
 namespace {
@@ -85,6 +86,7 @@ class Chains : public testing::Test {
       }
     }
     EXPECT_EQ(print(parse_graph(print(after, true)), true), print(after, true));
+    expect_unfused(after, in, want);
     return after;
   }
 

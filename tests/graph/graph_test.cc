@@ -8,6 +8,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
+#include "tests/graph/unfused.h"
 #include "tests/support/error_of.h"
 #include "wick/error.h"
 
@@ -288,6 +289,7 @@ TEST(Passes, GatesBecomeEpilogues) {
       const HostTensor want = run(g, {&in, 1})[0];
       EXPECT_TRUE(same_bits(run(fused, {&in, 1})[0], want)) << print(fused);
       EXPECT_TRUE(same_bits(run(fused, {&in, 1}, simd)[0], want)) << print(fused);
+      if (whole) expect_unfused(fused, {in}, {want});
     }
   }
 }

@@ -24,8 +24,8 @@ DOORS = [  # the rooms, what is not written there, the files and folders that ma
      # a tree that keeps the order of keys, of a text that check_json() took
      {"trainer/checkpoint/json.cc", "trainer/loop/run_report.cc"}, "JSON is read by read_json() of trainer/checkpoint/json.h"),
     (("tools",), re.compile(r"\bstd::cout\b|\bstd::cerr\b|\bplain_stderr\("),
-     # the steps of training, whose names are the program's own; a bar that moves the cursor
-     {"tools/wick/train.cc", "tools/wick/quantize/quantize.cc", "tools/wick/terminal.cc", "tools/wick/terminal.h"},
+     # the steps of training, whose names are the program's own; bars that move the cursor
+     {"tools/wick/train.cc", "tools/wick/quantize/quantize.cc", "tools/wick/verify/verify.cc", "tools/wick/terminal.cc", "tools/wick/terminal.h"},
      "commands print to stdout and stderr, which tools/wick/terminal.h guards"),
     (("runtime",), re.compile(rf"^\s*#\s*include\s*<(?:{SYSTEM})(?:\.h)?>|\bthread_local\b"), {"runtime/platform/"},
      "the system is called by runtime/platform alone; a variable of a thread is WICK_THREAD_LOCAL of its system.h"),

@@ -339,6 +339,61 @@ TEST(Verify, BaselineIsWrittenThenHeld) {
               Contains("baseline, cpu threads=1 [batch=1]"));
 }
 
+// Two models of one file name keep their answers apart, and so do outputs whose names differ in
+// what a file's name cannot have.
+TEST(Verify, BaselinesOfOneNameKeepApart) {
+  const std::string at = scratch() + "/two_of_a_name", golden = at + "/golden";
+  for (const char* folder : {"/a", "/b"}) std::filesystem::create_directories(at + folder);
+  ir::Graph g = small_graph();
+  g.add_output("y/1", g.emit(OpId::kNeg, {g.outputs()[0].value}));
+  g.add_output("y_1", g.emit(OpId::kExp, {g.outputs()[0].value}));
+  export_onnx(g, at + "/a/model.onnx");
+  export_onnx(small_graph(0.25f), at + "/b/model.onnx");
+  const auto verify = [&](const std::string& model, bool update) {
+    std::vector<std::string> words = {"verify",      at + model,   "--batch", "1",
+                                      "--no-passes", "--baseline", golden,    "--json"};
+    if (update) words.emplace_back("--update");
+    return wick(words);
+  };
+  EXPECT_EQ(verify("/a/model.onnx", true).code, 0);
+  const Ran none = verify("/b/model.onnx", false);
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("there is one of ../a/model.onnx"));
+  EXPECT_EQ(verify("/b/model.onnx", true).code, 0);
+  for (const char* model : {"/a/model.onnx", "/b/model.onnx"}) {
+    const Ran r = verify(model, false);
+    EXPECT_EQ(r.code, 0) << model << r.err;
+    EXPECT_THAT(rows(parse_json(r.out), "equal"), Contains("baseline, cpu threads=1 [batch=1]"));
+  }
+  // Every array is there, under a name of its own.
+  std::set<std::string> files;
+  size_t outputs = 0;
+  for (const auto& [key, row] : parse_json(read_file(golden + "/baseline.json")).items()) {
+    for (const auto& [name, entry] : row.items()) {
+      files.insert(entry.at("file").get<std::string>());
+      ++outputs;
+    }
+  }
+  EXPECT_EQ(files.size(), outputs);
+}
+
+// A baseline that was written under the model's file name is still found.
+TEST(Verify, BaselinesOfBeforeAreFound) {
+  const std::string folder = scratch() + "/old_baseline", model = scratch() + "/old_base.onnx";
+  export_onnx(small_graph(), model);
+  ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+  nlohmann::json old = nlohmann::json::object();
+  const nlohmann::json now = parse_json(read_file(folder + "/baseline.json"));
+  for (const auto& [key, row] : now.items()) {
+    ASSERT_TRUE(key.starts_with("../old_base.onnx | ")) << key;
+    old[key.substr(3)] = row;
+  }
+  write_file(folder + "/baseline.json", old.dump());
+  EXPECT_EQ(wick({"verify", model, "--baseline", folder}).code, 0);
+  export_onnx(small_graph(0.25f), model);
+  EXPECT_EQ(wick({"verify", model, "--baseline", folder}).code, 3);
+}
+
 TEST(Verify, InputsOfFilesAndSizesThatAreAskedFor) {
   const std::string model = scratch() + "/sizes.onnx", x = scratch() + "/sizes.npy";
   export_onnx(small_graph(), model);

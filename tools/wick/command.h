@@ -37,6 +37,12 @@ void accept_ops(Command command);
 void accept_signature(Command command);
 // Accepts --backend cpu|vulkan and --device INDEX|NAME.
 void accept_backend(Command command, std::string* backend, std::string* device);
+struct Fallback {
+  bool allowed = false;  // the CPU runs all of it where there is no device
+  bool refused = false;  // a step that the CPU runs is an error
+};
+// Accepts --allow-fallback and --strict.
+void accept_fallback(Command command, Fallback* fallback);
 // Accepts --offload pays|all: RunnerOptions::all_it_can.
 void accept_offload(Command command, bool* all_it_can);
 // Accepts --qdq integer|float: how a quantized ONNX model is read.
@@ -66,5 +72,7 @@ void add_build(CommandLine& app);  // build, size, targets
 
 // Prints the document to stdout (--json).
 void print_json(const nlohmann::json& document);
+// Returns whether this command line has printed one.
+bool json_printed();
 
 }  // namespace wick::tool

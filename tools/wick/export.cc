@@ -5,6 +5,7 @@
 
 #include "exporter/include/wick/compile.h"
 #include "tools/lib/products.h"
+#include "tools/lib/std_files.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
 #include "tools/wick/written.h"
@@ -25,6 +26,9 @@ void run_export(const ExportCommand& c) {
   for (const std::string& out : c.out) {  // checked before any is written
     if (!ends_with(out, ".onnx") && !ends_with(out, ".wick"))
       wrong_usage("--out", "must end in .onnx or .wick, got '" + out + "'");
+    if (c.external_data && shown(out) != out)
+      wrong_usage("--external-data",
+                  "writes a second file beside the model; name it: -o FILE.onnx");
   }
   if (c.products != Products::kExact &&
       std::none_of(c.out.begin(), c.out.end(),
@@ -83,14 +87,20 @@ void add_export(CommandLine& app) {
   auto c = std::make_shared<ExportCommand>();
   Command command = app.add_command("export", "Export a trained model to ONNX or .wick");
   command.add_option("run", c->folder, "folder that wick train wrote").required();
-  command.add_option("-o,--out", c->out, "model.onnx or model.wick; more than one is fine")
-      .required();
+  command
+      .add_option(
+          "-o,--out", c->out,
+          "model.onnx or model.wick; more than one is fine; -: .wick to standard output, -.onnx: "
+          "ONNX")
+      .required()
+      .writes_file(".wick");
   accept_numerics(command, &c->products);
   command.add_flag("--external-data", c->external_data,
                    "weights of an ONNX model into FILE.data beside it");
   command
-      .add_option("--opset", c->opset,
-                  "of an ONNX model, 11 to 28 (17); a later one is taken where an op needs it")
+      .add_option(
+          "--opset", c->opset,
+          "of an ONNX model, 11 to 28 (default: 17); a later one is taken where an op needs it")
       .between(11, 28);
   command.add_flag("--no-chains", c->no_chains,
                    "small ops stay nodes of their own: for a program of wick_selected_ops()");

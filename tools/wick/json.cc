@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "graph/ir/packed.h"
@@ -11,7 +12,16 @@
 
 namespace wick::tool {
 
+namespace {
+
+std::atomic<bool> g_json_printed{false};
+
+}  // namespace
+
+bool json_printed() { return g_json_printed; }
+
 void print_json(const nlohmann::json& document) {
+  g_json_printed = true;
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
