@@ -70,7 +70,7 @@ bool unseen(std::initializer_list<const Tensor*> in) {
 }
 
 bool unseen_rows(int row_dims, std::initializer_list<const Tensor*> in) {
-  constexpr int64_t kMost = 1 << 14;  // elements of a row: a few such buffers fit into a cache
+  constexpr int64_t kMost = 1 << 16;  // elements of a row, which a worker computes alone
   if (!unrecorded()) return false;
   for (const Tensor* t : in) {
     if (t->dtype() != DType::kF32) return false;

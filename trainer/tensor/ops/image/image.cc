@@ -6,6 +6,8 @@
 #include "runtime/ops/resize_scale.h"
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/modes.h"
+#include "trainer/tensor/ops/image/native_interpolate.h"
 
 namespace wick {
 namespace {
@@ -151,9 +153,16 @@ bool places_are_exact(double factor) {
 }
 
 bool is_one_op(const Tensor& x, const InterpolateOptions& o, bool smooth) {
-  if (active_tracer() == nullptr || o.antialias) return false;
+  if (o.antialias) return false;
   if (smooth && x.dtype() != DType::kF32 && x.dtype() != DType::kF64) return false;
   return std::all_of(o.scale_factor.begin(), o.scale_factor.end(), is_ratio);
+}
+
+// Where the ops need not be visible, one node takes the place of a linear or cubic interpolation of
+// float32, with the bits of its ops.
+bool is_one_node(const Tensor& x, bool smooth) {
+  return smooth && x.dtype() == DType::kF32 && x.rank() <= 4 && x.layout().numel() != 0 &&
+         !x.is_vulkan() && modes().forward == 0;
 }
 
 // `out` has the spatial sizes.
@@ -184,11 +193,8 @@ Tensor resize_op(const Arg& x, const InterpolateOptions& o, bool smooth, bool cu
   a.interpolate = plain ? 0 : 1;
   const Tensor scales = o.size.empty() ? tensor(factors) : Tensor();
   const Tensor sizes = o.size.empty() ? Tensor() : tensor(to);
-  const Tensor none;
-  const Tensor* in[] = {&x.tensor, &none, &scales, &sizes};
-  Tensor y;
-  call(OpId::kResize, &a, in, Span<Tensor>(&y, 1), x.where);
-  return y;
+  if (active_tracer() == nullptr) return detail::native_interpolate(x, scales, sizes, a);
+  return detail::resized(x, scales, sizes, a);
 }
 
 }  // namespace
@@ -307,7 +313,8 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     as_given =
         as_given && (by_size || factor_of(i, dim_of(x.tensor, 2 + i), size_of(x.tensor, i)) != 0);
   }
-  if (as_given && is_one_op(x.tensor, o, smooth)) {
+  const bool one = active_tracer() != nullptr || is_one_node(x.tensor, smooth);
+  if (one && as_given && is_one_op(x.tensor, o, smooth)) {
     Sizes out;
     bool empty = false;
     for (int i = 0; i < spatial; ++i) {
