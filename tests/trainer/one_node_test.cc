@@ -2,9 +2,12 @@
 // ops that they are made of, which capture and forward mode see.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "wick/trainer.h"
 
@@ -57,32 +60,44 @@ void expect_same(const std::function<Tensor(const List&)>& one,
 }
 
 struct Taps {
-  std::vector<int64_t> from[2];
-  std::vector<float> weight[2];
+  std::vector<std::vector<int64_t>> from;
+  std::vector<std::vector<float>> weight;
 };
 
-// Where the outputs of a linear interpolation lie, in PyTorch's arithmetic.
-Taps taps(int64_t in, int64_t out, double factor, bool corners) {
-  Taps t;
+// Where the outputs of an interpolation lie and what they weigh, in PyTorch's arithmetic; factor 0:
+// the sizes say it.
+Taps taps(int64_t in, int64_t out, double factor, bool corners, bool cubic) {
+  constexpr double kA = -0.75;
+  const auto near = [](double d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };
+  const auto far = [](double d) { return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA; };
+  const int64_t count = cubic ? 4 : 2, steps = std::max<int64_t>(out - 1, 1);
+  Taps t{std::vector<std::vector<int64_t>>(static_cast<size_t>(count)),
+         std::vector<std::vector<float>>(static_cast<size_t>(count))};
   const double scale =
       factor != 0 ? 1.0 / factor : static_cast<double>(in) / static_cast<double>(out);
-  const double step =
-      static_cast<double>(in - 1) / static_cast<double>(std::max<int64_t>(out - 1, 1));
+  const double step = static_cast<double>(in - 1) / static_cast<double>(steps);
   for (int64_t o = 0; o < out; ++o) {
     const auto x = static_cast<double>(o);
-    const double place = corners ? step * x : std::fmax(scale * (x + 0.5) - 0.5, 0);
-    const int64_t low = std::min(static_cast<int64_t>(place), in - 1);
-    const double high = place - static_cast<double>(low);
-    t.from[0].push_back(low), t.from[1].push_back(std::min(low + 1, in - 1));
-    t.weight[0].push_back(static_cast<float>(1 - high));
-    t.weight[1].push_back(static_cast<float>(high));
+    double place = corners ? step * x : scale * (x + 0.5) - 0.5;
+    if (!cubic && !corners) place = std::fmax(place, 0);
+    int64_t first = static_cast<int64_t>(std::floor(place)) - (cubic ? 1 : 0);
+    if (!cubic) first = std::min(first, in - 1);
+    const double part = place - static_cast<double>(first + (cubic ? 1 : 0));
+    const std::vector<double> weights =
+        cubic ? std::vector<double>{far(part + 1), near(part), near(1 - part), far(2 - part)}
+              : std::vector<double>{1 - part, part};
+    for (size_t k = 0; k < weights.size(); ++k) {
+      const int64_t at = first + static_cast<int64_t>(k);
+      t.from[k].push_back(std::min(std::max<int64_t>(at, 0), in - 1));
+      t.weight[k].push_back(static_cast<float>(weights[k]));
+    }
   }
   return t;
 }
 
 Tensor resized(const Tensor& x, int dim, const Taps& t) {
   Tensor y;
-  for (int k = 0; k < 2; ++k) {
+  for (size_t k = 0; k < t.from.size(); ++k) {
     Shape line;
     for (int d = 0; d < x.rank(); ++d) line.push_back(d == dim ? -1 : 1);
     const Tensor part = index_select(x, dim, tensor(t.from[k])) * tensor(t.weight[k]).reshape(line);
@@ -91,38 +106,67 @@ Tensor resized(const Tensor& x, int dim, const Taps& t) {
   return y;
 }
 
+struct Resizing {
+  Shape x;
+  double factor;  // 0: to these sizes
+  int64_t h, w;
+};
+const Resizing kResizings[] = {{{2, 3, 5, 7}, 2, 10, 14},   {{1, 2, 40, 56}, 2, 80, 112},
+                               {{1, 2, 9, 33}, 0.5, 4, 16}, {{2, 2, 4, 6}, 1.5, 6, 9},
+                               {{1, 1, 1, 1}, 0, 3, 4},     {{2, 3, 6, 5}, 0, 1, 1},
+                               {{1, 3, 8, 21}, 0, 5, 50},   {{3, 1, 4, 4}, 0, 4, 4}};
+
+InterpolateOptions options(const Resizing& r, bool corners, bool cubic) {
+  InterpolateOptions o;
+  o.mode = cubic ? "bicubic" : "bilinear";
+  o.align_corners = corners;
+  if (r.factor != 0) o.scale_factor = {r.factor};
+  if (r.factor == 0) o.size = {r.h, r.w};
+  return o;
+}
+Tensor interpolate_in_ops(const Tensor& x, const Resizing& r, bool corners, bool cubic) {
+  const Tensor y = resized(x, 2, taps(r.x[2], r.h, r.factor, corners, cubic));
+  return resized(y, 3, taps(r.x[3], r.w, r.factor, corners, cubic));
+}
+
 TEST(OneNode, InterpolateHasTheBitsOfItsOps) {
   manual_seed(5);
-  struct Case {
-    Shape x;
-    double factor;  // 0: to these sizes
-    int64_t h, w;
-  };
-  for (const Case& c :
-       {Case{{2, 3, 5, 7}, 2, 10, 14}, Case{{1, 2, 40, 56}, 2, 80, 112},
-        Case{{1, 2, 9, 33}, 0.5, 4, 16}, Case{{2, 2, 4, 6}, 1.5, 6, 9}, Case{{1, 1, 1, 1}, 0, 3, 4},
-        Case{{2, 3, 6, 5}, 0, 1, 1}, Case{{1, 3, 8, 21}, 0, 5, 50}, Case{{3, 1, 4, 4}, 0, 4, 4}}) {
-    for (bool corners : {false, true}) {
-      InterpolateOptions o;
-      o.mode = "bilinear";
-      o.align_corners = corners;
-      if (c.factor != 0) o.scale_factor = {c.factor};
-      if (c.factor == 0) o.size = {c.h, c.w};
-      SCOPED_TRACE(std::string(to_text(c.x).text) + " to " + std::to_string(c.w));
+  for (const Resizing& r : kResizings) {
+    for (int form = 0; form < 4; ++form) {
+      const bool corners = (form & 1) != 0, cubic = (form & 2) != 0;
+      SCOPED_TRACE(std::string(to_text(r.x).text) + " to " + std::to_string(r.w) + ", form " +
+                   std::to_string(form));
+      const InterpolateOptions o = options(r, corners, cubic);
       expect_same([&](const List& in) { return interpolate(in[0], o); },
-                  [&](const List& in) {
-                    const Tensor y = resized(in[0], 2, taps(c.x[2], c.h, c.factor, corners));
-                    return resized(y, 3, taps(c.x[3], c.w, c.factor, corners));
-                  },
-                  {randn(c.x)});
+                  [&](const List& in) { return interpolate_in_ops(in[0], r, corners, cubic); },
+                  {randn(r.x)});
     }
   }
   InterpolateOptions line;
   line.mode = "linear";
   line.scale_factor = {2};
   expect_same([&](const List& in) { return interpolate(in[0], line); },
-              [&](const List& in) { return resized(in[0], 2, taps(19, 38, 2, false)); },
+              [&](const List& in) { return resized(in[0], 2, taps(19, 38, 2, false, false)); },
               {randn({2, 3, 19})});
+}
+
+// The sum of the gradients of all that read a tensor is made in the order of the ops.
+TEST(OneNode, InterpolateBesideOtherReadersHasTheBitsOfItsOps) {
+  manual_seed(9);
+  const Resizing& r = kResizings[0];
+  for (int form = 0; form < 4; ++form) {
+    const bool corners = (form & 1) != 0, cubic = (form & 2) != 0;
+    const InterpolateOptions o = options(r, corners, cubic);
+    const auto with = [&](const std::function<Tensor(const Tensor&)>& f) {
+      return [&, f](const List& in) {
+        const Tensor x = in[0] * in[1], before = exp(x), y = f(x), after = sin(x);
+        return y * y + interpolate_in_ops(before * after, r, corners, cubic);
+      };
+    };
+    expect_same(with([&](const Tensor& x) { return interpolate(x, o); }),
+                with([&](const Tensor& x) { return interpolate_in_ops(x, r, corners, cubic); }),
+                {randn(r.x), randn(r.x)});
+  }
 }
 
 TEST(OneNode, InterpolateKeepsNothingOfItsInput) {

@@ -33,7 +33,8 @@ HWY_INLINE hn::Vec<D> tap_sum(D d, const float* products, const int32_t* begin) 
   }
 }
 
-static void across(const float* g, const ResizeBack& r, float* products, float* x) {
+static void across(const float* g, const ResizeBack& r, float* products, float* const* outputs,
+                   bool parts) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t t = r.taps - 1; t >= 0; --t) {
@@ -42,7 +43,8 @@ static void across(const float* g, const ResizeBack& r, float* products, float* 
     each_vector(r.out, [&](auto part, int64_t o) HWY_ATTR {
       hn::StoreU(hn::Mul(hn::LoadU(part, g + o), hn::LoadU(part, weight + o)), part, products + o);
     });
-    const bool first = t == r.taps - 1;
+    const bool first = parts || t == r.taps - 1;
+    float* x = outputs[parts ? r.taps - 1 - t : 0];
     if (r.in >= lanes) {
       int64_t i = 0;
       for (; i + lanes <= r.in; i += lanes) {
@@ -66,7 +68,8 @@ static void across(const float* g, const ResizeBack& r, float* products, float* 
   }
 }
 
-static void down(const float* g, const ResizeBack& r, int64_t i, int64_t width, float* x) {
+static void down(const float* g, const ResizeBack& r, int64_t i, int64_t width, float* const* x,
+                 bool parts) {
   each_vector(width, [&](auto d, int64_t at) HWY_ATTR {
     auto total = hn::Zero(d);
     for (int64_t t = r.taps - 1; t >= 0; --t) {
@@ -77,8 +80,9 @@ static void down(const float* g, const ResizeBack& r, int64_t i, int64_t width, 
         sum = hn::Add(sum, hn::Mul(hn::LoadU(d, g + o * width + at), weight));
       }
       total = t == r.taps - 1 ? sum : hn::Add(total, sum);
+      if (parts) hn::StoreU(sum, d, x[r.taps - 1 - t] + at);
     }
-    hn::StoreU(total, d, x + at);
+    if (!parts) hn::StoreU(total, d, x[0] + at);
   });
 }
 

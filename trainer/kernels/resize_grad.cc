@@ -23,10 +23,12 @@ struct ResizeBack {
   int64_t taps, in, out;
 };
 struct ResizeBackKernels {
-  // A row g[out] to x[in]; `products` has back_room(out) floats.
-  void (*across)(const float* g, const ResizeBack& r, float* products, float* x);
-  // Rows g[out][width] to row i of x.
-  void (*down)(const float* g, const ResizeBack& r, int64_t i, int64_t width, float* x);
+  // A row g[out] to x[0][in], or each tap's part to another of x, the last tap first. `products`
+  // has kBackSlack more floats than the row.
+  void (*across)(const float* g, const ResizeBack& r, float* products, float* const* x, bool parts);
+  // Rows g[out][width] to row i, likewise.
+  void (*down)(const float* g, const ResizeBack& r, int64_t i, int64_t width, float* const* x,
+               bool parts);
 };
 // The vectors beyond a row's end are read, and what is in them is left out.
 constexpr int64_t kBackSlack = 32;
@@ -96,7 +98,7 @@ ResizeBack back_of(const ResizeAxis& s, const ResizeReaders& readers, char** scr
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
-  if (zero_where_unread(in, out[0])) return {};
+  if (zero_where_unread(in, out)) return {};
   const auto& plan = ctx.plan->kept<Back>();
   const ResizeBackKernels& t = *plan.kernels;
   auto* scratch = static_cast<char*>(ctx.scratch);
@@ -111,7 +113,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const Shape& x = in[0].shape;
   const Strides& step = in[1].strides;
   const int64_t apart = step[x.rank() - 1];
-  const bool planes = x.rank() == 4;
+  const bool planes = x.rank() == 4, parts = out.size() > 1;
   const ResizeBack &down = back[0], &across = back[planes ? 1 : 0];
   const int64_t w = across.in, ow = across.out, rows = planes ? down.out : 1;
   const size_t own = worker_bytes(x, in[1].shape);
@@ -126,14 +128,19 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     Poll poll;
     for (int64_t item = task * some; item < end; ++item) {
       const float* from = in[1].as<float>() + item / x[1] * step[0] + item % x[1] * step[1];
-      float* to = out[0].as<float>() + item * (planes ? down.in : 1) * w;
       for (int64_t row = 0; row < rows && !poll(4 * (w + ow)); ++row) {
         const float* g = planes ? from + row * step[2] : from;
         for (int64_t o = 0; apart != 1 && o < ow; ++o) line[o] = g[o * apart];
-        t.across(apart == 1 ? g : line, across, products, planes ? narrow + row * w : to);
+        float* to[kTaps] = {narrow + row * w};
+        for (size_t k = 0; k < out.size() && !planes; ++k) to[k] = out[k].as<float>() + item * w;
+        t.across(apart == 1 ? g : line, across, products, to, !planes && parts);
       }
-      for (int64_t i = 0; planes && i < down.in && !poll(4 * w); ++i)
-        t.down(narrow, down, i, w, to + i * w);
+      for (int64_t i = 0; planes && i < down.in && !poll(4 * w); ++i) {
+        float* to[kTaps] = {};
+        for (size_t k = 0; k < out.size(); ++k)
+          to[k] = out[k].as<float>() + (item * down.in + i) * w;
+        t.down(narrow, down, i, w, to, parts);
+      }
     }
   });
   return {};

@@ -26,6 +26,6 @@ Result<size_t> resize_grad_bytes(const KernelQuery& q);
 bool resize_grad_job(Span<const TensorView> in, const ResizeAttrs& a, const ResizeScales& scales,
                      void* scratch, ResizeGradJob* job);
 // Writes zeros where no output reads anything. Returns whether that was so.
-bool zero_where_unread(Span<const TensorView> in, const TensorView& out);
+bool zero_where_unread(Span<const TensorView> in, Span<TensorView> out);
 
 }  // namespace wick

@@ -138,7 +138,10 @@ Status resize_grad(RuleCtx<D>& c) {
                  dtype_name(c.in[0].dtype), dtype_name(c.in[1].dtype));
   WICK_TRY(resize(c));
   WICK_TRY(need_grad_shape(c.out[0].shape, c.in[1].shape));
-  set_out(c, 0, c.in[0].dtype, c.in[0].shape);
+  const size_t taps = a.mode == static_cast<int64_t>(ResizeMode::kLinear) ? 2 : 4;
+  if (c.out.size() != 1 && c.out.size() != taps)
+    return error(Code::kInvalidArgument, "has one output or %zu, got %zu", taps, c.out.size());
+  for (size_t i = 0; i < c.out.size(); ++i) set_out(c, i, c.in[0].dtype, c.in[0].shape);
   return {};
 }
 

@@ -18,21 +18,28 @@ using namespace reference;  // NOLINT: what the references share
 constexpr int64_t kMostTaps = 4;
 
 template <class T>
+T tap_back(const ResizeGradJob& job, int level, int64_t t, const int64_t* i, const T* g,
+           const Strides& steps);
+template <class T>
 T read_back(const ResizeGradJob& job, int level, const int64_t* i, const T* g,
             const Strides& steps) {
   if (level == job.resize.count) return *g;
-  const ResizeAxis& s = job.resize.axes[level];
-  T total = 0;
-  for (int64_t t = s.taps - 1; t >= 0; --t) {
-    const int64_t* begin = job.readers[level].begin(t) + i[s.dim];
-    T sum = 0;
-    for (int64_t o = begin[0]; o < begin[1]; ++o) {
-      const T weight = static_cast<T>(s.table[o * s.taps + t].weight);
-      sum = sum + read_back(job, level + 1, i, g + o * steps[s.dim], steps) * weight;
-    }
-    total = t == s.taps - 1 ? sum : total + sum;
-  }
+  const int64_t taps = job.resize.axes[level].taps;
+  T total = tap_back(job, level, taps - 1, i, g, steps);
+  for (int64_t t = taps - 2; t >= 0; --t) total = total + tap_back(job, level, t, i, g, steps);
   return total;
+}
+template <class T>
+T tap_back(const ResizeGradJob& job, int level, int64_t t, const int64_t* i, const T* g,
+           const Strides& steps) {
+  const ResizeAxis& s = job.resize.axes[level];
+  const int64_t* begin = job.readers[level].begin(t) + i[s.dim];
+  T sum = 0;
+  for (int64_t o = begin[0]; o < begin[1]; ++o) {
+    const T weight = static_cast<T>(s.table[o * s.taps + t].weight);
+    sum = sum + read_back(job, level + 1, i, g + o * steps[s.dim], steps) * weight;
+  }
+  return sum;
 }
 
 struct Tables {
@@ -48,7 +55,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 template <class T>
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
-  if (zero_where_unread(in, out[0])) return {};
+  if (zero_where_unread(in, out)) return {};
   ResizeGradJob job;
   if (!resize_grad_job(in, *static_cast<const ResizeAttrs*>(attrs), ctx.plan->kept<Tables>().scales,
                        ctx.scratch, &job))
@@ -64,7 +71,11 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
         i[d] = rest % x[d], rest /= x[d];
         if (!job.resize.changes[d]) from += i[d] * steps[d];
       }
-      out[0].as<T>()[at] = read_back(job, 0, i, in[1].as<T>() + from, steps);
+      const T* g = in[1].as<T>() + from;
+      if (out.size() == 1) out[0].as<T>()[at] = read_back(job, 0, i, g, steps);
+      for (size_t k = 0; k < out.size() && out.size() > 1; ++k)
+        out[k].as<T>()[at] =
+            tap_back(job, 0, static_cast<int64_t>(out.size() - 1 - k), i, g, steps);
     }
   });
   return {};
@@ -106,9 +117,11 @@ bool resize_grad_job(Span<const TensorView> in, const ResizeAttrs& a, const Resi
   return !stopped();
 }
 
-bool zero_where_unread(Span<const TensorView> in, const TensorView& out) {
+bool zero_where_unread(Span<const TensorView> in, Span<TensorView> out) {
   if (in[0].numel() != 0 && in[1].numel() != 0) return false;
-  if (out.numel() != 0) std::memset(out.data, 0, out.nbytes());
+  for (const TensorView& v : out) {
+    if (v.numel() != 0) std::memset(v.data, 0, v.nbytes());
+  }
   return true;
 }
 
