@@ -30,15 +30,19 @@ static HWY_INLINE void each_vector(int64_t n, Fn f) {
 // from x on (one if it is below one) are read, whatever is in them.
 template <class D, class Ints>
 static HWY_INLINE hn::Vec<D> lookup(D d, const float* x, Ints at, int64_t span) {
-  const hn::RebindToSigned<D> ints;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  if (HWY_TARGET == HWY_SCALAR || lanes == 1 || span >= 2 * lanes) return hn::GatherIndex(d, x, at);
-  if (span < lanes) return hn::TableLookupLanes(hn::LoadU(d, x), hn::IndicesFromVec(d, at));
-  const auto whole = hn::Set(ints, static_cast<int32_t>(lanes));
-  const auto lane = hn::IndicesFromVec(d, hn::And(at, hn::Sub(whole, hn::Set(ints, 1))));
-  return hn::IfThenElse(hn::RebindMask(d, hn::Lt(at, whole)),
-                        hn::TableLookupLanes(hn::LoadU(d, x), lane),
-                        hn::TableLookupLanes(hn::LoadU(d, x + lanes), lane));
+  if constexpr (hn::MaxLanes(D()) > 1) {
+    const hn::RebindToSigned<D> ints;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    if (span < lanes) return hn::TableLookupLanes(hn::LoadU(d, x), hn::IndicesFromVec(d, at));
+    if (span < 2 * lanes) {
+      const auto whole = hn::Set(ints, static_cast<int32_t>(lanes));
+      const auto lane = hn::IndicesFromVec(d, hn::And(at, hn::Sub(whole, hn::Set(ints, 1))));
+      return hn::IfThenElse(hn::RebindMask(d, hn::Lt(at, whole)),
+                            hn::TableLookupLanes(hn::LoadU(d, x), lane),
+                            hn::TableLookupLanes(hn::LoadU(d, x + lanes), lane));
+    }
+  }
+  return hn::GatherIndex(d, x, at);
 }
 
 // Where lookup() may begin to read for positions first to last of `readable` elements.
