@@ -277,5 +277,36 @@ TEST(FastRows, GradientsOfGroupNorm) {
   }
 }
 
+// The gradient of a sum is one number for all elements.
+TEST(FastRows, GradientsOfNormsMayBeConstant) {
+  const auto expect_same = [&](OpId op, const auto& attrs, const Shape& x, const Shape& w,
+                               const char* kernel) {
+    const auto in = values_of("norm", {f32(x), f32(x), f32(w)});
+    std::vector<Value> dense = in, constant = in;
+    TensorView v = in[0].view();
+    const float one = v.as<float>()[1];
+    std::vector<Value> whole = values_of("norm", {f32(x)});
+    for (int64_t i = 0; i < numel(x); ++i) whole[0].view().as<float>()[i] = one;
+    dense[0] = whole[0];
+    v.data = v.as<float>() + 1;
+    for (int d = 0; d < v.rank(); ++d) v.strides[d] = 0;
+    constant[0].set_view(v, nullptr);
+    std::vector<Value> want, got;
+    std::string name;
+    ASSERT_TRUE(run_op(op, &attrs, dense, 3, reference_sets(), nullptr, &want).ok());
+    for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), three_threads()}) {
+      ASSERT_TRUE(run_op(op, &attrs, constant, 3, cpu_sets(), threads, &got, &name).ok());
+      EXPECT_EQ(name, kernel);
+      for (size_t k = 0; k < 3; ++k) EXPECT_EQ(bits_differ(want[k].view(), got[k].view()), "");
+    }
+  };
+  for (const Shape& x : {Shape{5, 33}, Shape{40, 256}, Shape{3, 5000}})
+    expect_same(OpId::kLayerNormGrad, LayerNormGradAttrs{1, 1e-5}, x, {x[1]},
+                "layer_norm_grad.f32.constant");
+  for (const Shape& x : {Shape{3, 4, 7}, Shape{2, 6, 16, 16}, Shape{2, 2, 5000}})
+    expect_same(OpId::kGroupNormGrad, GroupNormGradAttrs{2, 1e-5}, x, {x[1]},
+                "group_norm_grad.f32.constant");
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -26,7 +26,7 @@ template <int R>
 HWY_INLINE void layer_rows(const LayerNormGradRows& s, int64_t row, int lane, float* lines) {
   const float *x[R], *g[R];
   float mean[R], root[R], mean_h[R], mean_hn[R];
-  for (int r = 0; r < R; ++r) x[r] = s.x + (row + r) * s.n, g[r] = s.g + (row + r) * s.n;
+  for (int r = 0; r < R; ++r) x[r] = s.x + (row + r) * s.n, g[r] = s.g + (row + r) * s.g_step;
   moments<R>(x, s.n, s.epsilon, mean, root);
   const auto h = [&](auto access, int r, int64_t i)
                      HWY_ATTR { return hn::Mul(access.load(g[r] + i), access.load(s.w + i)); };
@@ -100,7 +100,7 @@ HWY_INLINE void group_rows(const GroupNormGradRows& s, int64_t row) {
   float *dx[R], *mean = s.mean + row, *root = s.root + row, sums[R];
   for (int r = 0; r < R; ++r) {
     x[r] = s.x + (row + r) * s.n, dx[r] = s.dx + (row + r) * s.n;
-    const float *g = s.g + (row + r) * s.n, *w = s.w + (row + r) % s.groups * s.runs;
+    const float *g = s.g + (row + r) * s.g_step, *w = s.w + (row + r) % s.groups * s.runs;
     for (int64_t k = 0; k < s.runs; ++k) {
       each_vector_of(run, [&](auto access, int64_t i) HWY_ATTR {
         access.store(hn::Mul(access.load(g + k * run + i), fill(w[k])), dx[r] + k * run + i);
@@ -156,8 +156,9 @@ static void group_sums(const GroupNormGradRows& s, int64_t images, int64_t begin
     reduce::VectorSum weight, bias;
     for (int64_t image = 0; image < images && !poll(2 * run); ++image) {
       const int64_t row = image * s.groups + c / s.runs;
-      const int64_t at = row * s.n + c % s.runs * run;
-      const float *x = s.x + at, *g = s.g + at, mean = s.mean[row], root = s.root[row];
+      const int64_t at = c % s.runs * run;
+      const float *x = s.x + row * s.n + at, *g = s.g + row * s.g_step + at, mean = s.mean[row],
+                  root = s.root[row];
       bias.add(g, run);
       weight.add_run(
           run,

@@ -20,23 +20,39 @@ bool match_rows(const KernelQuery& q, int64_t n) {
   return q.in[0].dtype == DType::kF32 && q.in[0].numel() != 0 && n <= kPollWork;
 }
 
+// Returns whether the gradient is one number for all elements, as that of a sum is, and the other
+// inputs are contiguous: a row of it serves all rows.
+bool is_constant(const KernelQuery& q) {
+  bool same = q.in[0].numel() > 1 && q.in[1].contiguous() && q.in[2].contiguous();
+  for (int d = 0; d < q.in[0].rank(); ++d)
+    same = same && (q.in[0].strides[d] == 0 || q.in[0].shape[d] == 1);
+  return same;
+}
+const float* row_of(const TensorView& g, int64_t n, float* line) {
+  for (int64_t i = 0; i < n; ++i) line[i] = g.as<float>()[0];
+  return line;
+}
+
 // -- layer norm
 
 struct LayerPlan {
   const NormGradBodies* bodies;
   int64_t n, rows;
   int lanes;  // of a task
+  bool constant;
 };
 
 int64_t up16(int64_t n) { return (n + kSumLanes - 1) / kSumLanes * kSumLanes; }
 
 bool match_layer(const KernelQuery& q) { return match_rows(q, q.in[2].numel()); }
+bool match_layer_constant(const KernelQuery& q) { return match_layer(q) && is_constant(q); }
 
 Status plan_layer(const KernelQuery& q, KernelPlan* p) {
   const int64_t n = q.in[2].numel();
   const int lanes = q.threads <= 4 && n <= kSumBlock ? 4 : 1;
-  p->keep(LayerPlan{HWY_DYNAMIC_DISPATCH(find_norm_grad)(), n, q.in[0].numel() / n, lanes});
-  const int64_t lines = 2 * kSumLanes + int64_t{lanes} * q.threads;
+  p->keep(LayerPlan{HWY_DYNAMIC_DISPATCH(find_norm_grad)(), n, q.in[0].numel() / n, lanes,
+                    is_constant(q)});
+  const int64_t lines = 2 * kSumLanes + int64_t{lanes} * q.threads + 1;
   p->scratch_bytes = byte_count(static_cast<uint64_t>(lines * up16(n)) * sizeof(float));
   return {};
 }
@@ -48,6 +64,7 @@ Status run_layer(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   LayerNormGradRows s{in[0].as<float>(),
                       in[1].as<float>(),
                       in[2].as<float>(),
+                      plan.n,
                       out[0].as<float>(),
                       plan.n,
                       static_cast<float>(a.epsilon),
@@ -55,7 +72,9 @@ Status run_layer(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
                       nullptr,
                       up16(plan.n)};
   s.bias = s.weight + kSumLanes * s.step;
-  float *lines = s.bias + kSumLanes * s.step, *dw = out[1].as<float>(), *db = out[2].as<float>();
+  float *line = s.bias + kSumLanes * s.step, *lines = line + s.step;
+  float *dw = out[1].as<float>(), *db = out[2].as<float>();
+  if (plan.constant) s.g = row_of(in[0], plan.n, line), s.g_step = 0;
   for (int64_t i = 0; i < plan.n; ++i) dw[i] = db[i] = 0;
   for (int64_t begin = 0; begin < plan.rows && !stopped(); begin += kSumBlock) {
     const int64_t end = begin + kSumBlock < plan.rows ? begin + kSumBlock : plan.rows;
@@ -77,22 +96,26 @@ Status run_layer(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
 struct GroupPlan {
   const NormGradBodies* bodies;
   int64_t images, channels, n, runs, groups;
+  bool constant;
 };
 
 GroupPlan group_plan(const KernelQuery& q) {
   const Shape& x = q.in[1].shape;
   const int64_t groups = q.as<GroupNormGradAttrs>().groups, rows = x[0] * groups;
-  return {nullptr, x[0], x[1], rows == 0 ? 0 : numel(x) / rows, x[1] / groups, groups};
+  return {nullptr,       x[0],   x[1],          rows == 0 ? 0 : numel(x) / rows,
+          x[1] / groups, groups, is_constant(q)};
 }
 
 bool match_group(const KernelQuery& q) { return match_rows(q, group_plan(q).n); }
+bool match_group_constant(const KernelQuery& q) { return match_group(q) && is_constant(q); }
 
 Status plan_group(const KernelQuery& q, KernelPlan* p) {
   GroupPlan plan = group_plan(q);
   plan.bodies = HWY_DYNAMIC_DISPATCH(find_norm_grad)();
   p->keep(plan);
+  const int64_t line = plan.constant ? plan.n : 0;
   p->scratch_bytes =
-      byte_count(static_cast<uint64_t>(plan.images * plan.groups) * 2 * sizeof(float));
+      byte_count(static_cast<uint64_t>(plan.images * plan.groups * 2 + line) * sizeof(float));
   return {};
 }
 
@@ -102,9 +125,11 @@ Status run_group(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   const auto& a = *static_cast<const GroupNormGradAttrs*>(attrs);
   const int64_t rows = plan.images * plan.groups;
   auto* mean = static_cast<float*>(ctx.scratch);
-  const GroupNormGradRows s{in[0].as<float>(),
+  const float* g = plan.constant ? row_of(in[0], plan.n, mean + 2 * rows) : in[0].as<float>();
+  const GroupNormGradRows s{g,
                             in[1].as<float>(),
                             in[2].as<float>(),
+                            plan.constant ? 0 : plan.n,
                             out[0].as<float>(),
                             plan.n,
                             plan.runs,
@@ -125,10 +150,16 @@ Status run_group(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
 
 }  // namespace
 
-WICK_CPU_ROWS(LayerNormGrad, {"layer_norm_grad.f32.simd", kContiguous, match_layer, plan_layer,
-                              nullptr, run_layer});
-WICK_CPU_ROWS(GroupNormGrad, {"group_norm_grad.f32.simd", kContiguous, match_group, plan_group,
-                              nullptr, run_group});
+WICK_CPU_ROWS(LayerNormGrad,
+              {"layer_norm_grad.f32.constant", kStridedInputs, match_layer_constant, plan_layer,
+               nullptr, run_layer},
+              {"layer_norm_grad.f32.simd", kContiguous, match_layer, plan_layer, nullptr,
+               run_layer});
+WICK_CPU_ROWS(GroupNormGrad,
+              {"group_norm_grad.f32.constant", kStridedInputs, match_group_constant, plan_group,
+               nullptr, run_group},
+              {"group_norm_grad.f32.simd", kContiguous, match_group, plan_group, nullptr,
+               run_group});
 
 }  // namespace wick
 #endif

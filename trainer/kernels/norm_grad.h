@@ -9,6 +9,7 @@ namespace wick {
 // and the rows of a lane are computed together, so that they need no order between threads.
 struct LayerNormGradRows {
   const float *g, *x, *w;
+  int64_t g_step;  // from a row of g to the next: n, or 0 where all are one
   float* dx;
   int64_t n;
   float epsilon;
@@ -18,6 +19,7 @@ struct LayerNormGradRows {
 // Group norm: rows of n elements, `runs` channels each, which repeat after `groups` rows.
 struct GroupNormGradRows {
   const float *g, *x, *w;
+  int64_t g_step;
   float* dx;
   int64_t n, runs, groups;
   float epsilon;
