@@ -156,7 +156,8 @@ consteval OpFacts<Form> forms() {
          kConcatFromSequence, kOptional, kOptionalHasElement, kOptionalGetElement, kBlockLinear,
          kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul, kQLinearPRelu, kQLinearAveragePool,
          kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax, kDynamicLinear, kFakeQuantize,
-         kFakeQuantizeGrad, kFoldedBatchNorm, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp}},
+         kFakeQuantizeGrad, kFoldedBatchNorm, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp,
+         kResizeGrad, kLayerNormGrad, kGroupNormGrad}},
   }};
 }
 // clang-format on

@@ -130,6 +130,22 @@ void add_layer_samples(Samples& all) {
   add("BatchNormGrad", row(OpId::kBatchNormGrad, BatchNormAttrs{}, 3),
       {random({2, 2, 3}), random({2, 2, 3}), random({2}), random({2}), random({2}, 0.5, 2)},
       Second::kTrainHelper);
+  add("LayerNormGrad", row(OpId::kLayerNormGrad, LayerNormGradAttrs{}, 3),
+      {random({2, 4}), random({2, 4}), random({4})}, Second::kTrainHelper);
+  add("GroupNormGrad", row(OpId::kGroupNormGrad, GroupNormGradAttrs{2}, 3),
+      {random({2, 4, 2}), random({2, 4, 2}), random({4})}, Second::kTrainHelper);
+  {
+    ResizeAttrs interpolation;
+    interpolation.mode = static_cast<int64_t>(ResizeMode::kLinear);
+    interpolation.interpolate = 1;
+    const Tensor image = random({1, 2, 3, 4});
+    add("ResizeGrad",
+        [=](const List& in) {
+          return row(OpId::kResizeGrad,
+                     interpolation)({image, in[0], Tensor(), ints({1, 2, 5, 3}, {4})});
+        },
+        {random({1, 2, 5, 3})});
+  }
   // outside of the range, where the output is what it was: a bound times the scale
   add(
       "FakeQuantize",

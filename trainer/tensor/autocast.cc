@@ -84,7 +84,8 @@ consteval OpFacts<Policy> policies() {
          kOptionalHasElement, kOptionalGetElement, kFusedElementwise, kBlockLinear,
          kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul, kQLinearAveragePool,
          kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax, kQLinearPRelu, kDynamicLinear,
-         kFakeQuantizeGrad, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp}},
+         kFakeQuantizeGrad, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp, kResizeGrad,
+         kLayerNormGrad, kGroupNormGrad}},
   }};
 }
 // clang-format on
