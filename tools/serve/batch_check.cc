@@ -147,8 +147,8 @@ class Trial final : public TraceHook {
         return complain(e, "has a size that is not the batch's");
       axis = d;
     }
-    // The number of rows, and sizes made of it. Where such a number enters a row's value, that value
-    // differs, too.
+    // The number of rows, and sizes made of it. Where such a number enters a row's value, that
+    // value differs, too.
     const bool same = std::equal(value.rows.begin() + 1, value.rows.end(), value.rows.begin());
     if (axis < 0 && same && (t.dtype() == DType::kI64 || t.dtype() == DType::kI32)) return;
     for (int64_t row = 0; row < kTrialRows; ++row) {
@@ -205,8 +205,7 @@ std::string tried(const Program& program, uint64_t max_ram, SampleValues values)
     for (const DimDef& d : session->input(i).dims) {
       if (d.symbol < 0 || !named.insert(d.symbol).second) continue;
       const SymbolDef& s = program.symbols()[static_cast<size_t>(d.symbol)];
-      sizes.named.push_back(
-          fmt::format("{}={}", s.name, std::clamp<int64_t>(16, s.min, s.max)));
+      sizes.named.push_back(fmt::format("{}={}", s.name, std::clamp<int64_t>(16, s.min, s.max)));
     }
   }
   std::vector<HostTensor> all = tool::sample_inputs(*session, program, sizes).inputs;

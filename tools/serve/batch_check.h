@@ -10,7 +10,7 @@ namespace wick::serve {
 
 // What a model allows.
 struct Batching {
-  int64_t rows = 1;         // most rows of a run that serves several requests; 1: none
+  int64_t rows = 1;          // most rows of a run that serves several requests; 1: none
   std::string why_not = {};  // rows == 1: the reason
 };
 

@@ -8,9 +8,10 @@ struct HttpServer::Impl {};
 bool can_serve() { return false; }
 
 HttpServer::HttpServer(Service*, const ServeOptions&) {
-  throw Error("this build cannot serve: build Wick where cpp-httplib is installed "
-              "(libcpp-httplib-dev)",
-              Code::kUnsupported);
+  throw Error(
+      "this build cannot serve: build Wick where cpp-httplib is installed "
+      "(libcpp-httplib-dev)",
+      Code::kUnsupported);
 }
 HttpServer::~HttpServer() = default;
 int HttpServer::port() const { return 0; }

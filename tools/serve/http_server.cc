@@ -53,8 +53,8 @@ std::optional<HttpAnswer> refuse_head(const httplib::Request& request, uint64_t 
     if (length.empty() || length.find_first_not_of("0123456789") != std::string::npos)
       return error_answer(400, "Content-Length must be a number of bytes");
     if (length.size() > 18 || std::stoull(length) > max_body) {
-      return error_answer(
-          413, fmt::format("a body of {} bytes: at most {} are read (--max-body)", length, max_body));
+      return error_answer(413, fmt::format("a body of {} bytes: at most {} are read (--max-body)",
+                                           length, max_body));
     }
   }
   if (strncasecmp(header(request, "Content-Type").c_str(), "multipart/", 10) == 0)
@@ -122,7 +122,8 @@ class Front final : public httplib::Server {
   std::set<socket_t> sockets_;  // that are open
 };
 
-Front::Front(Service* service, const ServeOptions& options) : service_(*service), options_(options) {
+Front::Front(Service* service, const ServeOptions& options)
+    : service_(*service), options_(options) {
   set_tcp_nodelay(true);
   // Not SO_REUSEPORT, with which a second server takes half of the connections.
   set_socket_options([](socket_t socket) {
@@ -167,8 +168,8 @@ Front::Front(Service* service, const ServeOptions& options) : service_(*service)
 
 int Front::bind(int port) {
   errno = 0;
-  const bool bound = port == 0 ? (port = bind_to_any_port(options_.host)) > 0
-                               : bind_to_port(options_.host, port);
+  const bool bound =
+      port == 0 ? (port = bind_to_any_port(options_.host)) > 0 : bind_to_port(options_.host, port);
   if (!bound) {
     throw Error(fmt::format("cannot listen on {}:{}: {}", options_.host, std::max(port, 0),
                             errno == 0 ? "no such address" : strerror(errno)),
@@ -247,16 +248,18 @@ void Front::refuse(socket_t socket) {
 
 void Front::begin(httplib::Request* request) {
   Exchange& exchange = *t_exchange;
-  exchange.wire->begin_body();
+  // Chunks have lengths of their own, which the library reads without a limit.
+  exchange.wire->begin_body(2 * options_.max_body + 65536);
   exchange.path.swap(request->path);
   request->path = "/";
-  // Parts of an answer are not for sale, nor is compressing it: the library's slowest setting would.
+  // Answers are sent whole, and as they are: many ranges make long answers of short ones, and the
+  // library compresses by its slowest setting.
   request->ranges.clear();
   request->headers.erase("Accept-Encoding");
   exchange.refusal = refuse_head(*request, options_.max_body);
-  exchange.body = request->headers.count("Transfer-Encoding") > 0 ||
-                  (request->headers.count("Content-Length") > 0 &&
-                   header(*request, "Content-Length") != "0");
+  exchange.body =
+      request->headers.count("Transfer-Encoding") > 0 ||
+      (request->headers.count("Content-Length") > 0 && header(*request, "Content-Length") != "0");
 }
 
 // Answers what needs no body.
@@ -288,9 +291,12 @@ void Front::with_body(const httplib::Request& request, httplib::Response& respon
                 too_long ? error_answer(413, fmt::format("the body is longer than {} bytes "
                                                          "(--max-body)",
                                                          options_.max_body))
-                         : error_answer(400, "the body ended early, came too late, or is not encoded "
-                                             "as its head says"));
+                         : error_answer(400,
+                                        "the body ended early, came too late, or is not encoded "
+                                        "as its head says"));
   }
+  // The library takes chunks that end in another way than they should: what follows is in doubt.
+  t_exchange->close = request.headers.count("Transfer-Encoding") > 0;
   give(request, body, &response);
 }
 

@@ -18,9 +18,7 @@ namespace {
 constexpr size_t kBytesPerSecond = 65536;
 constexpr uint64_t kSecond = 1'000'000'000;
 
-uint64_t time_for(size_t bytes) {
-  return static_cast<uint64_t>(bytes) * kSecond / kBytesPerSecond;
-}
+uint64_t time_for(size_t bytes) { return static_cast<uint64_t>(bytes) * kSecond / kBytesPerSecond; }
 
 // Waits until `fd` is ready, or `other` (-1: none) has something to read. Returns true for `fd`.
 bool wait_until(int fd, short events, uint64_t deadline_ns, int other) {
@@ -58,34 +56,39 @@ bool Wire::wait_for_request(uint64_t idle_ns, const Wake& wake) {
 }
 
 void Wire::begin_head() {
-  head_left_ = kMostHead;
+  in_head_ = true;
+  left_ = kMostHead;
   deadline_ns_ = now_ns() + transfer_ns_;
 }
 
-bool Wire::fill() {
+// Returns what is there to be read, 0 where the client has sent all that it will, -1 for an error.
+ssize_t Wire::fill() {
   for (;;) {
     const ssize_t n = recv(socket_, in_.data(), in_.size(), MSG_DONTWAIT);
     if (n > 0) {
       at_ = 0;
       end_ = static_cast<size_t>(n);
       deadline_ns_ += time_for(end_);
-      return true;
+      return n;
     }
-    if (n == 0) return false;
+    if (n == 0) return 0;
     if (errno == EINTR) continue;
-    if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
-    if (!wait_until(socket_, POLLIN, deadline_ns_, -1)) return false;
+    if (errno != EAGAIN && errno != EWOULDBLOCK) return -1;
+    if (!wait_until(socket_, POLLIN, deadline_ns_, -1)) return -1;
   }
 }
 
 ssize_t Wire::read(char* to, size_t size) {
-  if (head_left_ == 0) return -1;
+  if (left_ == 0) return -1;
   // Whoever waits for "100 Continue" sends nothing before it.
-  if (at_ == end_ && (!flush() || !fill())) return -1;
-  const size_t n = std::min({size, end_ - at_, head_left_});
+  if (at_ == end_) {
+    if (!flush()) return -1;
+    if (const ssize_t n = fill(); n <= 0) return n;
+  }
+  const size_t n = std::min({size, end_ - at_, static_cast<size_t>(left_)});
   memcpy(to, in_.data() + at_, n);
   at_ += n;
-  if (head_left_ != SIZE_MAX) head_left_ -= n;
+  left_ -= n;
   return static_cast<ssize_t>(n);
 }
 

@@ -4,6 +4,7 @@
 
 #include <httplib.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,14 +31,18 @@ class Wire final : public httplib::Stream {
   // transfer_ns: ServeOptions. The socket is the caller's to close.
   Wire(socket_t socket, uint64_t transfer_ns);
 
-  // Returns true when bytes of a request are there; false when none came in time, the client closed,
-  // or `wake` woke first.
+  // Returns true when bytes of a request are there; false when none came in time, the client
+  // closed, or `wake` woke first.
   bool wait_for_request(uint64_t idle_ns, const Wake& wake);
-  // Begin a request's head, which has kMostHead bytes at most, and the rest of it.
+  // Begin a request's head, which has kMostHead bytes at most, and its body, of at most so many as
+  // it is sent.
   void begin_head();
-  void begin_body() { head_left_ = SIZE_MAX; }
+  void begin_body(uint64_t most) {
+    in_head_ = false;
+    left_ = most;
+  }
   // Returns whether the head was longer.
-  bool head_too_long() const { return head_left_ == 0; }
+  bool head_too_long() const { return in_head_ && left_ == 0; }
   // Sends what was written. False: the client is gone or too slow.
   bool flush();
   // Lets the client read the answer before the connection ends, though it sends more: for a short
@@ -55,15 +60,16 @@ class Wire final : public httplib::Stream {
   static constexpr size_t kMostHead = 32768;
 
  private:
-  bool fill();
+  ssize_t fill();
 
   const socket_t socket_;
   const uint64_t transfer_ns_;
   std::vector<char> in_;
   size_t at_ = 0, end_ = 0;  // of in_: bytes that nobody has read
   std::string out_;
-  size_t head_left_ = kMostHead;
-  uint64_t deadline_ns_ = 0;  // for reads
+  bool in_head_ = true;
+  uint64_t left_ = kMostHead;  // bytes that may be read of the head or the body
+  uint64_t deadline_ns_ = 0;   // for reads
 };
 
 // Sends all of it before the deadline. False: the client is gone or too slow.

@@ -82,8 +82,8 @@ void MetricsText::add(const std::string& model, const ModelMetrics& metrics) {
 void MetricsText::add(const HttpMetrics& http) {
   write_head({"wick_http_answers_total", "counter", "Answers by class of status."}, &of_http_);
   for (size_t i = 1; i < http.answers.size(); ++i)
-    of_http_ += fmt::format("wick_http_answers_total{{class=\"{}xx\"}} {}\n", i,
-                            http.answers[i].load());
+    of_http_ +=
+        fmt::format("wick_http_answers_total{{class=\"{}xx\"}} {}\n", i, http.answers[i].load());
   write_head({"wick_http_connections", "gauge", "Connections that are open."}, &of_http_);
   of_http_ += fmt::format("wick_http_connections {}\n", http.connections.load());
   write_head({"wick_http_refused_connections_total", "counter", "Connections over the limit."},

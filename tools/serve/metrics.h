@@ -40,10 +40,10 @@ constexpr std::array<double, 8> kRows = {1, 2, 4, 8, 16, 32, 64, 128};
 
 // Of one model; they go on when it is loaded again.
 struct ModelMetrics {
-  std::atomic<uint64_t> requests{0};      // inferences that were asked for
-  std::atomic<uint64_t> failures{0};      // of them, answered with an error
-  std::atomic<uint64_t> rejected{0};      // of the failures, because the queue was full
-  std::atomic<uint64_t> late{0};          // of the failures, because of a deadline
+  std::atomic<uint64_t> requests{0};        // inferences that were asked for
+  std::atomic<uint64_t> failures{0};        // of them, answered with an error
+  std::atomic<uint64_t> rejected{0};        // of the failures, because the queue was full
+  std::atomic<uint64_t> late{0};            // of the failures, because of a deadline
   Histogram<14> request_seconds{kSeconds};  // from the body's last byte to the answer's first
   Histogram<14> queue_seconds{kSeconds};    // of it, waiting for a session
   Histogram<14> run_seconds{kSeconds};      // of each run, however many requests it served

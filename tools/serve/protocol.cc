@@ -31,7 +31,8 @@ size_t find_port(const std::vector<Port>& ports, const std::string& name, const 
   std::string known;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (ports[i].name == name) return i;
-    if (known.size() < 400) known += fmt::format("{}'{}'", known.empty() ? "" : ", ", ports[i].name);
+    if (known.size() < 400)
+      known += fmt::format("{}'{}'", known.empty() ? "" : ", ", ports[i].name);
   }
   throw Refused(400, fmt::format("the model has no {} '{}'; it has {}", kind, shortened(name),
                                  known.empty() ? "none" : known));
@@ -75,8 +76,9 @@ class Tail {
   std::string_view take(const std::string& where, const JsonPlace& size) {
     const uint64_t n = size.count();
     if (n > left_.size()) {
-      throw Refused(400, fmt::format("{}: binary_data_size is {}, and {} bytes are left of the body",
-                                     where, n, left_.size()));
+      throw Refused(
+          400, fmt::format("{}: binary_data_size is {}, and {} bytes are left of the body", where,
+                           n, left_.size()));
     }
     const std::string_view bytes = left_.substr(0, n);
     left_.remove_prefix(n);

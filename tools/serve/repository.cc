@@ -23,9 +23,10 @@ ModelFile model_file(const std::string& argument) {
                    file.name.find_first_of("/?#%\\\"") != std::string::npos ||
                    tool::one_line(file.name) != file.name;
   if (bad || file.path.empty()) {
-    throw Error(fmt::format("'{}': a model is FILE or NAME=FILE; clients write its name in a URL, so "
-                            "it has none of / ? # % \\ \" and is not 'stats'",
-                            argument));
+    throw Error(
+        fmt::format("'{}': a model is FILE or NAME=FILE; clients write its name in a URL, so "
+                    "it has none of / ? # % \\ \" and is not 'stats'",
+                    argument));
   }
   return file;
 }
@@ -54,11 +55,10 @@ std::shared_ptr<ServedModel> Repository::open(const std::string& name, const Slo
                                                slot.metrics.get(), cancel_);
     const Batching& batching = model->batching();
     if (options_.log) {
-      options_.log(batching.rows > 1
-                       ? fmt::format("model {}: {}, up to {} rows a run", name, slot.path,
-                                     batching.rows)
-                       : fmt::format("model {}: {}, requests run alone: {}", name, slot.path,
-                                     batching.why_not));
+      options_.log(batching.rows > 1 ? fmt::format("model {}: {}, up to {} rows a run", name,
+                                                   slot.path, batching.rows)
+                                     : fmt::format("model {}: {}, requests run alone: {}", name,
+                                                   slot.path, batching.why_not));
     }
     return model;
   } catch (const Error& e) {

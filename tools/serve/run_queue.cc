@@ -94,9 +94,9 @@ bool RunQueue::enter(const std::shared_ptr<Job>& job, std::unique_lock<std::mute
     return true;
   }
   if (waiting_.size() >= limits_.queue) {
-    throw Error(fmt::format("{} requests wait for this model already: try again later",
-                            limits_.queue),
-                Code::kBusy);
+    throw Error(
+        fmt::format("{} requests wait for this model already: try again later", limits_.queue),
+        Code::kBusy);
   }
   waiting_.push_back(job);
   ++metrics_.queued;
@@ -129,9 +129,8 @@ void RunQueue::leave(const std::shared_ptr<Job>& job) {
 
 // Gives the place of a run that has ended to the first job in line that has none.
 void RunQueue::hand_on() {
-  const auto next = std::find_if(waiting_.begin(), waiting_.end(), [](const auto& j) {
-    return j->state == State::kWaiting;
-  });
+  const auto next = std::find_if(waiting_.begin(), waiting_.end(),
+                                 [](const auto& j) { return j->state == State::kWaiting; });
   if (next != waiting_.end()) {
     (*next)->state = State::kLeads;
     (*next)->changed.notify_one();
@@ -202,12 +201,11 @@ void RunQueue::run_joined(const Jobs& jobs) {
   for (const std::shared_ptr<Job>& j : jobs) {
     for (const HostTensor& whole : outputs) {
       if (whole.shape().rank() == 0 || whole.shape()[0] != rows)
-        throw Error(fmt::format("an output of {} rows has shape {}", rows,
-                                to_text(whole.shape()).text),
-                    Code::kInternal);
+        throw Error(
+            fmt::format("an output of {} rows has shape {}", rows, to_text(whole.shape()).text),
+            Code::kInternal);
     }
-    for (const HostTensor& whole : outputs)
-      j->outputs.push_back(rows_of(whole, begin, j->rows));
+    for (const HostTensor& whole : outputs) j->outputs.push_back(rows_of(whole, begin, j->rows));
     begin += j->rows;
   }
 }

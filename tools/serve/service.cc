@@ -60,9 +60,10 @@ std::optional<size_t> json_bytes_of(const HttpRequest& request) {
   size_t n = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (failed != std::errc() || end != text.data() + text.size()) {
-    throw Refused(400, fmt::format("Inference-Header-Content-Length is '{}'; it must be a number of "
-                                   "bytes",
-                                   shortened(text)));
+    throw Refused(400,
+                  fmt::format("Inference-Header-Content-Length is '{}'; it must be a number of "
+                              "bytes",
+                              shortened(text)));
   }
   return n;
 }
@@ -220,11 +221,13 @@ HttpAnswer Service::control(const HttpRequest& request, const std::vector<std::s
     throw Refused(403, "models are not loaded or unloaded by clients: start with --control");
   if (draining_) throw Refused(503, "the server ends: it loads no models");
   if (!request.body.empty()) {
-    const nlohmann::json body = read_json(request.body, "request", {.bytes = 65536, .values = 4096});
+    const nlohmann::json body =
+        read_json(request.body, "request", {.bytes = 65536, .values = 4096});
     const JsonPlace place(body, "request");
     if (place.has("parameters") && place.at("parameters").has("config")) {
-      throw Refused(400, "request: parameters.config: how a model is served is said where the "
-                         "server is started");
+      throw Refused(400,
+                    "request: parameters.config: how a model is served is said where the "
+                    "server is started");
     }
   }
   if (path[4] == "load")

@@ -38,14 +38,6 @@ void with_type(DType dtype, F&& f) {
   }
 }
 
-template <class T>
-constexpr double largest() {
-  if constexpr (std::is_same_v<T, Half>) return 65504;
-  if constexpr (std::is_same_v<T, BFloat16>) return 0x1.fep127;
-  if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::max();
-  return 0;
-}
-
 // Returns whether the value is a number that the type holds; floats are rounded to it.
 template <class T>
 bool read_number(const Json& v, T* to) {
@@ -67,11 +59,13 @@ bool read_number(const Json& v, T* to) {
   } else {
     if (!v.is_number()) return false;
     const double d = v.get<double>();
-    if (!(std::fabs(d) <= largest<T>())) return false;
-    if constexpr (std::is_floating_point_v<T>)
-      *to = static_cast<T>(d);
-    else
+    if constexpr (std::is_same_v<T, double>) {
+      *to = d;
+    } else {
+      if (!(std::fabs(d) < 0x1.ffffffp127)) return false;  // it would round to an infinity
       *to = T(static_cast<float>(d));
+      return std::isfinite(static_cast<float>(*to));
+    }
     return true;
   }
 }
@@ -108,8 +102,8 @@ int64_t count_values(const Json& data) {
 }
 
 [[noreturn]] void refuse_value(const std::string& where, DType dtype, const Json& value) {
-  throw Refused(400, fmt::format("{}: data has {}, which is no {}", where, shown(value),
-                                 datatype_of(dtype)));
+  throw Refused(
+      400, fmt::format("{}: data has {}, which is no {}", where, shown(value), datatype_of(dtype)));
 }
 
 std::string bytes_text(uint64_t n) { return fmt::format("{} byte{}", n, n == 1 ? "" : "s"); }
@@ -183,9 +177,10 @@ HostTensor tensor_of_bytes(const std::string& where, DType dtype, const Shape& s
   if (dtype == DType::kString) return strings_of_bytes(where, shape, bytes);
   const Result<size_t> want = checked_bytes(shape, dtype_bits(dtype));
   if (!want.ok() || bytes.size() != want.value()) {
-    throw Refused(400, fmt::format("{}: {} of binary data, its shape {} of {} needs {}", where,
-                                   bytes_text(bytes.size()), to_text(shape).text,
-                                   datatype_of(dtype), want.ok() ? std::to_string(want.value()) : "more"));
+    throw Refused(400,
+                  fmt::format("{}: {} of binary data, its shape {} of {} needs {}", where,
+                              bytes_text(bytes.size()), to_text(shape).text, datatype_of(dtype),
+                              want.ok() ? std::to_string(want.value()) : "more"));
   }
   if (dtype == DType::kBool) {
     for (const char c : bytes) {

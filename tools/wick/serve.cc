@@ -83,8 +83,8 @@ void run(const ServeCommand& c) {
   serve::Service service(files, options);
   serve::HttpServer server(&service, options);
   const bool v6 = options.host.find(':') != std::string::npos;
-  const std::string url = fmt::format("http://{}{}{}:{}", v6 ? "[" : "", options.host,
-                                      v6 ? "]" : "", server.port());
+  const std::string url =
+      fmt::format("http://{}{}{}:{}", v6 ? "[" : "", options.host, v6 ? "]" : "", server.port());
   if (c.json) {
     auto models = nlohmann::json::array();
     for (const serve::ModelFile& f : files) models.push_back({{"name", f.name}, {"file", f.path}});
@@ -105,11 +105,13 @@ void run(const ServeCommand& c) {
 
 void add_serve(CommandLine& app) {
   auto c = std::make_shared<ServeCommand>();
-  Command command = app.add_command("serve", "Serve models over HTTP: KServe's protocol, version 2");
+  Command command =
+      app.add_command("serve", "Serve models over HTTP: KServe's protocol, version 2");
   command
-      .add_option("model", c->models,
-                  "FILE or NAME=FILE: .wick, ONNX or TensorFlow Lite; the name is FILE's without its "
-                  "ending")
+      .add_option(
+          "model", c->models,
+          "FILE or NAME=FILE: .wick, ONNX or TensorFlow Lite; the name is FILE's without its "
+          "ending")
       .required();
   accept_ops(command);
   accept_signature(command);
@@ -118,9 +120,11 @@ void add_serve(CommandLine& app) {
                      "reaches it)");
   command.add_option("--port", c->serve.port, "the port (8000); 0: a free one, which is printed")
       .between(0, 65535);
-  command.add_option("--threads", c->serve.threads, "of all models together; 0: as many as there are")
+  command
+      .add_option("--threads", c->serve.threads, "of all models together; 0: as many as there are")
       .at_least(0);
-  command.add_option("--instances", c->instances, "runs of one model at a time (1)").between(1, 256);
+  command.add_option("--instances", c->instances, "runs of one model at a time (1)")
+      .between(1, 256);
   command
       .add_option("--max-batch", c->serve.max_batch,
                   "most rows of requests that wait and may run as one (8); 1: none")
