@@ -229,11 +229,18 @@ TEST(Malformed, HeadsAreBounded) {
   for (int i = 0; i < 10'000; ++i) many += "a: b\r\n";
   EXPECT_EQ(status_of(answer_to(port, many + "\r\n")), 431);
   const std::string post = "POST /v2/models/m/infer HTTP/1.1\r\n";
-  for (const char* more :
-       {"Content-Length: 4\r\nContent-Length: 4\r\n", "Content-Length: -4\r\n",
-        "Content-Length: 4x\r\n", "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
-        "Transfer-Encoding: gzip\r\n"})
-    EXPECT_EQ(status_of(answer_to(port, post + more + "\r\nabcd")), 400) << more;
+  const std::string two = "more than one Content-Length or Transfer-Encoding";
+  const std::pair<const char*, std::string> kWrong[] = {
+      {"Content-Length: 4\r\nContent-Length: 4\r\n", two},
+      {"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", two},
+      {"Content-Length: -4\r\n", "Content-Length must be a number of bytes"},
+      {"Content-Length: 4x\r\n", "Content-Length must be a number of bytes"},
+      {"Transfer-Encoding: gzip\r\n", "Transfer-Encoding must be chunked"}};
+  for (const auto& [more, text] : kWrong) {
+    const std::string answer = answer_to(port, post + more + "\r\nabcd");
+    EXPECT_EQ(status_of(answer), 400) << more;
+    EXPECT_THAT(answer, testing::HasSubstr(text)) << more;
+  }
   EXPECT_EQ(status_of(answer_to(
                 port, post + "Content-Length: 4\r\nContent-Type: multipart/x\r\n\r\nabcd")),
             415);
