@@ -240,9 +240,10 @@ void Front::refuse(socket_t socket) {
   const std::string answer =
       whole_answer(429, "Too Many Requests",
                    fmt::format("{} connections are open: try again later", options_.connections));
-  Wire wire(socket, 100'000'000);
-  if (wire.wait_for_request(100'000'000, wake_) &&
-      send_all(socket, answer.data(), answer.size(), 100'000'000))
+  constexpr uint64_t kPatience = 1'000'000'000;
+  Wire wire(socket, kPatience);
+  if (wire.wait_for_request(kPatience, wake_) &&
+      send_all(socket, answer.data(), answer.size(), kPatience))
     wire.linger();
 }
 
