@@ -34,7 +34,7 @@ ServedModel::ServedModel(const std::string& path, const ServeOptions& options, T
   batching_ = batching_of(program, options.max_batch, options.max_ram);
   SessionPoolOptions pool;
   pool.sessions = sessions_for(options.instances, batching_.rows);
-  pool.session.pool = threads;
+  pool.session.thread_pool = threads;
   pool.session.max_ram = options.max_ram;
   sessions_ = tool::take(SessionPool::create(program, pool), "sessions");
   const auto lease = tool::take(sessions_->acquire(), "a session");
