@@ -51,6 +51,7 @@ SEES = {
     "tools/lib": BASE + [PROGRAM, PLAN, BACKEND, EXEC, PUBLIC, "runtime/backend/vulkan", "runtime/select", "graph", "trainer",
                          "quantize", "exporter", "sign"],
     "tools/lib/include": ["tools/lib"],
+    "tools/serve": BASE + [PROGRAM, EXEC, "graph", "trainer", "tools/lib"],
     "tools": EVERYTHING,
     "tests": EVERYTHING,
     "targets": EVERYTHING,
@@ -74,6 +75,7 @@ THIRD_PARTY = {
     "png.h": ["trainer/data"],
     "stb": ["trainer/data"],
     "valijson": ["tools/submission"],
+    "httplib.h": ["tools/serve"],
     "CLI": ["tools/wick/command_line.cc"],
 }
 

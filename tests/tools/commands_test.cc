@@ -27,7 +27,7 @@ using ::testing::StartsWith;
 const std::vector<std::string> kCommands = {
     "train",    "explain", "export",      "convert", "run",    "compare",  "bench",
     "inspect",  "ops",     "conformance", "prove",   "report", "quantize", "devices",
-    "selftest", "data",    "sign",        "verify",  "build",  "size",     "targets"};
+    "selftest", "data",    "sign",        "verify",  "build",  "size",     "targets",  "serve"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});

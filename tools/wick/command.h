@@ -55,6 +55,7 @@ void add_explain(CommandLine& app);
 void add_export(CommandLine& app);
 void add_convert(CommandLine& app);
 void add_run(CommandLine& app);
+void add_serve(CommandLine& app);
 void add_compare(CommandLine& app);
 void add_bench(CommandLine& app);
 void add_inspect(CommandLine& app);

@@ -68,6 +68,7 @@ int run_wick(int argc, char** argv) {
   add_export(app);
   add_convert(app);
   add_run(app);
+  add_serve(app);
   add_compare(app);
   add_bench(app);
   add_inspect(app);
