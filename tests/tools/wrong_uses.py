@@ -164,10 +164,12 @@ def problems_of(runs, case, code, out, err, flags):
     said = " ".join(err)
     typed = [part for word in case.words for part in re.split("[=,]", word) if len(part) > 1 or part == "-"]
     missing = ["required", "standard input"]  # what was not typed is named by itself
-    if typed and not any(part in said for part in typed + missing):
-        found.append("the message names nothing of what was typed")
     command = case.words[0] if case.words else ""
-    if command not in flags or "--" in case.words:
+    alone = len(case.words) == 1 and command in flags
+    if typed and not alone and not any(part in said for part in typed + missing):
+        found.append("the message names nothing of what was typed")
+    # A file on standard output leaves no place for a document.
+    if command not in flags or "--" in case.words or any(w.startswith("-.") for w in case.words):
         return found
     json_code, json_out, _ = runs.run([*case.words, "--json"], case.stdin)
     try:

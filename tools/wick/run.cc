@@ -15,6 +15,7 @@
 #include "tools/wick/command.h"
 #include "tools/wick/json.h"
 #include "tools/wick/placement.h"
+#include "tools/wick/places.h"
 #include "tools/wick/sizes.h"
 #include "wick/error.h"
 
@@ -94,6 +95,7 @@ std::string write_out(const std::vector<HostTensor>& outputs) {
 void run(const RunCommand& c) {
   if (c.backend == "cpu" && (c.fallback.allowed || c.fallback.refused))
     wrong_usage(c.fallback.allowed ? "--allow-fallback" : "--strict", "is for --backend vulkan");
+  check_places({c.model}, {{"--trace", c.trace_file}});
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   NodeTimes times;
   ChromeTrace chrome;

@@ -8,6 +8,7 @@
 
 #include "tools/lib/text.h"
 #include "tools/wick/command.h"
+#include "tools/wick/places.h"
 #include "tools/wick/terminal.h"
 #include "trainer/explain/anomaly.h"
 #include "trainer/explain/trace_ops.h"
@@ -90,6 +91,7 @@ void train(TrainCommand c) {
       resume += fmt::format(" --tensorboard-every {}", board.every_steps);
     if (board.histograms) resume += " --tensorboard-histograms";
   }
+  check_places({}, {{"--trace", c.trace_file}});
   std::optional<TraceOps> trace;
   std::optional<ReferenceKernelsScope> reference;
   std::optional<AnomalyMode> anomaly;
