@@ -368,7 +368,8 @@ TEST(Verify, BaselinesOfOneNameKeepApart) {
   // Every array is there, under a name of its own.
   std::set<std::string> files;
   size_t outputs = 0;
-  for (const auto& [key, row] : parse_json(read_file(golden + "/baseline.json")).items()) {
+  const auto baseline = parse_json(read_file(golden + "/baseline.json"));
+  for (const auto& [key, row] : baseline.items()) {
     for (const auto& [name, entry] : row.items()) {
       files.insert(entry.at("file").get<std::string>());
       ++outputs;
