@@ -13,8 +13,8 @@ struct Failure {
   std::string hint;     // what to do; "" if the message does not say
 };
 
-// Returns a message with what to do about a file that is not there or not whole: the rooms that read
-// files say what they found, and where.
+// Returns a message with what to do about a file that is not there or not whole: the rooms that
+// read files say what they found, and where.
 std::string with_advice(const std::string& error);
 
 // Returns the parts of a message that stopped a command; `words` are what was typed behind it.
