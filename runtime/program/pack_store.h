@@ -26,10 +26,10 @@ class PackStore {
     size_t bytes;
     int64_t variant;  // KernelPlan::Pack's
     bool operator==(const Key&) const = default;
-    uint64_t hash() const {
+    size_t hash() const {
       uint64_t hash = (constant + 1) * uint64_t{0x9e3779b97f4a7c15};
       hash ^= (layout + static_cast<uint64_t>(variant) * 31) * uint64_t{0xff51afd7ed558ccd};
-      return hash >> 32;
+      return static_cast<size_t>(hash >> 32);
     }
   };
   class Form;

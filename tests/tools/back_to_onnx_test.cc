@@ -62,7 +62,10 @@ TEST(BackToOnnx, FusedConvolutionsComeBack) {
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(parse_json(r.out).at("verified").at("verdict"), "equal");
   std::vector<std::string> operators;
-  for (const auto& n : model_at(back).graph().node()) operators.push_back(n.op_type());
+  const onnx::ModelProto written = model_at(back);
+  for (const auto& n : written.graph().node()) {
+    if (n.op_type() != "Constant") operators.push_back(n.op_type());
+  }
   EXPECT_THAT(operators, ::testing::ElementsAre("Conv", "BatchNormalization", "Add", "Relu"));
   for (const std::string& path : {wick_file, back}) {
     const nlohmann::json ops = parse_json(wick({"inspect", path, "--json"}).out).at("ops");
