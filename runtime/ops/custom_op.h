@@ -5,13 +5,22 @@
 
 #include "runtime/ops/rule.h"
 
+// 1: this code has exceptions, so that a rule or kernel that is compiled here may throw. The
+// runtime as one source (WICK_AMALGAMATED) has C callbacks only.
+#if defined(__cpp_exceptions) && !defined(WICK_AMALGAMATED)
+#define WICK_OPS_THROW 1
+#include <runtime/ops/op_guard.h>
+#else
+#define WICK_OPS_THROW 0
+#endif
+
 namespace wick {
 
 class Gradient;    // custom_gradient.h
 struct KernelRow;  // runtime/kernels/kernel.h
 
 // The version of this header's structs and of KernelRow. A library with another version is refused.
-constexpr uint32_t kCustomOpAbi = 3;
+constexpr uint32_t kCustomOpAbi = 4;
 constexpr uint32_t kKernelRowBytes = 48;  // sizeof(KernelRow), which kernel.h checks
 // How many inputs and outputs a custom op may have.
 constexpr size_t kMaxCustomInputs = 16;
@@ -111,6 +120,14 @@ struct CustomOp {
   uint32_t saves_in = ~0u;                // bit i: the formula reads input i
   uint32_t saves_out = 0;                 // bit i: it reads output i
   uint32_t nondiff_in = 0;                // bit i: input i never gets a gradient (indices)
+  // -- set by this header
+  // Calls the shape rule; null: it is called as it is. Code with exceptions brings a function of
+  // its own that turns what the rule throws into a Status.
+#if WICK_OPS_THROW
+  Status (*call_shape)(Status (*)(OpShapes&), OpShapes&) = call_guarded;
+#else
+  Status (*call_shape)(Status (*)(OpShapes&), OpShapes&) = nullptr;
+#endif
 };
 
 // The full name, "com.example::Swish", which errors, traces and the graph's text use.

@@ -77,7 +77,7 @@ TEST(OpLibraryTest, EveryWrongLibraryIsRefusedWithItsReason) {
     const char* why;
   };
   for (const Case& c : {
-           Case{OPS_OLD_ABI, "was built for version 2 of the custom-op interface, this Wick has 3"},
+           Case{OPS_OLD_ABI, "was built for version 3 of the custom-op interface, this Wick has 4"},
            Case{OPS_OTHER_LAYOUT,
                 "build it again with this Wick's <wick/custom_op.h> and the same"},
            Case{OPS_NO_ENTRY, "is no library of Wick ops: it has no wick_op_library()"},
@@ -172,7 +172,7 @@ TEST(OpLibraryTest, CommandsTakeOps) {
   EXPECT_NE(r.text.find("--ops LIBRARY.so"), std::string::npos) << r.text;
   r = wick_command({"run", files().wick, "--input", x, "--ops", OPS_OLD_ABI});
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.text.find("version 2 of the custom-op interface"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("version 3 of the custom-op interface"), std::string::npos) << r.text;
 }
 #endif
 
