@@ -66,6 +66,23 @@ TEST(OpLibraryTest, ExampleHasAtMostThirtyLines) {
   EXPECT_LE(lines, 30) << "kernel, gradient and ONNX name";
 }
 
+TEST(OpLibraryTest, InlineExampleHasAtMostThirtyLines) {
+  std::ifstream in(source_dir("/examples/inline_op/main.cc"));
+  ASSERT_TRUE(in);
+  int lines = -1;  // before the source begins
+  for (std::string line; std::getline(in, line);) {
+    if (lines == -1 && line.ends_with("R\"(")) {
+      lines = 0;
+    } else if (lines >= 0 && line.starts_with(")\"")) {
+      break;
+    } else if (lines >= 0 && line.find_first_not_of(' ') != std::string::npos) {
+      ++lines;
+    }
+  }
+  EXPECT_GT(lines, 10);
+  EXPECT_LE(lines, 30) << "shape rule, kernel and gradient";
+}
+
 TEST(OpLibraryTest, TheSameFileTwiceIsTheSameOps) {
   EXPECT_EQ(load_ops(OPS_SWISH), load_ops(OPS_SWISH));
 }
