@@ -5,12 +5,12 @@
 
 #include "runtime/ops/rule.h"
 
-// 1: this code has exceptions, so that a rule or kernel that is compiled here may throw. The
-// runtime as one source (WICK_AMALGAMATED) has C callbacks only.
 #if defined(__cpp_exceptions) && !defined(WICK_AMALGAMATED)
-#define WICK_OPS_THROW 1
 #include <runtime/ops/op_guard.h>
+// 1: this code has exceptions, so that rules and kernels that are compiled with it may throw.
+#define WICK_OPS_THROW 1
 #else
+// 0: they may not. The runtime as one source (WICK_AMALGAMATED) has C callbacks only.
 #define WICK_OPS_THROW 0
 #endif
 
@@ -121,12 +121,12 @@ struct CustomOp {
   uint32_t saves_out = 0;                 // bit i: it reads output i
   uint32_t nondiff_in = 0;                // bit i: input i never gets a gradient (indices)
   // -- set by this header
-  // Calls the shape rule; null: it is called as it is. Code with exceptions brings a function of
-  // its own that turns what the rule throws into a Status.
 #if WICK_OPS_THROW
+  // Calls the shape rule, and turns what it throws into a Status; null: the rule is called as it
+  // is.
   Status (*call_shape)(Status (*)(OpShapes&), OpShapes&) = call_guarded;
 #else
-  Status (*call_shape)(Status (*)(OpShapes&), OpShapes&) = nullptr;
+  Status (*call_shape)(Status (*)(OpShapes&), OpShapes&) = nullptr;  // the rule is called as it is
 #endif
 };
 

@@ -83,6 +83,14 @@ TEST(OpLibraryTest, InlineExampleHasAtMostThirtyLines) {
   EXPECT_LE(lines, 30) << "shape rule, kernel and gradient";
 }
 
+// `wick ops new` writes the file that this library is built of.
+TEST(OpLibraryTest, TheSkeletonIsAnOp) {
+  load_ops(OPS_SKELETON);
+  const Tensor x = tensor({3.f, 4.f, 0.f, -5.f}).reshape({2, 2});
+  const std::vector<float> y = custom_op("my::RowNorm", {x}, {{"eps", 0}}).to_vector<float>();
+  EXPECT_EQ(y, (std::vector<float>{0.6f, 0.8f, 0, -1}));
+}
+
 TEST(OpLibraryTest, TheSameFileTwiceIsTheSameOps) {
   EXPECT_EQ(load_ops(OPS_SWISH), load_ops(OPS_SWISH));
 }
