@@ -6,9 +6,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tools/lib/own_op/op_check.h"
-#include "tools/lib/own_op/op_file.h"
 #include "tools/wick/command.h"
+#include "tools/wick/own_op/op_check.h"
+#include "tools/wick/own_op/op_file.h"
 #include "wick/error.h"
 
 namespace wick::tool {

@@ -1,4 +1,4 @@
-#include "tools/lib/own_op/op_file.h"
+#include "tools/wick/own_op/op_file.h"
 
 #include <dlfcn.h>
 

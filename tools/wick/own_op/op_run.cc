@@ -1,4 +1,4 @@
-#include "tools/lib/own_op/op_run.h"
+#include "tools/wick/own_op/op_run.h"
 
 #include <cstring>
 #include <deque>

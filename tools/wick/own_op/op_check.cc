@@ -1,4 +1,4 @@
-#include "tools/lib/own_op/op_check.h"
+#include "tools/wick/own_op/op_check.h"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,7 @@
 
 #include "graph/interpreter/interpreter.h"
 #include "runtime/registry/registry.h"
-#include "tools/lib/own_op/op_run.h"
+#include "tools/wick/own_op/op_run.h"
 #include "trainer/autograd/autograd.h"
 #include "wick/compile.h"
 #include "wick/error.h"
