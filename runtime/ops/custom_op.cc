@@ -28,7 +28,7 @@ bool reserved_domain(const char* domain) {
 // Returns whether the field can be read and written within a struct of `size` bytes.
 bool sound(const AttrField& f, size_t size) {
   size_t words = 1;
-  if (f.kind == AttrKind::kInts) {
+  if (is_list(f.kind)) {
     words = size_t{1} + f.capacity;
   } else if (f.kind != AttrKind::kInt && f.kind != AttrKind::kFloat) {
     return false;
