@@ -133,7 +133,7 @@ Status run_shape_rule(const CustomOp& op, OpShapes& ctx) {
     if (!ctx.in[i].present()) return error(Code::kInvalidArgument, "input %zu is required", i);
   }
   if (op.shape != nullptr) {
-    WICK_TRY(op.call_shape == nullptr ? op.shape(ctx) : op.call_shape(op.shape, ctx));
+    WICK_TRY(op.guard == nullptr ? op.shape(ctx) : op.guard(op.shape, ctx));
   } else {
     for (auto& v : ctx.out) {
       v.dtype = ctx.in[0].dtype;

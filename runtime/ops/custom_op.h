@@ -124,9 +124,9 @@ struct CustomOp {
 #if WICK_OPS_THROW
   // Calls the shape rule, and turns what it throws into a Status; null: the rule is called as it
   // is.
-  Status (*call_shape)(Status (*)(OpShapes&), OpShapes&) = call_guarded;
+  Status (*guard)(Status (*)(OpShapes&), OpShapes&) = call_guarded;
 #else
-  Status (*call_shape)(Status (*)(OpShapes&), OpShapes&) = nullptr;  // the rule is called as it is
+  Status (*guard)(Status (*)(OpShapes&), OpShapes&) = nullptr;  // the rule is called as it is
 #endif
 };
 

@@ -27,7 +27,7 @@ class OpDim;  // custom_op.h
   return Status(Code::kInvalidArgument, text);
 }
 
-// Calls a shape rule (CustomOp::call_shape).
+// Calls a shape rule (CustomOp::guard).
 [[maybe_unused]] static Status call_guarded(Status (*rule)(RuleCtx<OpDim>&), RuleCtx<OpDim>& c) {
   try {
     return rule(c);
