@@ -1,0 +1,587 @@
+#include "trainer/compile/program.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "runtime/kernels/copy.h"
+#include "runtime/ops/chain.h"
+#include "runtime/plan/memory_plan.h"
+#include "runtime/registry/registry.h"
+#include "trainer/autograd/hooks.h"
+#include "trainer/autograd/sparse_slot.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/tensor/internal.h"
+
+namespace wick::compiled {
+
+struct Program::Launch {
+  const Entry* entry;
+  OpId op;
+  AnyAttrs attrs;
+  std::vector<TensorView> in, out;
+  PreparedKernel kernel;
+};
+struct Program::Patch {
+  TensorView* view;
+  int64_t offset;
+};
+// Memory with the handles on it that the program may hold. While it holds one, the next run writes
+// into another copy.
+struct Program::Slot {
+  struct Copy {
+    IntrusivePtr<Storage> storage;
+    std::vector<Tensor> handles;
+  };
+  struct Handle {
+    TensorView view;
+    int64_t offset;
+    int leaf;    // whose gradient it is; -1: it is a result
+    int result;  // the number of the result
+  };
+  int buffer;
+  bool fixed = false;  // host code holds it: always the same memory
+  std::vector<Handle> handles;
+  std::vector<Copy> copies;
+  size_t now = 0;  // the copy of this run
+
+  Copy& copy() { return copies[now]; }
+};
+
+Program::Program(Recording recording, Span<const Tensor* const> arguments, bool fuses)
+    : r_(std::move(recording)) {
+  Works works = make_works(r_);
+  for (const Work& w : works.list) totals_.kernels += w.entry->kind == Entry::kKernel ? 1 : 0;
+  if (fuses) totals_.fused = fuse(&works);
+  set_ranges(&works);
+  used_.assign(r_.buffers.size(), false);
+  for (const Value& v : works.values) {
+    if (v.first >= 0) used_[static_cast<size_t>(v.buffer)] = true;
+  }
+  share(&works);
+  plan(&works);
+  patches_.resize(r_.buffers.size());
+  base_.assign(r_.buffers.size(), nullptr);
+  first_.assign(r_.sources.size(), 0);
+  make_slots();
+  bind(arguments);
+  make_launches(works);
+  find_written();
+}
+Program::~Program() = default;
+
+// Lets a kernel that can work in place write into the memory of its first input, where nothing reads
+// that any more.
+void Program::share(Works* works) {
+  for (size_t i = 0; i < works->list.size(); ++i) {
+    Work& w = works->list[i];
+    if (w.gone || w.entry->kind != Entry::kKernel || w.in.empty() || w.out.empty()) continue;
+    const Operand out = w.out[0];
+    if (out.value < 0 || !works->values[static_cast<size_t>(out.value)].once) continue;
+    if (w.op == OpId::kFusedElementwise) {  // which input comes first is free
+      auto& a = w.attrs.as<ChainAttrs>();
+      for (size_t k = 1; k < w.in.size(); ++k) {
+        const Value& v = works->values[static_cast<size_t>(w.in[k].value)];
+        const Value& first = works->values[static_cast<size_t>(w.in[0].value)];
+        const auto ends = [&](const Value& x, const Operand& o) {
+          return x.once && x.constant < 0 && x.last == static_cast<int>(i) &&
+                 o.view.dtype == out.view.dtype && o.view.shape == out.view.shape;
+        };
+        if (ends(first, w.in[0]) || !ends(v, w.in[k])) continue;
+        std::swap(w.in[0], w.in[k]);
+        for (int64_t& word : Span<int64_t>(a.steps.values, static_cast<size_t>(a.steps.count))) {
+          const ChainStep s = chain_step(word);
+          int in[3] = {};
+          for (int n = 0; n < s.what.operands; ++n) {
+            in[n] = s.operand[n];
+            if (in[n] == 0) {
+              in[n] = static_cast<int>(k);
+            } else if (in[n] == static_cast<int>(k)) {
+              in[n] = 0;
+            }
+          }
+          word = chain_word(s.op, in[0], in[1], in[2], s.flag);
+        }
+      }
+    }
+    const Operand& in = w.in[0];
+    if (in.value < 0 || in.value == out.value) continue;
+    Value& from = works->values[static_cast<size_t>(in.value)];
+    if (!from.once || from.constant >= 0 || from.last != static_cast<int>(i) ||
+        from.bytes != works->values[static_cast<size_t>(out.value)].bytes || in.offset != 0 ||
+        !in.view.contiguous() || in.view.dtype != out.view.dtype ||
+        !(in.view.shape == out.view.shape))
+      continue;
+    int reads = 0;
+    for (const Operand& o : w.in) reads += o.value == in.value ? 1 : 0;
+    if (reads != 1) continue;
+    // The row is chosen as prepare() will choose it.
+    std::vector<TensorView> views, outs;
+    for (const Operand& o : w.in) views.push_back(o.view);
+    for (const Operand& o : w.out) outs.push_back(o.view);
+    KernelQuery q{w.op, w.attrs.get(), views, outs, r_.threads,
+                  is_custom(w.op) ? find_custom_op(w.op) : nullptr};
+    const KernelRow* row =
+        has_shape_args(w.op) ? nullptr : find_kernel(trainer_kernels(r_.reference), q);
+    if (row == nullptr || (row->flags & kInPlace) == 0) continue;
+    works->values[static_cast<size_t>(out.value)].shares = in.value;
+  }
+}
+
+void Program::plan(Works* works) {
+  std::vector<Value>& values = works->values;
+  // A value that shares memory makes it live longer.
+  const auto owner = [&](size_t v) {
+    while (values[v].shares >= 0) v = static_cast<size_t>(values[v].shares);
+    return v;
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t o = owner(i);
+    if (o != i) values[o].last = std::max(values[o].last, values[i].last);
+  }
+  std::vector<BufferRequest> requests;
+  std::vector<size_t> at(values.size(), 0);
+  size_t constants = 0;
+  const auto rounded = [](size_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; };
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Value& v = values[i];
+    if (!v.inner || v.first < 0) continue;
+    if (v.constant >= 0) {
+      at[i] = constants;
+      constants += rounded(v.bytes);
+      continue;
+    }
+    totals_.unplanned += rounded(v.bytes);
+    if (v.shares >= 0) continue;
+    at[i] = requests.size();
+    requests.push_back({v.bytes, v.first, v.last});
+  }
+  std::vector<size_t> offsets(requests.size());
+  check_status("compile_step",
+               plan_memory(requests, offsets, &totals_.planned, default_allocator()));
+  check_status("compile_step", verify_memory(requests, offsets, totals_.planned));
+  auto* memory = static_cast<char*>(memory_.at_least(totals_.planned));
+  auto* fixed = static_cast<char*>(constants_.at_least(constants));
+  place_.assign(values.size(), nullptr);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Value& v = values[i];
+    if (!v.inner || v.first < 0) continue;
+    if (v.constant >= 0) {
+      place_[i] = fixed + at[i];
+      const std::vector<char>& bytes = r_.entries[static_cast<size_t>(v.constant)].bytes;
+      if (!bytes.empty()) memcpy(place_[i], bytes.data(), bytes.size());
+    } else {
+      place_[i] = memory + offsets[at[owner(i)]];
+    }
+  }
+}
+
+TensorView Program::located(const Works& works, const Operand& o) const {
+  TensorView v = o.view;
+  if (o.value < 0) return v;
+  const Value& value = works.values[static_cast<size_t>(o.value)];
+  char* base = value.inner ? place_[static_cast<size_t>(o.value)]
+                           : static_cast<char*>(base_[static_cast<size_t>(value.buffer)]);
+  v.data = base + o.offset;
+  return v;
+}
+
+void Program::make_launches(const Works& works) {
+  size_t count = 0, scratch = 0;
+  for (const Work& w : works.list) count += w.gone ? 0 : 1;
+  launches_.reserve(count);  // patches point into it
+  for (const Work& w : works.list) {
+    if (w.gone) continue;
+    Launch& l = launches_.emplace_back();
+    l.entry = w.entry;
+    l.op = w.op;
+    l.attrs = w.attrs;
+    for (const Operand& o : w.in) l.in.push_back(located(works, o));
+    for (const Operand& o : w.out) l.out.push_back(located(works, o));
+    const auto patch = [&](const std::vector<Operand>& from, std::vector<TensorView>& to) {
+      for (size_t i = 0; i < from.size(); ++i) {
+        if (from[i].value < 0) continue;
+        const Value& v = works.values[static_cast<size_t>(from[i].value)];
+        if (!v.inner) patches_[static_cast<size_t>(v.buffer)].push_back({&to[i], from[i].offset});
+      }
+    };
+    patch(w.in, l.in);
+    patch(w.out, l.out);
+    if (w.entry->kind != Entry::kKernel) continue;
+    ++totals_.launches;
+    KernelQuery q{l.op,       l.attrs.get(), l.in, l.out, r_.threads,
+                  is_custom(l.op) ? find_custom_op(l.op) : nullptr};
+    ShapeArgs args;
+    check_status(op_info(l.op)->name, complete(&q, &args), w.entry->where);
+    const KernelRow* row = find_kernel(trainer_kernels(r_.reference), q);
+    if (row == nullptr) {
+      throw_error(op_info(l.op)->name, "no kernel for the recorded call", w.entry->where,
+                  Code::kUnsupported);
+    }
+    check_status(op_info(l.op)->name, l.kernel.prepare(*row, q), w.entry->where);
+    scratch = std::max(scratch, l.kernel.scratch_bytes());
+  }
+  scratch_.at_least(scratch);
+  first_host_ = launches_.size();
+  for (size_t i = launches_.size(); i-- > 0;) {
+    if (launches_[i].entry->kind == Entry::kHost) first_host_ = i;
+  }
+}
+
+// Finds what a run writes beyond its plan, and what of that has to be undone if a check fails.
+void Program::find_written() {
+  size_t last_check = 0;
+  for (size_t i = 0; i < launches_.size(); ++i) {
+    if (launches_[i].entry->kind == Entry::kCheck) last_check = i + 1;
+  }
+  if (last_check > first_host_) {
+    throw Error("[compile_step] a function looks at values behind host code of the step",
+                Code::kUnsupported);
+  }
+  std::vector<bool> seen(r_.buffers.size(), false), before(r_.buffers.size(), false);
+  for (size_t i = 0; i < launches_.size(); ++i) {
+    for (const Ref& ref : launches_[i].entry->out) {
+      if (ref.buffer < 0 || r_.buffers[static_cast<size_t>(ref.buffer)].place == Place::kInner)
+        continue;
+      seen[static_cast<size_t>(ref.buffer)] = true;
+      if (i < last_check) before[static_cast<size_t>(ref.buffer)] = true;
+    }
+  }
+  for (size_t b = 0; b < seen.size(); ++b) {
+    if (seen[b]) written_.push_back(static_cast<int>(b));
+    if (seen[b] && r_.buffers[b].place == Place::kArgument)
+      throw Error("[compile_step] the step writes into an argument", Code::kUnsupported);
+    if (!before[b] || r_.buffers[b].place == Place::kKept) continue;
+    undo_.push_back({static_cast<int>(b), r_.buffers[b].bytes,
+                     std::vector<char>(r_.buffers[b].bytes)});
+  }
+}
+
+void Program::make_slots() {
+  results_.resize(r_.results.size());
+  const auto add = [&](const Ref& ref, int leaf, int result) {
+    Slot* slot = slot_of(ref.buffer);
+    for (const Slot::Handle& h : slot->handles) {
+      if (h.leaf == leaf && h.result == result) return;
+    }
+    slot->handles.push_back({ref.view, ref.offset, leaf, result});
+  };
+  const auto kept = [&](const Ref& ref) {
+    return ref.buffer >= 0 && r_.buffers[static_cast<size_t>(ref.buffer)].place == Place::kKept;
+  };
+  for (size_t b = 0; b < r_.buffers.size(); ++b) {
+    Buffer& buffer = r_.buffers[b];
+    if (buffer.place != Place::kKept) continue;
+    Slot slot;
+    slot.buffer = static_cast<int>(b);
+    slot.fixed = true;
+    slot.copies.push_back({buffer.storage, {}});
+    buffer.storage = {};
+    slots_.push_back(std::move(slot));
+  }
+  for (size_t i = 0; i < r_.results.size(); ++i) {
+    const Result& r = r_.results[i];
+    if (kept(r.ref)) add(r.ref, -1, static_cast<int>(i));
+    if (r.outside.defined()) results_[i] = r.outside;
+  }
+  const auto add_grads = [&](const std::vector<GradState>& states) {
+    for (size_t i = 0; i < states.size(); ++i) {
+      if (states[i].kind != GradState::kBytes) continue;
+      if (kept(states[i].ref)) {
+        add(states[i].ref, static_cast<int>(i), -1);
+        continue;
+      }
+      const int buffer = states[i].ref.buffer;
+      const Buffer* b = buffer < 0 ? nullptr : &r_.buffers[static_cast<size_t>(buffer)];
+      if (b == nullptr || (b->place == Place::kGradient && b->index == static_cast<int>(i)))
+        continue;
+      throw Error("[compile_step] a gradient lies in memory of another tensor", Code::kUnsupported);
+    }
+  };
+  add_grads(r_.grads_after);
+  for (const Entry& e : r_.entries) add_grads(e.grads);
+  // Host code of the program may hold whatever is no result and no gradient.
+  for (Slot& s : slots_) {
+    s.fixed = s.handles.empty();
+    if (!s.fixed) s.copies.clear();
+  }
+}
+
+Program::Slot* Program::slot_of(int buffer) {
+  for (Slot& s : slots_) {
+    if (s.buffer == buffer) return &s;
+  }
+  return nullptr;
+}
+
+void Program::move(int buffer, void* base) {
+  void*& now = base_[static_cast<size_t>(buffer)];
+  if (now == base) return;
+  now = base;
+  for (const Patch& p : patches_[static_cast<size_t>(buffer)])
+    p.view->data = static_cast<char*>(base) + p.offset;
+}
+
+// Gives every buffer outside of the plan its memory for this run.
+void Program::bind(Span<const Tensor* const> arguments) {
+  static char nowhere = 0;
+  for (size_t b = 0; b < r_.buffers.size(); ++b) {
+    const Buffer& buffer = r_.buffers[b];
+    const auto at = static_cast<int>(b);
+    switch (buffer.place) {
+      case Place::kArgument:
+        move(at, arguments[static_cast<size_t>(buffer.index)]->layout().data);
+        break;
+      case Place::kGradient: {
+        const auto& g = r_.leaves[static_cast<size_t>(buffer.index)].impl()->grad;
+        // Before the first run it may be another one already, which has no memory to plan with.
+        move(at, g ? g->storage->data() : &nowhere);
+        break;
+      }
+      case Place::kOutside: move(at, buffer.storage->data()); break;
+      default: break;
+    }
+  }
+  for (Slot& s : slots_) {
+    const auto free = [&](const Slot::Copy& c) {
+      if (s.fixed) return true;
+      if (c.storage->holders() != 1 + c.handles.size()) return false;
+      for (size_t i = 0; i < c.handles.size(); ++i) {
+        const TensorImpl* impl = c.handles[i].impl();
+        const Slot::Handle& h = s.handles[i];
+        uint32_t own = 1;
+        if (h.result >= 0) {
+          own += results_[static_cast<size_t>(h.result)].is_same(c.handles[i]) ? 1 : 0;
+        } else {
+          const auto leaf = static_cast<size_t>(h.leaf);
+          const bool there = r_.leaves[leaf].impl()->grad.get() == impl;
+          if (there && r_.grads_before[leaf].kind == GradState::kBytes &&
+              uses(r_.grads_before[leaf].ref.buffer))
+            return false;  // the step reads it
+          own += there ? 1 : 0;
+        }
+        if (impl->holders() != own) return false;
+      }
+      return true;
+    };
+    size_t at = 0;
+    while (at < s.copies.size() && !free(s.copies[at])) ++at;
+    if (at == s.copies.size()) {
+      // Two take turns where the program holds the last one during the next run.
+      if (s.copies.size() == 2) s.copies.erase(s.copies.begin() + static_cast<int64_t>(1 - s.now));
+      at = s.copies.size();
+      Slot::Copy c;
+      const Buffer& buffer = r_.buffers[static_cast<size_t>(s.buffer)];
+      c.storage = Storage::create(buffer.bytes, buffer.born);
+      for (const Slot::Handle& h : s.handles) {
+        IntrusivePtr<TensorImpl> impl(new TensorImpl);
+        impl->storage = c.storage;
+        impl->view = h.view;
+        impl->view.data = static_cast<char*>(c.storage->data()) + h.offset;
+        c.handles.emplace_back(std::move(impl));
+      }
+      s.copies.push_back(std::move(c));
+    }
+    s.now = at;
+    move(s.buffer, s.copy().storage->data());
+  }
+}
+
+bool Program::holds(Span<const Tensor* const> arguments) const {
+  const Modes& m = modes();
+  if (r_.changes != step_changes() || r_.threads != num_threads() || r_.grad_mode != m.grad ||
+      r_.reference != m.reference || arguments.size() != r_.arguments.size())
+    return false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Argument& a = r_.arguments[i];
+    const TensorView& v = arguments[i]->layout();
+    if (v.dtype != a.dtype || !(v.shape == a.shape) || !(v.strides == a.strides)) return false;
+    int same = -1;
+    for (size_t k = 0; k < i && same < 0; ++k) {
+      if (&arguments[k]->storage() == &arguments[i]->storage()) same = static_cast<int>(k);
+    }
+    if (same != a.same_as) return false;
+    if (same >= 0 &&
+        static_cast<const char*>(v.data) -
+                static_cast<const char*>(arguments[static_cast<size_t>(same)]->layout().data) !=
+            a.distance)
+      return false;
+  }
+  for (const Outside& o : r_.outside) {
+    const TensorImpl& t = *o.tensor.impl();
+    if (t.storage.get() != o.storage || t.view.data != o.view.data ||
+        !(t.view.shape == o.view.shape) || !(t.view.strides == o.view.strides) ||
+        t.view.dtype != o.view.dtype || requires_grad_of(o.tensor) != o.requires_grad)
+      return false;
+  }
+  for (size_t i = 0; i < r_.leaves.size(); ++i) {
+    const TensorImpl& leaf = *r_.leaves[i].impl();
+    if (sparse_slot(&leaf) != nullptr) return false;
+    const GradState& s = r_.grads_before[i];
+    if (s.kind == GradState::kLeave) continue;
+    if ((s.kind == GradState::kBytes) != static_cast<bool>(leaf.grad)) return false;
+    if (!leaf.grad) continue;
+    const TensorView& g = leaf.grad->view;
+    if (!(g.shape == s.ref.view.shape) || !(g.strides == s.ref.view.strides) ||
+        g.dtype != s.ref.view.dtype)
+      return false;
+    const auto offset = static_cast<const char*>(g.data) -
+                        static_cast<const char*>(leaf.grad->storage->data());
+    if (g.numel() > 0 && offset != s.ref.offset) return false;
+  }
+  for (const Flag& f : r_.flags) {
+    if (*f.at != f.value) return false;
+  }
+  for (const Phase& p : r_.phases) {
+    if (p.optimizer->acts_next() != p.acts) return false;
+  }
+  return true;
+}
+
+void Program::set_grads(const std::vector<GradState>& states) {
+  for (size_t i = 0; i < states.size(); ++i) {
+    IntrusivePtr<TensorImpl>& grad = r_.leaves[i].impl()->grad;
+    if (states[i].kind == GradState::kNone) grad = {};
+    if (states[i].kind != GradState::kBytes || states[i].ref.buffer < 0) continue;
+    Slot* slot = slot_of(states[i].ref.buffer);
+    if (slot == nullptr) continue;  // the gradient of before, which was added to
+    for (size_t k = 0; k < slot->handles.size(); ++k) {
+      if (slot->handles[k].leaf != static_cast<int>(i)) continue;
+      TensorImpl* own = slot->copy().handles[k].impl();
+      if (grad.get() != own) grad = IntrusivePtr<TensorImpl>(own);
+    }
+  }
+}
+
+bool Program::run_launch(Launch& l) {
+  const Entry& e = *l.entry;
+  switch (e.kind) {
+    case Entry::kKernel: {
+      const KernelLoan loan{thread_pool(), scratch_.at_least(l.kernel.scratch_bytes())};
+      check_status(op_info(l.op)->name,
+                   l.kernel.run(loan, l.op, l.in, Span<TensorView>(l.out), l.attrs.get()), e.where);
+      return true;
+    }
+    case Entry::kCopy: copy_strided(l.in[0], l.out[0]); return true;
+    case Entry::kZero: memset(l.out[0].data, 0, l.out[0].nbytes()); return true;
+    case Entry::kFill: memcpy(l.out[0].data, e.bytes.data(), e.bytes.size()); return true;
+    case Entry::kDraw:
+      fill_draw(e.fill, {r_.sources[e.generator].generator->seed, first_[e.generator] + e.stream},
+                l.out[0]);
+      return true;
+    case Entry::kCheck: return e.holds(l.in[0]);
+    case Entry::kHost: {
+      set_grads(e.grads);
+      for (size_t i = 0; i < e.streams.size(); ++i)
+        r_.sources[i].generator->stream = first_[i] + e.streams[i];
+      GradMode mode(e.grad_mode);
+      e.host();
+      return true;
+    }
+  }
+  return true;
+}
+
+bool Program::run_until(size_t end) {
+  for (size_t i = 0; i < first_.size(); ++i) first_[i] = r_.sources[i].generator->stream;
+  for (Undo& u : undo_) memcpy(u.old.data(), base_[static_cast<size_t>(u.buffer)], u.bytes);
+  FloatModeScope mode;  // the same as in the pool's workers
+  for (size_t i = 0; i < end; ++i) {
+    if (run_launch(launches_[i])) continue;
+    for (const Undo& u : undo_)
+      memcpy(base_[static_cast<size_t>(u.buffer)], u.old.data(), u.bytes);
+    return false;
+  }
+  return true;
+}
+
+bool Program::run(Span<const Tensor* const> arguments) {
+  bind(arguments);
+  if (!run_until(launches_.size())) return false;
+  for (size_t i = 0; i < first_.size(); ++i)
+    r_.sources[i].generator->stream = first_[i] + r_.sources[i].count;
+  set_grads(r_.grads_after);
+  for (int b : written_) {
+    const Buffer& buffer = r_.buffers[static_cast<size_t>(b)];
+    if (buffer.place == Place::kOutside) buffer.storage->bump_version("compile_step");
+    if (buffer.place == Place::kArgument)
+      arguments[static_cast<size_t>(buffer.index)]->storage().bump_version("compile_step");
+    if (buffer.place == Place::kGradient) {
+      const auto& g = r_.leaves[static_cast<size_t>(buffer.index)].impl()->grad;
+      if (g) g->storage->bump_accumulated();
+    }
+  }
+  for (Slot& s : slots_) {
+    s.copy().storage->bump_version("compile_step");
+    for (size_t k = 0; k < s.handles.size(); ++k) {
+      const int result = s.handles[k].result;
+      if (result >= 0 && !results_[static_cast<size_t>(result)].is_same(s.copy().handles[k]))
+        results_[static_cast<size_t>(result)] = s.copy().handles[k];
+    }
+  }
+  for (size_t i = 0; i < r_.results.size(); ++i) {
+    const Result& r = r_.results[i];
+    if (r.argument < 0) continue;
+    const Tensor& from = *arguments[static_cast<size_t>(r.argument)];
+    TensorView v = r.ref.view;
+    v.data = static_cast<char*>(from.layout().data) + r.ref.offset;
+    results_[i] = alias(from, v);
+  }
+  ++repeats;
+  return true;
+}
+
+bool Program::rehearse(Span<const Tensor* const> arguments) {
+  bind(arguments);
+  rehearsed_.clear();
+  std::vector<std::vector<char>> old;
+  for (int b : written_) {
+    const Buffer& buffer = r_.buffers[static_cast<size_t>(b)];
+    const auto* at = static_cast<const char*>(base_[static_cast<size_t>(b)]);
+    old.emplace_back(at, at + buffer.bytes);
+  }
+  bool done = false;
+  try {
+    done = run_until(first_host_);
+  } catch (const Error&) {
+    // The step itself, which runs next, throws it with its own words.
+  }
+  std::vector<DType> dtype(r_.buffers.size(), DType::kNone);
+  for (size_t i = 0; i < first_host_; ++i) {
+    for (const Ref& ref : launches_[i].entry->out) {
+      if (ref.buffer >= 0) dtype[static_cast<size_t>(ref.buffer)] = ref.view.dtype;
+    }
+  }
+  for (size_t i = 0; i < written_.size(); ++i) {
+    const auto b = static_cast<size_t>(written_[i]);
+    auto* at = static_cast<char*>(base_[b]);
+    const size_t bytes = r_.buffers[b].bytes;
+    if (done && dtype[b] != DType::kNone)
+      rehearsed_.push_back({written_[i], dtype[b], std::vector<char>(at, at + bytes)});
+    memcpy(at, old[i].data(), bytes);
+  }
+  return done;
+}
+
+std::string Program::compare(FunctionRef<const void*(int buffer)> address) const {
+  for (const Rehearsed& r : rehearsed_) {
+    const void* at = address(r.buffer);
+    if (at == nullptr) return "memory that the step gave back";
+    if (memcmp(at, r.bytes.data(), r.bytes.size()) == 0) continue;
+    if (r.dtype == DType::kF32) {  // every NaN is one value
+      const auto* a = static_cast<const float*>(at);
+      const auto* b = reinterpret_cast<const float*>(r.bytes.data());
+      bool same = true;
+      for (size_t i = 0; i < r.bytes.size() / sizeof(float) && same; ++i)
+        same = (std::isnan(a[i]) && std::isnan(b[i])) || memcmp(a + i, b + i, sizeof(float)) == 0;
+      if (same) continue;
+    }
+    const std::string line = line_of(r_.buffers[static_cast<size_t>(r.buffer)].born);
+    return fmt::format("a tensor of {} bytes{} has other bits", r.bytes.size(),
+                       line.empty() ? "" : ", made at " + line);
+  }
+  return "";
+}
+
+}  // namespace wick::compiled

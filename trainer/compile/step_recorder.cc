@@ -1,0 +1,459 @@
+#include "trainer/compile/step_recorder.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+
+#include "runtime/registry/registry.h"
+#include "trainer/autograd/hooks.h"
+#include "trainer/autograd/sparse_slot.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/tensor/call.h"
+#include "trainer/tensor/tensor_impl.h"
+
+namespace wick::compiled {
+namespace {
+
+constexpr size_t kMostBreaks = 32;  // of a report
+
+int64_t bytes_between(const void* from, const void* to) {
+  return static_cast<const char*>(to) - static_cast<const char*>(from);
+}
+
+bool whole(const Ref& r, size_t bytes) {
+  return r.offset == 0 && r.view.contiguous() && r.view.nbytes() == bytes;
+}
+
+}  // namespace
+
+StepRecorder::StepRecorder(Span<const Tensor* const> arguments, const std::vector<Tensor>& leaves,
+                           const Recording* beside)
+    : beside_(beside) {
+  r_.changes = step_changes();
+  r_.threads = num_threads();
+  r_.grad_mode = modes().grad;
+  r_.reference = modes().reference;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor& t = *arguments[i];
+    Argument a{t.dtype(), t.raw_shape(), t.layout().strides, -1, 0};
+    for (size_t k = 0; k < i && a.same_as < 0; ++k) {
+      if (&arguments[k]->storage() != &t.storage()) continue;
+      a.same_as = static_cast<int>(k);
+      a.distance = bytes_between(arguments[k]->layout().data, t.layout().data);
+    }
+    starts_.push_back(t.layout().data);
+    if (a.same_as < 0) know(t, Place::kArgument, static_cast<int>(i));
+    r_.arguments.push_back(a);
+    seen_[t.impl()] = true;
+  }
+  r_.leaves = leaves;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const IntrusivePtr<TensorImpl>& g = leaves[i].impl()->grad;
+    if (g) know(Tensor(g), Place::kGradient, static_cast<int>(i));
+  }
+  for (size_t i = 0; i < leaves.size(); ++i) r_.grads_before.push_back(grad_of(i));
+  outer_ = set_storage_watcher(this);
+  modes().recorder = this;
+}
+
+StepRecorder::~StepRecorder() {
+  if (modes().recorder == this) modes().recorder = nullptr;
+  set_storage_watcher(outer_);
+}
+
+void StepRecorder::on_create(const Storage& storage) {
+  if (outer_ != nullptr) outer_->on_create(storage);
+  std::lock_guard lock(mutex_);
+  Live l;
+  l.storage = const_cast<Storage*>(&storage);
+  l.bytes = storage.bytes();
+  l.made = true;
+  l.by_host = host_;
+  live_[static_cast<const char*>(storage.data())] = l;
+}
+
+void StepRecorder::on_free(const Storage& storage) {
+  if (outer_ != nullptr) outer_->on_free(storage);
+  std::lock_guard lock(mutex_);
+  live_.erase(static_cast<const char*>(storage.data()));
+}
+
+StepRecorder::Live* StepRecorder::find(const void* address) {
+  const auto* at = static_cast<const char*>(address);
+  auto it = live_.upper_bound(at);
+  if (it == live_.begin()) return nullptr;
+  --it;
+  const size_t offset = static_cast<size_t>(at - it->first);
+  return offset < std::max<size_t>(it->second.bytes, 1) ? &it->second : nullptr;
+}
+
+// Makes a storage known that was there before the step.
+void StepRecorder::know(const Tensor& t, Place place, int index) {
+  Storage& s = t.storage();
+  std::lock_guard lock(mutex_);
+  Live& l = live_[static_cast<const char*>(s.data())];
+  if (l.buffer >= 0 || l.made) return;
+  l.storage = &s;
+  l.bytes = s.bytes();
+  l.buffer = static_cast<int>(r_.buffers.size());
+  Buffer b;
+  b.bytes = s.bytes();
+  b.place = place;
+  b.index = index;
+  if (place == Place::kOutside) b.storage = t.impl()->storage;
+  b.born = s.born();
+  b.written = true;
+  r_.buffers.push_back(std::move(b));
+}
+
+void StepRecorder::on_tensor(const Tensor& t) {
+  if (!t.defined() || !t.is_cpu() || host_) return;
+  TensorImpl* impl = t.impl();
+  {
+    std::lock_guard lock(mutex_);
+    const Live* l = find(t.storage().data());
+    if (l != nullptr && l->made) return;
+    if (l != nullptr && l->buffer >= 0 &&
+        r_.buffers[static_cast<size_t>(l->buffer)].place != Place::kOutside)
+      return;
+  }
+  bool& seen = seen_[impl];
+  if (seen) return;
+  seen = true;
+  know(t, Place::kOutside, -1);
+  r_.outside.push_back({t, &t.storage(), t.layout(), requires_grad_of(t)});
+  if (!impl->requires_grad || impl->grad_fn) return;
+  for (const Tensor& leaf : r_.leaves) {
+    if (leaf.is_same(t)) return;
+  }
+  // A leaf that no earlier recording knew: its gradient of before is not known either.
+  r_.leaves.push_back(t);
+  r_.grads_before.push_back({GradState::kLeave, {}});
+}
+
+Ref StepRecorder::ref_of(const TensorView& v, const Where& where) {
+  Ref r;
+  r.view = v;
+  r.view.data = nullptr;
+  if (!v.present() || v.numel() == 0) return r;
+  std::lock_guard lock(mutex_);
+  Live* l = find(v.data);
+  if (l == nullptr) {
+    on_break({"memory", "uses memory of unknown origin", "make the tensor with a function of Wick",
+              line_of(where)});
+    return r;
+  }
+  if (l->by_host) {
+    on_break({"run_eagerly", "reads a tensor that the host code of the step has made",
+              "make it outside of the step, and write into it", line_of(where)});
+  }
+  if (l->buffer < 0) {
+    l->buffer = static_cast<int>(r_.buffers.size());
+    Buffer b;
+    b.bytes = l->bytes;
+    b.born = l->storage->born();
+    r_.buffers.push_back(std::move(b));
+  }
+  r.buffer = l->buffer;
+  const Buffer& b = r_.buffers[static_cast<size_t>(r.buffer)];
+  // Arguments are often slices of one tensor, each time another one.
+  const void* start = b.place == Place::kArgument ? starts_[static_cast<size_t>(b.index)]
+                                                  : l->storage->data();
+  r.offset = bytes_between(start, v.data);
+  return r;
+}
+
+// Keeps what a buffer holds that no entry has written: what the program filled it with.
+void StepRecorder::fill(int buffer, bool exact, const Where& where) {
+  Buffer& b = r_.buffers[static_cast<size_t>(buffer)];
+  if (b.written) return;
+  b.written = true;
+  const char* data = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [address, l] : live_) {
+      if (l.buffer == buffer) data = address;
+    }
+  }
+  Entry e;
+  e.kind = Entry::kFill;
+  e.where = b.born.line() != 0 ? b.born : where;
+  e.exact = exact;
+  e.bytes.assign(data, data + b.bytes);
+  Ref to;
+  to.buffer = buffer;
+  to.view = TensorView(nullptr, DType::kU8, Shape{static_cast<int64_t>(b.bytes)});
+  e.out.push_back(to);
+  r_.entries.push_back(std::move(e));
+}
+
+Ref StepRecorder::read(const TensorView& v, const Where& where) {
+  const Ref r = ref_of(v, where);
+  if (r.buffer >= 0) fill(r.buffer, true, where);
+  return r;
+}
+
+Ref StepRecorder::written(const TensorView& v, const Where& where) {
+  const Ref r = ref_of(v, where);
+  if (r.buffer < 0) return r;
+  Buffer& b = r_.buffers[static_cast<size_t>(r.buffer)];
+  if (!b.written && !whole(r, b.bytes)) fill(r.buffer, false, where);
+  b.written = true;
+  return r;
+}
+
+void StepRecorder::on_kernel(const KernelQuery& q, const KernelRow&, Span<const TensorView> out,
+                             const Where& where) {
+  if (host_) return;
+  if (is_data_dependent(q.op)) {
+    on_break({op_info(q.op)->name, "makes a tensor whose size depends on values",
+              "use a mask of the whole size: where()", line_of(where)});
+  }
+  Entry e;
+  e.kind = Entry::kKernel;
+  e.op = q.op;
+  const size_t bytes = q.attrs != nullptr ? op_info(q.op)->attrs->size : 0;
+  if (bytes > 0) memcpy(e.attrs.get(), q.attrs, bytes);
+  e.where = modes().site != nullptr ? Where(modes().site->where) : where;
+  for (const TensorView& v : q.in) e.in.push_back(read(v, where));
+  for (const TensorView& v : out) e.out.push_back(written(v, where));
+  r_.entries.push_back(std::move(e));
+}
+
+void StepRecorder::on_copy(const TensorView& from, const TensorView& to, const Where& where) {
+  if (host_) return;
+  Entry e;
+  e.kind = Entry::kCopy;
+  e.where = where;
+  e.in.push_back(read(from, where));
+  e.out.push_back(written(to, where));
+  r_.entries.push_back(std::move(e));
+}
+
+void StepRecorder::on_zero(const TensorView& to, const Where& where) {
+  if (host_) return;
+  Entry e;
+  e.kind = Entry::kZero;
+  e.where = where;
+  e.out.push_back(written(to, where));
+  r_.entries.push_back(std::move(e));
+}
+
+void StepRecorder::on_stream(Generator& g, const Draw& draw) {
+  if (host_) return;
+  if (drawing_) {
+    on_break({"random", "draws numbers in a way that cannot be repeated",
+              "draw with rand(), randn(), randint(), dropout() and the like", ""});
+  }
+  drawing_ = true;
+  for (Source& s : r_.sources) {
+    if (s.generator != &g) continue;
+    if (s.seed != draw.seed || draw.stream < s.first) {
+      on_break({"manual_seed", "seeds a generator within the step", "seed it before", ""});
+    }
+    return;
+  }
+  r_.sources.push_back({&g, draw.seed, draw.stream});
+}
+
+void StepRecorder::on_draw(const DrawFill& fill, const Draw& draw, const TensorView& to) {
+  if (host_) return;
+  drawing_ = false;
+  Entry e;
+  e.kind = Entry::kDraw;
+  e.fill = fill;
+  for (size_t i = 0; i < r_.sources.size(); ++i) {
+    const Source& s = r_.sources[i];
+    // A draw that is made again (gradient checkpoints) names its stream only.
+    if (s.seed != draw.seed || draw.stream < s.first) continue;
+    e.generator = i;
+    e.stream = draw.stream - s.first;
+  }
+  if (modes().site != nullptr) e.where = modes().site->where;
+  e.out.push_back(written(to, e.where));
+  r_.entries.push_back(std::move(e));
+}
+
+void StepRecorder::on_check(const Tensor& t, std::function<bool(const TensorView&)> holds,
+                            const char* op, const Where& where) {
+  if (host_) return;
+  on_tensor(t);
+  if (beside_ != nullptr) {
+    size_t number = 0;
+    for (const Entry& e : beside_->entries) {
+      if (e.kind != Entry::kCheck || number++ != checks_) continue;
+      if (e.in[0].view.shape == t.raw_shape() && !e.holds(t.layout())) r_.other_path = true;
+    }
+    ++checks_;
+  }
+  Entry e;
+  e.kind = Entry::kCheck;
+  e.name = op;
+  e.where = where;
+  e.holds = std::move(holds);
+  e.in.push_back(read(t.layout(), where));
+  r_.entries.push_back(std::move(e));
+}
+
+GradState StepRecorder::grad_of(size_t leaf) {
+  TensorImpl* impl = r_.leaves[leaf].impl();
+  GradState s;
+  if (sparse_slot(impl) != nullptr) {
+    on_break({"embedding", "has a sparse gradient", "make the Embedding without sparse", ""});
+    return s;
+  }
+  if (!impl->grad) return s;
+  const Tensor g(impl->grad);
+  bool by_host = false;
+  {
+    std::lock_guard lock(mutex_);
+    const Live* l = find(g.storage().data());
+    by_host = l != nullptr && l->by_host;
+  }
+  if (by_host) {
+    s.kind = GradState::kLeave;
+    return s;
+  }
+  s.kind = GradState::kBytes;
+  if (g.layout().numel() == 0) {
+    s.ref.view = g.layout();
+    return s;
+  }
+  on_tensor(g);
+  s.ref = read(g.layout(), {});
+  return s;
+}
+
+std::vector<GradState> StepRecorder::grads() {
+  std::vector<GradState> list;
+  for (size_t i = 0; i < r_.leaves.size(); ++i) list.push_back(grad_of(i));
+  return list;
+}
+
+void StepRecorder::call_at_first_host() {
+  if (called_ || !at_first_host) return;
+  called_ = true;
+  at_first_host([&](int buffer) -> const void* {
+    std::lock_guard lock(mutex_);
+    for (const auto& [address, l] : live_) {
+      if (l.buffer == buffer) return address;
+    }
+    return nullptr;
+  });
+}
+
+void StepRecorder::on_host(const char* name, std::function<void()> f) {
+  if (host_) return f();
+  Entry e;
+  e.kind = Entry::kHost;
+  e.name = name;
+  if (modes().site != nullptr) e.where = modes().site->where;
+  e.grads = grads();
+  e.grad_mode = modes().grad;
+  for (const Source& s : r_.sources) e.streams.push_back(s.generator->stream - s.first);
+  call_at_first_host();
+  host_ = true;
+  struct Back {
+    bool& host;
+    ~Back() { host = false; }
+  } back{host_};
+  {
+    UnrecordedScope scope;
+    f();
+  }
+  e.host = std::move(f);
+  r_.entries.push_back(std::move(e));
+}
+
+void StepRecorder::on_optimizer(const optim::Optimizer& optimizer) {
+  if (host_) return;
+  for (int g = 0; g < optimizer.groups(); ++g) {
+    for (const Tensor& p : optimizer.params(g)) on_tensor(p);
+  }
+  for (const Phase& p : r_.phases) {
+    if (p.optimizer == &optimizer) {
+      on_break({optimizer.name(), "steps twice", "step once, or make two steps of it", ""});
+      return;
+    }
+  }
+  r_.phases.push_back({&optimizer, optimizer.acts_next()});
+}
+
+void StepRecorder::on_flag(const bool* flag) {
+  for (const Flag& f : r_.flags) {
+    if (f.at == flag) return;
+  }
+  r_.flags.push_back({flag, *flag});
+}
+
+void StepRecorder::on_break(StepBreak why) {
+  if (r_.breaks.size() == kMostBreaks) return;
+  for (const StepBreak& b : r_.breaks) {
+    if (b.op == why.op && b.where == why.where) return;
+  }
+  r_.breaks.push_back(std::move(why));
+}
+
+Recording StepRecorder::finish(const std::vector<Tensor>& results) {
+  r_.grads_after = grads();
+  while (r_.grads_before.size() < r_.leaves.size())
+    r_.grads_before.push_back({GradState::kLeave, {}});
+  for (const Tensor& t : results) {
+    Result out;
+    if (t.defined() && t.layout().numel() > 0) {
+      on_tensor(t);
+      out.ref = read(t.layout(), {});
+      if (out.ref.buffer >= 0) {
+        const Buffer& b = r_.buffers[static_cast<size_t>(out.ref.buffer)];
+        if (b.place == Place::kOutside) out.outside = t;
+        if (b.place == Place::kArgument) out.argument = b.index;
+        if (b.place == Place::kGradient) {
+          on_break({"return", "returns a gradient that was there before", "return a clone of it", ""});
+        }
+      }
+    } else {
+      out.outside = t;
+    }
+    r_.results.push_back(std::move(out));
+  }
+  call_at_first_host();
+  modes().recorder = nullptr;
+  for (Source& s : r_.sources) {
+    if (s.generator->seed != s.seed || s.generator->stream < s.first) {
+      on_break({"manual_seed", "seeds a generator within the step", "seed it before", ""});
+    }
+    s.count = s.generator->stream - s.first;
+  }
+  if (drawing_) {
+    on_break({"random", "draws numbers in a way that cannot be repeated",
+              "draw with rand(), randn(), randint(), dropout() and the like", ""});
+  }
+  // What the step made and is still there was kept by somebody.
+  bool closures = false;
+  for (const Entry& e : r_.entries) {
+    closures = closures || (e.kind == Entry::kHost && strcmp(e.name, "run_eagerly") == 0);
+  }
+  std::vector<bool> expected(r_.buffers.size(), false);
+  const auto expect = [&](const Ref& r) {
+    if (r.buffer >= 0) expected[static_cast<size_t>(r.buffer)] = true;
+  };
+  for (const Result& r : r_.results) expect(r.ref);
+  for (const GradState& s : r_.grads_after) expect(s.ref);
+  for (const Entry& e : r_.entries) {
+    for (const GradState& s : e.grads) expect(s.ref);
+  }
+  std::lock_guard lock(mutex_);
+  for (const auto& [address, l] : live_) {
+    if (!l.made || l.by_host || l.buffer < 0) continue;
+    Buffer& b = r_.buffers[static_cast<size_t>(l.buffer)];
+    b.place = Place::kKept;
+    b.storage = IntrusivePtr<Storage>(l.storage);
+    if (expected[static_cast<size_t>(l.buffer)] || closures) continue;
+    on_break({"a tensor", "is kept by the program beyond the step that makes it",
+              "return it from the step, or write into a tensor from outside: copy_()",
+              line_of(b.born)});
+  }
+  return std::move(r_);
+}
+
+}  // namespace wick::compiled

@@ -1,0 +1,85 @@
+#include "trainer/compile/values.h"
+
+namespace wick::compiled {
+namespace {
+
+bool whole(const Ref& r, size_t bytes) {
+  return r.offset == 0 && r.view.contiguous() && r.view.nbytes() == bytes;
+}
+
+// Returns, for each buffer, whether all of its writes are whole, so that they may be values.
+std::vector<bool> written_whole(const Recording& r) {
+  std::vector<bool> list(r.buffers.size(), false);
+  for (size_t i = 0; i < list.size(); ++i) list[i] = r.buffers[i].place == Place::kInner;
+  for (const Entry& e : r.entries) {
+    for (const Ref& ref : e.out) {
+      if (ref.buffer < 0) continue;
+      const auto at = static_cast<size_t>(ref.buffer);
+      if (!whole(ref, r.buffers[at].bytes)) list[at] = false;
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
+Works make_works(const Recording& r) {
+  Works w;
+  const std::vector<bool> splits = written_whole(r);
+  w.of_buffer.assign(r.buffers.size(), -1);
+  const auto make = [&](int buffer) {
+    const auto at = static_cast<size_t>(buffer);
+    Value v;
+    v.bytes = r.buffers[at].bytes;
+    v.buffer = buffer;
+    v.inner = r.buffers[at].place == Place::kInner;
+    v.once = splits[at];
+    w.of_buffer[at] = static_cast<int>(w.values.size());
+    w.values.push_back(v);
+    return w.of_buffer[at];
+  };
+  const auto operand = [&](const Ref& ref, bool writes) {
+    Operand o;
+    o.offset = ref.offset;
+    o.view = ref.view;
+    if (ref.buffer < 0) return o;
+    const auto at = static_cast<size_t>(ref.buffer);
+    o.value = w.of_buffer[at] < 0 || (writes && splits[at]) ? make(ref.buffer) : w.of_buffer[at];
+    return o;
+  };
+  for (size_t i = 0; i < r.entries.size(); ++i) {
+    const Entry& e = r.entries[i];
+    Work work;
+    work.entry = &e;
+    work.op = e.op;
+    work.attrs = e.attrs;
+    for (const Ref& ref : e.in) work.in.push_back(operand(ref, false));
+    for (const Ref& ref : e.out) work.out.push_back(operand(ref, true));
+    const bool constant =
+        e.kind == Entry::kFill && w.values[static_cast<size_t>(work.out[0].value)].once;
+    if (constant) {
+      w.values[static_cast<size_t>(work.out[0].value)].constant = static_cast<int>(i);
+      work.gone = true;  // it is filled once
+    }
+    w.list.push_back(std::move(work));
+  }
+  return w;
+}
+
+void set_ranges(Works* works) {
+  for (Value& v : works->values) v.first = v.last = -1;
+  const auto use = [&](const Operand& o, int at) {
+    if (o.value < 0) return;
+    Value& v = works->values[static_cast<size_t>(o.value)];
+    if (v.first < 0) v.first = at;
+    v.last = at;
+  };
+  for (size_t i = 0; i < works->list.size(); ++i) {
+    const Work& w = works->list[i];
+    if (w.gone) continue;
+    for (const Operand& o : w.in) use(o, static_cast<int>(i));
+    for (const Operand& o : w.out) use(o, static_cast<int>(i));
+  }
+}
+
+}  // namespace wick::compiled
