@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -29,11 +30,11 @@ struct Program::Patch {
 };
 // Memory with the handles on it that the program may hold. While it holds one, the next run writes
 // into another copy.
+struct Program::SlotCopy {
+  IntrusivePtr<Storage> storage;
+  std::vector<Tensor> handles;
+};
 struct Program::Slot {
-  struct Copy {
-    IntrusivePtr<Storage> storage;
-    std::vector<Tensor> handles;
-  };
   struct Handle {
     TensorView view;
     int64_t offset;
@@ -41,12 +42,13 @@ struct Program::Slot {
     int result;  // the number of the result
   };
   int buffer;
-  bool fixed = false;  // host code holds it: always the same memory
+  IntrusivePtr<Storage> fixed;  // host code holds it: what is written; the copies are made of it
   std::vector<Handle> handles;
-  std::vector<Copy> copies;
+  std::vector<SlotCopy> copies;
   size_t now = 0;  // the copy of this run
 
-  Copy& copy() { return copies[now]; }
+  SlotCopy& copy() { return copies[now]; }
+  void* memory() { return fixed ? fixed->data() : copy().storage->data(); }
 };
 
 Program::Program(Recording recording, Span<const Tensor* const> arguments, bool fuses)
@@ -275,8 +277,7 @@ void Program::make_slots() {
     if (buffer.place != Place::kKept) continue;
     Slot slot;
     slot.buffer = static_cast<int>(b);
-    slot.fixed = true;
-    slot.copies.push_back({buffer.storage, {}});
+    if (buffer.held) slot.fixed = buffer.storage;
     buffer.storage = {};
     slots_.push_back(std::move(slot));
   }
@@ -301,11 +302,6 @@ void Program::make_slots() {
   };
   add_grads(r_.grads_after);
   for (const Entry& e : r_.entries) add_grads(e.grads);
-  // Host code of the program may hold whatever is no result and no gradient.
-  for (Slot& s : slots_) {
-    s.fixed = s.handles.empty();
-    if (!s.fixed) s.copies.clear();
-  }
 }
 
 Program::Slot* Program::slot_of(int buffer) {
@@ -344,48 +340,57 @@ void Program::bind(Span<const Tensor* const> arguments) {
     }
   }
   for (Slot& s : slots_) {
-    const auto free = [&](const Slot::Copy& c) {
-      if (s.fixed) return true;
-      if (c.storage->holders() != 1 + c.handles.size()) return false;
-      for (size_t i = 0; i < c.handles.size(); ++i) {
-        const TensorImpl* impl = c.handles[i].impl();
-        const Slot::Handle& h = s.handles[i];
-        uint32_t own = 1;
-        if (h.result >= 0) {
-          own += results_[static_cast<size_t>(h.result)].is_same(c.handles[i]) ? 1 : 0;
-        } else {
-          const auto leaf = static_cast<size_t>(h.leaf);
-          const bool there = r_.leaves[leaf].impl()->grad.get() == impl;
-          if (there && r_.grads_before[leaf].kind == GradState::kBytes &&
-              uses(r_.grads_before[leaf].ref.buffer))
-            return false;  // the step reads it
-          own += there ? 1 : 0;
-        }
-        if (impl->holders() != own) return false;
-      }
-      return true;
-    };
     size_t at = 0;
-    while (at < s.copies.size() && !free(s.copies[at])) ++at;
+    while (at < s.copies.size() && !is_free(s, s.copies[at])) ++at;
     if (at == s.copies.size()) {
       // Two take turns where the program holds the last one during the next run.
       if (s.copies.size() == 2) s.copies.erase(s.copies.begin() + static_cast<int64_t>(1 - s.now));
       at = s.copies.size();
-      Slot::Copy c;
-      const Buffer& buffer = r_.buffers[static_cast<size_t>(s.buffer)];
-      c.storage = Storage::create(buffer.bytes, buffer.born);
-      for (const Slot::Handle& h : s.handles) {
-        IntrusivePtr<TensorImpl> impl(new TensorImpl);
-        impl->storage = c.storage;
-        impl->view = h.view;
-        impl->view.data = static_cast<char*>(c.storage->data()) + h.offset;
-        c.handles.emplace_back(std::move(impl));
-      }
-      s.copies.push_back(std::move(c));
+      s.copies.push_back(make_copy(s));
     }
     s.now = at;
-    move(s.buffer, s.copy().storage->data());
+    move(s.buffer, s.memory());
   }
+}
+
+Program::SlotCopy Program::make_copy(const Slot& s) const {
+  SlotCopy c;
+  const Buffer& buffer = r_.buffers[static_cast<size_t>(s.buffer)];
+  const bool results = std::any_of(s.handles.begin(), s.handles.end(),
+                                   [](const Slot::Handle& h) { return h.result >= 0; });
+  c.storage = s.fixed && !results ? s.fixed : Storage::create(buffer.bytes, buffer.born);
+  for (const Slot::Handle& h : s.handles) {
+    IntrusivePtr<TensorImpl> impl(new TensorImpl);
+    impl->storage = s.fixed && h.leaf >= 0 ? s.fixed : c.storage;
+    impl->view = h.view;
+    impl->view.data = static_cast<char*>(impl->storage->data()) + h.offset;
+    c.handles.emplace_back(std::move(impl));
+  }
+  return c;
+}
+
+// Returns whether nothing but this program, and leaves whose gradients it has set, holds a copy.
+bool Program::is_free(const Slot& s, const SlotCopy& c) const {
+  size_t own_handles = 0;
+  for (size_t i = 0; i < c.handles.size(); ++i) {
+    const TensorImpl* impl = c.handles[i].impl();
+    const Slot::Handle& h = s.handles[i];
+    if (s.fixed && h.leaf >= 0) continue;
+    ++own_handles;
+    uint32_t own = 1;
+    if (h.result >= 0) {
+      own += results_[static_cast<size_t>(h.result)].is_same(c.handles[i]) ? 1 : 0;
+    } else {
+      const auto leaf = static_cast<size_t>(h.leaf);
+      const bool there = r_.leaves[leaf].impl()->grad.get() == impl;
+      if (there && r_.grads_before[leaf].kind == GradState::kBytes &&
+          uses(r_.grads_before[leaf].ref.buffer))
+        return false;  // the step reads it
+      own += there ? 1 : 0;
+    }
+    if (impl->holders() != own) return false;
+  }
+  return c.storage == s.fixed || c.storage->holders() == 1 + own_handles;
 }
 
 bool Program::holds(Span<const Tensor* const> arguments) const {
@@ -513,7 +518,10 @@ bool Program::run(Span<const Tensor* const> arguments) {
     }
   }
   for (Slot& s : slots_) {
-    s.copy().storage->bump_version("compile_step");
+    Storage& own = *s.copy().storage;
+    if (s.fixed && own.data() != s.fixed->data())
+      memcpy(own.data(), s.fixed->data(), own.bytes());
+    own.bump_version("compile_step");
     for (size_t k = 0; k < s.handles.size(); ++k) {
       const int result = s.handles[k].result;
       if (result >= 0 && !results_[static_cast<size_t>(result)].is_same(s.copy().handles[k]))

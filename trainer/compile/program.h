@@ -64,6 +64,9 @@ class Program {
   void make_launches(const Works& works);
   void find_written();
   Slot* slot_of(int buffer);
+  struct SlotCopy;
+  SlotCopy make_copy(const Slot& s) const;
+  bool is_free(const Slot& s, const SlotCopy& c) const;
   bool uses(int buffer) const { return buffer >= 0 && used_[static_cast<size_t>(buffer)]; }
   TensorView located(const Works& works, const Operand& o) const;
   void bind(Span<const Tensor* const> arguments);

@@ -26,6 +26,8 @@ struct Buffer {
   IntrusivePtr<Storage> storage;  // of kOutside and kKept
   Where born;                     // the line that made it
   bool written = false;           // by an entry so far
+  int fill = -1;                  // the entry that fills it, as long as nothing else has as a whole
+  bool held = false;              // of kKept: host code has handles on it
 };
 
 // A view of a buffer; its own data pointer is null. buffer < 0: an absent input, or no elements.
@@ -53,7 +55,7 @@ struct Entry {
   Where where;
   // kFill: what the buffer held that no entry had written.
   std::vector<char> bytes;
-  bool exact = true;  // false: a part of the buffer may never have been written by anybody
+  bool exact = false;  // false: nobody has read it, it may never have been written
   // kDraw
   DrawFill fill{};
   size_t generator = 0;

@@ -109,13 +109,19 @@ void StepRecorder::know(const Tensor& t, Place place, int index) {
 void StepRecorder::on_tensor(const Tensor& t) {
   if (!t.defined() || !t.is_cpu() || host_) return;
   TensorImpl* impl = t.impl();
+  bool made = false;
   {
     std::lock_guard lock(mutex_);
     const Live* l = find(t.storage().data());
-    if (l != nullptr && l->made) return;
-    if (l != nullptr && l->buffer >= 0 &&
+    made = l != nullptr && l->made;
+    if (!made && l != nullptr && l->buffer >= 0 &&
         r_.buffers[static_cast<size_t>(l->buffer)].place != Place::kOutside)
       return;
+  }
+  if (made) {  // what the program filled it with is kept before a kernel may write into it
+    const Ref r = ref_of(t.layout(), {});
+    if (r.buffer >= 0) fill(r.buffer, {});
+    return;
   }
   bool& seen = seen_[impl];
   if (seen) return;
@@ -164,10 +170,11 @@ Ref StepRecorder::ref_of(const TensorView& v, const Where& where) {
 }
 
 // Keeps what a buffer holds that no entry has written: what the program filled it with.
-void StepRecorder::fill(int buffer, bool exact, const Where& where) {
+void StepRecorder::fill(int buffer, const Where& where) {
   Buffer& b = r_.buffers[static_cast<size_t>(buffer)];
   if (b.written) return;
   b.written = true;
+  b.fill = static_cast<int>(r_.entries.size());
   const char* data = nullptr;
   {
     std::lock_guard lock(mutex_);
@@ -178,7 +185,6 @@ void StepRecorder::fill(int buffer, bool exact, const Where& where) {
   Entry e;
   e.kind = Entry::kFill;
   e.where = b.born.line() != 0 ? b.born : where;
-  e.exact = exact;
   e.bytes.assign(data, data + b.bytes);
   Ref to;
   to.buffer = buffer;
@@ -189,7 +195,10 @@ void StepRecorder::fill(int buffer, bool exact, const Where& where) {
 
 Ref StepRecorder::read(const TensorView& v, const Where& where) {
   const Ref r = ref_of(v, where);
-  if (r.buffer >= 0) fill(r.buffer, true, where);
+  if (r.buffer < 0) return r;
+  fill(r.buffer, where);
+  const int filled = r_.buffers[static_cast<size_t>(r.buffer)].fill;
+  if (filled >= 0) r_.entries[static_cast<size_t>(filled)].exact = true;
   return r;
 }
 
@@ -197,8 +206,12 @@ Ref StepRecorder::written(const TensorView& v, const Where& where) {
   const Ref r = ref_of(v, where);
   if (r.buffer < 0) return r;
   Buffer& b = r_.buffers[static_cast<size_t>(r.buffer)];
-  if (!b.written && !whole(r, b.bytes)) fill(r.buffer, false, where);
-  b.written = true;
+  if (whole(r, b.bytes)) {
+    b.written = true;
+    b.fill = -1;
+  } else {
+    fill(r.buffer, where);
+  }
   return r;
 }
 
@@ -433,25 +446,51 @@ Recording StepRecorder::finish(const std::vector<Tensor>& results) {
   for (const Entry& e : r_.entries) {
     closures = closures || (e.kind == Entry::kHost && strcmp(e.name, "run_eagerly") == 0);
   }
-  std::vector<bool> expected(r_.buffers.size(), false);
-  const auto expect = [&](const Ref& r) {
-    if (r.buffer >= 0) expected[static_cast<size_t>(r.buffer)] = true;
-  };
-  for (const Result& r : r_.results) expect(r.ref);
-  for (const GradState& s : r_.grads_after) expect(s.ref);
-  for (const Entry& e : r_.entries) {
-    for (const GradState& s : e.grads) expect(s.ref);
+  // Whose handles on a buffer are known: the results', and the leaves'.
+  std::vector<uint32_t> known(r_.buffers.size(), 0);
+  std::vector<bool> shared(r_.buffers.size(), false);
+  for (const Result& r : r_.results) {
+    if (r.ref.buffer >= 0) ++known[static_cast<size_t>(r.ref.buffer)];
   }
+  for (size_t i = 0; i < r_.leaves.size(); ++i) {
+    const GradState& s = r_.grads_after[i];
+    if (s.kind != GradState::kBytes || s.ref.buffer < 0) continue;
+    ++known[static_cast<size_t>(s.ref.buffer)];
+    shared[static_cast<size_t>(s.ref.buffer)] = !r_.leaves[i].impl()->grad->unique();
+  }
+  std::vector<int> maker(r_.buffers.size(), -1);  // the kernel that wrote it last
+  for (size_t i = 0; i < r_.entries.size(); ++i) {
+    for (const Ref& r : r_.entries[i].out) {
+      if (r.buffer >= 0 && r_.entries[i].kind != Entry::kFill)
+        maker[static_cast<size_t>(r.buffer)] = static_cast<int>(i);
+    }
+  }
+  // The newest one is named: the others may be what its history needs.
+  const Buffer* newest = nullptr;
+  int made_by = -1, held = 0;
   std::lock_guard lock(mutex_);
   for (const auto& [address, l] : live_) {
     if (!l.made || l.by_host || l.buffer < 0) continue;
-    Buffer& b = r_.buffers[static_cast<size_t>(l.buffer)];
+    const auto at = static_cast<size_t>(l.buffer);
+    Buffer& b = r_.buffers[at];
     b.place = Place::kKept;
+    b.held = shared[at] || l.storage->holders() > known[at];
     b.storage = IntrusivePtr<Storage>(l.storage);
-    if (expected[static_cast<size_t>(l.buffer)] || closures) continue;
-    on_break({"a tensor", "is kept by the program beyond the step that makes it",
+    if (!b.held) continue;
+    ++held;
+    if (newest != nullptr && maker[at] <= made_by) continue;
+    newest = &b;
+    made_by = maker[at];
+  }
+  if (newest != nullptr && !closures) {
+    const Where& line = made_by < 0 ? newest->born : r_.entries[static_cast<size_t>(made_by)].where;
+    on_break({"a tensor",
+              held == 1 ? "is kept by the program beyond the step that makes it"
+                        : fmt::format("is kept by the program beyond the step that makes it, and "
+                                      "so are {} others, perhaps as its history",
+                                      held - 1),
               "return it from the step, or write into a tensor from outside: copy_()",
-              line_of(b.born)});
+              line_of(line)});
   }
   return std::move(r_);
 }

@@ -58,7 +58,7 @@ class StepRecorder final : public Recorder, public StorageWatcher {
   Ref read(const TensorView& v, const Where& where);
   Ref written(const TensorView& v, const Where& where);
   void know(const Tensor& t, Place place, int index);
-  void fill(int buffer, bool exact, const Where& where);
+  void fill(int buffer, const Where& where);
   GradState grad_of(size_t leaf);
   std::vector<GradState> grads();
   void call_at_first_host();
