@@ -107,18 +107,7 @@ void Program::share(Works* works) {
         }
       }
     }
-    const Operand& in = w.in[0];
-    if (in.value < 0 || in.value == out.value) continue;
-    Value& from = works->values[static_cast<size_t>(in.value)];
-    if (!from.once || from.constant >= 0 || from.last != static_cast<int>(i) ||
-        from.bytes != works->values[static_cast<size_t>(out.value)].bytes || in.offset != 0 ||
-        !in.view.contiguous() || in.view.dtype != out.view.dtype ||
-        !(in.view.shape == out.view.shape))
-      continue;
-    int reads = 0;
-    for (const Operand& o : w.in) reads += o.value == in.value ? 1 : 0;
-    if (reads != 1) continue;
-    // The row is chosen as prepare() will choose it.
+    // The row is chosen as make_launches() will choose it.
     std::vector<TensorView> views, outs;
     for (const Operand& o : w.in) views.push_back(o.view);
     for (const Operand& o : w.out) outs.push_back(o.view);
@@ -126,8 +115,22 @@ void Program::share(Works* works) {
                   is_custom(w.op) ? find_custom_op(w.op) : nullptr};
     const KernelRow* row =
         has_shape_args(w.op) ? nullptr : find_kernel(trainer_kernels(r_.reference), q);
-    if (row == nullptr || (row->flags & kInPlace) == 0) continue;
-    works->values[static_cast<size_t>(out.value)].shares = in.value;
+    if (row == nullptr) continue;
+    constexpr uint32_t kFlags[] = {kInPlace, kInPlaceSecond};
+    for (size_t k = 0; k < std::min<size_t>(w.in.size(), 2); ++k) {
+      const Operand& in = w.in[k];
+      if ((row->flags & kFlags[k]) == 0 || in.value < 0 || in.value == out.value) continue;
+      const Value& from = works->values[static_cast<size_t>(in.value)];
+      int reads = 0;
+      for (const Operand& o : w.in) reads += o.value == in.value ? 1 : 0;
+      if (reads != 1 || !from.once || from.constant >= 0 || from.last != static_cast<int>(i) ||
+          from.bytes != works->values[static_cast<size_t>(out.value)].bytes || in.offset != 0 ||
+          !in.view.contiguous() || in.view.dtype != out.view.dtype ||
+          !(in.view.shape == out.view.shape))
+        continue;
+      works->values[static_cast<size_t>(out.value)].shares = in.value;
+      break;
+    }
   }
 }
 
@@ -215,13 +218,13 @@ void Program::make_launches(const Works& works) {
     KernelQuery q{l.op,       l.attrs.get(), l.in, l.out, r_.threads,
                   is_custom(l.op) ? find_custom_op(l.op) : nullptr};
     ShapeArgs args;
-    check_status(op_info(l.op)->name, complete(&q, &args), w.entry->where);
+    check_status(display_name(l.op), complete(&q, &args), w.entry->where);
     const KernelRow* row = find_kernel(trainer_kernels(r_.reference), q);
     if (row == nullptr) {
-      throw_error(op_info(l.op)->name, "no kernel for the recorded call", w.entry->where,
+      throw_error(display_name(l.op), "no kernel for the recorded call", w.entry->where,
                   Code::kUnsupported);
     }
-    check_status(op_info(l.op)->name, l.kernel.prepare(*row, q), w.entry->where);
+    check_status(display_name(l.op), l.kernel.prepare(*row, q), w.entry->where);
     scratch = std::max(scratch, l.kernel.scratch_bytes());
   }
   scratch_.at_least(scratch);
@@ -464,7 +467,7 @@ bool Program::run_launch(Launch& l) {
   switch (e.kind) {
     case Entry::kKernel: {
       const KernelLoan loan{thread_pool(), scratch_.at_least(l.kernel.scratch_bytes())};
-      check_status(op_info(l.op)->name,
+      check_status(display_name(l.op),
                    l.kernel.run(loan, l.op, l.in, Span<TensorView>(l.out), l.attrs.get()), e.where);
       return true;
     }

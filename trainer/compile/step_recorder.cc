@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cstring>
+#include <utility>
 
 #include "runtime/registry/registry.h"
 #include "trainer/autograd/hooks.h"
@@ -25,6 +26,41 @@ bool whole(const Ref& r, size_t bytes) {
 }
 
 }  // namespace
+
+// Passes the storages of all threads on to the recorders. It is never destroyed, because another
+// thread may be inside of it when the last recorder ends.
+class StorageTap final : public StorageWatcher {
+ public:
+  static StorageTap& get() {
+    static auto* tap = new StorageTap;
+    return *tap;
+  }
+  void add(StepRecorder* r) {
+    std::lock_guard lock(mutex_);
+    if (recorders_.empty()) outer_ = set_storage_watcher(this);
+    recorders_.push_back(r);
+  }
+  void remove(StepRecorder* r) {
+    std::lock_guard lock(mutex_);
+    std::erase(recorders_, r);
+    if (recorders_.empty()) set_storage_watcher(std::exchange(outer_, nullptr));
+  }
+  void on_create(const Storage& storage) override {
+    std::lock_guard lock(mutex_);
+    if (outer_ != nullptr) outer_->on_create(storage);
+    for (StepRecorder* r : recorders_) r->on_create(storage);
+  }
+  void on_free(const Storage& storage) override {
+    std::lock_guard lock(mutex_);
+    if (outer_ != nullptr) outer_->on_free(storage);
+    for (StepRecorder* r : recorders_) r->on_free(storage);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<StepRecorder*> recorders_;
+  StorageWatcher* outer_ = nullptr;
+};
 
 StepRecorder::StepRecorder(Span<const Tensor* const> arguments, const std::vector<Tensor>& leaves,
                            const Recording* beside)
@@ -52,17 +88,16 @@ StepRecorder::StepRecorder(Span<const Tensor* const> arguments, const std::vecto
     if (g) know(Tensor(g), Place::kGradient, static_cast<int>(i));
   }
   for (size_t i = 0; i < leaves.size(); ++i) r_.grads_before.push_back(grad_of(i));
-  outer_ = set_storage_watcher(this);
+  StorageTap::get().add(this);
   modes().recorder = this;
 }
 
 StepRecorder::~StepRecorder() {
   if (modes().recorder == this) modes().recorder = nullptr;
-  set_storage_watcher(outer_);
+  StorageTap::get().remove(this);
 }
 
 void StepRecorder::on_create(const Storage& storage) {
-  if (outer_ != nullptr) outer_->on_create(storage);
   std::lock_guard lock(mutex_);
   Live l;
   l.storage = const_cast<Storage*>(&storage);
@@ -73,7 +108,6 @@ void StepRecorder::on_create(const Storage& storage) {
 }
 
 void StepRecorder::on_free(const Storage& storage) {
-  if (outer_ != nullptr) outer_->on_free(storage);
   std::lock_guard lock(mutex_);
   live_.erase(static_cast<const char*>(storage.data()));
 }

@@ -9,7 +9,7 @@
 
 namespace wick::compiled {
 
-class StepRecorder final : public Recorder, public StorageWatcher {
+class StepRecorder final : public Recorder {
  public:
   // Records this thread from now on. `leaves`: those whose gradients the step may find. `beside`
   // (or null): a recording whose checks are made of this run's values, too.
@@ -42,8 +42,9 @@ class StepRecorder final : public Recorder, public StorageWatcher {
   void on_optimizer(const optim::Optimizer& optimizer) override;
   void on_flag(const bool* flag) override;
   void on_break(StepBreak why) override;
-  void on_create(const Storage& storage) override;
-  void on_free(const Storage& storage) override;
+  // Called from any thread.
+  void on_create(const Storage& storage);
+  void on_free(const Storage& storage);
 
  private:
   struct Live {
@@ -70,7 +71,6 @@ class StepRecorder final : public Recorder, public StorageWatcher {
   std::map<const char*, Live> live_;
   std::vector<const void*> starts_;  // of the arguments
   std::map<const TensorCore*, bool> seen_;
-  StorageWatcher* outer_ = nullptr;
   bool host_ = false, drawing_ = false, called_ = false;
 };
 
