@@ -67,7 +67,6 @@ class Fuser {
   bool chain_of(const Work& work, Chain* out) const;
   bool merge(const Chain& first, int made, const Chain& then, int row_dims, Chain* out) const;
   bool fits(const Chain& c, const TensorView& result) const;
-  bool may_wait(const Work& work, int from, int to) const;
   int rows_of(const Work& first, const TensorView& whole, int row_dims) const;
   bool join_one(int i);
 
@@ -85,11 +84,6 @@ int add_constant(ChainAttrs* a, double number) {
     a->constants.values[a->constants.count++] = bits;
   }
   return kChainFirstConstant + static_cast<int>(at);
-}
-
-bool same_operand(const Operand& a, const Operand& b) {
-  return a.value == b.value && a.offset == b.offset && a.view.dtype == b.view.dtype &&
-         a.view.shape == b.view.shape && a.view.strides == b.view.strides;
 }
 
 int add_input(std::vector<Operand>* list, const Operand& o) {
@@ -112,18 +106,29 @@ int reduced_dims(const ReduceAttrs& a, int rank) {
   return dims;
 }
 
+// Returns an operand that was expanded with 1 instead of the sizes along which it is repeated: ops
+// that broadcast read the same elements.
+Operand unexpanded(Operand o) {
+  for (int d = 0; d < o.view.rank(); ++d) {
+    if (o.view.strides[d] == 0) o.view.shape[d] = 1;
+  }
+  return o;
+}
+
 // Writes the work as a chain of one step, or of its own steps. Returns false if it cannot be one.
 bool Fuser::chain_of(const Work& work, Chain* out) const {
   if (work.entry->kind != Entry::kKernel || work.out.size() != 1 || work.out[0].value < 0)
     return false;
   if (!work.out[0].view.contiguous()) return false;
-  for (const Operand& o : work.in) {
+  std::vector<Operand> operands;
+  for (const Operand& o : work.in) operands.push_back(unexpanded(o));
+  for (const Operand& o : operands) {
     if (o.value < 0 || !o.view.contiguous()) return false;
     if (o.view.dtype != DType::kF32 && o.view.dtype != DType::kBool) return false;
   }
   if (work.op == OpId::kFusedElementwise) {
     out->attrs = work.attrs.as<ChainAttrs>();
-    out->in = work.in;
+    out->in = operands;
     return work.out[0].view.dtype == DType::kF32;
   }
   const ChainOp what = chain_op(work.op);
@@ -138,10 +143,10 @@ bool Fuser::chain_of(const Work& work, Chain* out) const {
   for (size_t k = 0; k < work.in.size(); ++k) {
     double n = 0;
     // A number has no dims that the result could need, as long as another operand has some.
-    if (number(work.in[k], &n) && work.out[0].view.rank() > 0) {
+    if (number(operands[k], &n) && work.out[0].view.rank() > 0) {
       in[k] = add_constant(&out->attrs, n);
     } else {
-      in[k] = add_input(&out->in, work.in[k]);
+      in[k] = add_input(&out->in, operands[k]);
     }
   }
   if (what.kind == ChainKind::kUnary) {
@@ -210,23 +215,6 @@ bool Fuser::fits(const Chain& c, const TensorView& result) const {
          made.shape == result.shape;
 }
 
-// Returns whether what the work reads stays as it is from one place in the list to another.
-bool Fuser::may_wait(const Work& work, int from, int to) const {
-  for (const Operand& o : work.in) {
-    const Value& v = value(o.value);
-    if (v.once) continue;
-    for (int i = from + 1; i <= to; ++i) {
-      const Work& between = w_.list[static_cast<size_t>(i)];
-      if (between.gone) continue;
-      if (between.entry->kind == Entry::kHost && !v.inner) return false;
-      for (const Operand& written : between.out) {
-        if (written.value >= 0 && value(written.value).buffer == v.buffer) return false;
-      }
-    }
-  }
-  return true;
-}
-
 // Returns the trailing dims that `first` has reduced, as a part of something of the shape of
 // `whole`; -1: it cannot be a part. 0: it has that shape.
 int Fuser::rows_of(const Work& first, const TensorView& whole, int row_dims) const {
@@ -290,7 +278,7 @@ bool Fuser::join_one(int i) {
     if (!same_operand(o, first.out[0])) continue;
     const int rows = rows_of(first, whole, own_rows);
     const auto early_rows = static_cast<int>(early.attrs.row_dims);
-    if (rows < 0 || !may_wait(first, from, i)) continue;
+    if (rows < 0 || !Uses(w_).may_wait(first, from, i)) continue;
     const int row_dims = std::max({own_rows, rows, early_rows});
     if ((early_rows > 0 && early_rows != row_dims) || (own_rows > 0 && own_rows != row_dims))
       continue;
@@ -299,8 +287,7 @@ bool Fuser::join_one(int i) {
     last.op = OpId::kFusedElementwise;
     last.attrs = AnyAttrs::of(joined.attrs);
     last.in = joined.in;
-    last.parts += first.parts;
-    first.gone = true;
+      first.gone = true;
     for (const Operand& read : last.in) {
       std::vector<int>& list = readers_[static_cast<size_t>(read.value)];
       list.erase(std::remove(list.begin(), list.end(), from), list.end());

@@ -161,8 +161,9 @@ void StepRecorder::on_tensor(const Tensor& t) {
   if (seen) return;
   seen = true;
   know(t, Place::kOutside, -1);
+  if (impl->grad_fn || impl->view_of) return;  // a handle would keep its history alive
   r_.outside.push_back({t, &t.storage(), t.layout(), requires_grad_of(t)});
-  if (!impl->requires_grad || impl->grad_fn) return;
+  if (!impl->requires_grad) return;
   for (const Tensor& leaf : r_.leaves) {
     if (leaf.is_same(t)) return;
   }

@@ -66,6 +66,60 @@ Works make_works(const Recording& r) {
   return w;
 }
 
+Uses::Uses(const Works& works) : w_(works), readers_(works.values.size()) {
+  maker_.assign(w_.values.size(), -1);
+  for (size_t i = 0; i < w_.list.size(); ++i) {
+    const Work& work = w_.list[i];
+    if (work.gone) continue;
+    for (const Operand& o : work.in) {
+      if (o.value >= 0) readers_[static_cast<size_t>(o.value)].push_back(static_cast<int>(i));
+    }
+    for (const Operand& o : work.out) {
+      if (o.value >= 0) maker_[static_cast<size_t>(o.value)] = static_cast<int>(i);
+    }
+  }
+}
+
+int Uses::only_reader(const Operand& o) const {
+  if (o.value < 0 || !w_.values[static_cast<size_t>(o.value)].once) return -1;
+  const std::vector<int>& list = readers_[static_cast<size_t>(o.value)];
+  if (list.size() != 1) return -1;
+  const Work& work = w_.list[static_cast<size_t>(list[0])];
+  if (work.gone || work.entry->kind != Entry::kKernel) return -1;
+  for (const Operand& in : work.in) {
+    if (in.value == o.value && !same_operand(in, o)) return -1;
+  }
+  return list[0];
+}
+
+bool Uses::may_wait(const Work& work, int from, int to) const {
+  for (const Operand& o : work.in) {
+    if (o.value < 0) continue;
+    const Value& v = w_.values[static_cast<size_t>(o.value)];
+    if (v.once) continue;
+    for (int i = from + 1; i <= to; ++i) {
+      const Work& between = w_.list[static_cast<size_t>(i)];
+      if (between.gone) continue;
+      if (between.entry->kind == Entry::kHost && !v.inner) return false;
+      for (const Operand& written : between.out) {
+        if (written.value >= 0 && w_.values[static_cast<size_t>(written.value)].buffer == v.buffer)
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool same_operand(const Operand& a, const Operand& b) {
+  if (a.value != b.value || a.offset != b.offset || a.view.dtype != b.view.dtype ||
+      !(a.view.shape == b.view.shape))
+    return false;
+  for (int d = 0; d < a.view.rank(); ++d) {
+    if (a.view.shape[d] > 1 && a.view.strides[d] != b.view.strides[d]) return false;
+  }
+  return true;
+}
+
 void set_ranges(Works* works) {
   for (Value& v : works->values) v.first = v.last = -1;
   const auto use = [&](const Operand& o, int at) {

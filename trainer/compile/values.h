@@ -28,8 +28,8 @@ struct Work {
   OpId op = OpId::kNone;
   AnyAttrs attrs;
   std::vector<Operand> in, out;
-  bool gone = false;  // it became a part of another one
-  int parts = 1;      // kernels that it stands for
+  bool joins = false;  // no kernel: out[i] = in[i] + 0, for parts of one value
+  bool gone = false;   // it became a part of another one
 };
 
 struct Works {
@@ -40,6 +40,34 @@ struct Works {
 
 // Makes the values of a recording.
 Works make_works(const Recording& r);
+
+// Who reads and writes values.
+class Uses {
+ public:
+  explicit Uses(const Works& works);
+  // Returns the only work that reads a value, as a whole and once; -1: there is none, or others
+  // see it.
+  int only_reader(const Operand& o) const;
+  // Returns the work that writes a value last; -1: none.
+  int maker(int value) const { return maker_[static_cast<size_t>(value)]; }
+  // Returns whether what the work reads stays as it is from one place in the list to another.
+  bool may_wait(const Work& work, int from, int to) const;
+
+ private:
+  const Works& w_;
+  std::vector<std::vector<int>> readers_;
+  std::vector<int> maker_;
+};
+// Returns whether both are the same elements in the same order.
+bool same_operand(const Operand& a, const Operand& b);
+
+// Lets products and convolutions add what is added to their result, and apply the activation: one
+// FusedLinear or FusedConv, which has the bits of the two or three. Returns how many works are gone.
+int fuse_epilogues(Works* works);
+
+// Writes the sum of tensors that were padded with zeros beside each other, as the gradient of a
+// split is, part by part: x + 0 each, which is what the sum is. Returns how many works are gone.
+int join_pads(Works* works);
 
 // Fuses elementwise kernels whose results only each other read, with the reductions of rows between
 // them, into one FusedElementwise, which has their bits. Returns how many kernels became parts of
