@@ -110,9 +110,7 @@ TEST(CompileBreaks, Hooks) {
 TEST(CompileBreaks, TensorsThatTheProgramKeeps) {
   const auto kept = std::make_shared<Tensor>();
   expect_break(
-      [kept] {
-        return training([kept](const Tensor& loss, nn::Module&) { *kept = loss * 2; });
-      },
+      [kept] { return training([kept](const Tensor& loss, nn::Module&) { *kept = loss * 2; }); },
       "a tensor", "is kept by the program");
 }
 

@@ -1,5 +1,6 @@
 // Random chains of elementwise ops with row reductions, forward and backward: fused steps have the
 // bits of the ops one after the other.
+#include <cmath>
 #include <random>
 
 #include "tests/compile/training.h"
@@ -88,6 +89,67 @@ TEST(CompileFuse, AttentionsBackwardIsOneRowPass) {
   for (int i = 0; i < 4; ++i) step(v);
   // gy = (g v^T) w; gs = gy - w sum(gy); where(mask, gs, 0): five kernels as one.
   EXPECT_GE(step.report().fused, 4) << step.report().text();
+}
+
+TEST(CompileFuse, TheGradientOfASplitIsWrittenPartByPart) {
+  const auto run = [](bool compiled) {
+    manual_seed(6);
+    const Tensor w = randn({4, 24}).requires_grad_();
+    const auto f = [&](const Tensor& x) {
+      w.set_grad({});
+      std::vector<Tensor> parts = split(w * 2, 8, 1), other = split(x, 8, 1);
+      Tensor y = sum(parts[0] * other[0]);
+      for (size_t i = 1; i < parts.size(); ++i) y = y + sum(parts[i] * other[i]);
+      y.backward();
+      return y;
+    };
+    auto step = compile_step(f, unaudited());
+    std::vector<Tensor> seen;
+    for (int i = 0; i < 5; ++i) {
+      Tensor x = randn({4, 24});
+      x.mutable_data<float>()[1] = -0.0f;  // a gradient of -0: the sum with the pads' zeros is 0
+      seen.push_back((compiled ? step(x) : f(x)).clone());
+      seen.push_back(w.grad().clone());
+    }
+    EXPECT_FALSE(std::signbit(w.grad().data<float>()[1]));
+    if (compiled) {
+      EXPECT_EQ(step.report().repeated, 2) << step.report().text();
+      EXPECT_GE(step.report().fused, 4) << step.report().text();  // three pads and an addition
+    }
+    return test::digest(seen);
+  };
+  EXPECT_EQ(run(true), run(false));
+}
+
+TEST(CompileFuse, ProductsTakeWhatFollowsThem) {
+  // FusedLinear for linear + x, then relu; its gradient; nothing in between is left.
+  const auto run = [](bool fuse) {
+    manual_seed(2);
+    const Tensor w = randn({8, 8}).requires_grad_(), b = randn({8}).requires_grad_();
+    CompileOptions o = unaudited();
+    o.fuse = fuse;
+    auto step = compile_step(
+        [&](const Tensor& x) {
+          w.set_grad({});
+          b.set_grad({});
+          Tensor y = sum(relu(linear(x, w, b) + x));
+          y.backward();
+          return y;
+        },
+        o);
+    std::vector<Tensor> seen;
+    for (int i = 0; i < 5; ++i) {
+      seen.push_back(step(randn({4, 8})).clone());
+      seen.push_back(w.grad().clone());
+      seen.push_back(b.grad().clone());
+    }
+    EXPECT_EQ(step.report().repeated, 2) << step.report().text();
+    return std::pair(test::digest(seen), step.report());
+  };
+  const auto [bits, fused] = run(true);
+  const auto [plain_bits, plain] = run(false);
+  EXPECT_EQ(bits, plain_bits);
+  EXPECT_LE(fused.launches, plain.launches - 2) << fused.text() << plain.text();
 }
 
 TEST(CompileFuse, WritesBetweenKeepTheirPlace) {

@@ -15,9 +15,7 @@ struct Net : nn::Module {
   nn::Child<nn::BatchNorm1d> norm{this, "norm", 24};
   nn::Child<nn::Dropout> drop{this, "drop", 0.25};
   nn::Child<nn::Linear> fc2{this, "fc2", 24, 5};
-  Tensor forward(const Arg& x) override {
-    return fc2((*drop)(relu((*norm)((*fc1)(x)))));
-  }
+  Tensor forward(const Arg& x) override { return fc2((*drop)(relu((*norm)((*fc1)(x))))); }
 };
 
 Training training(double lr = 0.1) {
@@ -236,8 +234,8 @@ TEST(CompileGuards, EvaluationWithoutGradients) {
   manual_seed(2);
   Training t = training();
   t.net->eval();
-  auto step = compile_step([&](const Tensor& x, const Tensor&) { return (*t.net)(x); },
-                           unaudited());
+  auto step =
+      compile_step([&](const Tensor& x, const Tensor&) { return (*t.net)(x); }, unaudited());
   for (int i = 0; i < 6; ++i) {
     NoGrad guard;
     const auto [x, y] = t.batch(i);

@@ -89,14 +89,12 @@ TEST(CompileModels, TransformerLayerWithEveryOptimizersStep) {
       case 2: t.optimizer = make_optimizer<optim::Adagrad>(*t.net); break;
       default: t.optimizer = make_optimizer<optim::RAdam>(*t.net);
     }
-    t.step = usual(t.net, t.optimizer, [](const Tensor& a, const Tensor& b) {
-      return mse_loss(a, b);
-    });
+    t.step =
+        usual(t.net, t.optimizer, [](const Tensor& a, const Tensor& b) { return mse_loss(a, b); });
     t.batch = [](int) { return std::pair(randn({6, 2, 32}), randn({6, 2, 32})); };
     return t;
   };
-  for (int kind = 0; kind < 4; ++kind)
-    expect_same([&] { return make(kind); }, 6, 3, unaudited());
+  for (int kind = 0; kind < 4; ++kind) expect_same([&] { return make(kind); }, 6, 3, unaudited());
 }
 
 TEST(CompileModels, AuditsChangeNothing) {

@@ -79,8 +79,8 @@ inline Trajectory run(const std::function<Training()>& make, int steps, bool com
 }
 
 // Runs both, and expects the same bits and `repeated` repetitions at least.
-inline CompileReport expect_same(const std::function<Training()>& make, int steps,
-                                 int64_t repeated, CompileOptions options = {}) {
+inline CompileReport expect_same(const std::function<Training()>& make, int steps, int64_t repeated,
+                                 CompileOptions options = {}) {
   CompileReport report;
   const Trajectory eager = run(make, steps, false);
   const Trajectory compiled = run(make, steps, true, &report, options);

@@ -144,21 +144,21 @@ const std::vector<Tensor>& CompiledStep::State::make_ready(
 }
 
 // Runs the function in place of a repetition. It must do what was recorded.
-const std::vector<Tensor>& CompiledStep::State::audit(
-    Program& form, Span<const Tensor* const> in, FunctionRef<std::vector<Tensor>()> function) {
+const std::vector<Tensor>& CompiledStep::State::audit(Program& form, Span<const Tensor* const> in,
+                                                      FunctionRef<std::vector<Tensor>()> function) {
   ++form.repeats;
   ++report.audits;
   const Recording r = record(in, function, &form, nullptr);
   if (r.other_path) return results;
-  const std::string now = r.breaks.empty() ? difference(form.recording(), r)
-                                           : r.breaks[0].op + " " + r.breaks[0].why;
+  const std::string now =
+      r.breaks.empty() ? difference(form.recording(), r) : r.breaks[0].op + " " + r.breaks[0].why;
   if (now.empty()) return results;
   give_up(form, "the function does not do what was recorded: " + now,
           "pass what changes as an argument, or use run_eagerly()");
-  throw Error("[compile_step] the function does not do what was recorded, and repeated since: " +
-              now +
-              ". Pass what changes from call to call as an argument, or put it into "
-              "run_eagerly(); CompileOptions::audit_every says how often this is looked at");
+  throw Error(
+      "[compile_step] the function does not do what was recorded, and repeated since: " + now +
+      ". Pass what changes from call to call as an argument, or put it into "
+      "run_eagerly(); CompileOptions::audit_every says how often this is looked at");
 }
 
 CompiledStep::CompiledStep(CompileOptions options) : state_(new State) {
@@ -173,12 +173,10 @@ const std::vector<Tensor>& CompiledStep::run(Span<const Tensor* const> in,
   State& s = *state_;
   ++s.report.calls;
   bool usual = plain() && !s.gave_up;
-  for (const Tensor* t : in)
-    usual = usual && t->defined() && t->is_cpu() && !requires_grad_of(*t);
+  for (const Tensor* t : in) usual = usual && t->defined() && t->is_cpu() && !requires_grad_of(*t);
   if (!usual) return s.as_always(function);
   // Forms that hold addresses of objects that are gone can never be used again.
-  std::erase_if(s.forms,
-                [](const auto& f) { return f->recording().changes != step_changes(); });
+  std::erase_if(s.forms, [](const auto& f) { return f->recording().changes != step_changes(); });
   for (size_t i = 0; i < s.forms.size(); ++i) {
     Program& form = *s.forms[i];
     if (!form.holds(in)) continue;
@@ -209,8 +207,8 @@ CompileReport CompiledStep::report() const {
 }
 
 std::string CompileReport::text() const {
-  std::string s = fmt::format("{} calls, {} repeated, {} audited; {} forms\n", calls, repeated,
-                              audits, forms);
+  std::string s =
+      fmt::format("{} calls, {} repeated, {} audited; {} forms\n", calls, repeated, audits, forms);
   if (kernels > 0) {
     s += fmt::format(
         "{} kernels, {} of them fused away: {} run; {} bytes planned of {} ({:.2f} ms to make)\n",

@@ -1,6 +1,6 @@
 // compile_step(): a training step that is recorded once and then repeated: no op is dispatched, no
-// graph of autograd is made, nothing is allocated, and elementwise ops are fused. The bits are those
-// of the step itself (docs/use/compile.md).
+// graph of autograd is made, nothing is allocated, and elementwise ops are fused. The bits are
+// those of the step itself (docs/use/compile.md).
 //
 //   auto step = compile_step([&](const Tensor& x, const Tensor& y) {
 //     optimizer.zero_grad();
@@ -99,8 +99,7 @@ class StepOf {
         return f_(in...);
       }
     };
-    const std::vector<Tensor>& out =
-        step_.run(Span<const Tensor* const>(list, sizeof...(T)), call);
+    const std::vector<Tensor>& out = step_.run(Span<const Tensor* const>(list, sizeof...(T)), call);
     if constexpr (std::is_same_v<Out, Tensor>) {
       return Tensor(out[0]);
     } else if constexpr (!std::is_void_v<Out>) {

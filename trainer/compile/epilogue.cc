@@ -80,8 +80,7 @@ class Epilogues {
     // What is written in place must not be read by a kernel that reads it as another operand.
     const Value& out = w_.values[static_cast<size_t>(fused.out[0].value)];
     for (const Operand& o : product.in) {
-      if (o.value >= 0 && !out.once &&
-          w_.values[static_cast<size_t>(o.value)].buffer == out.buffer)
+      if (o.value >= 0 && !out.once && w_.values[static_cast<size_t>(o.value)].buffer == out.buffer)
         return 0;
     }
     if (residual.value >= 0) {

@@ -135,8 +135,8 @@ bool Fuser::chain_of(const Work& work, Chain* out) const {
   if (what.kind == ChainKind::kNone) return false;
   const DType result = work.out[0].view.dtype;
   if (result != DType::kF32 && result != DType::kBool) return false;
-  if (what.kind == ChainKind::kCast && (result != DType::kF32 || work.in.empty() ||
-                                        work.in[0].view.dtype != DType::kBool))
+  if (what.kind == ChainKind::kCast &&
+      (result != DType::kF32 || work.in.empty() || work.in[0].view.dtype != DType::kBool))
     return false;
   if (static_cast<int>(work.in.size()) != what.operands - what.parameters) return false;
   int in[3] = {}, flag = 0;
@@ -168,8 +168,7 @@ bool Fuser::chain_of(const Work& work, Chain* out) const {
 }
 
 // Puts the steps of `first`, whose result is the operand `made` of `then`, before those of `then`.
-bool Fuser::merge(const Chain& first, int made, const Chain& then, int row_dims,
-                  Chain* out) const {
+bool Fuser::merge(const Chain& first, int made, const Chain& then, int row_dims, Chain* out) const {
   const int64_t early = first.attrs.steps.count, late = then.attrs.steps.count;
   if (early + late > kChainSteps) return false;
   out->attrs.row_dims = row_dims;
@@ -211,8 +210,7 @@ bool Fuser::fits(const Chain& c, const TensorView& result) const {
   }
   ValueInfo<int64_t> made;
   RuleCtx<int64_t> ctx{OpId::kFusedElementwise, &c.attrs, in, {&made, 1}};
-  return real && infer_shapes(ctx).ok() && made.dtype == result.dtype &&
-         made.shape == result.shape;
+  return real && infer_shapes(ctx).ok() && made.dtype == result.dtype && made.shape == result.shape;
 }
 
 // Returns the trailing dims that `first` has reduced, as a part of something of the shape of
@@ -287,7 +285,7 @@ bool Fuser::join_one(int i) {
     last.op = OpId::kFusedElementwise;
     last.attrs = AnyAttrs::of(joined.attrs);
     last.in = joined.in;
-      first.gone = true;
+    first.gone = true;
     for (const Operand& read : last.in) {
       std::vector<int>& list = readers_[static_cast<size_t>(read.value)];
       list.erase(std::remove(list.begin(), list.end(), from), list.end());

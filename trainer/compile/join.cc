@@ -1,5 +1,6 @@
 // The gradient of a split is a sum of padded tensors: each part costs a copy, a pad and an addition
-// of the whole. Every element of the sum is one element of a part, plus zeros, so it is written once.
+// of the whole. Every element of the sum is one element of a part, plus zeros, so it is written
+// once.
 #include <algorithm>
 #include <cmath>
 
@@ -25,7 +26,9 @@ Sum padded(const Work& work, int index) {
   Sum s;
   const auto& a = work.attrs.as<PadAttrs>();
   const int rank = work.out[0].view.rank();
-  if (a.mode != 0 || a.value != 0 || std::signbit(a.value) || !a.axes.empty() || a.pads.count != 2 * rank) return s;
+  if (a.mode != 0 || a.value != 0 || std::signbit(a.value) || !a.axes.empty() ||
+      a.pads.count != 2 * rank)
+    return s;
   for (size_t i = 1; i < work.in.size(); ++i) {
     if (work.in[i].view.present()) return s;
   }

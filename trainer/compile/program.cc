@@ -78,8 +78,8 @@ Program::Program(Recording recording, Span<const Tensor* const> arguments, bool 
 }
 Program::~Program() = default;
 
-// Lets a kernel that can work in place write into the memory of its first input, where nothing reads
-// that any more.
+// Lets a kernel that can work in place write into the memory of its first input, where nothing
+// reads that any more.
 void Program::share(Works* works) {
   for (size_t i = 0; i < works->list.size(); ++i) {
     Work& w = works->list[i];
@@ -116,8 +116,8 @@ void Program::share(Works* works) {
     std::vector<TensorView> views, outs;
     for (const Operand& o : w.in) views.push_back(o.view);
     for (const Operand& o : w.out) outs.push_back(o.view);
-    KernelQuery q{w.op, w.attrs.get(), views, outs, r_.threads,
-                  is_custom(w.op) ? find_custom_op(w.op) : nullptr};
+    KernelQuery q{w.op, w.attrs.get(), views,
+                  outs, r_.threads,    is_custom(w.op) ? find_custom_op(w.op) : nullptr};
     const KernelRow* row =
         has_shape_args(w.op) ? nullptr : find_kernel(trainer_kernels(r_.reference), q);
     if (row == nullptr) continue;
@@ -222,8 +222,8 @@ void Program::make_launches(const Works& works) {
     ++totals_.launches;
     l.joins = w.joins;
     if (l.joins) continue;
-    KernelQuery q{l.op,       l.attrs.get(), l.in, l.out, r_.threads,
-                  is_custom(l.op) ? find_custom_op(l.op) : nullptr};
+    KernelQuery q{l.op,  l.attrs.get(), l.in,
+                  l.out, r_.threads,    is_custom(l.op) ? find_custom_op(l.op) : nullptr};
     ShapeArgs args;
     check_status(display_name(l.op), complete(&q, &args), w.entry->where);
     const KernelRow* row = find_kernel(trainer_kernels(r_.reference), q);
@@ -265,8 +265,8 @@ void Program::find_written() {
     if (seen[b] && r_.buffers[b].place == Place::kArgument)
       throw Error("[compile_step] the step writes into an argument", Code::kUnsupported);
     if (!before[b] || r_.buffers[b].place == Place::kKept) continue;
-    undo_.push_back({static_cast<int>(b), r_.buffers[b].bytes,
-                     std::vector<char>(r_.buffers[b].bytes)});
+    undo_.push_back(
+        {static_cast<int>(b), r_.buffers[b].bytes, std::vector<char>(r_.buffers[b].bytes)});
   }
 }
 
@@ -441,8 +441,8 @@ bool Program::holds(Span<const Tensor* const> arguments) const {
     if (!(g.shape == s.ref.view.shape) || !(g.strides == s.ref.view.strides) ||
         g.dtype != s.ref.view.dtype)
       return false;
-    const auto offset = static_cast<const char*>(g.data) -
-                        static_cast<const char*>(leaf.grad->storage->data());
+    const auto offset =
+        static_cast<const char*>(g.data) - static_cast<const char*>(leaf.grad->storage->data());
     if (g.numel() > 0 && offset != s.ref.offset) return false;
   }
   for (const Flag& f : r_.flags) {
@@ -532,8 +532,7 @@ bool Program::run_until(size_t end) {
   FloatModeScope mode;  // the same as in the pool's workers
   for (size_t i = 0; i < end; ++i) {
     if (run_launch(launches_[i])) continue;
-    for (const Undo& u : undo_)
-      memcpy(base_[static_cast<size_t>(u.buffer)], u.old.data(), u.bytes);
+    for (const Undo& u : undo_) memcpy(base_[static_cast<size_t>(u.buffer)], u.old.data(), u.bytes);
     return false;
   }
   return true;
@@ -557,8 +556,7 @@ bool Program::run(Span<const Tensor* const> arguments) {
   }
   for (Slot& s : slots_) {
     Storage& own = *s.copy().storage;
-    if (s.fixed && own.data() != s.fixed->data())
-      memcpy(own.data(), s.fixed->data(), own.bytes());
+    if (s.fixed && own.data() != s.fixed->data()) memcpy(own.data(), s.fixed->data(), own.bytes());
     own.bump_version("compile_step");
     for (size_t k = 0; k < s.handles.size(); ++k) {
       const int result = s.handles[k].result;

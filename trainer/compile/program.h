@@ -35,8 +35,8 @@ class Program {
   // The results of the last run. One that nobody else holds is written again by the next run.
   const std::vector<Tensor>& results() const { return results_; }
 
-  // Repeats the part before the first host code, keeps what it wrote outside of the plan, and undoes
-  // that. Returns false if run() would.
+  // Repeats the part before the first host code, keeps what it wrote outside of the plan, and
+  // undoes that. Returns false if run() would.
   bool rehearse(Span<const Tensor* const> arguments);
   // Compares that with what the step has written when it ran as always: the first difference, in
   // words; empty: the same bits. `address` gives the memory of a buffer.

@@ -65,7 +65,7 @@ struct Entry {
   const char* name = "";  // also of kHost
   // kHost
   std::function<void()> host;
-  std::vector<GradState> grads;    // of each leaf, before the host code runs
+  std::vector<GradState> grads;   // of each leaf, before the host code runs
   std::vector<uint64_t> streams;  // that each source has given before
   bool grad_mode = true;
 };

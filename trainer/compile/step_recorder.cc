@@ -198,8 +198,8 @@ Ref StepRecorder::ref_of(const TensorView& v, const Where& where) {
   r.buffer = l->buffer;
   const Buffer& b = r_.buffers[static_cast<size_t>(r.buffer)];
   // Arguments are often slices of one tensor, each time another one.
-  const void* start = b.place == Place::kArgument ? starts_[static_cast<size_t>(b.index)]
-                                                  : l->storage->data();
+  const void* start =
+      b.place == Place::kArgument ? starts_[static_cast<size_t>(b.index)] : l->storage->data();
   r.offset = bytes_between(start, v.data);
   return r;
 }
@@ -456,7 +456,8 @@ Recording StepRecorder::finish(const std::vector<Tensor>& results) {
         if (b.place == Place::kOutside) out.outside = t;
         if (b.place == Place::kArgument) out.argument = b.index;
         if (b.place == Place::kGradient) {
-          on_break({"return", "returns a gradient that was there before", "return a clone of it", ""});
+          on_break(
+              {"return", "returns a gradient that was there before", "return a clone of it", ""});
         }
       }
     } else {

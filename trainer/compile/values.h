@@ -9,11 +9,11 @@ namespace wick::compiled {
 
 struct Value {
   size_t bytes = 0;
-  int buffer = -1;     // of the recording
-  bool inner = false;  // planned memory; else the buffer's own, which others see
-  bool once = false;   // inner, and written once as a whole: it never changes
-  int constant = -1;   // the entry that fills it; -1: it is computed
-  int shares = -1;     // the value whose memory it is given, once that is no longer read
+  int buffer = -1;            // of the recording
+  bool inner = false;         // planned memory; else the buffer's own, which others see
+  bool once = false;          // inner, and written once as a whole: it never changes
+  int constant = -1;          // the entry that fills it; -1: it is computed
+  int shares = -1;            // the value whose memory it is given, once that is no longer read
   int first = -1, last = -1;  // the entries that write and read it
 };
 
@@ -62,7 +62,8 @@ class Uses {
 bool same_operand(const Operand& a, const Operand& b);
 
 // Lets products and convolutions add what is added to their result, and apply the activation: one
-// FusedLinear or FusedConv, which has the bits of the two or three. Returns how many works are gone.
+// FusedLinear or FusedConv, which has the bits of the two or three. Returns how many works are
+// gone.
 int fuse_epilogues(Works* works);
 
 // Writes the sum of tensors that were padded with zeros beside each other, as the gradient of a

@@ -192,8 +192,8 @@ bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<Tens
                 const Where& where, uint32_t in_place, const ShapeArgs* args) {
   if (any_on_device(in) || any_on_device(out)) [[unlikely]] {
     if (in_place != 0) return false;
-    note_break("vulkan", "runs on a Vulkan device, which repeats nothing", "keep the step on the CPU",
-               where);
+    note_break("vulkan", "runs on a Vulkan device, which repeats nothing",
+               "keep the step on the CPU", where);
     run_there(op, attrs, in, out, where);
     return true;
   }

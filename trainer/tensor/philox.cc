@@ -167,8 +167,7 @@ void fill_draw(const DrawFill& fill, const Draw& draw, const TensorView& to) {
     case DrawFill::kUniform: {
       if (to.dtype == DType::kF32) {
         auto base = static_cast<float>(fill.a), width = static_cast<float>(fill.b - fill.a);
-        fill_f32(n, draw,
-                 [&, p = to.as<float>()](int64_t i, float u) { p[i] = base + width * u; });
+        fill_f32(n, draw, [&, p = to.as<float>()](int64_t i, float u) { p[i] = base + width * u; });
       } else {
         fill_f64(n, draw, [&, p = to.as<double>()](int64_t i, double u) {
           p[i] = fill.a + (fill.b - fill.a) * u;

@@ -34,8 +34,8 @@ class Recorder {
   // Called for each tensor that an op reads or writes, before its bytes are used.
   virtual void on_tensor(const Tensor& t) = 0;
   // Called after a kernel ran.
-  virtual void on_kernel(const KernelQuery& query, const KernelRow& row,
-                         Span<const TensorView> out, const Where& where) = 0;
+  virtual void on_kernel(const KernelQuery& query, const KernelRow& row, Span<const TensorView> out,
+                         const Where& where) = 0;
   // Called after bytes were copied between views of one shape and dtype.
   virtual void on_copy(const TensorView& from, const TensorView& to, const Where& where) = 0;
   // Called after a tensor was filled with zeros.
@@ -86,9 +86,9 @@ class UnrecordedScope {
   Recorder* saved_;
 };
 
-// Counts what a recorded step cannot see but depends on: modules, optimizers and schedules that were
-// destroyed, whose addresses it holds, and hooks that were added. It is given up when the count has
-// changed.
+// Counts what a recorded step cannot see but depends on: modules, optimizers and schedules that
+// were destroyed, whose addresses it holds, and hooks that were added. It is given up when the
+// count has changed.
 uint64_t step_changes();
 void note_step_change();
 
