@@ -200,6 +200,8 @@ const std::vector<Tensor>& CompiledStep::run(Span<const Tensor* const> in,
   return s.results;
 }
 
+void run_eagerly(const std::function<void()>& f) { run_on_host("run_eagerly", f); }
+
 CompileReport CompiledStep::report() const {
   CompileReport r = state_->report;
   for (const auto& f : state_->forms) r.forms += f->ready ? 1 : 0;

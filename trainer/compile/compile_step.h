@@ -21,7 +21,7 @@
 #include "runtime/core/function_ref.h"
 #include "trainer/nn/module.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/tensor/recorder.h"
+#include "trainer/tensor/step_break.h"
 
 namespace wick {
 
@@ -106,6 +106,7 @@ class StepOf {
       return std::vector<Tensor>(out);
     }
   }
+  // Returns what became of it so far.
   CompileReport report() const { return step_.report(); }
 
  private:
@@ -139,9 +140,6 @@ auto compile(nn::Module& net, optim::Optimizer& optimizer, Loss loss, CompileOpt
 // Runs `f` at once. In a compiled step it splits the repetition: `f` runs as always between the two
 // parts, each time. `f` must hold the tensors that it reads by value, [=]; what they hold is then
 // up to date.
-template <class F>
-void run_eagerly(const F& f) {
-  run_on_host("run_eagerly", f);
-}
+void run_eagerly(const std::function<void()>& f);
 
 }  // namespace wick

@@ -6,11 +6,11 @@
 #pragma once
 
 #include <functional>
-#include <string>
 
 #include "runtime/kernels/kernel.h"
 #include "trainer/tensor/draws.h"
 #include "trainer/tensor/modes.h"
+#include "trainer/tensor/step_break.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick {
@@ -18,15 +18,6 @@ namespace wick {
 namespace optim {
 class Optimizer;
 }
-
-// A reason for which a recorded step cannot be repeated, in words: the function, why, and what to
-// write instead.
-struct StepBreak {
-  std::string op;
-  std::string why;
-  std::string rewrite;
-  std::string where;  // the user's line, "train.cpp:41"
-};
 
 class Recorder {
  public:
