@@ -281,6 +281,54 @@ TEST(CompileGuards, ThreadsAndKernelSets) {
   set_num_threads(1);
 }
 
+TEST(CompileGuards, ModulesOfOneCallAreNotHeld) {
+  const auto make = [] {
+    Training t = training();
+    const auto net = t.net;
+    const auto optimizer = t.optimizer;
+    t.step = [=](const Tensor& x, const Tensor& y) {
+      optimizer->zero_grad();
+      nn::Dropout drop(0.5);  // its flag is read, and it is gone with the call
+      Tensor loss = nn::CrossEntropyLoss()(drop((*net)(x)), y);
+      loss.backward();
+      optimizer->step();
+      return loss;
+    };
+    t.before = [](int) { nn::MSELoss()(zeros({2}), zeros({2})); };
+    return t;
+  };
+  expect_same(make, 9, 6, unaudited());
+}
+
+TEST(CompileGuards, ANetThatIsReplacedIsNotTouched) {
+  const auto run = [](bool compiled) {
+    manual_seed(3);
+    auto net = std::make_shared<Net>();
+    auto sgd = std::make_unique<optim::SGD>(net->parameters(), optim::SgdOptions{.lr = 0.1});
+    const auto f = [&](const Tensor& x, const Tensor& y) {
+      sgd->zero_grad();
+      Tensor loss = test::classes((*net)(x), y);
+      loss.backward();
+      sgd->step();
+      return loss;
+    };
+    auto step = compile_step(f, unaudited());
+    std::vector<Tensor> seen;
+    for (int i = 0; i < 14; ++i) {
+      if (i == 7) {
+        net = std::make_shared<Net>();
+        sgd = std::make_unique<optim::SGD>(net->parameters(), optim::SgdOptions{.lr = 0.05});
+      }
+      const Tensor x = randn({6, 12}), y = randint(0, 5, {6});
+      seen.push_back((compiled ? step(x, y) : f(x, y)).clone());
+    }
+    if (compiled) EXPECT_GE(step.report().repeated, 8) << step.report().text();
+    for (const Tensor& p : net->parameters()) seen.push_back(p);
+    return test::digest(seen);
+  };
+  EXPECT_EQ(run(true), run(false));
+}
+
 TEST(CompileGuards, ReseedingBetweenStepsIsSeen) {
   const auto make = [] {
     Training t = training();

@@ -47,8 +47,8 @@ struct CompiledStep::State {
   CompileOptions options;
   CompileReport report;
   std::vector<std::unique_ptr<Program>> forms;
-  std::vector<Tensor> leaves;  // that any recording has met
-  bool met = false;            // a call was made: optimizers have their state
+  std::vector<Tensor> leaves;  // that the last recording knew: those of earlier ones, and new ones
+  bool met = false;            // they are all, and a call was made: optimizers have their state
   bool gave_up = false;
   std::vector<Tensor> results;
 
@@ -90,11 +90,8 @@ Recording CompiledStep::State::record(Span<const Tensor* const> in,
   }
   as_always(function);
   Recording r = recorder.finish(results);
-  for (const Tensor& leaf : r.leaves) {
-    bool known = false;
-    for (const Tensor& have : leaves) known = known || have.is_same(leaf);
-    if (!known) leaves.push_back(leaf);
-  }
+  met = met && r.leaves.size() == leaves.size();
+  leaves = r.leaves;
   return r;
 }
 
@@ -176,7 +173,11 @@ const std::vector<Tensor>& CompiledStep::run(Span<const Tensor* const> in,
   for (const Tensor* t : in) usual = usual && t->defined() && t->is_cpu() && !requires_grad_of(*t);
   if (!usual) return s.as_always(function);
   // Forms that hold addresses of objects that are gone can never be used again.
-  std::erase_if(s.forms, [](const auto& f) { return f->recording().changes != step_changes(); });
+  const auto old = [](const auto& f) { return f->recording().changes != step_changes(); };
+  if (std::erase_if(s.forms, old) > 0) {
+    s.leaves.clear();
+    s.met = false;
+  }
   for (size_t i = 0; i < s.forms.size(); ++i) {
     Program& form = *s.forms[i];
     if (!form.holds(in)) continue;
@@ -195,12 +196,13 @@ const std::vector<Tensor>& CompiledStep::run(Span<const Tensor* const> in,
     return s.as_always(function);
   }
   Recording r = s.record(in, function, nullptr, nullptr);
-  // The first call makes what later ones find: the state of optimizers, gradients.
+  // The first call makes what later ones find: the state of optimizers, gradients. So does one that
+  // meets new leaves.
   if (std::exchange(s.met, true)) s.make_form(std::move(r), in);
   return s.results;
 }
 
-void run_eagerly(const std::function<void()>& f) { run_on_host("run_eagerly", f); }
+void run_eagerly(const std::function<void()>& f) { run_on_host("run_eagerly", nullptr, f); }
 
 CompileReport CompiledStep::report() const {
   CompileReport r = state_->report;

@@ -75,8 +75,11 @@ Program::Program(Recording recording, Span<const Tensor* const> arguments, bool 
   bind(arguments);
   make_launches(works);
   find_written();
+  for (const void* owner : r_.owners) watch_owner(owner);
 }
-Program::~Program() = default;
+Program::~Program() {
+  for (const void* owner : r_.owners) unwatch_owner(owner);
+}
 
 // Lets a kernel that can work in place write into the memory of its first input, where nothing
 // reads that any more.

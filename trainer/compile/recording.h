@@ -113,6 +113,7 @@ struct Recording {
   std::vector<GradState> grads_before, grads_after;  // of each leaf
   std::vector<Flag> flags;
   std::vector<Phase> phases;
+  std::vector<const void*> owners;  // objects whose addresses are held
   std::vector<Source> sources;
   std::vector<Result> results;
   std::vector<StepBreak> breaks;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -65,7 +66,6 @@ class StorageTap final : public StorageWatcher {
 StepRecorder::StepRecorder(Span<const Tensor* const> arguments, const std::vector<Tensor>& leaves,
                            const Recording* beside)
     : beside_(beside) {
-  r_.changes = step_changes();
   r_.threads = num_threads();
   r_.grad_mode = modes().grad;
   r_.reference = modes().reference;
@@ -390,11 +390,12 @@ void StepRecorder::call_at_first_host() {
   });
 }
 
-void StepRecorder::on_host(const char* name, std::function<void()> f) {
+void StepRecorder::on_host(const char* name, const void* owner, std::function<void()> f) {
   if (host_) return f();
   Entry e;
   e.kind = Entry::kHost;
   e.name = name;
+  if (owner != nullptr) r_.owners.push_back(owner);
   if (modes().site != nullptr) e.where = modes().site->where;
   e.grads = grads();
   e.grad_mode = modes().grad;
@@ -427,6 +428,14 @@ void StepRecorder::on_optimizer(const optim::Optimizer& optimizer) {
   r_.phases.push_back({&optimizer, optimizer.acts_next()});
 }
 
+// A module that lives for the step only (a loss, for instance) has no flag to look at later.
+void StepRecorder::on_owner_gone(const void* owner) {
+  std::erase_if(r_.flags, [&](const Flag& f) { return f.at == owner; });
+  if (std::find(r_.owners.begin(), r_.owners.end(), owner) == r_.owners.end()) return;
+  on_break({"compile_step", "the step destroys an optimizer or a schedule that it has used",
+            "make it outside of the step", ""});
+}
+
 void StepRecorder::on_flag(const bool* flag) {
   for (const Flag& f : r_.flags) {
     if (f.at == flag) return;
@@ -443,6 +452,8 @@ void StepRecorder::on_break(StepBreak why) {
 }
 
 Recording StepRecorder::finish(const std::vector<Tensor>& results) {
+  r_.changes = step_changes();
+  for (const Flag& f : r_.flags) r_.owners.push_back(f.at);
   r_.grads_after = grads();
   while (r_.grads_before.size() < r_.leaves.size())
     r_.grads_before.push_back({GradState::kLeave, {}});

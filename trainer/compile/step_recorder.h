@@ -38,7 +38,8 @@ class StepRecorder final : public Recorder {
   void on_draw(const DrawFill& fill, const Draw& draw, const TensorView& to) override;
   void on_check(const Tensor& t, std::function<bool(const TensorView&)> holds, const char* op,
                 const Where& where) override;
-  void on_host(const char* name, std::function<void()> f) override;
+  void on_host(const char* name, const void* owner, std::function<void()> f) override;
+  void on_owner_gone(const void* owner) override;
   void on_optimizer(const optim::Optimizer& optimizer) override;
   void on_flag(const bool* flag) override;
   void on_break(StepBreak why) override;

@@ -150,7 +150,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
     if (p.defined()) r->on_tensor(p);
   }
   auto norm = std::make_shared<double>(0);
-  r->on_host(kOp, [=] { *norm = clip(); });
+  r->on_host(kOp, nullptr, [=] { *norm = clip(); });
   return *norm;
 }
 

@@ -201,7 +201,7 @@ Module& Module::operator=(Module&& o) noexcept {
 }
 Module::~Module() {
   if (hooks_) hooks_->owner = nullptr;
-  note_step_change();
+  note_owner_gone(&training_);
 }
 
 HookHandle Module::add_pre_hook(hook_forms::PreHook f) {

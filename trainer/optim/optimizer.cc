@@ -82,12 +82,12 @@ void Optimizer::set_momentum(int group, double momentum) {
   *f.momentum = momentum;
 }
 
-Optimizer::~Optimizer() { note_step_change(); }
+Optimizer::~Optimizer() { note_owner_gone(this); }
 
 void Optimizer::step() {
   if (Recorder* r = modes().recorder) [[unlikely]] {
     r->on_optimizer(*this);
-    r->on_host(name(), [this] { step_now(); });
+    r->on_host(name(), this, [this] { step_now(); });
   } else {
     step_now();
   }

@@ -38,8 +38,10 @@ class Recorder {
   // step may go on as recorded with other values.
   virtual void on_check(const Tensor& t, std::function<bool(const TensorView&)> holds,
                         const char* op, const Where& where) = 0;
-  // Runs `f` unrecorded, and again in each repetition.
-  virtual void on_host(const char* name, std::function<void()> f) = 0;
+  // Runs `f` unrecorded, and again in each repetition. `owner` (or null) must live that long.
+  virtual void on_host(const char* name, const void* owner, std::function<void()> f) = 0;
+  // Called when a module, an optimizer or a schedule is destroyed.
+  virtual void on_owner_gone(const void* owner) = 0;
   // Called before an optimizer's step, whose work on_host() then does.
   virtual void on_optimizer(const optim::Optimizer& optimizer) = 0;
   // Called when a module's training flag is read.
@@ -57,9 +59,9 @@ void note_break(const char* op, const char* why, const char* rewrite, const Wher
 
 // Runs `f`. While a step is recorded, `f` is also kept, and runs again in each repetition.
 template <class F>
-void run_on_host(const char* name, const F& f) {
+void run_on_host(const char* name, const void* owner, const F& f) {
   if (Recorder* r = modes().recorder) [[unlikely]] {
-    r->on_host(name, f);
+    r->on_host(name, owner, f);
   } else {
     f();
   }
@@ -77,10 +79,14 @@ class UnrecordedScope {
   Recorder* saved_;
 };
 
-// Counts what a recorded step cannot see but depends on: modules, optimizers and schedules that
-// were destroyed, whose addresses it holds, and hooks that were added. It is given up when the
-// count has changed.
+// Counts what ends recorded steps: hooks that were added, and modules, optimizers and schedules
+// that were destroyed while a step holds their addresses.
 uint64_t step_changes();
 void note_step_change();
+// A step holds the address of such an object from the first call to the second.
+void watch_owner(const void* owner);
+void unwatch_owner(const void* owner);
+// Called by the destructors of these objects.
+void note_owner_gone(const void* owner);
 
 }  // namespace wick

@@ -61,10 +61,10 @@ void LrScheduler::start() {
   step();
 }
 
-LrScheduler::~LrScheduler() { note_step_change(); }
+LrScheduler::~LrScheduler() { note_owner_gone(this); }
 
 void LrScheduler::step() {
-  run_on_host(name_, [this] { advance(nullptr); });
+  run_on_host(name_, this, [this] { advance(nullptr); });
 }
 
 void LrScheduler::step(double metric) {
