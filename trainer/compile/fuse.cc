@@ -249,10 +249,17 @@ int Fuser::rows_of(const Work& first, const TensorView& whole, int row_dims) con
   return -1;
 }
 
+// Returns whether the step ran it as one pass over rows: a norm, which has a kernel of its own for
+// exactly these steps.
+bool is_norm(const Work& work) {
+  return work.entry->op == OpId::kFusedElementwise &&
+         work.entry->attrs.as<ChainAttrs>().row_dims > 0;
+}
+
 // Joins one maker of an operand to the work. Returns false if there is none.
 bool Fuser::join_one(int i) {
   Work& last = work(i);
-  if (last.gone) return false;
+  if (last.gone || is_norm(last)) return false;
   Chain then;
   if (!chain_of(last, &then) || last.out[0].view.dtype != DType::kF32) return false;
   const TensorView& whole = last.out[0].view;
@@ -272,7 +279,7 @@ bool Fuser::join_one(int i) {
     if (readers_[static_cast<size_t>(o.value)] != std::vector<int>{i}) continue;
     Work& first = work(from);
     Chain early, joined;
-    if (first.gone || !chain_of(first, &early)) continue;
+    if (first.gone || is_norm(first) || !chain_of(first, &early)) continue;
     if (!same_operand(o, first.out[0])) continue;
     const int rows = rows_of(first, whole, own_rows);
     const auto early_rows = static_cast<int>(early.attrs.row_dims);
