@@ -19,7 +19,7 @@ using compiled::StepRecorder;
 namespace {
 
 // Returns whether nothing else observes or changes what this thread's ops do.
-bool plain() {
+bool unobserved_thread() {
   const Modes& m = modes();
   return m.watcher == nullptr && m.trace_hook == nullptr && m.recorder == nullptr &&
          m.forward == 0 && m.autocast == nullptr && m.saver == nullptr && !m.inference &&
@@ -169,7 +169,7 @@ const std::vector<Tensor>& CompiledStep::run(Span<const Tensor* const> in,
                                              FunctionRef<std::vector<Tensor>()> function) {
   State& s = *state_;
   ++s.report.calls;
-  bool usual = plain() && !s.gave_up;
+  bool usual = unobserved_thread() && !s.gave_up;
   for (const Tensor* t : in) usual = usual && t->defined() && t->is_cpu() && !requires_grad_of(*t);
   if (!usual) return s.as_always(function);
   // Forms that hold addresses of objects that are gone can never be used again.

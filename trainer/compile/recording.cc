@@ -73,6 +73,10 @@ std::string entry_difference(const Entry& a, const Entry& b) {
 
 }  // namespace
 
+bool is_whole(const Ref& r, size_t bytes) {
+  return r.offset == 0 && r.view.contiguous() && r.view.nbytes() == bytes;
+}
+
 std::string line_of(const Where& where) { return where.line() == 0 ? "" : to_text(where); }
 
 std::string difference(const Recording& a, const Recording& b) {

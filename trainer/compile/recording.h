@@ -127,6 +127,9 @@ struct Recording {
 // Returns the first difference of two recordings of one step, in words; empty if they are equal.
 std::string difference(const Recording& a, const Recording& b);
 
+// Returns whether the view is all of a buffer of so many bytes.
+bool is_whole(const Ref& r, size_t bytes);
+
 // Returns the user's line as "train.cpp:41".
 std::string line_of(const Where& where);
 

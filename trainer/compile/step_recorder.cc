@@ -22,10 +22,6 @@ int64_t bytes_between(const void* from, const void* to) {
   return static_cast<const char*>(to) - static_cast<const char*>(from);
 }
 
-bool whole(const Ref& r, size_t bytes) {
-  return r.offset == 0 && r.view.contiguous() && r.view.nbytes() == bytes;
-}
-
 }  // namespace
 
 // Passes the storages of all threads on to the recorders. It is never destroyed, because another
@@ -241,7 +237,7 @@ Ref StepRecorder::written(const TensorView& v, const Where& where) {
   const Ref r = ref_of(v, where);
   if (r.buffer < 0) return r;
   Buffer& b = r_.buffers[static_cast<size_t>(r.buffer)];
-  if (whole(r, b.bytes)) {
+  if (is_whole(r, b.bytes)) {
     b.written = true;
     b.fill = -1;
   } else {

@@ -3,10 +3,6 @@
 namespace wick::compiled {
 namespace {
 
-bool whole(const Ref& r, size_t bytes) {
-  return r.offset == 0 && r.view.contiguous() && r.view.nbytes() == bytes;
-}
-
 // Returns, for each buffer, whether all of its writes are whole, so that they may be values.
 std::vector<bool> written_whole(const Recording& r) {
   std::vector<bool> list(r.buffers.size(), false);
@@ -15,7 +11,7 @@ std::vector<bool> written_whole(const Recording& r) {
     for (const Ref& ref : e.out) {
       if (ref.buffer < 0) continue;
       const auto at = static_cast<size_t>(ref.buffer);
-      if (!whole(ref, r.buffers[at].bytes)) list[at] = false;
+      if (!is_whole(ref, r.buffers[at].bytes)) list[at] = false;
     }
   }
   return list;
