@@ -175,6 +175,38 @@ TEST(CompileBreaks, NumbersOfTheProgramAreSeenToChange) {
   EXPECT_THAT(r.breaks[0].why, HasSubstr("fills with other values"));
 }
 
+TEST(CompileBreaks, WhatIsGuardedMayNotChangeWithinAStep) {
+  expect_break(
+      [] {
+        Training t = training([](const Tensor&, nn::Module&) {});
+        const auto net = t.net;
+        const auto inner = t.step;
+        t.step = [=](const Tensor& x, const Tensor& y) {
+          const Tensor& w = static_cast<Net&>(*net).fc1->weight;
+          w.requires_grad_(false);
+          Tensor loss = inner(x, y);
+          w.requires_grad_(true);
+          return loss;
+        };
+        return t;
+      },
+      "requires_grad_", "freezes or unfreezes", false);
+  expect_break(
+      [] {
+        Training t = training([](const Tensor&, nn::Module&) {});
+        const auto inner = t.step;
+        const auto drop = std::make_shared<nn::Dropout>(0.5);
+        t.step = [=](const Tensor& x, const Tensor& y) {
+          drop->eval();
+          Tensor loss = inner((*drop)(x), y);
+          drop->train();
+          return loss;
+        };
+        return t;
+      },
+      "train", "switches a module", false);
+}
+
 TEST(CompileBreaks, RunEagerlySplitsAStep) {
   const auto log = std::make_shared<std::vector<double>>();
   const auto make = [log] {

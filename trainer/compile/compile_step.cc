@@ -59,7 +59,7 @@ struct CompiledStep::State {
   }
   void add_break(StepBreak b) {
     for (const StepBreak& have : report.breaks) {
-      if (have.op == b.op && have.where == b.where) return;
+      if (have.op == b.op && have.where == b.where && have.why == b.why) return;
     }
     report.breaks.push_back(std::move(b));
   }

@@ -449,7 +449,18 @@ void StepRecorder::on_break(StepBreak why) {
 
 Recording StepRecorder::finish(const std::vector<Tensor>& results) {
   r_.changes = step_changes();
-  for (const Flag& f : r_.flags) r_.owners.push_back(f.at);
+  // What is guarded must be at the begin of a step as it was where the step used it.
+  for (const Flag& f : r_.flags) {
+    r_.owners.push_back(f.at);
+    if (*f.at == f.value) continue;
+    on_break({"train", "switches a module between training and evaluation",
+              "call train() and eval() outside of the step", ""});
+  }
+  for (const Outside& o : r_.outside) {
+    if (requires_grad_of(o.tensor) == o.requires_grad) continue;
+    on_break({"requires_grad_", "freezes or unfreezes a tensor that the step uses",
+              "call it outside of the step, or detach() the tensor", ""});
+  }
   r_.grads_after = grads();
   while (r_.grads_before.size() < r_.leaves.size())
     r_.grads_before.push_back({GradState::kLeave, {}});
