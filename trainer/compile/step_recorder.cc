@@ -79,6 +79,7 @@ StepRecorder::StepRecorder(Span<const Tensor* const> arguments, const std::vecto
     seen_[t.impl()] = true;
   }
   r_.leaves = leaves;
+  leaves_before_ = leaves.size();
   for (size_t i = 0; i < leaves.size(); ++i) {
     const IntrusivePtr<TensorImpl>& g = leaves[i].impl()->grad;
     if (g) know(Tensor(g), Place::kGradient, static_cast<int>(i));
@@ -447,7 +448,26 @@ void StepRecorder::on_break(StepBreak why) {
   r_.breaks.push_back(std::move(why));
 }
 
+// Forgets the handles that nothing but this recording holds by now: those of saved tensors, for
+// instance. A later step has others.
+void StepRecorder::forget_handles_of_the_step() {
+  for (size_t i = r_.leaves.size(); i-- > 0;) {
+    uint32_t own = 1;
+    for (const Outside& o : r_.outside) own += o.tensor.is_same(r_.leaves[i]) ? 1 : 0;
+    if (i < leaves_before_ || r_.leaves[i].impl()->holders() > own) continue;
+    const auto at = static_cast<int64_t>(i);
+    std::erase_if(r_.outside, [&](const Outside& o) { return o.tensor.is_same(r_.leaves[i]); });
+    r_.leaves.erase(r_.leaves.begin() + at);
+    r_.grads_before.erase(r_.grads_before.begin() + at);
+    for (Entry& e : r_.entries) {
+      if (e.grads.size() > i) e.grads.erase(e.grads.begin() + at);
+    }
+  }
+  std::erase_if(r_.outside, [](const Outside& o) { return o.tensor.impl()->unique(); });
+}
+
 Recording StepRecorder::finish(const std::vector<Tensor>& results) {
+  forget_handles_of_the_step();
   r_.changes = step_changes();
   // What is guarded must be at the begin of a step as it was where the step used it.
   for (const Flag& f : r_.flags) {

@@ -64,11 +64,13 @@ class StepRecorder final : public Recorder {
   GradState grad_of(size_t leaf);
   std::vector<GradState> grads();
   void call_at_first_host();
+  void forget_handles_of_the_step();
 
   Recording r_;
   const Recording* beside_;
-  size_t checks_ = 0;  // so far
-  std::mutex mutex_;   // storages are made and freed by other threads, too
+  size_t checks_ = 0;         // so far
+  size_t leaves_before_ = 0;  // that were known when the recording began
+  std::mutex mutex_;          // storages are made and freed by other threads, too
   std::map<const char*, Live> live_;
   std::vector<const void*> starts_;  // of the arguments
   std::map<const TensorCore*, bool> seen_;
