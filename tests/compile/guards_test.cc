@@ -353,6 +353,27 @@ TEST(CompileGuards, ANetThatIsReplacedIsNotTouched) {
   EXPECT_EQ(run(true), run(false));
 }
 
+TEST(CompileGuards, GeneratorsOfOneSeedAreTwo) {
+  const auto run = [](bool compiled) {
+    manual_seed(9);
+    Generator own;
+    own.manual_seed(9);
+    const auto f = [&](const Tensor& x) {
+      return x + rand({4}) + rand({4}, DType::kF32, own) * randn({4});
+    };
+    auto step = compile_step(f, unaudited());
+    std::vector<Tensor> seen;
+    for (int i = 0; i < 8; ++i) {
+      const Tensor x = rand({4});
+      seen.push_back((compiled ? step(x) : f(x)).clone());
+    }
+    if (compiled) EXPECT_EQ(step.report().repeated, 5) << step.report().text();
+    seen.push_back(full({2}, static_cast<int64_t>(own.stream), DType::kI64));
+    return test::digest(seen);
+  };
+  EXPECT_EQ(run(true), run(false));
+}
+
 TEST(CompileGuards, ReseedingBetweenStepsIsSeen) {
   const auto make = [] {
     Training t = training();

@@ -116,7 +116,8 @@ class StepOf {
 
 // Makes a step of a function of tensors. The function's ops on tensors, backward() and the
 // optimizer's step() are repeated; what else it does (C++ variables, printing) happens only when it
-// runs: the first three times for each form, and in audits. What it uses must outlive the step.
+// runs: in the first three calls, in two for each further form, and in audits. What it uses must
+// outlive the step.
 template <class F>
 StepOf<F> compile_step(F f, CompileOptions options = {}) {
   return StepOf<F>(std::move(f), options);

@@ -247,8 +247,7 @@ Ref StepRecorder::written(const TensorView& v, const Where& where) {
   return r;
 }
 
-void StepRecorder::on_kernel(const KernelQuery& q, const KernelRow&, Span<const TensorView> out,
-                             const Where& where) {
+void StepRecorder::on_kernel(const KernelQuery& q, Span<const TensorView> out, const Where& where) {
   if (host_) return;
   if (is_data_dependent(q.op)) {
     on_break({op_info(q.op)->name, "makes a tensor whose size depends on values",
@@ -291,7 +290,8 @@ void StepRecorder::on_stream(Generator& g, const Draw& draw) {
               "draw with rand(), randn(), randint(), dropout() and the like", ""});
   }
   drawing_ = true;
-  for (Source& s : r_.sources) {
+  for (source_ = 0; source_ < r_.sources.size(); ++source_) {
+    const Source& s = r_.sources[source_];
     if (s.generator != &g) continue;
     if (s.seed != draw.seed || draw.stream < s.first) {
       on_break({"manual_seed", "seeds a generator within the step", "seed it before", ""});
@@ -307,13 +307,9 @@ void StepRecorder::on_draw(const DrawFill& fill, const Draw& draw, const TensorV
   Entry e;
   e.kind = Entry::kDraw;
   e.fill = fill;
-  for (size_t i = 0; i < r_.sources.size(); ++i) {
-    const Source& s = r_.sources[i];
-    // A draw that is made again (gradient checkpoints) names its stream only.
-    if (s.seed != draw.seed || draw.stream < s.first) continue;
-    e.generator = i;
-    e.stream = draw.stream - s.first;
-  }
+  // Gradient checkpoints draw again from a stream of before, of the same generator.
+  e.generator = source_;
+  e.stream = draw.stream - r_.sources[source_].first;
   if (modes().site != nullptr) e.where = modes().site->where;
   e.out.push_back(written(to, e.where));
   r_.entries.push_back(std::move(e));

@@ -30,8 +30,7 @@ class StepRecorder final : public Recorder {
   bool broken() const { return !r_.breaks.empty(); }
 
   void on_tensor(const Tensor& t) override;
-  void on_kernel(const KernelQuery& query, const KernelRow& row, Span<const TensorView> out,
-                 const Where& where) override;
+  void on_kernel(const KernelQuery& query, Span<const TensorView> out, const Where& where) override;
   void on_copy(const TensorView& from, const TensorView& to, const Where& where) override;
   void on_zero(const TensorView& to, const Where& where) override;
   void on_stream(Generator& g, const Draw& draw) override;
@@ -69,6 +68,7 @@ class StepRecorder final : public Recorder {
   Recording r_;
   const Recording* beside_;
   size_t checks_ = 0;         // so far
+  size_t source_ = 0;         // of the draw that is being made
   size_t leaves_before_ = 0;  // that were known when the recording began
   std::mutex mutex_;          // storages are made and freed by other threads, too
   std::map<const char*, Live> live_;

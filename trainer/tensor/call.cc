@@ -94,7 +94,7 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
   FloatModeScope mode;  // the same as in the pool's workers
   if (Status s = kernel.run(loan, q.op, q.in, out, q.attrs); !s.ok()) fail_call(q.op, s, where);
   if (Recorder* r = modes().recorder) [[unlikely]]
-    r->on_kernel(q, row, out, where);
+    r->on_kernel(q, out, where);
   if (hook == nullptr) return;
   std::string path = module_path();
   hook->on_op({op_info(q.op)->name, path.c_str(), row.name, "cpu", modes().trace_index++, begin,

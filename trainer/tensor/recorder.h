@@ -25,7 +25,7 @@ class Recorder {
   // Called for each tensor that an op reads or writes, before its bytes are used.
   virtual void on_tensor(const Tensor& t) = 0;
   // Called after a kernel ran.
-  virtual void on_kernel(const KernelQuery& query, const KernelRow& row, Span<const TensorView> out,
+  virtual void on_kernel(const KernelQuery& query, Span<const TensorView> out,
                          const Where& where) = 0;
   // Called after bytes were copied between views of one shape and dtype.
   virtual void on_copy(const TensorView& from, const TensorView& to, const Where& where) = 0;
