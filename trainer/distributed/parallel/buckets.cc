@@ -1,0 +1,194 @@
+#include "trainer/distributed/parallel/buckets.h"
+
+#include <cstring>
+
+#include "trainer/distributed/parallel/part.h"
+#include "trainer/tensor/internal.h"
+
+namespace wick::distributed {
+namespace {
+
+std::byte* at(const Tensor& flat, int64_t offset) {
+  return static_cast<std::byte*>(flat.raw().data) +
+         offset * static_cast<int64_t>(dtype_size(flat.dtype()));
+}
+
+void add(const Tensor& left, const Tensor& right) {
+  combine(ReduceOp::kSum, left.dtype(), left.raw().data, right.raw().data, left.raw().data,
+          left.layout().numel());
+}
+
+}  // namespace
+
+Buckets::Buckets(Communicator& communicator, int shards, const nn::NamedTensors& parameters,
+                 int64_t bytes, bool bf16_wire)
+    : communicator_(communicator),
+      shards_(shards),
+      own_(shards_of(communicator.rank(), communicator.size(), shards)),
+      parameters_(parameters),
+      bf16_wire_(bf16_wire),
+      places_(parameters.size()),
+      used_(parameters.size()) {
+  std::map<DType, size_t> open;  // the bucket that is filled now
+  for (size_t i = parameters.size(); i-- > 0;) {
+    const Tensor& p = parameters[i].second;
+    auto it = open.find(p.dtype());
+    if (it == open.end()) {
+      it = open.emplace(p.dtype(), buckets_.size()).first;
+      buckets_.emplace_back();
+      buckets_.back().dtype = p.dtype();
+    }
+    Bucket& bucket = buckets_[it->second];
+    places_[i] = {it->second, bucket.parameters.size()};
+    bucket.parameters.push_back(i);
+    bucket.offsets.push_back(bucket.count);
+    bucket.count += p.layout().numel();
+    if (bucket.count * static_cast<int64_t>(dtype_size(p.dtype())) >= bytes) open.erase(it);
+  }
+  for (Bucket& b : buckets_) {
+    b.forest = Forest<Tensor>(own_, shards_);
+    b.name = "gradients of " + parameters_[b.parameters.back()].first;
+    if (b.parameters.size() > 1) b.name += " .. " + parameters_[b.parameters.front()].first;
+  }
+}
+
+void Buckets::begin(int64_t total, bool sync) {
+  total_ = total;
+  sync_ = sync;
+  for (Bucket& b : buckets_) {
+    for (auto& [part, leaf] : b.leaves) {
+      leaf.came.assign(b.parameters.size(), false);
+      leaf.waiting = b.parameters.size();
+    }
+  }
+}
+
+Buckets::Leaf& Buckets::leaf_of(Bucket& bucket, int part) {
+  Leaf& leaf = bucket.leaves[part];
+  if (!leaf.bytes.defined()) {
+    leaf.bytes = new_tensor(Shape{bucket.count}, bucket.dtype);
+    leaf.has.assign(bucket.parameters.size(), false);
+    leaf.came = leaf.has;
+    leaf.waiting = bucket.parameters.size();
+  }
+  return leaf;
+}
+
+void Buckets::take(int part, size_t parameter, const Tensor& gradient, const Where& where) {
+  const Place place = places_[parameter];
+  Bucket& bucket = buckets_[place.bucket];
+  Leaf& leaf = leaf_of(bucket, part);
+  if (leaf.came[place.index]) {
+    throw_error("data_parallel",
+                "parameter '" + parameters_[parameter].first + "' got a second gradient in part " +
+                    std::to_string(part) + ": one backward for each part",
+                where);
+  }
+  const Tensor g = gradient.contiguous(where);
+  std::byte* const to = at(leaf.bytes, bucket.offsets[place.index]);
+  if (leaf.has[place.index]) {
+    combine(ReduceOp::kSum, bucket.dtype, to, g.raw().data, to, g.layout().numel());
+  } else {
+    memcpy(to, g.raw().data, g.nbytes());
+  }
+  leaf.has[place.index] = leaf.came[place.index] = true;
+  used_[parameter] = true;
+  if (--leaf.waiting > 0 || !sync_) return;
+  push_ready(bucket, where);
+  send_ready(where);
+}
+
+// Adds the parts of a bucket to its forest, in order, as far as they are complete. A part without
+// samples counts as zeros.
+void Buckets::push_ready(Bucket& bucket, const Where& where) {
+  while (!bucket.forest.complete()) {
+    const int part = bucket.forest.next();
+    const auto [begin, end] = samples_of(part, shards_, total_);
+    const auto it = bucket.leaves.find(part);
+    Tensor value;
+    if (it != bucket.leaves.end() && (it->second.waiting == 0 || begin == end)) {
+      value = std::move(it->second.bytes);
+      for (size_t i = 0; i < bucket.parameters.size(); ++i) {
+        if (it->second.has[i]) continue;
+        const Tensor& p = parameters_[bucket.parameters[i]].second;
+        memset(at(value, bucket.offsets[i]), 0, p.nbytes());
+      }
+      bucket.leaves.erase(it);
+    } else if (it == bucket.leaves.end() && begin == end) {
+      value = new_tensor(Shape{bucket.count}, bucket.dtype, where);
+      memset(value.raw().data, 0, value.nbytes());
+    } else {
+      return;
+    }
+    bucket.forest.push(std::move(value),
+                       [](Tensor* left, const Tensor& right) { add(*left, right); });
+  }
+}
+
+// Sends complete buckets, in the order that all ranks have.
+void Buckets::send_ready(const Where& where) {
+  for (; next_ < buckets_.size() && buckets_[next_].forest.complete(); ++next_) {
+    Bucket& b = buckets_[next_];
+    Communicator::Sum sum{.inputs = {}, .shards = shards_, .bf16_wire = bf16_wire_};
+    std::vector<Tensor> pieces;
+    b.forest.each([&](const Tensor& t) {
+      pieces.push_back(t);
+      sum.inputs.push_back(t.raw().data);
+    });
+    b.forest.clear();
+    b.sum = pieces[0];  // the sum replaces the first piece
+    Call call;
+    call.dtype = b.dtype;
+    call.count = b.count;
+    call.name = b.name;
+    call.where = where;
+    b.handle =
+        communicator_.all_reduce(call, sum, b.sum.raw().data,
+                                 std::make_shared<const std::vector<Tensor>>(std::move(pieces)));
+    b.sent = true;
+  }
+}
+
+std::vector<size_t> Buckets::end_part(int part, const Where& where) {
+  std::vector<size_t> unused;
+  for (Bucket& b : buckets_) {
+    if (sync_ && b.forest.next() > part) continue;  // it was complete
+    Leaf& leaf = leaf_of(b, part);
+    for (size_t i = 0; i < b.parameters.size(); ++i) {
+      if (!leaf.came[i] && !leaf.has[i]) unused.push_back(b.parameters[i]);
+    }
+    leaf.waiting = 0;
+    if (sync_) push_ready(b, where);
+  }
+  if (sync_) send_ready(where);
+  return unused;
+}
+
+void Buckets::finish(const Where& where) {
+  for (Bucket& b : buckets_) push_ready(b, where);
+  send_ready(where);
+  for (Bucket& b : buckets_) b.handle.wait();
+}
+
+Tensor Buckets::gradient(size_t parameter) const {
+  const Place place = places_[parameter];
+  const Bucket& b = buckets_[place.bucket];
+  const Tensor& p = parameters_[parameter].second;
+  Tensor g = new_tensor(p.raw_shape(), b.dtype);
+  memcpy(g.raw().data, at(b.sum, b.offsets[place.index]), g.nbytes());
+  return g;
+}
+
+void Buckets::clear() {
+  for (Bucket& b : buckets_) {
+    b.leaves.clear();
+    b.forest.clear();
+    b.sum = Tensor();
+    b.handle = {};
+    b.sent = false;
+  }
+  used_.assign(used_.size(), false);
+  next_ = 0;
+}
+
+}  // namespace wick::distributed
