@@ -39,8 +39,12 @@ class ThreadJob {
     std::string bytes;
     Clock::time_point arrives;
   };
+  struct Box {
+    std::deque<Message> messages;
+    uint64_t posted = 0, taken = 0;  // receives; the k-th message goes to the k-th of them
+  };
   std::mutex mutex_;
-  std::map<Key, std::deque<Message>> messages_;
+  std::map<Key, Box> boxes_;
   std::vector<Transport::Peer> peers_;
 };
 
@@ -55,7 +59,7 @@ class ThreadTransport final : public Transport {
   std::unique_ptr<Request> send(int to, int tag, const void* data, size_t bytes) override {
     std::lock_guard lock(job_->mutex_);
     const auto* p = static_cast<const char*>(data);
-    job_->messages_[{rank_, to, tag}].push_back(
+    job_->boxes_[{rank_, to, tag}].messages.push_back(
         {std::string(p, p + bytes), ThreadJob::Clock::now() + job_->delay});
     return std::make_unique<Sent>();
   }
@@ -65,7 +69,7 @@ class ThreadTransport final : public Transport {
   bool poll(int tag, int* from, std::string* bytes) override {
     for (int rank = 0; rank < size(); ++rank) {
       std::lock_guard lock(job_->mutex_);
-      if (!take(*job_, {rank, rank_, tag}, bytes)) continue;
+      if (!take(&job_->boxes_[{rank, rank_, tag}], bytes)) continue;
       *from = rank;
       return true;
     }
@@ -85,12 +89,17 @@ class ThreadTransport final : public Transport {
   class Receive final : public Request {
    public:
     Receive(std::shared_ptr<ThreadJob> job, ThreadJob::Key key, void* data, size_t bytes)
-        : job_(std::move(job)), key_(key), data_(data), bytes_(bytes) {}
+        : job_(std::move(job)), data_(data), bytes_(bytes) {
+      std::lock_guard lock(job_->mutex_);
+      box_ = &job_->boxes_[key];
+      ticket_ = box_->posted++;
+    }
     bool done() override {
       std::string text;
       {
         std::lock_guard lock(job_->mutex_);
-        if (!take(*job_, key_, &text)) return false;
+        if (box_->taken != ticket_ || !take(box_, &text)) return false;
+        ++box_->taken;
       }
       if (text.size() != bytes_) throw Error("a message of another length");
       memcpy(data_, text.data(), text.size());
@@ -99,16 +108,17 @@ class ThreadTransport final : public Transport {
 
    private:
     std::shared_ptr<ThreadJob> job_;
-    ThreadJob::Key key_;
+    ThreadJob::Box* box_;  // of a map, whose entries stay where they are
+    uint64_t ticket_;
     void* data_;
     size_t bytes_;
   };
-  static bool take(ThreadJob& job, const ThreadJob::Key& key, std::string* bytes) {
-    const auto it = job.messages_.find(key);
-    if (it == job.messages_.end() || it->second.empty()) return false;
-    if (it->second.front().arrives > ThreadJob::Clock::now()) return false;
-    *bytes = std::move(it->second.front().bytes);
-    it->second.pop_front();
+  static bool take(ThreadJob::Box* box, std::string* bytes) {
+    if (box->messages.empty() || box->messages.front().arrives > ThreadJob::Clock::now()) {
+      return false;
+    }
+    *bytes = std::move(box->messages.front().bytes);
+    box->messages.pop_front();
     return true;
   }
 

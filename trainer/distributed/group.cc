@@ -5,14 +5,14 @@
 namespace wick::distributed {
 namespace {
 
-void* bytes_of(const Tensor& t) { return t.raw().data; }
+void* data_of(const Tensor& t) { return t.raw().data; }
 
 // Keeps the tensors of a collective alive, and thereby their bytes.
 Communicator::Keep keep(std::vector<Tensor> tensors) {
   return std::make_shared<const std::vector<Tensor>>(std::move(tensors));
 }
 
-void check(const char* op, const Tensor& t, const Where& where) {
+void check_tensor(const char* op, const Tensor& t, const Where& where) {
   if (!t.defined()) throw_error(op, "the tensor is undefined", where);
   if (!t.is_cpu()) {
     throw_error(op, "takes tensors of the CPU: call cpu() first", where, Code::kUnsupported);
@@ -24,7 +24,7 @@ void check(const char* op, const Tensor& t, const Where& where) {
 
 void check_out(const char* op, const Tensor& out, const Tensor& t, int64_t elements,
                const Where& where) {
-  check(op, out, where);
+  check_tensor(op, out, where);
   if (out.dtype() == t.dtype() && out.layout().numel() == elements) return;
   throw_error(op,
               "the result has " + std::to_string(elements) + " elements " + dtype_name(t.dtype()) +
@@ -57,7 +57,7 @@ Shape with_rows(const Tensor& t, int64_t rows) {
 
 Call Group::call(const char* op, const Tensor& t, const CallOptions& opts,
                  const Where& where) const {
-  check(op, t, where);
+  check_tensor(op, t, where);
   Call c;
   c.dtype = t.dtype();
   c.count = t.layout().numel();
@@ -71,7 +71,7 @@ Call Group::call(const char* op, const Tensor& t, const CallOptions& opts,
 Handle Group::all_reduce_async(const Tensor& t, const CallOptions& opts, Where where) {
   Call c = call("all_reduce", t, opts, where);
   written("all_reduce", t, where);
-  return communicator_->all_reduce(std::move(c), {.inputs = {bytes_of(t)}}, bytes_of(t), keep({t}));
+  return communicator_->all_reduce(std::move(c), {.inputs = {data_of(t)}}, data_of(t), keep({t}));
 }
 void Group::all_reduce(const Tensor& t, const CallOptions& opts, Where where) {
   all_reduce_async(t, opts, where).wait();
@@ -82,10 +82,10 @@ Handle Group::all_gather_async(const Tensor& out, const Tensor& t, const CallOpt
   Call c = call("all_gather", t, opts, where);
   check_out("all_gather", out, t, c.count * size(), where);
   written("all_gather", out, where);
-  return communicator_->all_gather(std::move(c), bytes_of(t), bytes_of(out), keep({t, out}));
+  return communicator_->all_gather(std::move(c), data_of(t), data_of(out), keep({t, out}));
 }
 Tensor Group::all_gather(const Tensor& t, const CallOptions& opts, Where where) {
-  check("all_gather", t, where);
+  check_tensor("all_gather", t, where);
   std::vector<int64_t> dims{size()};
   dims.insert(dims.end(), t.raw_shape().begin(), t.raw_shape().end());
   if (dims.size() > kMaxRank) {
@@ -104,7 +104,7 @@ Handle Group::reduce_scatter_async(const Tensor& out, const Tensor& t, const Cal
   const int64_t rows = rows_for_each("reduce_scatter", t, size(), where);
   check_out("reduce_scatter", out, t, numel(with_rows(t, rows)), where);
   written("reduce_scatter", out, where);
-  return communicator_->reduce_scatter(std::move(c), {.inputs = {bytes_of(t)}}, bytes_of(out),
+  return communicator_->reduce_scatter(std::move(c), {.inputs = {data_of(t)}}, data_of(out),
                                        keep({t, out}));
 }
 Tensor Group::reduce_scatter(const Tensor& t, const CallOptions& opts, Where where) {
@@ -118,7 +118,7 @@ Handle Group::broadcast_async(const Tensor& t, int root, const CallOptions& opts
   Call c = call("broadcast", t, opts, where);
   c.peer = root;
   written("broadcast", t, where);
-  return communicator_->broadcast(std::move(c), bytes_of(t), keep({t}));
+  return communicator_->broadcast(std::move(c), data_of(t), keep({t}));
 }
 void Group::broadcast(const Tensor& t, int root, const CallOptions& opts, Where where) {
   broadcast_async(t, root, opts, where).wait();
@@ -130,10 +130,10 @@ Handle Group::all_to_all_async(const Tensor& out, const Tensor& t, const CallOpt
   rows_for_each("all_to_all", t, size(), where);
   check_out("all_to_all", out, t, c.count, where);
   written("all_to_all", out, where);
-  return communicator_->all_to_all(std::move(c), bytes_of(t), bytes_of(out), keep({t, out}));
+  return communicator_->all_to_all(std::move(c), data_of(t), data_of(out), keep({t, out}));
 }
 Tensor Group::all_to_all(const Tensor& t, const CallOptions& opts, Where where) {
-  check("all_to_all", t, where);
+  check_tensor("all_to_all", t, where);
   Tensor out = new_tensor(t.raw_shape(), t.dtype(), where);
   all_to_all_async(out, t, opts, where).wait();
   return out;
@@ -142,7 +142,7 @@ Tensor Group::all_to_all(const Tensor& t, const CallOptions& opts, Where where) 
 Handle Group::send_async(const Tensor& t, int to, const CallOptions& opts, Where where) {
   Call c = call("send", t, opts, where);
   c.peer = to;
-  return communicator_->send(std::move(c), bytes_of(t), keep({t}));
+  return communicator_->send(std::move(c), data_of(t), keep({t}));
 }
 void Group::send(const Tensor& t, int to, const CallOptions& opts, Where where) {
   send_async(t, to, opts, where).wait();
@@ -152,7 +152,7 @@ Handle Group::recv_async(const Tensor& t, int from, const CallOptions& opts, Whe
   Call c = call("recv", t, opts, where);
   c.peer = from;
   written("recv", t, where);
-  return communicator_->receive(std::move(c), bytes_of(t), keep({t}));
+  return communicator_->receive(std::move(c), data_of(t), keep({t}));
 }
 void Group::recv(const Tensor& t, int from, const CallOptions& opts, Where where) {
   recv_async(t, from, opts, where).wait();

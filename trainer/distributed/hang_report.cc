@@ -57,14 +57,14 @@ Dump read_dump(const std::string& path) {
   return dump;
 }
 
-std::string list_of(const std::vector<int64_t>& ranks) {
+std::string ranks_text(const std::vector<int64_t>& ranks) {
   std::string s = ranks.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < ranks.size(); ++i) s += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
   return s;
 }
 
 // One line for each call of a collective, and one for the ranks that are not there yet.
-std::string describe(const Key& key, const std::vector<Dump>& dumps) {
+std::string describe_collective(const Key& key, const std::vector<Dump>& dumps) {
   std::map<std::string, std::vector<int64_t>> by_call;
   std::vector<int64_t> missing;
   bool all_ended = true;
@@ -90,8 +90,8 @@ std::string describe(const Key& key, const std::vector<Dump>& dumps) {
   std::string text = "group '" + key.first + "' #" + std::to_string(key.second) +
                      (by_call.size() > 1 ? ": the ranks called different things" : ": not ended") +
                      waited + "\n";
-  for (const auto& [call, ranks] : by_call) text += "  " + list_of(ranks) + ": " + call + "\n";
-  if (!missing.empty()) text += "  " + list_of(missing) + ": did not call it\n";
+  for (const auto& [call, ranks] : by_call) text += "  " + ranks_text(ranks) + ": " + call + "\n";
+  if (!missing.empty()) text += "  " + ranks_text(missing) + ": did not call it\n";
   return text;
 }
 
@@ -121,9 +121,9 @@ std::string hang_report(const std::string& folder) {
   for (int64_t r = 0; r < dumps[0].ranks; ++r) {
     if (std::find(there.begin(), there.end(), r) == there.end()) absent.push_back(r);
   }
-  std::string text =
-      "dumps of " + list_of(there) + " of a job of " + std::to_string(dumps[0].ranks) + " ranks\n";
-  if (!absent.empty()) text += "no dump of " + list_of(absent) + "\n";
+  std::string text = "dumps of " + ranks_text(there) + " of a job of " +
+                     std::to_string(dumps[0].ranks) + " ranks\n";
+  if (!absent.empty()) text += "no dump of " + ranks_text(absent) + "\n";
   if (!dumps[0].reason.empty())
     text += "rank " + std::to_string(there[0]) + " reported:\n" + dumps[0].reason + "\n";
   std::map<Key, bool> keys;
@@ -131,7 +131,7 @@ std::string hang_report(const std::string& folder) {
     for (const auto& [key, entry] : d.collectives) keys[key] = true;
   }
   std::string found;
-  for (const auto& [key, there_is] : keys) found += describe(key, dumps);
+  for (const auto& [key, there_is] : keys) found += describe_collective(key, dumps);
   for (const Dump& d : dumps) {
     for (const std::string& message : d.messages) found += message + "\n";
   }

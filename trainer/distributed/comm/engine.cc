@@ -9,7 +9,6 @@
 namespace wick::distributed {
 namespace {
 
-constexpr int kControlTag = 0;  // groups' tags begin at 4
 constexpr char kGoodbye = 'E';
 constexpr int kHeader = 0, kPayload = 1, kPairHeader = 2, kPairPayload = 3;
 

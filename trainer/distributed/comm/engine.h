@@ -20,6 +20,8 @@
 
 namespace wick::distributed {
 
+constexpr int kControlTag = 0;  // of messages about faults and ends; groups' tags begin at 4
+
 // The ranks of a communicator, as ranks of the job.
 struct CommGroup {
   std::string name;

@@ -26,6 +26,10 @@ std::string quoted(const std::string& text) {
   std::string s = "\"";
   for (char c : text) {
     const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      s += "\\n";
+      continue;
+    }
     if (byte < 0x20 || byte == 0x7F) {
       s += '?';
       continue;

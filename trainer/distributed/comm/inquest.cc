@@ -11,8 +11,6 @@
 namespace wick::distributed {
 namespace {
 
-constexpr int kControlTag = 0;
-
 std::string list_of(const std::vector<int>& ranks) {
   std::string s = ranks.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < ranks.size(); ++i) s += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);

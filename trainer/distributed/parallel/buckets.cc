@@ -8,12 +8,12 @@
 namespace wick::distributed {
 namespace {
 
-std::byte* at(const Tensor& flat, int64_t offset) {
+std::byte* place_in(const Tensor& flat, int64_t offset) {
   return static_cast<std::byte*>(flat.raw().data) +
          offset * static_cast<int64_t>(dtype_size(flat.dtype()));
 }
 
-void add(const Tensor& left, const Tensor& right) {
+void add_right(const Tensor& left, const Tensor& right) {
   combine(ReduceOp::kSum, left.dtype(), left.raw().data, right.raw().data, left.raw().data,
           left.layout().numel());
 }
@@ -85,7 +85,7 @@ void Buckets::take(int part, size_t parameter, const Tensor& gradient, const Whe
                 where);
   }
   const Tensor g = gradient.contiguous(where);
-  std::byte* const to = at(leaf.bytes, bucket.offsets[place.index]);
+  std::byte* const to = place_in(leaf.bytes, bucket.offsets[place.index]);
   if (leaf.has[place.index]) {
     combine(ReduceOp::kSum, bucket.dtype, to, g.raw().data, to, g.layout().numel());
   } else {
@@ -101,7 +101,7 @@ void Buckets::take(int part, size_t parameter, const Tensor& gradient, const Whe
 // Adds the parts of a bucket to its forest, in order, as far as they are complete. A part without
 // samples counts as zeros.
 void Buckets::push_ready(Bucket& bucket, const Where& where) {
-  while (!bucket.forest.complete()) {
+  while (!bucket.sent && !bucket.forest.complete()) {
     const int part = bucket.forest.next();
     const auto [begin, end] = samples_of(part, shards_, total_);
     const auto it = bucket.leaves.find(part);
@@ -111,7 +111,7 @@ void Buckets::push_ready(Bucket& bucket, const Where& where) {
       for (size_t i = 0; i < bucket.parameters.size(); ++i) {
         if (it->second.has[i]) continue;
         const Tensor& p = parameters_[bucket.parameters[i]].second;
-        memset(at(value, bucket.offsets[i]), 0, p.nbytes());
+        memset(place_in(value, bucket.offsets[i]), 0, p.nbytes());
       }
       bucket.leaves.erase(it);
     } else if (it == bucket.leaves.end() && begin == end) {
@@ -121,7 +121,7 @@ void Buckets::push_ready(Bucket& bucket, const Where& where) {
       return;
     }
     bucket.forest.push(std::move(value),
-                       [](Tensor* left, const Tensor& right) { add(*left, right); });
+                       [](Tensor* left, const Tensor& right) { add_right(*left, right); });
   }
 }
 
@@ -152,7 +152,7 @@ void Buckets::send_ready(const Where& where) {
 std::vector<size_t> Buckets::end_part(int part, const Where& where) {
   std::vector<size_t> unused;
   for (Bucket& b : buckets_) {
-    if (sync_ && b.forest.next() > part) continue;  // it was complete
+    if (b.sent || b.forest.next() > part) continue;  // it was complete
     Leaf& leaf = leaf_of(b, part);
     for (size_t i = 0; i < b.parameters.size(); ++i) {
       if (!leaf.came[i] && !leaf.has[i]) unused.push_back(b.parameters[i]);
@@ -175,7 +175,7 @@ Tensor Buckets::gradient(size_t parameter) const {
   const Bucket& b = buckets_[place.bucket];
   const Tensor& p = parameters_[parameter].second;
   Tensor g = new_tensor(p.raw_shape(), b.dtype);
-  memcpy(g.raw().data, at(b.sum, b.offsets[place.index]), g.nbytes());
+  memcpy(g.raw().data, place_in(b.sum, b.offsets[place.index]), g.nbytes());
   return g;
 }
 

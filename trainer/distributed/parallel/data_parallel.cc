@@ -239,9 +239,8 @@ void DataParallel::run_parts(Parts parts, const std::function<void(Part&)>& f, c
 void DataParallel::backward(const Tensor& loss, const Part& part, Where where) {
   Impl& m = *impl_;
   const PartRun* run = current_part();
-  const auto it = std::find(m.pending.begin(), m.pending.end(), part.index);
-  if (!m.open || it == m.pending.end() || run == nullptr || run->owner != &m ||
-      run->part->index != part.index) {
+  const bool waits = std::count(m.pending.begin(), m.pending.end(), part.index) == 1;
+  if (!m.open || !waits || run == nullptr || run->owner != &m || run->part->index != part.index) {
     throw_error(kName,
                 "backward of part " + std::to_string(part.index) +
                     ": once for each part, within its turn of the loop over parts(batch)",
@@ -267,7 +266,7 @@ void DataParallel::backward(const Tensor& loss, const Part& part, Where where) {
   const Shards own = shards_of(m.group.rank(), m.group.size(), m.shards);
   const double count = m.options.mean ? static_cast<double>(part.samples) : 1;
   m.losses[static_cast<size_t>(part.index - own.begin)] = loss.item(where) * count;
-  m.pending.erase(it);
+  std::erase(m.pending, part.index);
 }
 
 // Returns the batch's loss: the parts' by the tree, so that all ranks have the same bits.

@@ -6,13 +6,13 @@ namespace wick::distributed {
 namespace {
 
 // FNV-1a: a net of another rank differs by mistake, not by design.
-int64_t hash(const std::string& text) {
+int64_t name_hash(const std::string& text) {
   uint64_t h = 14695981039346656037u;
   for (char c : text) h = (h ^ static_cast<uint8_t>(c)) * 1099511628211u;
   return static_cast<int64_t>(h);
 }
 
-std::string describe(const std::string& name, const Tensor& t) {
+std::string describe_tensor(const std::string& name, const Tensor& t) {
   return name + " " + dtype_name(t.dtype()) + to_text(t.raw_shape()).text +
          (t.requires_grad() ? "" : " without gradient");
 }
@@ -33,11 +33,12 @@ void check_same(Group& group, const std::vector<std::string>& texts, const Where
   std::vector<int64_t> hashes;
   std::string whole;
   for (const std::string& text : texts) {
-    hashes.push_back(hash(text));
+    hashes.push_back(name_hash(text));
     whole += text + "\n";
   }
   const auto n = static_cast<int64_t>(texts.size());
-  const std::vector<int64_t> summary = gather(group, {n, hash(whole)}, "size of the net", where);
+  const std::vector<int64_t> summary =
+      gather(group, {n, name_hash(whole)}, "size of the net", where);
   bool counts = true, same = true;
   for (size_t r = 0; r < static_cast<size_t>(group.size()); ++r) {
     counts = counts && summary[2 * r] == summary[0];
@@ -76,7 +77,7 @@ void make_same(Group& group, nn::Module& net, int shards, const Where& where) {
     if (!t.is_cpu()) {
       throw_error("data_parallel", "'" + name + "' is not on the CPU", where, Code::kUnsupported);
     }
-    texts.push_back(describe(name, t));
+    texts.push_back(describe_tensor(name, t));
   }
   check_same(group, texts, where);
   if (group.size() == 1) return;
