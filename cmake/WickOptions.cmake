@@ -49,3 +49,4 @@ option(WICK_JPEG "Read JPEG files with libjpeg, where libjpeg-dev is installed" 
 option(WICK_ARCHIVE "Read .tar and .npz files with libarchive, where libarchive-dev is installed" ON)
 option(WICK_SIGN "Sign models and check signatures with libsodium, where libsodium-dev is installed" ON)
 option(WICK_CSV "Read CSV files with libcsv, where libcsv-dev is installed" ON)
+option(WICK_MPI "Train by several processes with MPI, where libopenmpi-dev or libmpich-dev is installed" ON)

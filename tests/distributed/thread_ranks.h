@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/distributed/thread_transport.h"
+#include "trainer/distributed/comm/communicator.h"
 #include "trainer/distributed/group.h"
 #include "trainer/tensor/philox.h"
 

@@ -23,7 +23,7 @@ CTEST = re.compile(r"(?:wick_(?:script_)?test\(|add_test\(NAME )(\w+)")
 COPY = re.compile(r"^<!-- ([\w./-]+) -->\n```\w*\n(.*?)^```", re.M | re.S)
 # An example in a header: "Example (tests/docs/x.cc):", and the comment's lines indented by three.
 EXAMPLE = re.compile(r"Example\s+(?://|\*)?\s*\(([\w./-]+)\):\n((?:(?://| \*)(?:   .*)?\n)+)")
-PUBLIC = tuple(f"{room}/include/wick/*.h" for room in ("runtime", "trainer", "quantize", "exporter", "tools/lib"))
+PUBLIC = tuple(f"{room}/include/wick/*.h" for room in ("runtime", "trainer", "trainer/distributed", "quantize", "exporter", "tools/lib"))
 FOLDERS = ("runtime/", "graph/", "trainer/", "exporter/", "quantize/", "targets/", "tools/", "tests/",
            "bench/", "examples/", "docs/", "cmake/")
 

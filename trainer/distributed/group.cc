@@ -1,5 +1,6 @@
 #include "trainer/distributed/group.h"
 
+#include "trainer/distributed/comm/communicator.h"
 #include "trainer/tensor/internal.h"
 
 namespace wick::distributed {
@@ -54,6 +55,11 @@ Shape with_rows(const Tensor& t, int64_t rows) {
 }
 
 }  // namespace
+
+int Group::rank() const { return communicator_->rank(); }
+int Group::size() const { return communicator_->size(); }
+const std::string& Group::name() const { return communicator_->name(); }
+Traffic Group::traffic() const { return communicator_->engine().traffic(); }
 
 Call Group::call(const char* op, const Tensor& t, const CallOptions& opts,
                  const Where& where) const {

@@ -11,12 +11,19 @@
 // every rank throws the same Error, which names the ranks, the collective and the lines.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "trainer/distributed/comm/communicator.h"
+#include "trainer/distributed/comm/handle.h"
+#include "trainer/distributed/comm/reduce_op.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick::distributed {
+
+class Communicator;  // comm/communicator.h: the same over plain memory
+struct Call;
 
 // Options of init().
 struct InitOptions {
@@ -46,9 +53,10 @@ class Group {
       : communicator_(std::move(communicator)) {}
 
   // This process's number in the group, and how many there are.
-  int rank() const { return communicator_->rank(); }
-  int size() const { return communicator_->size(); }
-  const std::string& name() const { return communicator_->name(); }
+  int rank() const;
+  int size() const;
+  // The name given to split(), an axis of a mesh, or "world".
+  const std::string& name() const;
 
   // Sets t to the sum (or opts.op) of all ranks' t, which have one shape and dtype.
   void all_reduce(const Tensor& t, const CallOptions& opts = {}, Where where = Where::current());
@@ -94,14 +102,14 @@ class Group {
   Group split(int color, int key, const std::string& name, Where where = Where::current());
 
   // Returns what this process has sent so far, in all groups.
-  Traffic traffic() const { return communicator_->engine().traffic(); }
+  Traffic traffic() const;
   // Returns the last 1,000 collectives of this process, in all groups, as JSON.
   std::string flight_recorder() const;
   // Ends every rank of the job with a report of this text: throws it here, and from the other
   // ranks' next collective. For errors that only one rank sees.
   [[noreturn]] void fail(const std::string& text, Where where = Where::current());
 
-  Communicator& communicator() const { return *communicator_; }
+  Communicator& communicator() const { return *communicator_; }  // for Wick itself
 
  private:
   Call call(const char* op, const Tensor& t, const CallOptions& opts, const Where& where) const;
@@ -120,12 +128,14 @@ bool has_mpi();
 // fastest, so that its ranks are neighbours.
 class Mesh {
  public:
+  // Names and sizes, the slowest axis first.
   using Axes = std::vector<std::pair<std::string, int>>;
   // Every rank of `world` calls it. Throws Error unless the product of the sizes is world.size().
   Mesh(Axes axes, Group world, Where where = Where::current());
   // Returns the group of the ranks that differ from this one along that axis only. Throws Error if
   // there is no such axis.
   Group axis(const std::string& name, Where where = Where::current()) const;
+  // Returns the axes of the constructor.
   const Axes& axes() const { return axes_; }
 
  private:

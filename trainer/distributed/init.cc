@@ -4,6 +4,7 @@
 #include <exception>
 #include <mutex>
 
+#include "trainer/distributed/comm/communicator.h"
 #include "trainer/distributed/group.h"
 #include "trainer/distributed/mpi/world.h"
 

@@ -64,6 +64,7 @@ class GeneratorScope {
  private:
   Generator* before_;
 };
+// The members of that generator, as functions.
 inline void manual_seed(uint64_t seed) { default_generator().manual_seed(seed); }
 inline uint64_t initial_seed() { return default_generator().seed; }
 inline uint64_t seed() { return default_generator().reseed(); }

@@ -10,25 +10,6 @@
 
 namespace wick::distributed {
 
-// A collective that was started. Letting a handle go does not stop it.
-class Handle {
- public:
-  Handle() = default;  // of nothing: done
-  Handle(std::shared_ptr<Engine> engine, std::shared_ptr<const Operation> op)
-      : engine_(std::move(engine)), op_(std::move(op)) {}
-  // Returns whether it is over, well or not.
-  bool done() const { return op_ == nullptr || engine_->done(*op_); }
-  // Waits for it. Throws Error with the report that all ranks get, if a rank failed, called another
-  // collective, or did not call any in time.
-  void wait() const {
-    if (op_ != nullptr) engine_->wait(*op_);
-  }
-
- private:
-  std::shared_ptr<Engine> engine_;
-  std::shared_ptr<const Operation> op_;
-};
-
 class Communicator {
  public:
   using Keep = std::shared_ptr<const void>;

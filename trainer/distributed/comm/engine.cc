@@ -16,6 +16,11 @@ bool is_pair(Kind kind) { return kind == Kind::kSend || kind == Kind::kReceive; 
 
 }  // namespace
 
+bool Handle::done() const { return op_ == nullptr || engine_->done(*op_); }
+void Handle::wait() const {
+  if (op_ != nullptr) engine_->wait(*op_);
+}
+
 Engine::Engine(std::unique_ptr<Transport> transport, const EngineOptions& options)
     : transport_(std::move(transport)), options_(options) {
   const auto ranks = static_cast<size_t>(transport_->size());

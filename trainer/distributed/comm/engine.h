@@ -15,6 +15,7 @@
 
 #include "trainer/distributed/comm/fingerprint.h"
 #include "trainer/distributed/comm/flight_recorder.h"
+#include "trainer/distributed/comm/handle.h"
 #include "trainer/distributed/comm/schedule.h"
 #include "trainer/distributed/comm/transport.h"
 
@@ -62,13 +63,6 @@ struct EngineOptions {
   double grace_s = 3;       // for the program to notice a fault before its process is ended
   double stopped_s = 2;     // a process that is stopped for longer is a fault
   std::string dump_folder;  // flight recorders are written here after a fault; empty: nowhere
-};
-
-// Bytes and messages that this rank has sent.
-struct Traffic {
-  int64_t payload_bytes = 0;      // as the formulas of schedule.h say
-  int64_t fingerprint_bytes = 0;  // 16 for each message that begins a collective
-  int64_t messages = 0;           // of both kinds
 };
 
 class Engine {

@@ -7,12 +7,9 @@
 #include <vector>
 
 #include "runtime/core/dtype.h"
+#include "trainer/distributed/comm/reduce_op.h"
 
 namespace wick::distributed {
-
-// The functions by which elements are combined. kMean divides the sum by the number of values.
-enum class ReduceOp : uint8_t { kSum, kMean, kProduct, kMin, kMax };
-const char* to_text(ReduceOp op);
 
 // The shards [begin, end).
 struct Shards {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/distributed/group.h"
+#include "trainer/distributed/comm/communicator.h"
 #include "trainer/nn/module.h"
 
 namespace wick::distributed {

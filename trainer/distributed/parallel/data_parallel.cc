@@ -5,6 +5,7 @@
 #include "trainer/autograd/autograd.h"
 #include "trainer/autograd/leaf_grad.h"
 #include "trainer/distributed/parallel/buckets.h"
+#include "trainer/distributed/parallel/part_run.h"
 #include "trainer/distributed/parallel/same_net.h"
 #include "trainer/distributed/parallel/sync_batch_norm.h"
 #include "trainer/tensor/draws.h"
@@ -208,6 +209,11 @@ DataParallel::Parts DataParallel::parts(const data::Batch& whole, Where where) {
   }
   return {impl_.get(), impl_->begin(std::move(list), total, where)};
 }
+
+DataParallel::Parts::Parts(Impl* impl, std::vector<Part> list)
+    : impl_(impl), list_(std::move(list)) {}
+DataParallel::Parts::Parts(Parts&&) noexcept = default;
+DataParallel::Parts::~Parts() = default;
 
 void DataParallel::Parts::enter(size_t at) {
   scope_.reset();

@@ -17,14 +17,18 @@
 // class, bit for bit.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "trainer/distributed/group.h"
 #include "trainer/distributed/parallel/part.h"
 #include "trainer/nn/module.h"
 
 namespace wick::distributed {
+
+class PartScope;
 
 // Options of DataParallel.
 struct DataParallelOptions {
@@ -44,6 +48,8 @@ struct DataParallelOptions {
   bool mean = true;
 };
 
+// Trains one net on several ranks: torch.nn.parallel.DistributedDataParallel. For use by one
+// thread.
 class DataParallel {
  public:
   // `net` must outlive this. Its parameters and buffers become those of rank 0, and so does the
@@ -58,6 +64,7 @@ class DataParallel {
 
   // Runs the net's forward.
   Tensor operator()(const Arg& x);
+  // Return the net, and the number of parts of a batch.
   nn::Module& module();
   int shards() const;
 
@@ -100,6 +107,7 @@ class DataParallel {
     DataParallel* ddp_;
     bool before_;
   };
+  // Returns one: `auto guard = ddp.no_sync();`.
   [[nodiscard]] NoSync no_sync() { return NoSync(this); }
 
   // What a checkpoint keeps to train on with the same bits: {"wick.shards": "8"}; on any number of
@@ -115,8 +123,10 @@ class DataParallel {
   std::unique_ptr<Impl> impl_;
 };
 
+// The parts of a batch, to loop over once: see DataParallel::parts().
 class DataParallel::Parts {
  public:
+  // Makes the part that it stands at the one that runs.
   class Iterator {
    public:
     Iterator(Parts* parts, size_t at) : parts_(parts), at_(at) { parts_->enter(at_); }
@@ -135,9 +145,12 @@ class DataParallel::Parts {
   std::nullptr_t end() { return nullptr; }
   size_t size() const { return list_.size(); }
 
+  Parts(Parts&&) noexcept;
+  ~Parts();
+
  private:
   friend class DataParallel;
-  Parts(Impl* impl, std::vector<Part> list) : impl_(impl), list_(std::move(list)) {}
+  Parts(Impl* impl, std::vector<Part> list);
   void enter(size_t at);
 
   Impl* impl_;

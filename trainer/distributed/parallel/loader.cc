@@ -1,5 +1,7 @@
 #include "trainer/distributed/parallel/loader.h"
 
+#include "trainer/distributed/comm/tree.h"
+
 namespace wick::distributed {
 
 PartBatches::PartBatches(std::shared_ptr<const data::Batches> batches, int rank, int ranks,

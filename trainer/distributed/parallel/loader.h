@@ -6,6 +6,7 @@
 #pragma once
 
 #include "trainer/data/loader.h"
+#include "trainer/distributed/group.h"
 #include "trainer/distributed/parallel/part.h"
 
 namespace wick::distributed {
@@ -23,7 +24,7 @@ class PartBatches : public data::Batches {
 
   // A global batch: its samples, and this rank's parts of it that have any.
   struct Step {
-    int64_t total = 0;
+    int64_t total = 0;        // samples of all ranks
     std::vector<Part> parts;  // without fields
   };
   // Returns the steps of an epoch. Every epoch has as many of them, of the same sizes.
@@ -40,14 +41,14 @@ class PartBatches : public data::Batches {
 struct LoaderOptions {
   int64_t batch_size = 1;  // samples of all ranks together
   int shards = 0;          // parts of a batch; 0: as many as ranks
-  bool shuffle = false;
-  uint64_t seed = 0;
-  bool drop_last = false;
-  int workers = 0;
-  int prefetch = 2;  // parts kept ready per worker
+  bool shuffle = false;    // a new order in each epoch
+  uint64_t seed = 0;       // for shuffling
+  bool drop_last = false;  // drops an incomplete last batch
+  int workers = 0;         // threads that make parts ahead
+  int prefetch = 2;        // parts kept ready per worker
   std::shared_ptr<const data::Sampler> sampler =
-      nullptr;  // replaces shuffle; the same on each rank
-  data::Collate collate = nullptr;
+      nullptr;                      // replaces shuffle; the same on each rank
+  data::Collate collate = nullptr;  // of a part, instead of stacking
 };
 
 // A data::DataLoader of this rank's parts. For use by one thread.

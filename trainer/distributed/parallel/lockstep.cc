@@ -3,7 +3,7 @@
 #include <mutex>
 #include <thread>
 
-#include "trainer/distributed/parallel/part.h"
+#include "trainer/distributed/parallel/part_run.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 

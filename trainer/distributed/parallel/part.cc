@@ -1,4 +1,4 @@
-#include "trainer/distributed/parallel/part.h"
+#include "trainer/distributed/parallel/part_run.h"
 
 #include <utility>
 

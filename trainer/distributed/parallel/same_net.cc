@@ -1,5 +1,6 @@
 #include "trainer/distributed/parallel/same_net.h"
 
+#include "trainer/distributed/comm/communicator.h"
 #include "trainer/tensor/philox.h"
 
 namespace wick::distributed {

@@ -1,7 +1,7 @@
 #include "trainer/distributed/parallel/sync_batch_norm.h"
 
 #include "trainer/autograd/function.h"
-#include "trainer/distributed/parallel/part.h"
+#include "trainer/distributed/parallel/part_run.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick::distributed {
