@@ -43,9 +43,26 @@ struct NormNet : nn::Module {
   }
 };
 
-// n samples x [1, 14, 14] (an MLP's: [12]) and classes y of 5.
+struct TinyGpt : nn::Module {
+  nn::Child<nn::GPT> gpt{this, "gpt",
+                         nn::GptOptions{.vocab_size = 5,
+                                        .embed_dim = 16,
+                                        .num_layers = 2,
+                                        .num_heads = 2,
+                                        .max_seq_len = 6,
+                                        .dropout = 0.1}};
+  Tensor forward(const Arg& x) override { return gpt(x).flatten(0, 1); }
+};
+
+// n samples x [1, 14, 14] (an MLP's: [12]) and classes y of 5; a GPT's: tokens [6] and the next
+// ones.
 inline std::shared_ptr<data::TensorDataset> samples(const std::string& net, int64_t n) {
   Generator g{11, 0};
+  if (net == "gpt") {
+    const Tensor tokens = randint(0, 5, {n, 7}, g);
+    return std::make_shared<data::TensorDataset>(std::vector<Tensor>{
+        tokens.narrow(1, 0, 6).contiguous(), tokens.narrow(1, 1, 6).contiguous()});
+  }
   const Shape shape = net == "mlp" ? Shape{n, 12} : Shape{n, 1, 14, 14};
   return std::make_shared<data::TensorDataset>(
       std::vector<Tensor>{randn(shape, DType::kF32, g), randint(0, 5, {n}, g)});
@@ -53,6 +70,7 @@ inline std::shared_ptr<data::TensorDataset> samples(const std::string& net, int6
 
 inline std::unique_ptr<nn::Module> make_net(const std::string& name) {
   if (name == "mlp") return std::make_unique<Mlp>();
+  if (name == "gpt") return std::make_unique<TinyGpt>();
   if (name == "lenet") return std::make_unique<LeNet>();
   return std::make_unique<NormNet>();
 }
@@ -78,9 +96,10 @@ inline Trained train(const Group& world, const std::string& name, int shards, bo
   for (int epoch = 0; epoch < 2; ++epoch) {
     for (Batch& batch : loader) {
       if (by_step) {
-        result.loss = ddp.step(batch, [&](Part& p) { return cross_entropy(ddp(p.x), p.y); });
+        result.loss =
+            ddp.step(batch, [&](Part& p) { return cross_entropy(ddp(p.x), p.y.flatten()); });
       } else {
-        for (Part& part : ddp.parts(batch)) ddp.backward(cross_entropy(ddp(part.x), part.y), part);
+        for (Part& p : ddp.parts(batch)) ddp.backward(cross_entropy(ddp(p.x), p.y.flatten()), p);
         result.loss = ddp.finish();
       }
       sgd.step();
