@@ -17,6 +17,11 @@ std::string list_of(const std::vector<int>& ranks) {
   return s;
 }
 
+const char* gone_text(Transport::Peer peer) {
+  return peer == Transport::Peer::kDead ? "its process is gone (killed, or it ended without a word)"
+                                        : "its process is stopped (SIGSTOP, or a debugger)";
+}
+
 std::string one_line(std::string text) {
   for (char& c : text) {
     if (c == '\n' || c == '\t') c = ' ';
@@ -85,7 +90,7 @@ void Engine::watch() {
     if (rank == transport_->rank() || ended_[at] >= 0) continue;
     const Transport::Peer peer = transport_->look_at(rank);
     if (peer == Transport::Peer::kDead) {
-      dead_[at] = "its process is gone (killed, or it ended without a word)";
+      dead_[at] = gone_text(peer);
       dead.push_back(rank);
     }
     if (peer != Transport::Peer::kStopped) {
@@ -93,7 +98,7 @@ void Engine::watch() {
     } else if (stopped_since_[at] < 0) {
       stopped_since_[at] = now;
     } else if (now - stopped_since_[at] > options_.stopped_s) {
-      dead_[at] = "its process is stopped (SIGSTOP, or a debugger)";
+      dead_[at] = gone_text(peer);
       stopped.push_back(rank);
     }
   }
@@ -217,10 +222,8 @@ void Engine::inquest(const std::string& reason, std::map<int, Statement> answers
     int missing = 0;
     for (int rank = 0; rank < ranks; ++rank) {
       if (rank == self || answers.count(rank) != 0) continue;
-      if (transport_->look_at(rank) == Transport::Peer::kDead) {
-        dead_[static_cast<size_t>(rank)] =
-            "its process is gone (killed, or it ended without a word)";
-      }
+      const Transport::Peer peer = transport_->look_at(rank);
+      if (peer != Transport::Peer::kAlive) dead_[static_cast<size_t>(rank)] = gone_text(peer);
       missing += dead_[static_cast<size_t>(rank)].empty() ? 1 : 0;
     }
     if (missing == 0 && sent.empty()) break;
