@@ -102,7 +102,7 @@ std::string hang_report(const std::string& folder) {
   std::error_code failed;
   for (const auto& file : std::filesystem::directory_iterator(folder, failed)) {
     const std::string name = file.path().filename().string();
-    if (name.rfind("wick-flight-", 0) == 0 && name.size() > 5 &&
+    if (file.is_regular_file(failed) && name.rfind("wick-flight-", 0) == 0 && name.size() > 5 &&
         name.compare(name.size() - 5, 5, ".json") == 0) {
       paths.push_back(file.path().string());
     }
