@@ -144,7 +144,8 @@ def check_ids(path):
 def check_tools(page):
     """Every command of wick and every long option of it stands in the page."""
     problems, text = [], read(page)
-    for command in re.findall(r"^void add_(\w+)\(", read("tools/wick/command.h"), re.M):
+    for function in re.findall(r"^void add_(\w+)\(", read("tools/wick/command.h"), re.M):
+        command = function.replace("_", "-")
         if f"**{command}**" not in text:
             problems.append(f"{page}: no command **{command}**")
     for path in sorted(glob.glob(os.path.join(ROOT, "tools/wick/*.cc"))):
