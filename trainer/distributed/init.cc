@@ -1,8 +1,10 @@
 // The job of this process: started by the first init(), left when the process ends.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <thread>
 
 #include "trainer/distributed/comm/communicator.h"
 #include "trainer/distributed/group.h"
@@ -40,6 +42,8 @@ void report_and_terminate() {
   const std::string report = world()->engine().fail(what);
   fprintf(stderr, "%s\n", report.c_str());
   fflush(stderr);
+  // The launcher ends all ranks when one is gone: the others print theirs first.
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
   world()->engine().transport().end_process();
 }
 
