@@ -110,4 +110,32 @@ inline Trained train(const Group& world, const std::string& name, int shards, bo
   return result;
 }
 
+// The same by FullyShard, with a checkpoint in FOLDER after the first epoch, or from it (resume)
+// the second one alone. An empty folder: without.
+inline Trained train_sharded(const Group& world, const std::string& name, int stage,
+                             const std::string& folder = "", bool resume = false) {
+  std::unique_ptr<nn::Module> net = make_net(name);
+  if (name == "norm") convert_sync_batchnorm(*net);
+  FullyShard fs(*net, world, {.shards = 8, .stage = stage, .bucket_bytes = 1 << 10});
+  optim::SGD sgd(fs.segments(), {.lr = 0.05, .momentum = 0.9});
+  Loader loader(samples(name, 44), world,
+                {.batch_size = 16, .shards = 8, .shuffle = true, .seed = 3});
+  Trained result;
+  if (resume) {
+    fs.load(folder, sgd);
+    loader.seek({1, 0});
+  }
+  for (int epoch = resume ? 1 : 0; epoch < 2; ++epoch) {
+    for (Batch& batch : loader) {
+      result.loss = fs.step(batch, [&](Part& p) { return cross_entropy(fs(p.x), p.y.flatten()); });
+      sgd.step();
+      sgd.zero_grad();
+    }
+    if (epoch == 0 && !folder.empty()) fs.save(folder, sgd);
+  }
+  fs.gather();
+  result.digest = state_sha256(net->state_dict());
+  return result;
+}
+
 }  // namespace wick::distributed::testing

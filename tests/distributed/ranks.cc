@@ -1,5 +1,6 @@
 // One rank of a job that run.py starts with mpirun.
 //   ranks train NET SHARDS   trains a net of nets.h; rank 0 prints its digest and loss
+//   ranks shard NET STAGE    the same by FullyShard, with 8 shards
 //   ranks fault NAME         rank 1 does something wrong; every rank prints what it throws
 //   ranks traffic            sums 1 MiB; every rank prints the bytes that it sent
 #include <csignal>
@@ -73,6 +74,11 @@ int main(int argc, char** argv) {
     if (world.rank() == 0) std::printf("%s %.17g\n", t.digest.c_str(), t.loss);
     return 0;
   }
+  if (what == "shard" && argc == 4) {
+    const testing::Trained t = testing::train_sharded(world, argv[2], std::atoi(argv[3]));
+    if (world.rank() == 0) std::printf("%s %.17g\n", t.digest.c_str(), t.loss);
+    return 0;
+  }
   if (what == "fault" && argc == 3) return fault(world, argv[2]);
   if (what == "traffic") {
     world.all_reduce(wick::ones({1 << 18}));
@@ -80,6 +86,6 @@ int main(int argc, char** argv) {
                 static_cast<long long>(world.traffic().payload_bytes));
     return 0;
   }
-  std::fprintf(stderr, "usage: ranks train NET SHARDS | fault NAME | traffic\n");
+  std::fprintf(stderr, "usage: ranks train NET SHARDS | shard NET STAGE | fault NAME | traffic\n");
   return 2;
 }

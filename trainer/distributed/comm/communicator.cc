@@ -86,7 +86,19 @@ Handle Communicator::all_reduce(Call call, const Sum& sum, void* out, Keep keep)
 Handle Communicator::reduce_scatter(Call call, const Sum& sum, void* out, Keep keep) {
   call.kind = Kind::kReduceScatter;
   check_divides(call, size());
+  return reduce_segments(std::move(call), sum, out, std::move(keep));
+}
+
+Handle Communicator::reduce_segments(Call call, const Sum& sum, void* out, Keep keep) {
+  call.kind = Kind::kReduceScatter;
   Schedule s = schedule_reduce_scatter(place(), reduction(call, sum), out);
+  return submit(std::move(call), std::move(s), std::move(keep));
+}
+
+Handle Communicator::gather_segments(Call call, void* data, Keep keep) {
+  call.kind = Kind::kAllGather;
+  check_dtype(call);
+  Schedule s = schedule_gather_segments(place(), data, call.count, dtype_size(call.dtype));
   return submit(std::move(call), std::move(s), std::move(keep));
 }
 

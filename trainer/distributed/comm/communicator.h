@@ -35,6 +35,10 @@ class Communicator {
   };
   Handle all_reduce(Call call, const Sum& sum, void* out, Keep keep);
   Handle reduce_scatter(Call call, const Sum& sum, void* out, Keep keep);
+  // The same where the ranks do not divide the elements: `out` has those of segment_of().
+  Handle reduce_segments(Call call, const Sum& sum, void* out, Keep keep);
+  // Completes `data` on every rank with the segments of the others.
+  Handle gather_segments(Call call, void* data, Keep keep);
   Handle all_gather(Call call, const void* in, void* out, Keep keep);
   Handle broadcast(Call call, void* data, Keep keep);  // from call.peer
   Handle all_to_all(Call call, const void* in, void* out, Keep keep);

@@ -150,6 +150,12 @@ Schedule schedule_all_gather(Place at, const void* in, size_t bytes, void* out) 
   return s;
 }
 
+Schedule schedule_gather_segments(Place at, void* data, int64_t count, size_t size) {
+  Schedule s;
+  s.rounds.push_back(exchange_segments(at, data, count, size, -1));
+  return s;
+}
+
 Schedule schedule_broadcast(Place at, int root, void* data, size_t bytes) {
   Schedule s;
   const auto count = static_cast<int64_t>(bytes);

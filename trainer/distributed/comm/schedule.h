@@ -67,10 +67,12 @@ struct Reduction {
 };
 // `out` has `count` elements and may be an input.
 Schedule schedule_all_reduce(Place at, const Reduction& what, void* out);
-// `out` has the elements of the rank's segment; count must be a multiple of the size.
+// `out` has the elements of the rank's segment.
 Schedule schedule_reduce_scatter(Place at, const Reduction& what, void* out);
 // `out` has `bytes` for each rank, in order of the ranks.
 Schedule schedule_all_gather(Place at, const void* in, size_t bytes, void* out);
+// The ranks' segments of `data`, of `count` elements of `size` bytes, to all ranks, in place.
+Schedule schedule_gather_segments(Place at, void* data, int64_t count, size_t size);
 Schedule schedule_broadcast(Place at, int root, void* data, size_t bytes);
 // Block i of `in` goes to rank i; block i of `out` comes from it.
 Schedule schedule_all_to_all(Place at, const void* in, size_t block_bytes, void* out);

@@ -21,29 +21,50 @@ void add_right(const Tensor& left, const Tensor& right) {
 }  // namespace
 
 Buckets::Buckets(Communicator& communicator, int shards, const nn::NamedTensors& parameters,
-                 int64_t bytes, bool bf16_wire)
+                 int64_t bytes, bool bf16_wire, SumsTo to)
     : communicator_(communicator),
       shards_(shards),
       own_(shards_of(communicator.rank(), communicator.size(), shards)),
       parameters_(parameters),
       bf16_wire_(bf16_wire),
+      to_(to),
       places_(parameters.size()),
       used_(parameters.size()) {
-  std::map<DType, size_t> open;  // the bucket that is filled now
+  // Which parameters each bucket has, depends on the net and on `shards`, not on the ranks.
+  std::vector<std::vector<size_t>> lists;
+  std::vector<int64_t> counts;
+  std::map<DType, std::vector<size_t>> of_dtype;  // indices of lists
+  std::map<DType, bool> open;                     // the last of them takes more
   for (size_t i = parameters.size(); i-- > 0;) {
     const Tensor& p = parameters[i].second;
-    auto it = open.find(p.dtype());
-    if (it == open.end()) {
-      it = open.emplace(p.dtype(), buckets_.size()).first;
-      buckets_.emplace_back();
-      buckets_.back().dtype = p.dtype();
+    std::vector<size_t>& mine = of_dtype[p.dtype()];
+    if (!open[p.dtype()]) {
+      mine.push_back(lists.size());
+      lists.emplace_back();
+      counts.push_back(0);
     }
-    Bucket& bucket = buckets_[it->second];
-    places_[i] = {it->second, bucket.parameters.size()};
-    bucket.parameters.push_back(i);
-    bucket.offsets.push_back(bucket.count);
-    bucket.count += p.layout().numel();
-    if (bucket.count * static_cast<int64_t>(dtype_size(p.dtype())) >= bytes) open.erase(it);
+    lists[mine.back()].push_back(i);
+    counts[mine.back()] += p.layout().numel();
+    const int64_t now = counts[mine.back()];
+    open[p.dtype()] = now < shards || now * static_cast<int64_t>(dtype_size(p.dtype())) < bytes;
+  }
+  // A last bucket that has not an element for every rank joins the one before.
+  for (auto& [dtype, mine] : of_dtype) {
+    if (mine.size() < 2 || counts[mine.back()] >= shards) continue;
+    std::vector<size_t>& before = lists[mine[mine.size() - 2]];
+    before.insert(before.end(), lists[mine.back()].begin(), lists[mine.back()].end());
+    lists[mine.back()].clear();
+  }
+  for (const std::vector<size_t>& list : lists) {
+    if (list.empty()) continue;
+    Bucket& bucket = buckets_.emplace_back();
+    bucket.dtype = parameters[list[0]].second.dtype();
+    for (size_t i : list) {
+      places_[i] = {buckets_.size() - 1, bucket.parameters.size()};
+      bucket.parameters.push_back(i);
+      bucket.offsets.push_back(bucket.count);
+      bucket.count += parameters[i].second.layout().numel();
+    }
   }
   for (Bucket& b : buckets_) {
     b.forest = Forest<Tensor>(own_, shards_);
@@ -136,15 +157,22 @@ void Buckets::send_ready(const Where& where) {
       sum.inputs.push_back(t.raw().data);
     });
     b.forest.clear();
-    b.sum = pieces[0];  // the sum replaces the first piece
     Call call;
     call.dtype = b.dtype;
     call.count = b.count;
     call.name = b.name;
     call.where = where;
-    b.handle =
-        communicator_.all_reduce(call, sum, b.sum.raw().data,
-                                 std::make_shared<const std::vector<Tensor>>(std::move(pieces)));
+    if (to_ == SumsTo::kAll) {
+      b.sum = pieces[0];  // the sum replaces the first piece
+      auto keep = std::make_shared<const std::vector<Tensor>>(std::move(pieces));
+      b.handle = communicator_.all_reduce(call, sum, b.sum.raw().data, std::move(keep));
+    } else {
+      const Segment own = segment_of(communicator_.rank(), communicator_.size(), b.count);
+      b.sum = new_tensor(Shape{own.count()}, b.dtype, where);
+      pieces.push_back(b.sum);
+      auto keep = std::make_shared<const std::vector<Tensor>>(std::move(pieces));
+      b.handle = communicator_.reduce_segments(call, sum, b.sum.raw().data, std::move(keep));
+    }
     b.sent = true;
   }
 }
@@ -177,6 +205,46 @@ Tensor Buckets::gradient(size_t parameter) const {
   Tensor g = new_tensor(p.raw_shape(), b.dtype);
   memcpy(g.raw().data, place_in(b.sum, b.offsets[place.index]), g.nbytes());
   return g;
+}
+
+Tensor Buckets::segment(size_t bucket) const {
+  const Bucket& b = buckets_[bucket];
+  if (to_ == SumsTo::kSegments) return b.sum;
+  const Segment own = segment_of(communicator_.rank(), communicator_.size(), b.count);
+  Tensor g = new_tensor(Shape{own.count()}, b.dtype);
+  memcpy(g.raw().data, place_in(b.sum, own.begin), g.nbytes());
+  return g;
+}
+
+Tensor Buckets::flatten(size_t bucket) const {
+  const Bucket& b = buckets_[bucket];
+  Tensor flat = new_tensor(Shape{b.count}, b.dtype);
+  for (size_t i = 0; i < b.parameters.size(); ++i) {
+    const Tensor p = parameters_[b.parameters[i]].second.detach().contiguous();
+    memcpy(place_in(flat, b.offsets[i]), p.raw().data, p.nbytes());
+  }
+  return flat;
+}
+
+void Buckets::unflatten(size_t bucket, const Tensor& flat) const {
+  const Bucket& b = buckets_[bucket];
+  NoGrad guard;
+  for (size_t i = 0; i < b.parameters.size(); ++i) {
+    const Tensor& p = parameters_[b.parameters[i]].second;
+    p.copy_(flat.narrow(0, b.offsets[i], p.layout().numel()).view(p.raw_shape()));
+  }
+}
+
+std::string Buckets::layout() const {
+  std::string text;
+  for (const Bucket& b : buckets_) {
+    for (size_t i : b.parameters) {
+      const auto& [name, p] = parameters_[i];
+      text += name + " " + dtype_name(p.dtype()) + to_text(p.raw_shape()).text + ";";
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 void Buckets::clear() {

@@ -12,12 +12,15 @@
 
 namespace wick::distributed {
 
+// Who gets the sums: all of them every rank, or each rank those of its segment of every bucket.
+enum class SumsTo { kAll, kSegments };
+
 class Buckets {
  public:
   // Buckets of at least `bytes` (the last: fewer) in the reverse order of the parameters, which is
   // about that of backward. A bucket has one dtype.
   Buckets(Communicator& communicator, int shards, const nn::NamedTensors& parameters, int64_t bytes,
-          bool bf16_wire);
+          bool bf16_wire, SumsTo to);
 
   // Begins a batch of `total` samples. sync = false: gradients are only kept, for a later batch
   // that sends the sums.
@@ -30,9 +33,17 @@ class Buckets {
   // Waits for the sums. gradient(i) is then that of parameter i, a view of a bucket.
   void finish(const Where& where);
   Tensor gradient(size_t parameter) const;
+  // The sum of a bucket's elements that are this rank's: segment_of(rank, ranks, elements).
+  Tensor segment(size_t bucket) const;
   // Frees the buffers, after finish() or after an error.
   void clear();
 
+  // Copies between a flat tensor of a bucket's elements and its parameters.
+  Tensor flatten(size_t bucket) const;
+  void unflatten(size_t bucket, const Tensor& flat) const;
+  int64_t elements(size_t bucket) const { return buckets_[bucket].count; }
+  // Names, dtypes and shapes of all parameters, by bucket: what a checkpoint must agree with.
+  std::string layout() const;
   size_t count() const { return buckets_.size(); }
   // Whether the parameter was used by any part of this rank since the last clear().
   bool used(size_t parameter) const { return used_[parameter]; }
@@ -69,6 +80,7 @@ class Buckets {
   Shards own_;
   nn::NamedTensors parameters_;
   bool bf16_wire_;
+  SumsTo to_;
   std::vector<Bucket> buckets_;
   std::vector<Place> places_;  // by parameter
   std::vector<bool> used_;     // by parameter

@@ -4,8 +4,7 @@
 
 #include "trainer/autograd/autograd.h"
 #include "trainer/autograd/leaf_grad.h"
-#include "trainer/distributed/parallel/buckets.h"
-#include "trainer/distributed/parallel/part_run.h"
+#include "trainer/distributed/parallel/data_parallel_impl.h"
 #include "trainer/distributed/parallel/same_net.h"
 #include "trainer/distributed/parallel/sync_batch_norm.h"
 #include "trainer/tensor/draws.h"
@@ -48,71 +47,65 @@ std::string names_of(const nn::NamedTensors& parameters, const std::vector<size_
   return names;
 }
 
+Group checked(Group world, int shards, const Where& where) {
+  if (shards >= world.size()) return world;
+  throw_error(kName,
+              "shards = " + std::to_string(shards) + " for " + std::to_string(world.size()) +
+                  " ranks: every rank needs one, so take at least as many",
+              where);
+}
+
+Generator part_generator(const Draw& draw, int part) {
+  const auto words = philox(draw.seed, draw.stream, static_cast<uint64_t>(part));
+  return {uint64_t{words[0]} << 32 | words[1], 0};
+}
+
 }  // namespace
 
-struct DataParallel::Impl {
-  Impl(nn::Module& n, const Group& world, const DataParallelOptions& o, const Where& where)
-      : net(n),
-        options(o),
-        shards(o.shards > 0 ? o.shards : world.size()),
-        group(checked(world, shards, where).split(0, world.rank(), kName, where)),
-        synchronized(look_at_norms(n, shards, where)),
-        statistics(synchronized ? group.split(0, group.rank(), "batch statistics", where) : group),
-        parameters(trained(n)),
-        lockstep(statistics.communicator(), shards) {}
+DataParallel::Impl::Impl(nn::Module& n, const Group& world, const DataParallelOptions& o, SumsTo to,
+                         const Where& where)
+    : net(n),
+      options(o),
+      shards(o.shards > 0 ? o.shards : world.size()),
+      group(checked(world, shards, where).split(0, world.rank(), kName, where)),
+      synchronized(look_at_norms(n, shards, where)),
+      statistics(synchronized ? group.split(0, group.rank(), "batch statistics", where) : group),
+      parameters(trained(n)),
+      sums_to(to),
+      lockstep(statistics.communicator(), shards) {}
 
-  static Group checked(Group world, int shards, const Where& where) {
-    if (shards >= world.size()) return world;
-    throw_error(kName,
-                "shards = " + std::to_string(shards) + " for " + std::to_string(world.size()) +
-                    " ranks: every rank needs one, so take at least as many",
-                where);
-  }
-  // An error of this rank alone, which all of them report.
-  [[noreturn]] void fail(const std::string& text, const Where& at) {
-    if (group.size() == 1) throw_error(kName, text, at);
-    group.fail(std::string("[") + kName + "] " + text, at);
-  }
-  Generator part_generator(const Draw& draw, int part) const {
-    const auto words = philox(draw.seed, draw.stream, static_cast<uint64_t>(part));
-    return {uint64_t{words[0]} << 32 | words[1], 0};
-  }
-  std::vector<Part> begin(std::vector<Part> parts, int64_t total, const Where& where);
-  double loss_of_all(const Where& where);
-  std::vector<bool> used_by_any(const Where& where);
-  void check_buffers(const Where& where);
+void DataParallel::Impl::fail(const std::string& text, const Where& at) {
+  if (group.size() == 1) throw_error(kName, text, at);
+  group.fail(std::string("[") + kName + "] " + text, at);
+}
 
-  nn::Module& net;
-  DataParallelOptions options;
-  int shards;
-  Group group;
-  bool synchronized;  // there are SyncBatchNorms
-  Group statistics;   // their sums: in a group of their own, they may cross those of the buckets
-  nn::NamedTensors parameters;
-  std::vector<Tensor> leaves;
-  std::unique_ptr<Buckets> buckets;
-  std::vector<HookHandle> hooks;
-  Lockstep lockstep;
-  nn::NamedTensors watched;  // buffers that a forward must not write
-  std::vector<uint32_t> versions;
-
-  bool sync = true, open = false;
-  std::vector<int> pending;    // parts of this rank without a backward
-  std::vector<double> losses;  // by part of this rank: loss times weight
-  int64_t total = 0;
-  Where line;  // of the backward that runs
-};
+void DataParallel::Impl::deliver(const std::vector<bool>& used, const Where& where) {
+  for (size_t i = 0; i < leaves.size() && sums_to == SumsTo::kAll; ++i) {
+    if (!used[i]) continue;
+    add_to_grad(leaves[i].impl(), buckets->gradient(i), false, where);
+    run_after_hooks(leaves[i].impl());
+  }
+  for (size_t i = 0; i < segments.size(); ++i) {
+    add_to_grad(segments[i].impl(), buckets->segment(i), false, where);
+    run_after_hooks(segments[i].impl());
+  }
+}
 
 DataParallel::DataParallel(nn::Module& net, const Group& group, const DataParallelOptions& options,
                            Where where)
-    : impl_(std::make_unique<Impl>(net, group, options, where)) {
+    : DataParallel(std::make_unique<Impl>(net, group, options, SumsTo::kAll, where), where) {}
+
+DataParallel::DataParallel(std::unique_ptr<Impl> impl, const Where& where)
+    : impl_(std::move(impl)) {
   Impl& m = *impl_;
   if (m.parameters.empty())
     throw_error(kName, "the net has no parameter that requires grad", where);
+  nn::Module& net = m.net;
   make_same(m.group, net, m.shards, where);
   for (const auto& [name, p] : m.parameters) m.leaves.push_back(p);
-  m.buckets = std::make_unique<Buckets>(m.group.communicator(), m.shards, m.parameters,
-                                        options.bucket_bytes, options.bf16_gradients);
+  m.buckets =
+      std::make_unique<Buckets>(m.group.communicator(), m.shards, m.parameters,
+                                m.options.bucket_bytes, m.options.bf16_gradients, m.sums_to);
   for (size_t i = 0; i < m.leaves.size(); ++i) {
     m.hooks.push_back(m.leaves[i].register_hook(
         [&m, i](const Tensor& g) {
@@ -148,6 +141,7 @@ std::vector<Part> DataParallel::Impl::begin(std::vector<Part> parts, int64_t sam
                     "batches out)",
                 where);
   }
+  if (before_batch) before_batch(where);
   // One draw a batch, the same on all ranks: streams of the parts follow from it, and what is drawn
   // between batches does not depend on the number of parts.
   if (shards > 1) {
@@ -337,11 +331,7 @@ double DataParallel::finish(Where where) {
   m.buckets->finish(where);
   const std::vector<bool> used = m.used_by_any(where);
   const double loss = m.loss_of_all(where);
-  for (size_t i = 0; i < m.leaves.size(); ++i) {
-    if (!used[i]) continue;
-    add_to_grad(m.leaves[i].impl(), m.buckets->gradient(i), false, where);
-    run_after_hooks(m.leaves[i].impl());
-  }
+  m.deliver(used, where);
   m.buckets->clear();
   return loss;
 }

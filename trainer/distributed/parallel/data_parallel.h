@@ -58,12 +58,12 @@ class DataParallel {
   // its own part: call convert_sync_batchnorm() first.
   DataParallel(nn::Module& net, const Group& group, const DataParallelOptions& options = {},
                Where where = Where::current());
-  ~DataParallel();
+  virtual ~DataParallel();
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
   // Runs the net's forward.
-  Tensor operator()(const Arg& x);
+  virtual Tensor operator()(const Arg& x);
   // Return the net, and the number of parts of a batch.
   nn::Module& module();
   int shards() const;
@@ -116,11 +116,13 @@ class DataParallel {
   void check_metadata(const std::map<std::string, std::string>& metadata,
                       Where where = Where::current()) const;
 
- private:
+ protected:
   struct Impl;
-  void run_parts(Parts parts, const std::function<void(Part&)>& f, const Where& where);
-
+  DataParallel(std::unique_ptr<Impl> impl, const Where& where);
   std::unique_ptr<Impl> impl_;
+
+ private:
+  void run_parts(Parts parts, const std::function<void(Part&)>& f, const Where& where);
 };
 
 // The parts of a batch, to loop over once: see DataParallel::parts().

@@ -18,5 +18,6 @@
 #include "trainer/distributed/group.h"
 #include "trainer/distributed/hang_report.h"
 #include "trainer/distributed/parallel/data_parallel.h"
+#include "trainer/distributed/parallel/fully_shard.h"
 #include "trainer/distributed/parallel/loader.h"
 #include "trainer/distributed/parallel/sync_batch_norm.h"
