@@ -16,7 +16,7 @@ namespace wick::distributed {
 
 // Options of FullyShard; those that DataParallelOptions has too mean the same.
 struct FullyShardOptions {
-  int shards = 0;
+  int shards = 0;  // parts of a batch; 0: as many as ranks
   // 1: each rank keeps the optimizer's state of its segments; gradients are summed on every rank.
   // 2: each rank keeps also the gradients of its segments only, and grad() of the net's parameters
   // stays as it was.
