@@ -1,6 +1,9 @@
 // One rank of a job that run.py starts with mpirun.
 //   ranks train NET SHARDS   trains a net of nets.h; rank 0 prints its digest and loss
 //   ranks shard NET STAGE    the same by FullyShard, with 8 shards
+//   ranks memory STAGE       trains layers that are large beside their batch; every rank prints its
+//                            peak and the bytes of the parameters and of a layer; STAGE 0:
+//                            DataParallel
 //   ranks fault NAME         rank 1 does something wrong; every rank prints what it throws
 //   ranks traffic            sums 1 MiB; every rank prints the bytes that it sent
 #include <csignal>
@@ -61,6 +64,49 @@ int fault(Group world, const std::string& name) {
   return 1;
 }
 
+struct Layers : nn::Module {
+  static constexpr int64_t kWidth = 256;
+  std::vector<std::unique_ptr<nn::Child<nn::Linear>>> list;
+  Layers() {
+    for (int i = 0; i < 8; ++i) {
+      list.push_back(
+          std::make_unique<nn::Child<nn::Linear>>(this, "fc" + std::to_string(i), kWidth, kWidth));
+    }
+  }
+  Tensor forward(const Arg& x) override {
+    Tensor h = x.tensor;
+    for (const auto& layer : list) h = relu((*layer)(h));
+    return h;
+  }
+};
+
+void memory(Group world, int stage) {
+  Layers net;
+  std::unique_ptr<DataParallel> ddp;
+  std::vector<Tensor> parameters;
+  if (stage == 0) {
+    ddp = std::make_unique<DataParallel>(net, world,
+                                         DataParallelOptions{.shards = 4, .bucket_bytes = 1 << 18});
+    parameters = net.parameters();
+  } else {
+    auto fs = std::make_unique<FullyShard>(
+        net, world, FullyShardOptions{.shards = 4, .stage = stage, .bucket_bytes = 1 << 18});
+    parameters = fs->segments();
+    ddp = std::move(fs);
+  }
+  optim::SGD sgd(parameters, {.lr = 0.01, .momentum = 0.9});
+  reset_peak_bytes();
+  for (int i = 0; i < 3; ++i) {
+    ddp->step(data::Batch{ones({8, Layers::kWidth})},
+              [&](Part& p) { return mean(square((*ddp)(p.x))); });
+    sgd.step();
+    sgd.zero_grad();
+  }
+  const int64_t layer = (Layers::kWidth * Layers::kWidth + Layers::kWidth) * 4;
+  std::printf("rank %d: peak %zu, parameters %lld, layer %lld\n", world.rank(), peak_bytes(),
+              static_cast<long long>(8 * layer), static_cast<long long>(layer));
+}
+
 }  // namespace
 }  // namespace wick::distributed
 
@@ -80,12 +126,18 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (what == "fault" && argc == 3) return fault(world, argv[2]);
+  if (what == "memory" && argc == 3) {
+    memory(world, std::atoi(argv[2]));
+    return 0;
+  }
   if (what == "traffic") {
     world.all_reduce(wick::ones({1 << 18}));
     std::printf("rank %d: %lld bytes\n", world.rank(),
                 static_cast<long long>(world.traffic().payload_bytes));
     return 0;
   }
-  std::fprintf(stderr, "usage: ranks train NET SHARDS | shard NET STAGE | fault NAME | traffic\n");
+  std::fprintf(
+      stderr,
+      "usage: ranks train NET SHARDS | shard NET STAGE | memory STAGE | fault NAME | traffic\n");
   return 2;
 }

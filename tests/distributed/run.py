@@ -2,7 +2,7 @@
 """Runs `ranks` under mpirun: the same digest for 1, 2, 3 and 4 ranks, the bytes of the formula, and what a fault of one
 rank makes of all of them.
 
-usage: run.py RANKS MPIRUN [train|traffic|faults ...]      77: skipped
+usage: run.py RANKS MPIRUN [train|traffic|memory|faults ...]      77: skipped
 """
 
 import os
@@ -13,7 +13,7 @@ import tempfile
 import time
 
 RANKS, MPIRUN = sys.argv[1], sys.argv[2]
-PARTS = sys.argv[3:] or ["train", "traffic", "faults"]
+PARTS = sys.argv[3:] or ["train", "traffic", "memory", "faults"]
 LIMIT = 60  # seconds of one run; a fault is over within a few
 
 # The text that every rank which can still speak must have. A rank that fails says it of itself.
@@ -84,7 +84,7 @@ def train(count):
             code, out, _ = mpirun(ranks, "train", net, "8")
             results[ranks] = out.strip()
             count.expect(code == 0 and re.fullmatch(r"[0-9a-f]{64} \S+", out.strip()), f"{net} on {ranks}: {code}\n{out}")
-        for stage in (1, 2) if net in ("mlp", "norm") else ():
+        for stage in (1, 2, 3) if net in ("mlp", "norm") else ():
             code, out, _ = mpirun(2 + stage % 2, "shard", net, str(stage))
             results[f"stage {stage}"] = out.strip()
         count.expect(len(set(results.values())) == 1, f"{net}: {results}")
@@ -95,6 +95,20 @@ def traffic(count):
         _, out, _ = mpirun(ranks, "traffic")
         sent = [int(n) for n in re.findall(r"rank \d+: (\d+) bytes", out)]
         count.expect(sent == [2 * (ranks - 1) * 2**20 // ranks] * ranks, f"bytes of {ranks} ranks: {out}")
+
+
+def memory(count):
+    for stage in (0, 3):
+        _, out, _ = mpirun(4, "memory", str(stage))
+        found = [[int(n) for n in m] for m in re.findall(r"peak (\d+), parameters (\d+), layer (\d+)", out)]
+        count.expect(len(found) == 4, f"memory of stage {stage}: {out}")
+        for peak, parameters, layer in found:
+            # SGD with momentum: parameters, gradients and a buffer. A layer is gathered while its gradient is made.
+            state = 3 * parameters
+            if stage == 0:
+                count.expect(peak > state, f"stage 0 has a peak of {peak}")
+            else:
+                count.expect(peak < state / 4 + 3 * layer, f"stage 3 has a peak of {peak}, state {state}, layer {layer}")
 
 
 def faults(count):
@@ -128,7 +142,7 @@ def main():
         return 77
     count = Count()
     for part in PARTS:
-        {"train": train, "traffic": traffic, "faults": faults}[part](count)
+        {"train": train, "traffic": traffic, "memory": memory, "faults": faults}[part](count)
     print(f"{count.passed} passed, {count.failed} failed")
     return 1 if count.failed else 0
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -31,7 +32,7 @@ Trained results_of(int ranks, const std::function<Trained(Group)>& f) {
 TEST(FullyShard, HasTheBitsOfDataParallel) {
   for (const char* net : {"mlp", "norm", "gpt"}) {
     const Trained plain = results_of(1, [&](Group w) { return train(w, net, 8, true); });
-    for (int stage : {1, 2}) {
+    for (int stage : {1, 2, 3}) {
       for (int ranks : {1, 2, 3, 4}) {
         const Trained t = results_of(ranks, [&](Group w) { return train_sharded(w, net, stage); });
         EXPECT_EQ(t.digest, plain.digest) << net << ", stage " << stage << ", ranks " << ranks;
@@ -66,6 +67,54 @@ TEST(FullyShard, KeepsAndSendsItsShare) {
               Each(IsEmpty()));
 }
 
+// A layer's parameters outside of its call are not there.
+struct Peeks : nn::Module {
+  nn::Child<nn::Linear> a{this, "a", 12, 12};
+  nn::Child<nn::Linear> b{this, "b", 12, 5};
+  Tensor forward(const Arg& x) override { return b(linear(x, a->weight, a->bias)); }
+};
+
+TEST(FullyShard, StageThreeRefusesWhatItCannotGather) {
+  auto step = [](Group w, nn::Module& net) {
+    FullyShard fs(net, w, {.shards = 4, .stage = 3});
+    const auto batch = samples("mlp", 8)->get_batch(std::vector<int64_t>{0, 1, 2, 3, 4, 5});
+    fs.step(batch, [&](Part& p) { return cross_entropy(fs(p.x), p.y); });
+  };
+  EXPECT_THAT(run_ranks(2,
+                        [&](Group w) {
+                          Peeks net;
+                          step(w, net);
+                        }),
+              Each(HasSubstr("the parameters of 'a' were read outside of a call of that layer")));
+  EXPECT_THAT(run_ranks(1,
+                        [&](Group w) {
+                          Mlp net;
+                          net.fc2->register_parameter("tied", net.fc1->weight);
+                          step(w, net);
+                        }),
+              Each(HasSubstr("stage 3 does not take a parameter of two layers: 'tied'")));
+}
+
+TEST(FullyShard, StageThreeHasTheWeightsOnlyWhileALayerRuns) {
+  EXPECT_THAT(run_ranks(3,
+                        [](Group w) {
+                          Mlp net;
+                          const std::vector<float> before = net.fc1->weight.to_vector<float>();
+                          FullyShard fs(net, w, {.shards = 4, .stage = 3});
+                          EXPECT_TRUE(std::isnan(net.fc1->weight.to_vector<float>()[0]));
+                          EXPECT_EQ(net.fc1->weight.storage().bytes(), 4u);
+                          fs.gather();
+                          EXPECT_EQ(net.fc1->weight.to_vector<float>(), before);
+                          // Evaluation outside of a batch: every rank calls it.
+                          net.eval();
+                          NoGrad guard;
+                          const Tensor x = samples("mlp", 2)->get(0)[0].unsqueeze(0);
+                          const std::vector<float> y = net(x).to_vector<float>();
+                          EXPECT_EQ(fs(x).to_vector<float>(), y);
+                        }),
+              Each(IsEmpty()));
+}
+
 TEST(ShardedCheckpoint, GoesOnOnAnyNumberOfRanks) {
   for (const char* net : {"mlp", "norm"}) {
     const std::string folder = test::temp_folder() + "checkpoint_" + net;
@@ -77,6 +126,16 @@ TEST(ShardedCheckpoint, GoesOnOnAnyNumberOfRanks) {
           ranks, [&](Group w) { return train_sharded(w, net, ranks % 2 + 1, folder, true); });
       EXPECT_EQ(t.digest, whole.digest) << net << " on " << ranks;
     }
+  }
+}
+
+TEST(ShardedCheckpoint, OfStageThree) {
+  const std::string folder = test::temp_folder() + "checkpoint_3";
+  const Trained whole = results_of(3, [&](Group w) { return train_sharded(w, "norm", 3, folder); });
+  for (int ranks : {1, 2, 4}) {
+    const Trained t =
+        results_of(ranks, [&](Group w) { return train_sharded(w, "norm", 3, folder, true); });
+    EXPECT_EQ(t.digest, whole.digest) << ranks;
   }
 }
 
@@ -115,8 +174,8 @@ TEST(ShardedCheckpoint, RefusesWhatDoesNotFit) {
   EXPECT_THAT(load("mlp"), Each(AllOf(HasSubstr("shard-1-of-2"), HasSubstr("SHA-256"))));
   std::filesystem::remove(path);
   EXPECT_THAT(load("mlp"), Each(HasSubstr("shard-1-of-2")));
-  EXPECT_THAT(run_ranks(1, [&](Group w) { train_sharded(w, "mlp", 3); }),
-              Each(HasSubstr("stage 3: there are 1 and 2")));
+  EXPECT_THAT(run_ranks(1, [&](Group w) { train_sharded(w, "mlp", 4); }),
+              Each(HasSubstr("stage 4: there are 1, 2 and 3")));
 }
 
 TEST(ShardedCheckpoint, AFailedSaveLeavesTheOneBefore) {

@@ -1,5 +1,6 @@
 #include "trainer/distributed/parallel/buckets.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "trainer/distributed/parallel/part.h"
@@ -20,18 +21,9 @@ void add_right(const Tensor& left, const Tensor& right) {
 
 }  // namespace
 
-Buckets::Buckets(Communicator& communicator, int shards, const nn::NamedTensors& parameters,
-                 int64_t bytes, bool bf16_wire, SumsTo to)
-    : communicator_(communicator),
-      shards_(shards),
-      own_(shards_of(communicator.rank(), communicator.size(), shards)),
-      parameters_(parameters),
-      bf16_wire_(bf16_wire),
-      to_(to),
-      places_(parameters.size()),
-      used_(parameters.size()) {
+Buckets::Lists Buckets::by_size(const nn::NamedTensors& parameters, int shards, int64_t bytes) {
   // Which parameters each bucket has, depends on the net and on `shards`, not on the ranks.
-  std::vector<std::vector<size_t>> lists;
+  Lists lists;
   std::vector<int64_t> counts;
   std::map<DType, std::vector<size_t>> of_dtype;  // indices of lists
   std::map<DType, bool> open;                     // the last of them takes more
@@ -55,8 +47,21 @@ Buckets::Buckets(Communicator& communicator, int shards, const nn::NamedTensors&
     before.insert(before.end(), lists[mine.back()].begin(), lists[mine.back()].end());
     lists[mine.back()].clear();
   }
+  std::erase_if(lists, [](const auto& list) { return list.empty(); });
+  return lists;
+}
+
+Buckets::Buckets(Communicator& communicator, int shards, const nn::NamedTensors& parameters,
+                 const Lists& lists, bool bf16_wire, SumsTo to)
+    : communicator_(communicator),
+      shards_(shards),
+      own_(shards_of(communicator.rank(), communicator.size(), shards)),
+      parameters_(parameters),
+      bf16_wire_(bf16_wire),
+      to_(to),
+      places_(parameters.size()),
+      used_(parameters.size()) {
   for (const std::vector<size_t>& list : lists) {
-    if (list.empty()) continue;
     Bucket& bucket = buckets_.emplace_back();
     bucket.dtype = parameters[list[0]].second.dtype();
     for (size_t i : list) {
@@ -114,7 +119,9 @@ void Buckets::take(int part, size_t parameter, const Tensor& gradient, const Whe
   }
   leaf.has[place.index] = leaf.came[place.index] = true;
   used_[parameter] = true;
-  if (--leaf.waiting > 0 || !sync_) return;
+  if (--leaf.waiting > 0) return;
+  if (on_complete) on_complete(place.bucket);
+  if (!sync_) return;
   push_ready(bucket, where);
   send_ready(where);
 }
@@ -232,6 +239,20 @@ void Buckets::unflatten(size_t bucket, const Tensor& flat) const {
   for (size_t i = 0; i < b.parameters.size(); ++i) {
     const Tensor& p = parameters_[b.parameters[i]].second;
     p.copy_(flat.narrow(0, b.offsets[i], p.layout().numel()).view(p.raw_shape()));
+  }
+}
+
+void Buckets::point_to(size_t bucket, const Tensor& flat) const {
+  const Bucket& b = buckets_[bucket];
+  NoGrad guard;
+  for (size_t i = 0; i < b.parameters.size(); ++i) {
+    const Tensor& p = parameters_[b.parameters[i]].second;
+    const Shape shape = p.raw_shape();
+    if (flat.defined()) {
+      p.set_data(flat.narrow(0, b.offsets[i], numel(shape)).view(shape));
+    } else {
+      p.set_data(full({}, NAN, b.dtype).expand(shape));
+    }
   }
 }
 

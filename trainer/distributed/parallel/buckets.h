@@ -3,6 +3,7 @@
 // DataParallel.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,10 +18,13 @@ enum class SumsTo { kAll, kSegments };
 
 class Buckets {
  public:
+  // Indices of parameters by bucket, each of one dtype.
+  using Lists = std::vector<std::vector<size_t>>;
   // Buckets of at least `bytes` (the last: fewer) in the reverse order of the parameters, which is
-  // about that of backward. A bucket has one dtype.
-  Buckets(Communicator& communicator, int shards, const nn::NamedTensors& parameters, int64_t bytes,
-          bool bf16_wire, SumsTo to);
+  // about that of backward.
+  static Lists by_size(const nn::NamedTensors& parameters, int shards, int64_t bytes);
+  Buckets(Communicator& communicator, int shards, const nn::NamedTensors& parameters,
+          const Lists& lists, bool bf16_wire, SumsTo to);
 
   // Begins a batch of `total` samples. sync = false: gradients are only kept, for a later batch
   // that sends the sums.
@@ -45,6 +49,12 @@ class Buckets {
   // Names, dtypes and shapes of all parameters, by bucket: what a checkpoint must agree with.
   std::string layout() const;
   size_t count() const { return buckets_.size(); }
+  size_t bucket_of(size_t parameter) const { return places_[parameter].bucket; }
+  // Called with a bucket when a part has brought all gradients of it; may be empty.
+  std::function<void(size_t)> on_complete;
+  // Makes the bucket's parameters windows of `flat`, without a copy; undefined: unreadable
+  // stand-ins of their shapes, which need no memory.
+  void point_to(size_t bucket, const Tensor& flat) const;
   // Whether the parameter was used by any part of this rank since the last clear().
   bool used(size_t parameter) const { return used_[parameter]; }
 

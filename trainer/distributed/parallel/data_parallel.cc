@@ -103,9 +103,9 @@ DataParallel::DataParallel(std::unique_ptr<Impl> impl, const Where& where)
   nn::Module& net = m.net;
   make_same(m.group, net, m.shards, where);
   for (const auto& [name, p] : m.parameters) m.leaves.push_back(p);
-  m.buckets =
-      std::make_unique<Buckets>(m.group.communicator(), m.shards, m.parameters,
-                                m.options.bucket_bytes, m.options.bf16_gradients, m.sums_to);
+  if (m.lists.empty()) m.lists = Buckets::by_size(m.parameters, m.shards, m.options.bucket_bytes);
+  m.buckets = std::make_unique<Buckets>(m.group.communicator(), m.shards, m.parameters, m.lists,
+                                        m.options.bf16_gradients, m.sums_to);
   for (size_t i = 0; i < m.leaves.size(); ++i) {
     m.hooks.push_back(m.leaves[i].register_hook(
         [&m, i](const Tensor& g) {
@@ -137,11 +137,11 @@ std::vector<Part> DataParallel::Impl::begin(std::vector<Part> parts, int64_t sam
   if (synchronized && samples < shards) {
     throw_error(kName,
                 "a batch of " + std::to_string(samples) + " samples for " + std::to_string(shards) +
-                    " shards: SyncBatchNorm needs a sample for each (drop_last leaves short "
-                    "batches out)",
+                    " shards: SyncBatchNorm and stage 3 need a sample for each (drop_last leaves "
+                    "short batches out)",
                 where);
   }
-  if (before_batch) before_batch(where);
+  if (before_batch) before_batch(parts.size(), where);
   // One draw a batch, the same on all ranks: streams of the parts follow from it, and what is drawn
   // between batches does not depend on the number of parts.
   if (shards > 1) {
@@ -213,9 +213,10 @@ void DataParallel::Parts::enter(size_t at) {
   scope_.reset();
   if (at >= list_.size()) return;
   if (impl_->synchronized && list_.size() > 1) {
-    throw Error("[data_parallel] the net has SyncBatchNorms, and this rank has " +
+    throw Error("[data_parallel] SyncBatchNorm or stage 3: this rank has " +
                 std::to_string(list_.size()) +
-                " parts, which have to meet in them: use ddp.step(batch, [&](Part& part) { ... })");
+                " parts, which wait for each other within forward: use ddp.step(batch, [&](Part& "
+                "part) { ... })");
   }
   const bool several = impl_->shards > 1;
   scope_ = std::make_unique<PartScope>(

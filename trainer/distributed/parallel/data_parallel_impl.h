@@ -23,20 +23,21 @@ struct DataParallel::Impl {
   DataParallelOptions options;
   int shards;
   Group group;
-  bool synchronized;  // there are SyncBatchNorms
+  bool synchronized;  // parts of a rank wait for each other: SyncBatchNorms, FullyShard's stage 3
   Group statistics;   // their sums: in a group of their own, they may cross those of the buckets
   nn::NamedTensors parameters;
   SumsTo sums_to;
   std::vector<uint32_t> gathered;  // the segments' versions that the net's parameters have
   std::vector<Tensor> segments;    // kSegments: what the gradients of this rank's segments go to
   std::vector<Tensor> leaves;
+  Buckets::Lists lists;  // empty: by size
   std::unique_ptr<Buckets> buckets;
   std::vector<HookHandle> hooks;
   Lockstep lockstep;
   nn::NamedTensors watched;  // buffers that a forward must not write
   std::vector<uint32_t> versions;
 
-  std::function<void(const Where&)> before_batch;  // may be empty
+  std::function<void(size_t parts, const Where&)> before_batch;  // may be empty
   bool sync = true, open = false;
   std::vector<int> pending;    // parts of this rank without a backward
   std::vector<double> losses;  // by part of this rank: loss times weight

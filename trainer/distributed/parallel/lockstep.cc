@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -16,7 +17,8 @@ struct Lockstep::State {
   size_t turn = 0;
   std::vector<Part>* parts = nullptr;
   std::vector<bool> over;      // by part: its thread has ended
-  std::vector<Tensor> values;  // by part: what it brought to this meeting; undefined: not yet
+  std::vector<bool> here;      // by part: it waits for the others
+  std::vector<Tensor> values;  // by part: what it brought to a sum
   size_t meetings = 0;
   Tensor result;             // of the last meeting
   std::exception_ptr error;  // the first; the other threads end when they see it
@@ -38,7 +40,8 @@ struct Lockstep::State {
   }
 };
 
-Tensor Lockstep::meet(const std::vector<Tensor>& values, const char* what, const Where& where) {
+Tensor Lockstep::sum_of_all(const std::vector<Tensor>& values, const char* what,
+                            const Where& where) {
   const int64_t n = values[0].layout().numel();
   Forest<Tensor> forest(shards_of(communicator_.rank(), communicator_.size(), shards_), shards_);
   for (const Tensor& value : values) {
@@ -58,30 +61,37 @@ Tensor Lockstep::meet(const std::vector<Tensor>& values, const char* what, const
   return out;
 }
 
-Tensor Lockstep::sum(int part, const Tensor& value, const char* what, const Where& where) {
-  if (state_ == nullptr) return meet({value}, what, where);
+void Lockstep::meet(int part, const char* what, const Where& where,
+                    const std::function<void()>& action) {
+  if (state_ == nullptr) return action();
   State& s = *state_;
   const size_t self = s.place_of(part);
   std::unique_lock lock(s.mutex);
-  s.values[self] = value;
-  size_t here = 0;
-  for (const Tensor& v : s.values) here += v.defined() ? 1 : 0;
+  s.here[self] = true;
   const size_t meeting = s.meetings;
-  if (here == s.values.size()) {
-    s.result = meet(s.values, what, where);
-    for (Tensor& v : s.values) v = Tensor();
+  if (std::find(s.here.begin(), s.here.end(), false) == s.here.end()) {
+    action();
+    s.here.assign(s.here.size(), false);
     ++s.meetings;
   }
   s.pass_on(self);
   s.changed.wait(lock, [&] { return s.turn == self; });
   if (s.error) throw Error("[data_parallel] another part failed");
-  if (s.meetings > meeting) return s.result;
+  if (s.meetings > meeting) return;
   // The turn came back although not all are here: some part is over.
   throw_error("data_parallel",
-              "part " + std::to_string(part) + " asks for " + what +
+              "part " + std::to_string(part) + " asks for the " + what +
                   ", and another part of this rank ended without that: all parts must run the "
                   "same layers",
               where);
+}
+
+Tensor Lockstep::sum(int part, const Tensor& value, const char* what, const Where& where) {
+  if (state_ == nullptr) return sum_of_all({value}, what, where);
+  State& s = *state_;
+  s.values[s.place_of(part)] = value;  // one thread runs at a time
+  meet(part, what, where, [&] { s.result = sum_of_all(s.values, what, where); });
+  return s.result;
 }
 
 void Lockstep::run(std::vector<Part>& parts, const std::function<void(Part&, Meeting&)>& f) {
@@ -92,6 +102,7 @@ void Lockstep::run(std::vector<Part>& parts, const std::function<void(Part&, Mee
   State s;
   s.parts = &parts;
   s.over.resize(parts.size());
+  s.here.resize(parts.size());
   s.values.resize(parts.size());
   state_ = &s;
   const Modes caller = modes();

@@ -11,12 +11,17 @@
 
 namespace wick::distributed {
 
-// A meeting of the parts of a batch, of all ranks: the values of the parts are summed by the tree
-// of shards, and each part gets the sum. Of each rank one thread calls it for each of its parts.
+// Where the parts of a batch wait for each other. Of each rank one thread calls it for each of its
+// parts, in the same order.
 class Meeting {
  public:
   virtual ~Meeting() = default;
-  // `value` is contiguous and float64. `what` names it for errors.
+  // Waits until all parts of this rank are here; the last one runs `action`. `what` names the
+  // meeting for errors.
+  virtual void meet(int part, const char* what, const Where& where,
+                    const std::function<void()>& action) = 0;
+  // The values of the parts of all ranks are summed by the tree of shards, and each part gets the
+  // sum. `value` is contiguous and float64.
   virtual Tensor sum(int part, const Tensor& value, const char* what, const Where& where) = 0;
 };
 
@@ -25,7 +30,7 @@ struct PartRun {
   const void* owner = nullptr;  // the DataParallel
   const Part* part = nullptr;
   int shards = 1;
-  Meeting* meeting = nullptr;  // null: the net has no statistics over the batch
+  Meeting* meeting = nullptr;  // null: no part waits for another
   bool first_of_rank = false;
   mutable bool in_backward = false;  // gradients that come now are the part's
 };
@@ -52,11 +57,13 @@ class Lockstep final : public Meeting {
  public:
   Lockstep(Communicator& communicator, int shards) : communicator_(communicator), shards_(shards) {}
   void run(std::vector<Part>& parts, const std::function<void(Part&, Meeting&)>& f);
+  void meet(int part, const char* what, const Where& where,
+            const std::function<void()>& action) override;
   Tensor sum(int part, const Tensor& value, const char* what, const Where& where) override;
 
  private:
   struct State;
-  Tensor meet(const std::vector<Tensor>& values, const char* what, const Where& where);
+  Tensor sum_of_all(const std::vector<Tensor>& values, const char* what, const Where& where);
 
   Communicator& communicator_;
   int shards_;

@@ -6,6 +6,7 @@
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/distributed/parallel/data_parallel_impl.h"
 #include "trainer/distributed/parallel/fully_shard.h"
+#include "trainer/distributed/parallel/param_units.h"
 #include "trainer/tensor/internal.h"
 
 namespace wick::distributed {
@@ -174,6 +175,7 @@ void FullyShard::load(const std::string& folder, optim::Optimizer& optimizer, Wh
   optimizer.load_state_dict(state, where);
   for (const auto& [to, from] : copies) to.detach().copy_(from, where);
   if (generator.defined()) default_generator().set_state(generator, where);
+  if (units_ != nullptr) return units_->begin(1);
   gather(where);
 }
 
