@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trainer/autograd/autograd.h"
+#include "trainer/autograd/hooks.h"
 #include "trainer/autograd/leaf_grad.h"
 #include "trainer/distributed/parallel/data_parallel_impl.h"
 #include "trainer/distributed/parallel/same_net.h"
@@ -108,12 +109,8 @@ DataParallel::DataParallel(std::unique_ptr<Impl> impl, const Where& where)
                                         m.options.bf16_gradients, m.sums_to);
   for (size_t i = 0; i < m.leaves.size(); ++i) {
     m.hooks.push_back(m.leaves[i].register_hook(
-        [&m, i](const Tensor& g) {
-          const PartRun* run = current_part();
-          if (run == nullptr || run->owner != &m || !run->in_backward) return;
-          m.buckets->take(run->part->index, i, g, m.line);
-        },
-        where));
+        [&m, i](const Tensor& g) { return m.take_gradient(i, g); }, where));
+    m.hooks_before.push_back(m.leaves[i].impl()->hooks->before.size());
   }
   for (const auto& [path, module] : net.named_modules()) {
     if (m.shards == 1 || dynamic_cast<const SyncBatchNorm*>(module) != nullptr) continue;
@@ -129,6 +126,16 @@ DataParallel::~DataParallel() {
 Tensor DataParallel::operator()(const Arg& x) { return impl_->net(x); }
 nn::Module& DataParallel::module() { return impl_->net; }
 int DataParallel::shards() const { return impl_->shards; }
+
+Tensor DataParallel::Impl::take_gradient(size_t parameter, const Tensor& g) {
+  const PartRun* run = current_part();
+  if (run == nullptr || run->owner != this || !run->in_backward) return {};
+  buckets->take(run->part->index, parameter, g, line);
+  // The bucket has it: what backward keeps until its end needs no memory of its own, unless a hook
+  // that was registered later looks at it.
+  if (leaves[parameter].impl()->hooks->before.size() > hooks_before[parameter]) return {};
+  return full({}, 0, g.dtype()).expand(g.raw_shape());
+}
 
 std::vector<Part> DataParallel::Impl::begin(std::vector<Part> parts, int64_t samples,
                                             const Where& where) {

@@ -15,6 +15,7 @@ struct DataParallel::Impl {
 
   [[noreturn]] void fail(const std::string& text, const Where& at);  // an error of this rank alone
   std::vector<Part> begin(std::vector<Part> parts, int64_t total, const Where& where);
+  Tensor take_gradient(size_t parameter, const Tensor& g);  // the hook of a leaf
   double loss_of_all(const Where& where);
   std::vector<bool> used_by_any(const Where& where);
   void check_buffers(const Where& where);
@@ -33,6 +34,7 @@ struct DataParallel::Impl {
   Buckets::Lists lists;  // empty: by size
   std::unique_ptr<Buckets> buckets;
   std::vector<HookHandle> hooks;
+  std::vector<size_t> hooks_before;  // of each leaf, this one's included
   Lockstep lockstep;
   nn::NamedTensors watched;  // buffers that a forward must not write
   std::vector<uint32_t> versions;
