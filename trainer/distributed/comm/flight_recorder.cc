@@ -126,7 +126,7 @@ std::string FlightRecorder::json(int rank, int ranks, const std::string& reason)
 std::string write_flight_dump(const std::string& folder, int rank, const std::string& json) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  const std::string path = folder + "/wick-flight-" + std::to_string(rank) + ".json";
+  std::string path = folder + "/wick-flight-" + std::to_string(rank) + ".json";
   std::ofstream out(path, std::ios::binary);
   out << json;
   out.close();

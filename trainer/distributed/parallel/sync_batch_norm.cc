@@ -129,7 +129,7 @@ Tensor SyncBatchNorm::forward(const Arg& x) {
                 x.where, Code::kShapeMismatch);
   }
   Moments m;
-  const Tensor y = SyncNorm::apply(x, weight, bias, eps(), &m, x.where);
+  Tensor y = SyncNorm::apply(x, weight, bias, eps(), &m, x.where);
   if (!running_mean.defined() || !run->first_of_rank) return y;
   NoGrad guard;
   num_batches_tracked.add_(ones({}, DType::kI64), 1, x.where);
