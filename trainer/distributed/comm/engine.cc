@@ -43,7 +43,7 @@ std::shared_ptr<Operation> Engine::submit(const std::shared_ptr<CommGroup>& grou
   op->keep_ = std::move(keep);
   op->schedule_ = std::move(schedule);
   op->call_ = std::move(call);
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!report_.empty()) {
     noticed_ = true;
     wake_.notify_one();
@@ -52,9 +52,9 @@ std::shared_ptr<Operation> Engine::submit(const std::shared_ptr<CommGroup>& grou
   const int lane = is_pair(op->call_.kind) ? static_cast<int>(op->call_.kind) : 0;
   const uint32_t sequence = ++group->sequences[{lane, lane == 0 ? 0 : op->call_.peer}];
   op->mine_ = fingerprint_of(op->call_, sequence);
-  op->called_ = recorder_.now();
   op->entry_ = recorder_.begin(group->name, sequence, op->call_, op->schedule_.sent_bytes());
   if (group->ranks.size() == 1) {  // nothing to wait for
+    lock.unlock();
     for (const Round& round : op->schedule_.rounds) {
       if (round.after) round.after();
     }
@@ -117,6 +117,7 @@ void Engine::post(Operation& op, const Round& round, bool sends, int receives_fr
 
 void Engine::start(Operation& op) {
   op.started_ = true;
+  op.started_at_ = recorder_.now();
   const CommGroup& group = *op.group_;
   const bool pair = is_pair(op.call_.kind);
   const int tag = group.tag + (pair ? kPairHeader : kHeader);

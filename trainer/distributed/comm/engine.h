@@ -54,7 +54,7 @@ class Operation {
   size_t round_ = 0;
   bool started_ = false, met_ = false, finished_ = false;
   uint64_t entry_ = 0;  // of the flight recorder
-  double called_ = 0;   // when
+  double started_at_ = 0;
 };
 
 struct EngineOptions {

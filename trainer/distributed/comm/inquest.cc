@@ -112,7 +112,7 @@ void Engine::watch() {
     return;
   }
   for (const auto& [key, lane] : lanes_) {
-    if (lane.empty()) continue;
+    if (lane.empty() || !lane.front()->started_) continue;
     watch_operation(*lane.front(), stopped);
     if (!fault_.empty()) return;
   }
@@ -132,12 +132,12 @@ void Engine::watch_operation(const Operation& op, const std::vector<int>& stoppe
                            op.group_->name + "', " + op.call_.text();
   const double limit = op.call_.timeout_s > 0 ? op.call_.timeout_s : options_.timeout_s;
   char waited[32];
-  snprintf(waited, sizeof waited, "%.1f s", now - op.called_);
+  snprintf(waited, sizeof waited, "%.1f s", now - op.started_at_);
   if (!stopped.empty()) {
     fault_ = "1the process of " + list_of(stopped) + " is stopped, and other ranks wait for it";
   } else if (!ended.empty()) {
     fault_ = "4" + list_of(ended) + " ended without calling " + what;
-  } else if (now - op.called_ <= limit) {
+  } else if (now - op.started_at_ <= limit) {
     return;
   } else if (missing.empty()) {
     fault_ = "5the messages of " + what + " did not arrive within " + waited;
