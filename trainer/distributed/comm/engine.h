@@ -116,6 +116,7 @@ class Engine {
   void watch();
   void watch_operation(const Operation& op, const std::vector<int>& stopped);
   void say_goodbye();
+  void wait_for_own_call(const std::map<int, Statement>& answers);
   void inquest(const std::string& reason, std::map<int, Statement> answers);
   Statement own_statement(const std::string& reason) const;
   std::string compose(const std::map<int, Statement>& statements) const;

@@ -200,7 +200,27 @@ std::string Engine::compose(const std::map<int, Statement>& statements) const {
   return text;
 }
 
+// Where another rank found that calls differ, this one may be about to call: the report is to say
+// what, so that it can tell who differs from the rest.
+void Engine::wait_for_own_call(const std::map<int, Statement>& answers) {
+  std::string group, sequence;
+  for (const auto& [rank, s] : answers) {
+    const std::vector<std::string> parts = split(s.reason, '\t');
+    if (parts.size() == 4 && s.reason[0] == '3') group = parts[0].substr(1), sequence = parts[1];
+  }
+  const double until = recorder_.now() + options_.answer_s / 3;
+  while (!group.empty() && recorder_.now() < until) {
+    take_submitted();
+    for (const auto& [key, lane] : lanes_) {
+      if (lane.empty() || lane.front()->group_->name != group) continue;
+      if (std::to_string(lane.front()->mine_.sequence) == sequence) return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 void Engine::inquest(const std::string& reason, std::map<int, Statement> answers) {
+  if (reason.empty()) wait_for_own_call(answers);
   const int self = transport_->rank(), ranks = transport_->size();
   const Statement mine = own_statement(reason);
   const std::string packed = pack(mine);
