@@ -51,7 +51,7 @@ function(wick_install component)
 endfunction()
 
 set(runtime_targets wick_runtime wick_registry wick_ops)
-foreach(target wick_runtime_shared wick_vulkan wick_selection wick_select_ops)
+foreach(target wick_runtime_shared wick_vulkan_shared wick_vulkan wick_selection wick_select_ops)
   if(TARGET ${target})
     list(APPEND runtime_targets ${target})
   endif()
@@ -78,7 +78,7 @@ if(WICK_BUILD_TOOLS)
   wick_install(tools ROOMS tools/lib tools/submission TARGETS wick_tools wick_submission)
   wick_must_be_built(tools wick)
   install(TARGETS wick RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
-  install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/scripts/ort_run.py
+  install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/scripts/ort_run.py ${PROJECT_SOURCE_DIR}/tools/scripts/openvino_run.py
     DESTINATION ${CMAKE_INSTALL_DATADIR}/wick COMPONENT tools)
   # `wick build` compiles the runtime for other machines.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime ${PROJECT_SOURCE_DIR}/targets

@@ -1,7 +1,7 @@
 # Packages, by cpack in the build folder: one .tar.gz of all that `cmake --install` writes (cpack -G TGZ), and .deb packages
 # (cpack -G DEB) as Debian splits libraries:
 #
-#   libwick-runtime0      the shared library alone: what a program that was built elsewhere needs
+#   libwick-runtime0      the shared libraries alone: what a program that was built elsewhere needs
 #   libwick-runtime-dev   headers, libwick_runtime.a, pkg-config, find_package(Wick COMPONENTS runtime), wick_select_ops
 #   libwick-dev           the same of the other components that were built
 #   wick-tools            the command
@@ -24,7 +24,11 @@ set(CPACK_THREADS 0)
 # once more, for cpack alone, and WickPackSplit removes them from the others.
 set(CPACK_COMPONENTS_ALL runtime)
 if(TARGET wick_runtime_shared)
-  install(TARGETS wick_runtime_shared LIBRARY NAMELINK_SKIP DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  set(shared_targets wick_runtime_shared)
+  if(TARGET wick_vulkan_shared)
+    list(APPEND shared_targets wick_vulkan_shared)
+  endif()
+  install(TARGETS ${shared_targets} LIBRARY NAMELINK_SKIP DESTINATION ${CMAKE_INSTALL_LIBDIR}
     COMPONENT library EXCLUDE_FROM_ALL)
   list(APPEND CPACK_COMPONENTS_ALL library)
 endif()
@@ -36,7 +40,7 @@ foreach(part TRAINER QUANTIZE COMPILE SIGN TOOLS)
 endforeach()
 if(WICK_BUILD_TOOLS)
   install(TARGETS wick RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program EXCLUDE_FROM_ALL)
-  install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/scripts/ort_run.py
+  install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/scripts/ort_run.py ${PROJECT_SOURCE_DIR}/tools/scripts/openvino_run.py
     DESTINATION ${CMAKE_INSTALL_DATADIR}/wick COMPONENT program EXCLUDE_FROM_ALL)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime ${PROJECT_SOURCE_DIR}/targets
     DESTINATION ${CMAKE_INSTALL_DATADIR}/wick COMPONENT program EXCLUDE_FROM_ALL)
@@ -52,7 +56,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libwick-runtime0)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
 file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
-set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Runs .wick models: the shared library")
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Runs .wick models: the shared libraries")
 
 # The dependencies of static libraries and package files, which no object names: the -dev packages of what was found.
 set(this "(= ${PROJECT_VERSION})")

@@ -7,8 +7,9 @@ namespace {
 
 ProgramInfo optimize_for(ir::Graph* graph, ProgramInfo info, CompileOptions options) {
   ir::verify(*graph, "before compiling");
-  const ir::PassReport report =
-      ir::optimize(*graph, {.chains = options.chains, .samples = std::move(options.samples)});
+  const ir::PassReport report = ir::optimize(*graph, {.chains = options.chains,
+                                                      .products = options.products,
+                                                      .samples = std::move(options.samples)});
   info.numerics = std::max(info.numerics, static_cast<NumericsClass>(report.numerics));
   if (options.report != nullptr) *options.report = report;
   return info;

@@ -16,9 +16,10 @@ namespace wick {
 // newer IR or opset is read with a warning if all its operators are known and have nothing new;
 // they then have the semantics of the newest version that is known.
 struct OnnxReadOptions {
-  // Large weights are read when somebody asks for their bytes: for a graph that is compiled and run
-  // right away. The file is held open, and must not be written to while the graph or a program made
-  // of it lives: bytes that can no longer be read are an Error (a Status, in a session).
+  // Large weights, those in external data included, are read when somebody asks for their bytes:
+  // for a graph that is compiled and run right away. Their files are held open, and must not be
+  // written to while the graph or a program made of it lives: bytes that can no longer be read are
+  // an Error (a Status, in a session).
   bool weights_stay = false;
   // Every dimension of an input gets a size of its own, even if the file gives several of them one
   // name (the further ones are NAME_2, NAME_3 ...). Otherwise a name stands for one size, and

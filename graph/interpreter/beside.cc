@@ -6,6 +6,7 @@
 
 #include "runtime/ops/op_cost.h"
 #include "runtime/ops/op_info.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick::ir {

@@ -25,9 +25,15 @@ FileBytes::FileBytes(const std::string& path) : path_(path) {
   RegularFile file;
   const Status opened = file.open(path.c_str());
   if (!opened.ok()) throw Error("cannot open '" + path + "': " + opened.message(), Code::kIo);
+  take(file);
+}
+
+FileBytes::FileBytes(RegularFile& file, const std::string& path) : path_(path) { take(file); }
+
+void FileBytes::take(RegularFile& file) {
   struct stat st;
   if (fstat(file.fd(), &st) != 0)
-    throw Error("cannot read '" + path + "': " + strerror(errno), Code::kIo);
+    throw Error("cannot read '" + path_ + "': " + strerror(errno), Code::kIo);
   fd_ = file.release();
   size_ = static_cast<uint64_t>(st.st_size);
   seconds_ = st.st_mtim.tv_sec;

@@ -13,10 +13,14 @@
 
 namespace wick {
 
+class RegularFile;  // runtime/core/regular_file.h
+
 class FileBytes {
  public:
   // Opens a regular file. Throws Error.
   explicit FileBytes(const std::string& path);
+  // Takes over a file that was opened; errors name it `path`. Throws Error.
+  FileBytes(RegularFile& file, const std::string& path);
   ~FileBytes();
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
@@ -26,6 +30,7 @@ class FileBytes {
   Status read(uint64_t offset, void* to, size_t bytes) const;
 
  private:
+  void take(RegularFile& file);
   Status unchanged() const;
 
   std::string path_;

@@ -79,6 +79,7 @@ class EpilogueFuser {
     match_batch_norm(m);
     match_residual(m);
     match_activation(m);
+    if (m.epilogue.activation == 0) match_gate(m);
     return m;
   }
 
@@ -140,9 +141,18 @@ class EpilogueFuser {
     take(m, id);
   }
 
-  std::optional<EpilogueAttrs> activation_of(const Node& n) {
+  // With one slope for all elements it is LeakyRelu; an epilogue has none for each channel.
+  std::optional<EpilogueAttrs> prelu(const Node& n) const {
+    if (!g_.is_constant(n.inputs[1]) || g_.value(n.inputs[1]).constant.numel() != 1)
+      return std::nullopt;
+    return EpilogueAttrs{static_cast<int64_t>(Activation::kLeakyRelu),
+                         element_as_double(g_.value(n.inputs[1]).constant, 0)};
+  }
+
+  std::optional<EpilogueAttrs> activation_of(const Node& n, bool times) {
+    if (n.op == OpId::kPRelu) return times ? std::nullopt : prelu(n);
     for (const ActivationRow& row : kActivations) {
-      if (row.op != n.op) continue;
+      if (row.op != n.op || row.times != times) continue;
       AnyAttrs own = n.attrs;
       if (n.op == OpId::kClip) {
         const auto bounds = clip_bounds(g_, n);
@@ -167,9 +177,30 @@ class EpilogueFuser {
   void match_activation(EpilogueMatch& m) {
     NodeId id = only_user(m.result);
     if (id < 0 || g_.node(id).inputs[0] != m.result) return;
-    if (auto e = activation_of(g_.node(id))) {
+    if (auto e = activation_of(g_.node(id), false)) {
       m.epilogue = *e;
       take(m, id);
+    }
+  }
+
+  // Matches the value times a function of it, in either order, where nothing else reads the two.
+  void match_gate(EpilogueMatch& m) {
+    if (output_[static_cast<size_t>(m.result)]) return;
+    NodeId gate = -1, product = -1;
+    for (NodeId user : users_[static_cast<size_t>(m.result)]) {
+      if (g_.node(user).removed()) continue;
+      NodeId& place = g_.node(user).op == OpId::kMul ? product : gate;
+      if (place >= 0) return;
+      place = user;
+    }
+    if (gate < 0 || product < 0 || g_.node(gate).inputs[0] != m.result) return;
+    const ValueId factor = g_.node(gate).outputs[0];
+    const std::vector<ValueId>& in = g_.node(product).inputs;
+    if (only_user(factor) != product || (in[0] != factor && in[1] != factor)) return;
+    if (auto e = activation_of(g_.node(gate), true)) {
+      m.epilogue = *e;
+      m.chain.push_back(gate);
+      take(m, product);
     }
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/interpreter/interpreter.h"
 #include "graph/passes/qdq.h"
 #include "runtime/kernels/bytes/requantize.h"
 
@@ -107,6 +108,25 @@ ValueId Lowering::binary(const Node& n, NodeId id, const ByteType& to) {
       op, NoAttrs{},
       {a->q, a->type.scale, a->type.zero, b->q, b->type.scale, b->type.zero, to.scale, to.zero},
       id);
+}
+
+// The slope stays float32. A constant that some files quantize becomes the numbers that it stands
+// for.
+ValueId Lowering::prelu(const Node& n, NodeId id, const ByteType& to) {
+  const auto x = bytes_of(n.inputs[0], &why_);
+  if (!x) return kNoValue;
+  ValueId slope = n.inputs[1];
+  const Node* from = producer_of(g_, slope);
+  if (from != nullptr && from->op == OpId::kDequantizeLinear &&
+      std::all_of(from->inputs.begin(), from->inputs.end(),
+                  [&](ValueId v) { return v == kNoValue || g_.is_constant(v); })) {
+    std::vector<HostTensor> in;
+    for (ValueId v : from->inputs)
+      in.push_back(v == kNoValue ? HostTensor() : g_.value(v).constant);
+    slope = g_.add_constant(run_node(from->op, from->attrs.get(), in, 1)[0]);
+  }
+  return emit(OpId::kQLinearPRelu, NoAttrs{},
+              {x->q, x->type.scale, x->type.zero, slope, to.scale, to.zero}, id);
 }
 
 // Returns whether the sum is a linear layer: a matrix product that only this sum reads, plus a
@@ -234,6 +254,7 @@ ValueId Lowering::lower_core(NodeId id, const ByteType& to) {
       return matmul(Node(g_.node(product)), product, bias, &to);
     }
     case OpId::kMul: return binary(n, id, to);
+    case OpId::kPRelu: return prelu(n, id, to);
     case OpId::kAveragePool: return pool(n, id, to);
     case OpId::kReduceMean: return mean(n, id, to);
     case OpId::kSoftmax: return softmax(n, id, to);

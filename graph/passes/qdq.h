@@ -109,6 +109,7 @@ class Lowering {
   ValueId matmul(const Node& n, NodeId id, ValueId bias, const ByteType* to);
   bool ratios_are_finite(float x, ValueId w_scale, float y);
   ValueId binary(const Node& n, NodeId id, const ByteType& to);
+  ValueId prelu(const Node& n, NodeId id, const ByteType& to);
   ValueId pool(const Node& n, NodeId id, const ByteType& to);
   ValueId mean(const Node& n, NodeId id, const ByteType& to);
   ValueId softmax(const Node& n, NodeId id, const ByteType& to);

@@ -87,10 +87,14 @@ PassReport simplify(Graph& graph, const PassWatch& watch) {
   return all;
 }
 
-PassReport optimize_watched(Graph& graph, bool chains, const PassWatch& watch) {
-  constexpr Pass kLast[] = {kFuseNorm, kFuseElementwise};
+PassReport optimize_watched(Graph& graph, const OptimizeOptions& options, const PassWatch& watch) {
+  constexpr Pass kLast[] = {kShuffle, kFuseNorm, kFuseElementwise};
   PassReport all = simplify(graph, watch);
-  if (chains) run_round(graph, kLast, nullptr, watch, &all);
+  if (options.chains) run_round(graph, kLast, nullptr, watch, &all);
+  const Pass* asked = options.products == Products::kWinograd ? &kWinograd
+                      : options.products == Products::kBf16   ? &kBf16Products
+                                                              : nullptr;
+  if (asked != nullptr) run_round(graph, {asked, 1}, nullptr, watch, &all);
   return all;
 }
 
@@ -108,12 +112,11 @@ PassReport checked(Graph& graph, const OptimizeOptions& options,
 }  // namespace
 
 PassReport simplify(Graph& graph) { return simplify(graph, {}); }
-PassReport optimize(Graph& graph) { return optimize_watched(graph, true, {}); }
+PassReport optimize(Graph& graph) { return optimize_watched(graph, {}, {}); }
 
 PassReport optimize(Graph& graph, const OptimizeOptions& options) {
-  return checked(graph, options, [&](const PassWatch& watch) {
-    return optimize_watched(graph, options.chains, watch);
-  });
+  return checked(graph, options,
+                 [&](const PassWatch& watch) { return optimize_watched(graph, options, watch); });
 }
 
 PassReport run_checked(Graph& graph, Span<const Pass> passes, const OptimizeOptions& options) {

@@ -8,6 +8,7 @@
 
 #include "graph/ir/graph.h"
 #include "runtime/core/ledger.h"
+#include "runtime/ops/attrs.h"
 
 namespace wick::ir {
 
@@ -79,13 +80,16 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work = n
 // Runs identity, blocks, fold, control, cse, layout, fuse_attention, fuse_integer, fuse and dce,
 // all exact, to a fixed point.
 PassReport simplify(Graph& graph);
-// Runs simplify(), then fuse_norm and fuse_elementwise, whose ops other passes can hardly see
-// through: all exact.
+// Runs simplify(), then shuffle, fuse_norm and fuse_elementwise, whose ops other passes can hardly
+// see through: all exact. The passes of OptimizeOptions::products follow.
 PassReport optimize(Graph& graph);
 
 // Options of optimize().
 struct OptimizeOptions {
   bool chains = true;  // false: simplify() alone
+  // The order of products that float layers get, last, where it applies and pays; each node states
+  // its own (ConvAttrs::products, EpilogueAttrs::products).
+  Products products = Products::kExact;
   // Each sample has the graph's inputs, in order: every pass is checked on them, by its class, and
   // undone if it breaks its promise (graph/rewrite/checked.h). Throws Error if the graph itself
   // does not run on them.
@@ -118,10 +122,18 @@ bool fuse_integer(Graph& graph);
 // Conv | Linear | MatMul by a matrix + BatchNorm + Add + activation -> FusedConv | FusedLinear |
 // FusedMatMul
 bool fuse_epilogues(Graph& graph);
+bool gather_shuffles(Graph& graph);  // Reshape + Transpose + Reshape of channels -> Gather
 // reductions of rows and the elementwise ops around them -> FusedElementwise
 bool fuse_norm(Graph& graph);
 bool fuse_elementwise(Graph& graph);  // elementwise ops -> FusedElementwise
 bool remove_dead(Graph& graph);       // nodes that nothing reads; renumbers
+// Convolutions of f32, 3x3 by stride 1: Products::kWinograd
+bool winograd_convolutions(Graph& graph);
+// Convolutions, Linear and MatMul by a constant matrix, of f32: Products::kBf16
+bool bf16_products(Graph& graph);
+// FusedConv, FusedLinear, FusedMatMul, FusedAttention, FusedElementwise, BlockLinear -> the nodes
+// that they stand for. Throws Error for one that has no such form.
+bool unfuse(Graph& graph);
 
 // The passes by name, with their promise.
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
@@ -133,8 +145,12 @@ inline constexpr Pass kLayout = {"layout", Numerics::kExact, cancel_layout};
 inline constexpr Pass kFuseAttention = {"fuse_attention", Numerics::kExact, fuse_attention};
 inline constexpr Pass kFuseInteger = {"fuse_integer", Numerics::kExact, fuse_integer};
 inline constexpr Pass kFuse = {"fuse", Numerics::kExact, fuse_epilogues};
+inline constexpr Pass kShuffle = {"shuffle", Numerics::kExact, gather_shuffles};
 inline constexpr Pass kFuseNorm = {"fuse_norm", Numerics::kExact, fuse_norm};
 inline constexpr Pass kFuseElementwise = {"fuse_elementwise", Numerics::kExact, fuse_elementwise};
 inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};
+inline constexpr Pass kWinograd = {"winograd", Numerics::kReassociates, winograd_convolutions};
+inline constexpr Pass kBf16Products = {"bf16_products", Numerics::kApproximates, bf16_products};
+inline constexpr Pass kUnfuse = {"unfuse", Numerics::kExact, unfuse};
 
 }  // namespace wick::ir

@@ -69,8 +69,8 @@ class Equalizer {
   // Returns whether f(s x) = s f(x) for s > 0, channel by channel.
   static bool is_homogeneous(const Graph& g, const Node& n) {
     if (n.op == OpId::kReduceMean) return op_part(g, n).part == Part::kPool;
-    return n.op == OpId::kRelu || n.op == OpId::kLeakyRelu || n.op == OpId::kIdentity ||
-           n.op == OpId::kMaxPool || n.op == OpId::kAveragePool;
+    return n.op == OpId::kRelu || n.op == OpId::kLeakyRelu || n.op == OpId::kPRelu ||
+           n.op == OpId::kIdentity || n.op == OpId::kMaxPool || n.op == OpId::kAveragePool;
   }
 
   // Returns the size of one row after the batch: channels, each `columns` in a row. 0: unknown.

@@ -36,6 +36,7 @@ class Fuser {
     if (n.op == OpId::kErf) return gelu(id);
     if (n.op == OpId::kSigmoid) return gate(id, OpId::kSilu);
     if (n.op == OpId::kClip) return hard_sigmoid(id);
+    if (n.op == OpId::kWhere) return prelu(id);
     if (n.op != OpId::kHardSigmoid) return false;
     const auto& a = n.attrs.as<HardSigmoidAttrs>();
     return near(a.alpha, 1.0 / 6) && near(a.beta, 0.5) && gate(id, OpId::kHardSwish);
@@ -120,6 +121,28 @@ class Fuser {
     if (mul < 0 || other(mul, made(clip)) != x) return false;
     const NodeId last = divider(made(mul), 6);
     return last >= 0 && become(last, OpId::kHardSwish, NoAttrs{}, x);
+  }
+
+  // Matches where(x < 0, x slope, x) and where(x > 0, x, x slope), which differ in the sign of a 0
+  // at most; the slope is a constant that broadcasts to x.
+  bool prelu(NodeId where) {
+    const Node& n = g_.node(where);
+    const Node* by = ir::producer_of(g_, n.inputs[0]);
+    if (by == nullptr || by->removed()) return false;
+    const bool below = by->op == OpId::kLess || by->op == OpId::kLessOrEqual;
+    const bool above = by->op == OpId::kGreater || by->op == OpId::kGreaterOrEqual;
+    if ((!below && !above) || !is_number(by->inputs[1], 0)) return false;
+    const ValueId x = by->inputs[0], scaled = n.inputs[below ? 1 : 2];
+    const Node* mul = ir::producer_of(g_, scaled);
+    if (n.inputs[below ? 2 : 1] != x || mul == nullptr || mul->op != OpId::kMul) return false;
+    const bool first = mul->inputs[0] == x;
+    const ValueId slope = mul->inputs[first ? 1 : 0];
+    if (mul->inputs[first ? 0 : 1] != x || !g_.is_constant(slope) ||
+        !ir::same_shape(g_, x, n.outputs[0]))
+      return false;
+    Node& last = g_.node(where);
+    last.op = OpId::kPRelu, last.attrs = AnyAttrs::of(NoAttrs{}), last.inputs = {x, slope};
+    return true;
   }
 
   // Matches x (erf(x / sqrt 2) + 1) / 2, wherever the half is.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/ir/clip_bounds.h"
+#include "graph/rewrite/substitution.h"
 #include "runtime/ops/op_facts.h"
 
 namespace wick::quantize {
@@ -74,6 +75,17 @@ OpPart softmax(const Graph& g, const Node& n) {
   return {Part::kTable, "", {0}};
 }
 
+// The slope of a captured module is a parameter behind a change of shape.
+OpPart prelu(const Graph& g, const Node& n) {
+  ValueId slope = n.inputs[1];
+  for (const Node* made = ir::producer_of(g, slope); made != nullptr && is_view(made->op);
+       made = ir::producer_of(g, slope))
+    slope = made->inputs[0];
+  if (!g.is_constant(slope)) return stays("its slope is not a constant");
+  if (!is_finite(g.value(slope).constant)) return stays("its slope has NaN or infinite numbers");
+  return {Part::kTable, "", {0}};
+}
+
 // Form says what integers can do of an op.
 enum class Form : uint8_t {
   kNone,
@@ -88,6 +100,7 @@ enum class Form : uint8_t {
   kSoftmax,
   kTable,  // a function of one byte
   kClip,
+  kPRelu,
   kFused,  // several ops in one
 };
 
@@ -118,6 +131,8 @@ consteval OpFacts<Form> forms() {
          kSoftplus, kErf}},
       {Form::kClip,
         {kClip}},
+      {Form::kPRelu,
+        {kPRelu}},
       {Form::kFused,
         {kFusedConv, kFusedLinear, kFusedMatMul, kFusedElementwise, kFusedAttention}},
       {Form::kNone,
@@ -139,9 +154,10 @@ consteval OpFacts<Form> forms() {
          kRegexFullMatch, kIf, kLoop, kRange, kNonMaxSuppression, kSequenceConstruct,
          kSequenceInsert, kSequenceErase, kSequenceAt, kSequenceLength, kSplitToSequence,
          kConcatFromSequence, kOptional, kOptionalHasElement, kOptionalGetElement, kBlockLinear,
-         kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul, kQLinearAveragePool,
+         kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul, kQLinearPRelu, kQLinearAveragePool,
          kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax, kDynamicLinear, kFakeQuantize,
-         kFakeQuantizeGrad, kFoldedBatchNorm, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp}},
+         kFakeQuantizeGrad, kFoldedBatchNorm, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp,
+         kResizeGrad, kLayerNormGrad, kGroupNormGrad}},
   }};
 }
 // clang-format on
@@ -192,6 +208,7 @@ OpPart op_part(const Graph& g, const Node& n) {
         if (has(n, i) && !g.is_constant(n.inputs[i])) return stays("its bounds are not constants");
       }
       return {Part::kTable, "", {0}};
+    case Form::kPRelu: return prelu(g, n);
     case Form::kFused:
       return stays("several ops in one: quantize the graph before it is optimized");
     case Form::kNone: break;

@@ -12,14 +12,15 @@ bool fold_batch_norm(ir::Graph& graph);
 // Turns a MatMul by a constant matrix, and the vector added behind it, into Linear. It has the same
 // products in the same order, and its weights can have a scale per output.
 bool matmul_to_linear(ir::Graph& graph);
-// Fuses x sigmoid(x), clip(x + 3, 0, 6) / 6 and x (erf(x / sqrt 2) + 1) / 2, as files have them in
-// pieces, into Silu, HardSigmoid, HardSwish and Gelu. On integers each is one table.
+// Fuses x sigmoid(x), clip(x + 3, 0, 6) / 6, x (erf(x / sqrt 2) + 1) / 2 and a choice of x or x
+// times a constant by x's sign, as files have them in pieces, into Silu, HardSigmoid, HardSwish,
+// Gelu and PRelu. On integers each is one table, PRelu one op.
 bool fuse_activations(ir::Graph& graph);
 // Cross-layer equalization (Nagel et al., Data-Free Quantization Through Weight Equalization and
-// Bias Correction, 2019): between two layers with nothing but Relu, LeakyRelu, pooling or reshaping
-// between them, each channel is divided in the first and multiplied in the second, until both use
-// their range alike. The factors are powers of two, so that the graph's function keeps its bits (as
-// long as no number leaves float32's normal range).
+// Bias Correction, 2019): between two layers with nothing but Relu, LeakyRelu, PRelu, pooling or
+// reshaping between them, each channel is divided in the first and multiplied in the second, until
+// both use their range alike. The factors are powers of two, so that the graph's function keeps its
+// bits (as long as no number leaves float32's normal range).
 bool equalize(ir::Graph& graph);
 
 inline constexpr ir::Pass kFoldBatchNorm = {"fold_batch_norm", ir::Numerics::kReassociates,

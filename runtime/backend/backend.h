@@ -4,7 +4,6 @@
 // them where it likes.
 #pragma once
 
-#include "runtime/backend/pack_cache.h"
 #include "runtime/core/owned.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/core/trace.h"
@@ -14,6 +13,7 @@
 namespace wick {
 
 class ExplainHook;
+class PackCache;  // runtime/backend/pack_cache.h
 
 // A value whose shape is bound.
 struct PlanValue {

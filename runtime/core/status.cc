@@ -40,6 +40,7 @@ const char* code_name(Code code) {
     case Code::kDeadline: return "deadline passed";
     case Code::kInternal: return "internal error";
     case Code::kCancelled: return "cancelled";
+    case Code::kBusy: return "busy";
   }
   return "unknown code";
 }

@@ -37,6 +37,7 @@ enum class Code : uint8_t {
   kDeadline = 11,        // the deadline passed
   kInternal = 12,        // a bug in Wick: please report
   kCancelled = 13,       // the caller asked for it (CancelFlag)
+  kBusy = 14,            // every session of a pool is in use, and the caller would not wait
   // Passed from a shape rule to the planner only: the shape depends on a value that is known during
   // a run.
   kNeedsValue = 255,
@@ -110,7 +111,15 @@ class [[nodiscard]] Result {
   Result(Result&& other) noexcept : status_(other.status_), has_(other.has_) {
     if (has_) new (&value_) T(std::move(other.value_));
   }
-  Result& operator=(Result&&) = delete;
+  // Takes over the other's value or failure, in place of its own.
+  Result& operator=(Result&& other) noexcept {
+    if (this == &other) return *this;
+    if (has_) value_.~T();
+    status_ = other.status_;
+    has_ = other.has_;
+    if (has_) new (&value_) T(std::move(other.value_));
+    return *this;
+  }
   ~Result() {
     if (has_) value_.~T();
   }

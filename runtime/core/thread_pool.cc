@@ -5,10 +5,14 @@
 
 #include "runtime/platform/clock.h"
 #include "runtime/platform/cpu.h"
+#include "runtime/platform/system.h"
 #include "runtime/platform/threads.h"
 
 namespace wick {
 namespace {
+
+// Whether this thread is in a task of a host's threads: then it starts no more of them.
+constinit WICK_THREAD_LOCAL bool t_in_host_job = false;
 
 constexpr int kMaxThreads = 1024;
 constexpr size_t kStackBytes = size_t{1} << 20;
@@ -138,7 +142,32 @@ struct ThreadPool::Impl {
   }
 };
 
-Result<ThreadPool*> ThreadPool::create(Allocator& allocator, int threads) {
+// The tasks of one run() on a host's threads. It lies on the caller's stack, so runs of several
+// callers do not meet.
+struct ThreadPool::HostJob {
+  const FunctionRef<void(int64_t, int)>& f;
+  const intptr_t tasks;
+  const int most;  // workers
+  Stop* const stop;
+  std::atomic<intptr_t> next{0};
+  std::atomic<int> workers{0};
+
+  static void work(void* job) { static_cast<HostJob*>(job)->work(); }
+  // Each call is a worker of its own, however the host calls it: no two share scratch memory.
+  void work() {
+    const int worker = workers.fetch_add(1, std::memory_order_relaxed);
+    if (worker >= most) return;
+    const FloatModeScope float_mode;
+    const StopScope scope(stop);
+    t_in_host_job = true;
+    TaskPoll poll(stop);
+    for (intptr_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks && !poll();)
+      f(i, worker);
+    t_in_host_job = false;
+  }
+};
+
+Result<ThreadPool*> ThreadPool::make(Allocator& allocator, int threads) {
   if (threads < 1 || threads > kMaxThreads) {
     return error(Code::kInvalidArgument, "threads must be in [1, %d], got %d", kMaxThreads,
                  threads);
@@ -152,6 +181,19 @@ Result<ThreadPool*> ThreadPool::create(Allocator& allocator, int threads) {
   auto* pool = new (memory) ThreadPool();
   pool->allocator_ = &allocator;
   pool->threads_ = threads;
+  return pool;
+}
+
+Result<ThreadPool*> ThreadPool::create(Allocator& allocator, const ThreadHooks& hooks) {
+  if (hooks.run == nullptr)
+    return Status(Code::kInvalidArgument, "ThreadHooks::run is null: give the host's function");
+  WICK_ASSIGN(ThreadPool * pool, make(allocator, hooks.threads));
+  pool->hooks_ = hooks;
+  return pool;
+}
+
+Result<ThreadPool*> ThreadPool::create(Allocator& allocator, int threads) {
+  WICK_ASSIGN(ThreadPool * pool, make(allocator, threads));
   if (threads == 1) return pool;
 
   const int count = threads - 1;
@@ -161,7 +203,7 @@ Result<ThreadPool*> ThreadPool::create(Allocator& allocator, int threads) {
   if (impl == nullptr || workers == nullptr) {
     if (impl != nullptr) allocator.deallocate(impl, sizeof(Impl), alignof(Impl));
     if (workers != nullptr) allocator.deallocate(workers, worker_bytes, alignof(Impl::Worker));
-    allocator.deallocate(memory, sizeof(ThreadPool), alignof(ThreadPool));
+    destroy(pool);
     return Status(Code::kOutOfMemory, "cannot allocate the thread pool");
   }
   pool->impl_ = new (impl) Impl();
@@ -194,6 +236,13 @@ void ThreadPool::run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> 
   // A nested call finds the pool busy with its own job, and so runs inline as well. So do more
   // tasks than a worker can count.
   constexpr int64_t kMostTasks = INTPTR_MAX - kMaxThreads;
+  if (hooks_.run != nullptr && tasks > 1 && tasks <= kMostTasks && !t_in_host_job) {
+    HostJob job{f, static_cast<intptr_t>(tasks),
+                tasks < threads_ ? static_cast<int>(tasks) : threads_, current_stop()};
+    hooks_.run(hooks_.user, job.most, HostJob::work, &job);
+    job.work();  // does what the host left out
+    return;
+  }
   if (impl_ == nullptr || tasks <= 1 || tasks > kMostTasks || impl_->busy.exchange(1) != 0)
     return run_inline(tasks, f);
   impl_->job = &f;

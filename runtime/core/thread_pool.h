@@ -11,25 +11,44 @@
 
 namespace wick {
 
+// Threads that the host of Wick has already, for a ThreadPool that starts none of its own.
+struct ThreadHooks {
+  // How many calls of work() may run at once, that of the calling thread included: 1 or more.
+  int threads = 1;
+  void* user = nullptr;  // is passed to run
+  // Calls work(job) `count` times, on any threads, at once or one after the other, and returns when
+  // all of these calls have returned. What it leaves out, the calling thread does afterwards. It
+  // may be called from several threads at once, but not from within work().
+  void (*run)(void* user, int count, void (*work)(void* job), void* job) = nullptr;
+};
+
+// Threads that run numbered tasks for sessions, of Wick's own or of the host's.
 class ThreadPool {
  public:
   // `threads` >= 1 counts the caller; 1 starts none. Fails (kOutOfMemory) if a thread cannot start.
   static Result<ThreadPool*> create(Allocator& allocator, int threads);
+  // Uses the host's threads. kInvalidArgument: no run, or threads out of range.
+  static Result<ThreadPool*> create(Allocator& allocator, const ThreadHooks& hooks);
   static void destroy(ThreadPool* pool);  // null is fine; joins the workers
 
+  // Returns how many tasks may run at once.
   int threads() const { return threads_; }
 
   // Runs f(task, worker) for task in [0, tasks), worker in [0, threads()). Returns when all are
-  // done. It serves one caller at a time: concurrent callers run their tasks inline (same results).
-  // It is not reentrant: a task that calls run() has it executed inline. Never allocates. When the
-  // caller's Stop is reached, tasks that have not begun are skipped, and the Stop is set.
+  // done. It serves one caller at a time: concurrent callers run their tasks inline (same results);
+  // with hooks the host serves each caller. It is not reentrant: a task that calls run() has it
+  // executed inline. Never allocates. When the caller's Stop is reached, tasks that have not begun
+  // are skipped, and the Stop is set.
   void run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> f);
 
  private:
   struct Impl;
+  struct HostJob;
   ThreadPool() = default;
+  static Result<ThreadPool*> make(Allocator& allocator, int threads);
   int threads_ = 1;
   Impl* impl_ = nullptr;
+  ThreadHooks hooks_;  // run is null where the pool has threads of its own
   Allocator* allocator_ = nullptr;
 };
 

@@ -59,7 +59,6 @@ class Binder {
   SessionMemory& memory_;
   Machine& machine_;
   double work_left_ = 0;  // op_work() that the present plan may still evaluate
-  size_t released_ = 0;   // number of packed forms whose raw bytes were released
   bool changed_ = true;
 };
 

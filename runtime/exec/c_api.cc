@@ -1,14 +1,6 @@
 // Implements the C ABI with Program and Session.
-#include "runtime/exec/c_api.h"
-
-#include <algorithm>
-#include <cstring>
-
-#include "runtime/core/array.h"
-#include "runtime/exec/in_use.h"
-#include "runtime/exec/session.h"
-#include "runtime/ops/custom_op.h"
-#include "runtime/ops/op_library.h"
+#include "runtime/core/ledger.h"
+#include "runtime/exec/c_handles.h"
 #include "runtime/platform/system.h"
 #include "runtime/program/guard.h"
 #include "wick/wick.h"
@@ -79,52 +71,6 @@ Status read_tensors(const wick_tensor* tensors, size_t n, const char* what, Tens
   return {};
 }
 
-}  // namespace wick::c_api
-
-using namespace wick;         // NOLINT: this file only translates
-using namespace wick::c_api;  // NOLINT
-
-namespace {
-
-constexpr char kVersion[] = "0.1.0";
-
-class CAllocator final : public Allocator {
- public:
-  explicit CAllocator(const wick_allocator& a) : a_(a) {}
-  bool given() const { return a_.allocate != nullptr; }
-  void* allocate(size_t bytes, size_t align) override {
-    return given() ? a_.allocate(a_.user, bytes, align)
-                   : default_allocator().allocate(bytes, align);
-  }
-  void deallocate(void* p, size_t bytes, size_t align) override {
-    if (p == nullptr) return;
-    given() ? a_.deallocate(a_.user, p, bytes, align)
-            : default_allocator().deallocate(p, bytes, align);
-  }
-
- private:
-  wick_allocator a_;
-};
-
-// Copies the caller's options. A caller built against an older header has a shorter struct; the
-// fields it lacks become zero. No struct ever ended within a field: half a pointer could point
-// anywhere.
-template <class T>
-Status read_options(const T* given, T* full) {
-  *full = {};
-  if (given != nullptr) {
-    if (given->size < sizeof(given->size) || given->size % alignof(T) != 0) {
-      return error(Code::kInvalidArgument,
-                   "options.size is %zu: set it to sizeof the struct, as WICK_INIT does",
-                   given->size);
-    }
-    memcpy(full, given, std::min(given->size, sizeof(T)));
-  }
-  full->size = sizeof(T);
-  return {};
-}
-
-// Both functions are given or none.
 Status check_allocator(const wick_allocator& a) {
   if (a.allocate == nullptr && a.deallocate == nullptr) return {};
   if (a.allocate == nullptr)
@@ -134,37 +80,97 @@ Status check_allocator(const wick_allocator& a) {
   return {};
 }
 
-}  // namespace
+Status read_session_options(const wick_session_options& o, SessionLists& lists, TraceToC& trace,
+                            SessionOptions* options) {
+  WICK_TRY(check_array(o.max_dims, o.max_dim_count, "options.max_dims"));
+  WICK_TRY(check_array(o.kernels, o.kernel_count, "options.kernels"));
+  if (o.kernels != nullptr && o.kernel_count == 0) {
+    return Status(Code::kInvalidArgument,
+                  "options.kernels is there and has no sets: null takes the default ones");
+  }
+  options->entry = o.entry;
+  options->threads = o.threads;
+  if (o.max_ram != 0) options->max_ram = o.max_ram;
+  if (o.thread_pool != nullptr) options->thread_pool = o.thread_pool->pool.get();
+  for (size_t i = 0; i < o.max_dim_count; ++i)
+    WICK_TRY(lists.dims.push_back({o.max_dims[i].symbol, o.max_dims[i].extent}));
+  options->max_dims = {lists.dims.data(), lists.dims.size()};
+  for (size_t i = 0; i < o.kernel_count; ++i) {
+    if (o.kernels[i] == nullptr)
+      return error(Code::kInvalidArgument, "options.kernels[%zu] is null", i);
+    WICK_TRY(lists.kernels.push_back(reinterpret_cast<const KernelSet*>(o.kernels[i])));
+  }
+  options->kernels = {lists.kernels.data(), lists.kernels.size()};
+  if (o.backend != nullptr) options->backend = o.backend->backend;
+  if (o.trace != nullptr) {
+    WICK_TRY(trace.take(*o.trace));
+    options->trace = &trace;
+  }
+  return {};
+}
 
-struct wick_program {
-  explicit wick_program(const wick_load_options& o)
-      : allocator(o.allocator), log{o.log, o.log_user}, ops(allocator) {}
-  CAllocator allocator;
-  Log log;
-  Array<const CustomOp*> ops;
-  Owned<Program> program;
-};
+Status read_run_options(const wick_run_options* given, RunOptions* options, WhenBusy* when_busy) {
+  wick_run_options o;
+  WICK_TRY(read_options(given, &o));
+  options->timeout_ns = o.timeout_ns;
+  options->cancel = o.cancel == nullptr ? nullptr : &o.cancel->flag;
+  if (o.when_busy != WICK_WAIT && o.when_busy != WICK_FAIL) {
+    return error(Code::kInvalidArgument, "options.when_busy is %lld: use WICK_WAIT or WICK_FAIL",
+                 static_cast<long long>(o.when_busy));
+  }
+  if (when_busy != nullptr)
+    *when_busy = o.when_busy == WICK_WAIT ? WhenBusy::kWait : WhenBusy::kFail;
+  return {};
+}
 
-struct wick_ops {
-  Owned<OpLibrary> library;
-  Array<CustomOpName> names{default_allocator()};
-};
+Status read_outputs(const wick_tensor* outputs, size_t n, TensorView* views) {
+  WICK_TRY(check_array(outputs, n, "outputs"));
+  for (size_t i = 0; i < n; ++i) {
+    views[i] = TensorView();
+    if (outputs[i].data != nullptr) WICK_TRY(read_tensors(outputs + i, 1, "output", views + i));
+  }
+  return {};
+}
 
-struct wick_cancel {
-  CancelFlag flag;
-};
+void give_outputs(const TensorView* views, size_t n, wick_tensor* outputs) {
+  for (size_t i = 0; i < n; ++i) {
+    if (outputs[i].data == nullptr) to_tensor(views[i], &outputs[i]);
+  }
+}
 
-struct wick_session {
-  wick_session(const wick_allocator& a, const wick_program& p)
-      : allocator(a), program(p), views(allocator) {}
-  CAllocator allocator;
-  const wick_program& program;
-  Array<TensorView> views;  // inputs, then outputs; reserved once for every run
-  InUse use;                // guards the session and `views`
-  Owned<Session> session;
-};
+void fill_port(const Program& program, const char* name, DType dtype, bool unranked,
+               Span<const DimDef> dims, wick_port* port) {
+  *port = {};
+  port->name = name;
+  port->dtype = static_cast<int32_t>(dtype);
+  port->rank = unranked ? -1 : static_cast<int32_t>(dims.size());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const bool free = dims[d].symbol >= 0;
+    port->dims[d] = free ? -1 : dims[d].value;
+    if (free) port->symbols[d] = program.symbols()[static_cast<size_t>(dims[d].symbol)].name;
+  }
+}
+
+}  // namespace wick::c_api
+
+wick_allocator wick_program::allocator_for(const wick_allocator& own) const {
+  using wick::c_api::CAllocator;
+  if (own.allocate != nullptr) return own;
+  return {const_cast<CAllocator*>(&allocator),
+          [](void* a, size_t n, size_t align) {
+            return static_cast<CAllocator*>(a)->allocate(n, align);
+          },
+          [](void* a, void* p, size_t n, size_t align) {
+            static_cast<CAllocator*>(a)->deallocate(p, n, align);
+          }};
+}
+
+using namespace wick;         // NOLINT: this file only translates
+using namespace wick::c_api;  // NOLINT
 
 namespace {
+
+constexpr char kVersion[] = "0.1.0";
 
 template <class Load>
 int load_with(const wick_load_options* given, wick_program** out, Load load) {
@@ -199,17 +205,20 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   options.verify_digests = o.verify_digests != 0;
   options.weights = static_cast<WeightsIn>(o.weights);
   options.guard = o.guard != 0;
+  options.keep_packed = o.keep_packed != 0;
   options.ops = {o.allowed_ops, o.allowed_op_count};
   for (size_t i = 0; s.ok() && i < o.ops_count; ++i) {
     if (o.ops[i] == nullptr) {
       s = error(Code::kInvalidArgument, "options.ops[%zu] is null", i);
       break;
     }
-    for (const CustomOp* op : o.ops[i]->library->ops()) {
+    for (const CustomOp* op : o.ops[i]->list) {
       if (s.ok()) s = p->ops.push_back(op);
     }
   }
   options.custom_ops = {p->ops.data(), p->ops.size()};
+  Ledger ledger({.visits = o.max_visits});
+  if (o.max_visits != 0) options.ledger = &ledger;
   auto loaded = s.ok() ? load(options) : Result<Owned<Program>>(s);
   if (!loaded.ok()) {
     int code = fail(loaded.status(), log);
@@ -220,24 +229,6 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   *out = p;
   return WICK_OK;
 }
-
-int fill_port(const wick_session* s, const PortInfo& info, wick_port* port) {
-  *port = {};
-  port->name = info.name;
-  port->dtype = static_cast<int32_t>(info.dtype);
-  port->rank = info.unranked ? -1 : static_cast<int32_t>(info.dims.size());
-  for (size_t d = 0; d < info.dims.size(); ++d) {
-    bool free = info.dims[d].symbol >= 0;
-    port->dims[d] = free ? -1 : info.dims[d].value;
-    if (free)
-      port->symbols[d] =
-          s->program.program->symbols()[static_cast<size_t>(info.dims[d].symbol)].name;
-  }
-  return WICK_OK;
-}
-
-// Returns where a call's errors are logged; a null session has no log.
-Log log_of(const wick_session* s) { return s == nullptr ? Log() : s->program.log; }
 
 Status check_port(const wick_session* s, const wick_port* port) {
   WICK_TRY(check_pointer(s, "session"));
@@ -256,7 +247,7 @@ Status check_count(const wick_session* s, size_t inputs, size_t outputs) {
 const char* wick_version(void) { return kVersion; }
 const char* wick_last_error(void) { return last_error(); }
 const char* wick_code_name(int code) {
-  return code < 0 || code > WICK_CANCELLED ? "unknown code" : code_name(static_cast<Code>(code));
+  return code < 0 || code > WICK_BUSY ? "unknown code" : code_name(static_cast<Code>(code));
 }
 const char* wick_dtype_name(int dtype) {
   return !known_dtype(dtype) ? "invalid" : dtype_name(static_cast<DType>(dtype));
@@ -273,9 +264,10 @@ int wick_ops_load(const char* path, wick_ops** out) {
   if (!library.ok()) return fail(library.status(), {});
   void* memory = default_allocator().allocate(sizeof(wick_ops), alignof(wick_ops));
   if (memory == nullptr) return fail(Status(Code::kOutOfMemory, "cannot allocate ops"), {});
-  auto* ops = new (memory) wick_ops{std::move(*library)};
+  auto* ops = new (memory) wick_ops;
+  ops->library = std::move(*library);
   for (const CustomOp* op : ops->library->ops()) {
-    if (int code = fail(ops->names.push_back(custom_op_name(op->domain, op->name)), {})) {
+    if (int code = fail(ops->add(op), {})) {
       wick_ops_free(ops);
       return code;
     }
@@ -346,6 +338,9 @@ const char* wick_program_metadata(const wick_program* p, const char* key) {
 const uint8_t* wick_program_digest(const wick_program* p) {
   return p == nullptr || p->program->digest().empty() ? nullptr : p->program->digest().data();
 }
+size_t wick_program_packed_bytes(const wick_program* p) {
+  return p == nullptr ? 0 : p->program->packed().bytes;
+}
 int wick_install_guard(void) { return fail(install_guard(), {}); }
 
 int wick_session_create(const wick_program* program, const wick_session_options* given,
@@ -356,35 +351,20 @@ int wick_session_create(const wick_program* program, const wick_session_options*
   sound = read_options(given, &o);
   if (sound.ok()) sound = check_pointer(out, "session");
   if (sound.ok()) sound = check_allocator(o.allocator);
-  if (sound.ok()) sound = check_array(o.max_dims, o.max_dim_count, "options.max_dims");
   if (!sound.ok()) return fail(sound, program->log);
-  CAllocator own(o.allocator);
-  // Calls the program's allocator through its functions, so that a session does not depend on the
-  // address of the program handle.
-  wick_allocator through = {const_cast<CAllocator*>(&program->allocator),
-                            [](void* a, size_t n, size_t align) {
-                              return static_cast<CAllocator*>(a)->allocate(n, align);
-                            },
-                            [](void* a, void* p, size_t n, size_t align) {
-                              static_cast<CAllocator*>(a)->deallocate(p, n, align);
-                            }};
-  CAllocator allocator(own.given() ? o.allocator : through);
+  const wick_allocator from = program->allocator_for(o.allocator);
+  CAllocator allocator(from);
   void* memory = allocator.allocate(sizeof(wick_session), alignof(wick_session));
   if (memory == nullptr)
     return fail(Status(Code::kOutOfMemory, "cannot allocate a session"), program->log);
-  auto* s = new (memory) wick_session(own.given() ? o.allocator : through, *program);
+  auto* s = new (memory) wick_session(from, *program);
   auto open = [&]() -> Status {
     SessionOptions options;
     options.allocator = &s->allocator;
-    options.entry = o.entry;
-    options.threads = o.threads;
-    if (o.max_ram != 0) options.max_ram = o.max_ram;
-    Array<DimBinding> dims(s->allocator);
-    for (size_t i = 0; i < o.max_dim_count; ++i) {
-      WICK_TRY(dims.push_back({o.max_dims[i].symbol, o.max_dims[i].extent}));
-    }
-    options.max_dims = {dims.data(), dims.size()};
-    WICK_ASSIGN(s->session, Session::create(*program->program, options));
+    SessionLists lists(s->allocator);
+    WICK_TRY(read_session_options(o, lists, s->trace, &options));
+    WICK_ASSIGN(s->own, Session::create(*program->program, options));
+    s->session = s->own.get();
     return s->views.resize(s->session->input_count() + s->session->output_count());
   };
   if (int code = fail(open(), program->log); code != WICK_OK) {
@@ -396,7 +376,11 @@ int wick_session_create(const wick_program* program, const wick_session_options*
 }
 void wick_session_free(wick_session* s) {
   if (s == nullptr) return;
-  s->session.reset();
+  if (s->session != s->own.get()) {  // a pool's: another caller may have it at once
+    s->lease = {};
+    return;
+  }
+  s->own.reset();
   CAllocator allocator = s->allocator;
   s->~wick_session();
   allocator.deallocate(s, sizeof(wick_session), alignof(wick_session));
@@ -408,16 +392,20 @@ size_t wick_session_output_count(const wick_session* s) {
   return s == nullptr ? 0 : s->session->output_count();
 }
 int wick_session_input(const wick_session* s, size_t i, wick_port* port) {
-  if (Status given = check_port(s, port); !given.ok()) return fail(given, log_of(s));
+  if (Status given = check_port(s, port); !given.ok()) return fail(given, log_for(s));
   if (i >= s->session->input_count())
-    return fail(error(Code::kInvalidArgument, "there is no input %zu", i), log_of(s));
-  return fill_port(s, s->session->input(i), port);
+    return fail(error(Code::kInvalidArgument, "there is no input %zu", i), log_for(s));
+  const PortInfo info = s->session->input(i);
+  fill_port(*s->program.program, info.name, info.dtype, info.unranked, info.dims, port);
+  return WICK_OK;
 }
 int wick_session_output(const wick_session* s, size_t i, wick_port* port) {
-  if (Status given = check_port(s, port); !given.ok()) return fail(given, log_of(s));
+  if (Status given = check_port(s, port); !given.ok()) return fail(given, log_for(s));
   if (i >= s->session->output_count())
-    return fail(error(Code::kInvalidArgument, "there is no output %zu", i), log_of(s));
-  return fill_port(s, s->session->output(i), port);
+    return fail(error(Code::kInvalidArgument, "there is no output %zu", i), log_for(s));
+  const PortInfo info = s->session->output(i);
+  fill_port(*s->program.program, info.name, info.dtype, info.unranked, info.dims, port);
+  return WICK_OK;
 }
 int wick_session_input_element(const wick_session* s, size_t i) {
   return i < wick_session_input_count(s) ? static_cast<int>(s->session->input(i).element) : 0;
@@ -442,7 +430,7 @@ int wick_session_bind(wick_session* s, const wick_tensor* inputs, size_t n) {
     for (size_t i = 0; i < n; ++i) WICK_TRY(shapes.push_back(s->views[i].shape));
     return s->session->bind(shapes);
   };
-  return fail(bind(), log_of(s));
+  return fail(bind(), log_for(s));
 }
 int wick_session_output_shape(const wick_session* s, size_t i, wick_tensor* tensor) {
   auto fill = [&]() -> Status {
@@ -452,37 +440,31 @@ int wick_session_output_shape(const wick_session* s, size_t i, wick_tensor* tens
     to_tensor(TensorView(nullptr, s->session->output(i).dtype, shape), tensor);
     return {};
   };
-  return fail(fill(), log_of(s));
+  return fail(fill(), log_for(s));
 }
 int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_count,
                      wick_tensor* outputs, size_t output_count, const wick_run_options* given) {
   auto run = [&]() -> Status {
     WICK_TRY(check_pointer(s, "session"));
-    wick_run_options o;
-    WICK_TRY(read_options(given, &o));
+    RunOptions options;
+    WICK_TRY(read_run_options(given, &options));
     Turn turn(s->use);
     WICK_TRY(turn.take());
     WICK_TRY(check_count(s, input_count, output_count));
-    WICK_TRY(check_array(outputs, output_count, "outputs"));
     TensorView* in = s->views.data();
     TensorView* out = in + input_count;
     WICK_TRY(read_tensors(inputs, input_count, "input", in));
-    for (size_t i = 0; i < output_count; ++i) {
-      out[i] = TensorView();
-      if (outputs[i].data != nullptr) WICK_TRY(read_tensors(outputs + i, 1, "output", out + i));
-    }
-    RunOptions options;
-    options.timeout_ns = o.timeout_ns;
-    if (o.cancel != nullptr) options.cancel = &o.cancel->flag;
+    WICK_TRY(read_outputs(outputs, output_count, out));
     WICK_TRY(s->session->run(Span<const TensorView>(in, input_count),
                              Span<TensorView>(out, output_count), options));
-    for (size_t i = 0; i < output_count; ++i) {
-      if (outputs[i].data == nullptr) to_tensor(out[i], &outputs[i]);
-    }
+    give_outputs(out, output_count, outputs);
     return {};
   };
-  return fail(run(), log_of(s));
+  return fail(run(), log_for(s));
 }
 size_t wick_session_memory(const wick_session* s) {
   return s == nullptr ? 0 : s->session->arena_bytes() + s->session->packed_bytes();
+}
+size_t wick_session_shared_memory(const wick_session* s) {
+  return s == nullptr ? 0 : s->session->shared_bytes();
 }

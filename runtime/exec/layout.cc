@@ -1,7 +1,9 @@
 // Chooses which values of a stage have blocked channels (TensorView::block). That makes
 // convolutions and the ops between them faster and changes no bit of a result. A value is blocked
-// where the step that makes it and all steps that read it have a kernel for it.
+// where the step that makes it and all steps that read it have a kernel for it; a kernel may turn
+// what is plain into blocks by itself.
 #include "runtime/exec/binder.h"
+#include "runtime/kernels/blocked/blocked.h"
 
 namespace wick {
 
@@ -11,6 +13,18 @@ constexpr int kMostSweeps = 16;
 
 // Selects the values of a step that may be blocked.
 enum Part : uint8_t { kBlocksIn = 1, kBlocksOut = 2 };
+
+// Returns whether blocked outputs are worth what the step does for them. An elementwise row turns
+// the plain operands of its output's size into blocks in every run (FlatViews). They should be no
+// more than those that have blocks, each of which would otherwise be turned where it is made.
+bool pays(const KernelRow& row, Span<const TensorView> in, Span<const TensorView> out) {
+  if ((row.flags & kBlocked) != 0 || out.size() != 1 || out[0].block == 0) return true;
+  size_t plain = 0, blocked = 0;
+  for (const TensorView& v : in) {
+    if (v.dtype == DType::kF32 && v.shape == out[0].shape) ++(v.block == 0 ? plain : blocked);
+  }
+  return plain <= blocked;
+}
 
 }  // namespace
 
@@ -33,7 +47,7 @@ Status Binder::settle_layout(PlanStep& step, bool* changed) {
   WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(step.out.size()));
   for (const int parts : {kBlocksIn | kBlocksOut, int{kBlocksIn}, int{kBlocksOut}, 0}) {
     const KernelRow* row = row_with(step, parts, in, out);
-    if (row == nullptr) continue;
+    if (row == nullptr || !pays(*row, in, out)) continue;
     step.row = row;
     for (size_t i = 0; i < in.size(); ++i) {
       if (step.in[i] == kNoIndex) continue;
@@ -49,7 +63,8 @@ Status Binder::settle_layout(PlanStep& step, bool* changed) {
   return {};
 }
 
-// Marks the values that a CPU step makes and only CPU steps of this stage read.
+// Marks the values that a CPU step makes and only CPU steps of this stage read. A value of few
+// channels is none of them, so that no other one gives up its blocks because of it.
 void Binder::mark_candidates(const StagePlan& plan, uint8_t block) {
   for (const BoundPartition& part : plan.partitions) {
     const bool host = part.backend->in_host_memory();
@@ -60,8 +75,9 @@ void Binder::mark_candidates(const StagePlan& plan, uint8_t block) {
       }
       for (uint32_t v : step.out) {
         PlanValue& made = values_[v];
-        const bool fits = made.dtype == DType::kF32 && made.shape.rank() == 4 &&
-                          made.data == nullptr && values_.last_use[v] < plan.end;
+        const bool fits = block != 0 && made.dtype == DType::kF32 && made.shape.rank() == 4 &&
+                          fills_blocks(block, made.shape[1]) && made.data == nullptr &&
+                          values_.last_use[v] < plan.end;
         made.block = can && fits ? block : uint8_t{0};
       }
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/backend/cpu/cpu_backend.h"
+#include "runtime/backend/pack_cache.h"
 #include "runtime/core/array.h"
 #include "runtime/core/edition.h"
 #include "runtime/core/thread_pool.h"
@@ -10,19 +11,21 @@
 namespace wick {
 
 struct Machine {
-  Machine(Allocator& allocator, size_t max_ram, Backend* device, TraceHook* hook, Edition number)
+  Machine(const Program& program, Allocator& allocator, size_t max_ram, Backend* device,
+          TraceHook* hook)
       : sets(allocator),
         cpu({}),
         backend(device),
-        edition(number),
+        edition(program.edition()),
         trace(hook),
-        cache(allocator, max_ram) {}
+        cache(program, allocator, max_ram) {}
 
   Array<const KernelSet*> sets;
   CpuBackend cpu;
   Backend* backend;  // null: only the CPU
   Edition edition;   // the program's
   ThreadPool* pool = nullptr;
+  bool owns_pool = false;
   int threads = 1;
   TraceHook* trace;
   PackCache cache;

@@ -3,7 +3,6 @@
 
 #include "runtime/exec/binder.h"
 #include "runtime/plan/memory_plan.h"
-#include "runtime/program/release.h"
 
 namespace wick {
 
@@ -334,12 +333,7 @@ Status Binder::compile(StagePlan& plan) {
     part.compiled = compiled.release();
     if (part.compiled->scratch_bytes() > scratch) scratch = part.compiled->scratch_bytes();
   }
-  // The raw bytes of packed weights can be released: the file still has them.
-  for (; released_ < machine_.cache.size(); ++released_) {
-    const TensorView& raw =
-        values_.program.constants()[machine_.cache.key(released_).constant].view;
-    release_pages(values_.program, raw.data, raw.nbytes());
-  }
+  memory_.allocator.set_shared(machine_.cache.bytes());
   if (scratch > SIZE_MAX / 4) {
     return error(Code::kBudgetExceeded, "max_ram: the kernels need %zu bytes to work in", scratch);
   }

@@ -138,6 +138,17 @@ Status Session::Impl::finish(Span<TensorView> outputs, Turn& turn) {
   return give(outputs);
 }
 
+// Ends a run that was started and not finished, and drops its results.
+void Session::Impl::abandon() {
+  Turn turn(use);
+  if (!turn.take_started().ok()) return;  // there is none
+  turn.leave_as(InUse::kFree);
+  stop.arm(0, nullptr);  // the flag may be gone
+  running.stop = nullptr;
+  FloatModeScope mode;
+  if (finishes != nullptr) (void)leave_backend(finishes->finish(running));
+}
+
 Status Session::run(Span<const TensorView> inputs, Span<TensorView> outputs,
                     const RunOptions& options) {
   Turn turn(impl_->use);

@@ -84,8 +84,7 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     WICK_TRY(impl->machine.sets.push_back(set));
   }
   impl->machine.cpu = CpuBackend(impl->machine.sets);
-  impl->machine.threads = options.threads == 0 ? platform::usable_cpus() : options.threads;
-  WICK_ASSIGN(impl->machine.pool, ThreadPool::create(allocator, impl->machine.threads));
+  WICK_TRY(impl->take_threads(options, allocator));
 
   // Binds at once where every size is known.
   Array<Shape> shapes(allocator);
@@ -132,11 +131,27 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   return owned;
 }
 
+// Takes the threads that are given, or makes threads of the session's own.
+Status Session::Impl::take_threads(const SessionOptions& options, Allocator& allocator) {
+  machine.threads = options.threads == 0 ? platform::usable_cpus() : options.threads;
+  if (options.thread_pool == nullptr) {
+    WICK_ASSIGN(machine.pool, ThreadPool::create(allocator, machine.threads));
+    machine.owns_pool = true;
+    return {};
+  }
+  machine.pool = options.thread_pool;
+  machine.threads = options.thread_pool->threads();
+  if (options.threads == 0 || options.threads == machine.threads) return {};
+  return error(Code::kInvalidArgument,
+               "threads is %d, the given pool has %d: leave threads 0, or give the pool's number",
+               options.threads, machine.threads);
+}
+
 void Session::destroy(Session* session) {
   if (session == nullptr) return;
   Impl* impl = session->impl_;
   Allocator& allocator = impl->memory.allocator.inner();
-  ThreadPool::destroy(impl->machine.pool);
+  if (impl->machine.owns_pool) ThreadPool::destroy(impl->machine.pool);
   impl->~Impl();
   session->~Session();
   allocator.deallocate(session, Block<Session, Impl>::kBytes, Block<Session, Impl>::kAlign);
@@ -175,6 +190,7 @@ void Session::Impl::count() {
   counts.steps.store(steps, std::memory_order_relaxed);
   counts.arena_bytes.store(arena, std::memory_order_relaxed);
   counts.packed_bytes.store(packed, std::memory_order_relaxed);
+  counts.shared_bytes.store(machine.cache.bytes(), std::memory_order_relaxed);
   counts.packed_forms.store(machine.cache.size(), std::memory_order_relaxed);
 }
 
@@ -184,6 +200,9 @@ size_t Session::arena_bytes() const {
 }
 size_t Session::packed_bytes() const {
   return impl_->counts.packed_bytes.load(std::memory_order_relaxed);
+}
+size_t Session::shared_bytes() const {
+  return impl_->counts.shared_bytes.load(std::memory_order_relaxed);
 }
 size_t Session::packed_form_count() const {
   return impl_->counts.packed_forms.load(std::memory_order_relaxed);

@@ -11,6 +11,8 @@ namespace wick {
 
 class Backend;      // runtime/backend/backend.h
 class ExplainHook;  // runtime/backend/explain.h
+class SessionPool;  // runtime/exec/session_pool.h
+class ThreadPool;   // runtime/core/thread_pool.h
 struct KernelSet;   // runtime/kernels/kernel.h
 
 // Binds a symbolic dimension to an extent ("batch", 32).
@@ -23,16 +25,20 @@ struct DimBinding {
 // Options of Session::create().
 struct SessionOptions {
   const char* entry = nullptr;     // null: the first
-  int threads = 0;                 // 0: as many as the process may use
+  int threads = 0;                 // 0: as many as the process may use, or as the given pool has
   Allocator* allocator = nullptr;  // null: default_allocator(); must outlive the session
   // Searched in order; empty: default_kernels().
   Span<const KernelSet* const> kernels;
   Backend* backend = nullptr;  // asked before the CPU; must outlive the session
   Span<const DimBinding>
       max_dims;  // plan for these at once; later bindings up to them reuse the memory
-  uint64_t max_ram =
-      uint64_t{1} << 33;       // bytes the session may hold: arena, scratch, packed weights
+  // Bytes the session may hold: arena, scratch, and the packed weights that it uses, also those
+  // that other sessions packed.
+  uint64_t max_ram = uint64_t{1} << 33;
   TraceHook* trace = nullptr;  // sees each step; null: none
+  // Threads that any number of sessions may share; must outlive them. Null: the session starts its
+  // own. While one session's run uses them, the others' runs go on without them.
+  ThreadPool* thread_pool = nullptr;
 };
 
 // Options of a run.
@@ -64,9 +70,10 @@ struct PortInfo {
 
 // Serves one caller at a time, from any thread. A call while another one is running gets
 // kInvalidArgument and changes nothing; so does, between start() and finish(), any call that is
-// neither finish() nor read-only. Open a session for each thread: sessions of one program share its
-// weights. Members that return no status may be called at any time except during destroy(), and
-// report the state after the last completed call.
+// neither finish() nor read-only. Open a session for each thread, or a SessionPool for all:
+// sessions of one program share its weights, packed ones included. Members that return no status
+// may be called at any time except during destroy(), and report the state after the last completed
+// call.
 class Session {
  public:
   // `program` must outlive the session. kUnsupported lists every step without a kernel; kNotFound:
@@ -129,10 +136,13 @@ class Session {
   size_t step_count() const;
   size_t arena_bytes() const;   // planned memory of the present binding
   size_t packed_bytes() const;  // weights packed or uploaded by backends
+  // Returns how many of packed_bytes() belong to the program, which holds them once for all of its
+  // sessions (Program::packed).
+  size_t shared_bytes() const;
   // Returns the number of threads that a run may use.
   int threads() const;
 
-  // The packed forms of constants that this session made and that a file may store, by number, so
+  // The packed forms of constants that this session uses and that a file may store, by number, so
   // that later sessions need not pack them (Constant.packed); valid as long as the session.
   struct PackedForm {
     // The number of the constant, the layout's id, and the packed bytes.
@@ -145,6 +155,7 @@ class Session {
   Result<PackedForm> packed_form(size_t i) const;
 
  private:
+  friend class SessionPool;
   struct Impl;
   class Explainer;
   Session() = default;

@@ -12,7 +12,7 @@ struct Session::Impl {
   Impl(const Program& program, const EntryDef& entry, const SessionOptions& o, Allocator& inner)
       : memory(inner, o.max_ram),
         values(program, entry, memory.allocator, memory.max_ram),
-        machine(memory.allocator, memory.max_ram, o.backend, o.trace, program.edition()),
+        machine(program, memory.allocator, memory.max_ram, o.backend, o.trace),
         binder(values, memory, machine),
         runner(values, memory, machine, binder),
         shapes(memory.allocator),
@@ -30,7 +30,7 @@ struct Session::Impl {
   InUse use;
   // Numbers that may be read at any time, as they were after the last call.
   struct Counts {
-    std::atomic<size_t> steps{0}, arena_bytes{0}, packed_bytes{0}, packed_forms{0};
+    std::atomic<size_t> steps{0}, arena_bytes{0}, packed_bytes{0}, shared_bytes{0}, packed_forms{0};
   } counts;
 
   // -- the present binding
@@ -47,6 +47,7 @@ struct Session::Impl {
 
   const EntryDef& entry() const { return values.entry; }
   void count();
+  Status take_threads(const SessionOptions& options, Allocator& allocator);
 
   // bind.cc
   Status bind(Span<const Shape> shapes);
@@ -65,6 +66,7 @@ struct Session::Impl {
   Status start(Span<const TensorView> inputs, const RunOptions& options);
   Status finish(Span<TensorView> outputs, Turn& turn);
   Status give(Span<TensorView> outputs);
+  void abandon();
 };
 
 }  // namespace wick

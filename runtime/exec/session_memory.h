@@ -26,7 +26,8 @@ class ArenaAllocator final : public Allocator {
   bool over_ = false;
 };
 
-// Counts the bytes that it allocates: max_ram limits these, whether used or kept for reuse.
+// Counts the bytes that it allocates, whether used or kept for reuse, and the program's packed
+// forms that the session uses: max_ram limits their sum.
 class Meter final : public Allocator {
  public:
   explicit Meter(Allocator& inner) : inner_(inner) {}
@@ -40,12 +41,15 @@ class Meter final : public Allocator {
     held_ -= bytes;
     inner_.deallocate(p, bytes, align);
   }
-  size_t held() const { return held_; }
+  size_t held() const { return held_ + shared_; }
+  // Sets the bytes of packed forms. A session counts those that other sessions packed as well: then
+  // whether its budget suffices does not depend on them.
+  void set_shared(size_t bytes) { shared_ = bytes; }
   Allocator& inner() const { return inner_; }
 
  private:
   Allocator& inner_;
-  size_t held_ = 0;
+  size_t held_ = 0, shared_ = 0;
 };
 
 // Memory that only grows.

@@ -48,7 +48,11 @@ enum class PackedKind : uint32_t {
   kByteMatrix = 15,     // input b of QLinearMatMul and MatMulInteger: same size, other bytes
   kByteTaps = 16,       // QLinearConv's weight for depthwise convolutions
   kTransposed = 17,     // ConvTranspose's weight, phase after phase
-  kBlockedTaps = 18     // Conv's depthwise weight: a vector of channels per tap
+  kBlockedTaps = 18,    // Conv's depthwise weight: a vector of channels per tap
+  kWinograd = 19,       // Conv's weight transformed, kMatMulPanels of [inputs, outputs] per place
+  kPairRows = 20,       // of pairs.h: FusedLinear's weight; the unit's bit 15: words
+  kPairColumns = 21,    // FusedMatMul's weight
+  kPairTaps = 22        // Conv's weight
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
   return kPackedVersion << 24 | static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);

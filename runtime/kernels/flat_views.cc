@@ -1,5 +1,11 @@
 #include "runtime/kernels/flat_views.h"
 
+#include <algorithm>
+
+#include "runtime/core/int_math.h"
+#include "runtime/core/stop.h"
+#include "runtime/kernels/elementwise/elementwise.h"
+
 namespace wick {
 namespace {
 
@@ -13,20 +19,41 @@ bool is_elementwise(OpId op, const void* attrs) {
   }
 }
 
-bool splits_channels(OpId op, const void* attrs) {
-  int64_t axis = 0;
-  if (op == OpId::kConcat) axis = static_cast<const AxisAttrs*>(attrs)->axis;
-  if (op == OpId::kSplit) axis = static_cast<const SplitAttrs*>(attrs)->axis;
-  return axis == 1 || axis == -3;
-}
-
-int64_t blocks_in(const TensorView& v) { return (v.shape[1] + v.block - 1) / v.block; }
-TensorView in_blocks(const TensorView& v) {
-  return TensorView(v.data, v.dtype, {v.shape[0], blocks_in(v), v.shape[2] * v.shape[3], v.block});
-}
 // Views a row of pixels as one dimension.
 TensorView in_rows(const TensorView& v) {
-  return TensorView(v.data, v.dtype, {v.shape[0], blocks_in(v), v.shape[2], v.shape[3] * v.block});
+  return TensorView(v.data, v.dtype, {v.shape[0], blocks_of(v), v.shape[2], v.shape[3] * v.block});
+}
+TensorView in_pixels(const TensorView& v) {
+  return TensorView(v.data, v.dtype, {v.shape[0], blocks_of(v), v.shape[2], v.shape[3], v.block});
+}
+
+// Returns the shape with dims of 1 in front, as it is broadcast.
+Shape four_dims(const Shape& s) {
+  Shape all;
+  for (int i = s.rank(); i < 4; ++i) all.push_back(1);
+  for (const int64_t d : s) all.push_back(d);
+  return all;
+}
+
+// Copies a plain value, of four dims or fewer, to blocks of `lanes` channels.
+void to_blocks(const TensorView& plain, int64_t lanes, float* to, ThreadPool* pool) {
+  constexpr int64_t kPixels = 16;  // that every channel's cache line is read for
+  const Shape s = four_dims(plain.shape);
+  const int64_t channels = s[1], pixels = s[2] * s[3], blocks = ceil_div(channels, lanes);
+  parallel_items(pool, s[0] * blocks, pixels * lanes, [&](int64_t begin, int64_t end) {
+    Poll poll;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % blocks * lanes, count = std::min(lanes, channels - first);
+      const float* x = plain.as<float>() + (i / blocks * channels + first) * pixels;
+      float* y = to + i * pixels * lanes;
+      for (int64_t p = 0; p < pixels && !poll(kPixels * lanes); p += kPixels) {
+        const int64_t stop = std::min(pixels, p + kPixels);
+        for (int64_t c = 0; c < count; ++c) {
+          for (int64_t q = p; q < stop; ++q) y[q * lanes + c] = x[c * pixels + q];
+        }
+      }
+    }
+  });
 }
 
 // Returns whether the slice cuts out whole blocks, and whole pixels that follow each other.
@@ -38,64 +65,63 @@ bool slices_whole(const SliceRanges& s, const TensorView& x, const TensorView& y
   return s.start[1] % x.block == 0 && (y.shape[1] % x.block == 0 || end == x.shape[1]);
 }
 
-// Returns whether constants are added around the pixels: other modes read which pixel is beside
-// another.
-bool pads_pixels(const PadSizes& s, const PadAttrs& a, const TensorView& x, const TensorView& y) {
-  return a.mode == static_cast<int64_t>(PadMode::kConstant) && s.before[1] == 0 &&
-         y.shape[1] == x.shape[1];
+bool pads_pixels(const PadSizes& s, const TensorView& x, const TensorView& y) {
+  return s.before[1] == 0 && y.shape[1] == x.shape[1];
+}
+// Returns whether the pad reads which pixel is beside another; constants are around whole rows.
+bool pads_by_pixels(const PadAttrs& a) {
+  return a.mode != static_cast<int64_t>(PadMode::kConstant);
 }
 
 }  // namespace
 
-// Elementwise ops, whose operands may have one number per channel: whole blocks of these are as in
-// the plain layout.
+// Elementwise ops. An operand is one number, or has extent 1 in some dims: a number for each
+// channel, or a map for all of them. What has channels and is plain is turned into blocks, unless
+// its numbers lie as they would in blocks; at least one operand must be in blocks and whole.
 bool FlatViews::elements(const TensorView& y) {
-  const int64_t lanes = y.block;
+  const int64_t lanes = y.block, channels = y.shape[1];
+  lanes_ = lanes;
   const auto is_one = [](const TensorView& v) { return v.numel() == 1 && v.block == 0; };
-  bool by_channel = false;
+  bool whole = true, blocked = false;
   for (const TensorView& v : Span<const TensorView>(in_, ins_)) {
     if (!v.present() || is_one(v)) continue;
-    if (v.shape != y.shape) {
-      if (v.rank() != 4 || v.shape[1] != y.shape[1] || v.shape[2] != 1 || v.shape[3] != 1 ||
-          (v.shape[0] != 1 && v.shape[0] != y.shape[0]) || v.shape[1] % lanes != 0 ||
-          (v.block != 0 && v.block != lanes))
-        return false;
-      by_channel = true;
-    } else if (v.block != lanes) {
-      return false;
-    }
+    if (v.rank() > 4 || (v.block != 0 && v.block != lanes)) return false;
+    whole = whole && v.shape == y.shape;
+    blocked = blocked || (v.shape == y.shape && v.block == lanes);
   }
-  const auto view = [&](const TensorView& v) {
-    return by_channel ? in_blocks(v) : TensorView(v.data, v.dtype, {v.stored()});
-  };
-  for (TensorView& v : Span<TensorView>(in_, ins_)) {
+  if (!blocked) return false;
+  for (size_t i = 0; i < ins_; ++i) {
+    TensorView& v = in_[i];
     if (!v.present() || is_one(v)) continue;
-    v = v.shape == y.shape
-            ? view(v)
-            : TensorView(v.data, v.dtype, {v.shape[0], v.shape[1] / lanes, 1, lanes});
+    const Shape s = four_dims(v.shape);
+    const bool of_channels = s[1] == channels;
+    if (!of_channels && v.block != 0) return false;
+    const int64_t pixels = s[2] * s[3];
+    const Shape view = of_channels ? Shape{s[0], ceil_div(channels, lanes), s[2], s[3], lanes}
+                                   : Shape{s[0], 1, s[2], s[3], 1};
+    turned_[i] = of_channels && v.block == 0 && (pixels != 1 || channels % lanes != 0);
+    if (turned_[i] && v.dtype != DType::kF32) return false;
+    v = TensorView(turned_[i] ? nullptr : v.data, v.dtype, whole ? Shape{numel(view)} : view);
+    if (turned_[i]) turned_bytes_ += rounded(v.nbytes());
   }
-  out_[0] = view(y);
+  const Shape all = {y.shape[0], ceil_div(channels, lanes), y.shape[2], y.shape[3], lanes};
+  out_[0] = TensorView(y.data, y.dtype, whole ? Shape{numel(all)} : all);
   return true;
 }
 
-// Concat and Split: whole blocks, but for the last part.
-bool FlatViews::parts(bool joins) {
-  const Span<TensorView> parts = joins ? Span<TensorView>(in_, ins_) : out();
-  TensorView& whole = joins ? out_[0] : in_[0];
-  const int64_t lanes = whole.block;
-  if (lanes == 0 || whole.rank() != 4) return false;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const TensorView& v = parts[i];
-    if (v.block != lanes || (i + 1 < parts.size() && v.shape[1] % lanes != 0)) return false;
+void FlatViews::turn(void* scratch, ThreadPool* pool) {
+  auto* to = static_cast<char*>(scratch);
+  for (size_t i = 0; i < ins_; ++i) {
+    if (!turned_[i]) continue;
+    in_[i].data = to;
+    to_blocks(given_[i], lanes_, reinterpret_cast<float*>(to), pool);
+    to += rounded(in_[i].nbytes());
   }
-  for (TensorView& v : parts) v = in_blocks(v);
-  whole = in_blocks(whole);
-  return true;
 }
 
-bool FlatViews::rows() {
+bool FlatViews::moves(TensorView (*view)(const TensorView&)) {
   if (in_[0].block == 0 || in_[0].block != out_[0].block || in_[0].rank() != 4) return false;
-  in_[0] = in_rows(in_[0]), out_[0] = in_rows(out_[0]);
+  in_[0] = view(in_[0]), out_[0] = view(out_[0]);
   return true;
 }
 
@@ -103,11 +129,13 @@ bool FlatViews::make(OpId op, const void* attrs, Span<const TensorView> in,
                      Span<const TensorView> out) {
   if (in.size() > kMostIn || out.size() > kMostOut || in.empty() || out.empty()) return false;
   ins_ = in.size(), outs_ = out.size();
+  given_ = in;
   for (size_t i = 0; i < ins_; ++i) in_[i] = in[i];
   for (size_t i = 0; i < outs_; ++i) out_[i] = out[i];
-  if (op == OpId::kSlice || op == OpId::kPad) return rows();
-  if (op == OpId::kConcat || op == OpId::kSplit)
-    return splits_channels(op, attrs) && parts(op == OpId::kConcat);
+  if (op == OpId::kSlice) return moves(in_rows);
+  if (op == OpId::kPad) {
+    return moves(pads_by_pixels(*static_cast<const PadAttrs*>(attrs)) ? in_pixels : in_rows);
+  }
   const TensorView y = out[0];
   return outs_ == 1 && y.block != 0 && y.rank() == 4 && is_elementwise(op, attrs) && elements(y);
 }
@@ -119,13 +147,13 @@ bool FlatViews::make(KernelQuery* q) {
   if (slices || pads) {
     if (q->args == nullptr || x.block == 0 || x.rank() != 4) return false;
     args_ = *q->args;
-    if (slices ? !slices_whole(args_.slice, x, y)
-               : !pads_pixels(args_.pad, q->as<PadAttrs>(), x, y))
-      return false;
+    if (slices ? !slices_whole(args_.slice, x, y) : !pads_pixels(args_.pad, x, y)) return false;
     if (slices) {
       args_.slice.start[1] /= x.block;
       args_.slice.start[3] *= x.block;
       args_.slice.step[1] = args_.slice.step[3] = 1;
+    } else if (pads_by_pixels(q->as<PadAttrs>())) {
+      args_.pad.before[4] = 0;
     } else {
       args_.pad.before[3] *= x.block;
     }

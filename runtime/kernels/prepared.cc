@@ -1,5 +1,7 @@
 #include "runtime/kernels/prepared.h"
 
+#include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/flat_views.h"
 #include "runtime/ops/op_cost.h"
 
@@ -29,13 +31,20 @@ __attribute__((noinline)) Status plan_flat(const KernelRow& row, KernelQuery que
                                            KernelPlan* plan) {
   FlatViews flat;
   if (!flat.make(&query)) return Status(Code::kInternal, kNotFlat);
-  return plan_inner(row, query, plan);
+  WICK_TRY(plan_inner(row, query, plan));
+  if (flat.turned_bytes() != 0)
+    plan->scratch_bytes = byte_count(rounded(plan->scratch_bytes) + flat.turned_bytes());
+  return {};
 }
 __attribute__((noinline)) Status run_flat(OpId op, const KernelRow& row, const KernelCtx& ctx,
                                           Span<const TensorView> in, Span<TensorView> out,
                                           const void* attrs) {
   FlatViews flat;
   if (!flat.make(op, attrs, in, out)) return Status(Code::kInternal, kNotFlat);
+  if (flat.turned_bytes() != 0) {
+    auto* end = static_cast<char*>(ctx.scratch) + ctx.plan->scratch_bytes;
+    flat.turn(end - flat.turned_bytes(), ctx.pool);
+  }
   return run_inner(row, ctx, flat.in(), flat.out(), attrs);
 }
 Status run_plain(OpId, const KernelRow& row, const KernelCtx& ctx, Span<const TensorView> in,

@@ -11,14 +11,22 @@ namespace wick {
 struct ActivationRow {
   Activation activation;
   OpId op;
-  int64_t flag = 0;  // required value of the op's integer attribute: Gelu's form
+  int64_t flag = 0;    // required value of the op's integer attribute: Gelu's form
+  bool times = false;  // the value times that op of it, which are two ops
 };
 inline constexpr ActivationRow kActivations[] = {
-    {Activation::kRelu, OpId::kRelu},           {Activation::kClip, OpId::kClip},
-    {Activation::kLeakyRelu, OpId::kLeakyRelu}, {Activation::kSigmoid, OpId::kSigmoid},
-    {Activation::kTanh, OpId::kTanh},           {Activation::kSilu, OpId::kSilu},
-    {Activation::kHardSwish, OpId::kHardSwish}, {Activation::kGeluErf, OpId::kGelu, 0},
+    {Activation::kRelu, OpId::kRelu},
+    {Activation::kClip, OpId::kClip},
+    {Activation::kLeakyRelu, OpId::kLeakyRelu},
+    {Activation::kSigmoid, OpId::kSigmoid},
+    {Activation::kTanh, OpId::kTanh},
+    {Activation::kSilu, OpId::kSilu},
+    {Activation::kHardSwish, OpId::kHardSwish},
+    {Activation::kGeluErf, OpId::kGelu, 0},
     {Activation::kGeluTanh, OpId::kGelu, 1},
+    {Activation::kHardSigmoid, OpId::kHardSigmoid},
+    {Activation::kTimesSigmoid, OpId::kSigmoid, 0, true},
+    {Activation::kTimesHardSigmoid, OpId::kHardSigmoid, 0, true},
 };
 static_assert(sizeof(kActivations) / sizeof(kActivations[0]) ==
                   static_cast<size_t>(Activation::kLast),

@@ -32,8 +32,11 @@ consteval Range dtype(const char* field, int8_t least) {
 }
 
 constexpr Range kRanges[] = {
-    range<EpilogueAttrs>("activation", Activation::kGeluTanh),
-    range<FusedConvAttrs>("activation", Activation::kGeluTanh),
+    range<EpilogueAttrs>("activation", Activation::kLast),
+    range<EpilogueAttrs>("products", Products::kLast),
+    range<FusedConvAttrs>("activation", Activation::kLast),
+    range<ConvAttrs>("products", Products::kLast),
+    range<FusedConvAttrs>("products", Products::kLast),
     range<LinearAttentionAttrs>("update_rule", LinearRule::kGatedDelta),
     range<FusedAttentionAttrs>("steps", AttentionStep::kReplaceWeight, 1),
     range<ChainAttrs>("row_dims", kMaxRank),

@@ -194,7 +194,9 @@ int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank) {
 
 bool takes_containers(OpId op) { return kind_of(op) == OpKind::kSequence || op == OpId::kIdentity; }
 
-bool reads_reals(OpId op, size_t input) { return op == OpId::kResize && input == 2; }
+bool reads_reals(OpId op, size_t input) {
+  return (op == OpId::kResize || op == OpId::kResizeGrad) && input == 2;
+}
 
 const OpInfo* find_op(const char* name) {
   for (const OpInfo& op : kOps) {

@@ -5,9 +5,10 @@
 
 namespace wick::platform {
 
-bool cpu_has_sha();       // x86: SHA-256 instructions
-bool cpu_has_avx_vnni();  // x86: 256-bit dot products of bytes
-bool cpu_has_dot();       // Arm: 128-bit dot products of bytes
+bool cpu_has_sha();          // x86: SHA-256 instructions
+bool cpu_has_avx_vnni();     // x86: 256-bit dot products of bytes
+bool cpu_has_avx512_bf16();  // x86: sums of pairs of products of bfloat16
+bool cpu_has_dot();          // Arm: 128-bit dot products of bytes
 // x86 (AMX): products of tiles of bytes or of bfloat16. The first call asks the system for
 // permission to use the tile registers; true means that it was granted.
 bool cpu_gives_byte_tiles();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/platform/system.h"
 
@@ -67,11 +68,14 @@ class MutexLock {
 
 class Condition {
  public:
-  Condition() = default;
+  Condition();
   ~Condition();
   Condition(const Condition&) = delete;
   Condition& operator=(const Condition&) = delete;
   void wait(GlobalMutex& mutex);  // the caller has locked it
+  // The same for at most `ns` nanoseconds of the steady clock. It may return earlier, so callers
+  // look at what they wait for, and at the clock. In a build without threads it returns at once.
+  void wait_for(GlobalMutex& mutex, uint64_t ns);
   void wake_one();
   void wake_all();
 

@@ -4,6 +4,7 @@
 
 #include "runtime/platform/memory.h"
 #include "runtime/program/guard.h"
+#include "runtime/program/pack_store.h"
 #include "runtime/program/reader.h"
 #include "runtime/program/release.h"
 
@@ -13,7 +14,11 @@ Result<Owned<Program>> Program::make(const LoadOptions& options) {
   Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
   void* memory = allocator.allocate(sizeof(Program), alignof(Program));
   if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a program");
-  return Owned<Program>(new (memory) Program(allocator));
+  Owned<Program> program(new (memory) Program(allocator));
+  void* packs = allocator.allocate(sizeof(PackStore), alignof(PackStore));
+  if (packs == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a program");
+  program->packs_ = new (packs) PackStore(allocator, options.keep_packed);
+  return program;
 }
 
 Result<Owned<Program>> Program::load(Span<const uint8_t> bytes, const LoadOptions& options) {
@@ -44,11 +49,17 @@ Result<Owned<Program>> Program::load(Span<const uint8_t> bytes, const LoadOption
 }
 
 Program::~Program() {
+  if (packs_ != nullptr) {
+    packs_->~PackStore();
+    allocator_->deallocate(packs_, sizeof(PackStore), alignof(PackStore));
+  }
   unguard(guard_);
   if (!mapped_.empty()) platform::unmap(mapped_.data(), mapped_.size());
   if (!copied_.empty())
     allocator_->deallocate(const_cast<uint8_t*>(copied_.data()), copied_.size(), kSegmentAlignment);
 }
+
+PackedTotals Program::packed() const { return packs_->totals(); }
 
 Status Program::intact() const {
   if (lost_.load(std::memory_order_acquire) == 0) return {};

@@ -1,6 +1,6 @@
 // Program: a loaded, checked, immutable model. Weights are read in place (in a copy, the mapped
 // file or the caller's buffer); everything else is decoded once into plain structs. Any number of
-// sessions may share a program, from any threads.
+// sessions may share a program, from any threads, and share the weights that they pack.
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@ namespace wick {
 struct CustomOp;             // runtime/ops/custom_op.h
 struct OpInfo;               // runtime/ops/op_info.h
 class Ledger;                // runtime/core/ledger.h
+class PackStore;             // runtime/program/pack_store.h
 enum class OpId : uint16_t;  // runtime/ops/op_id.h
 
 // The place of a file's weights while its program lives. A mapped file can change under the
@@ -60,6 +61,9 @@ struct LoadOptions {
   // Custom ops that programs may use; they must outlive the program. A missing one is no error
   // before a session is opened.
   Span<const CustomOp* const> custom_ops;
+  // Keeps packed weights until the program is freed; else they are freed with the last session that
+  // uses them. The kernel sets of its sessions must then outlive the program.
+  bool keep_packed = false;
   // The segments of a program made in memory, in order, when its weights are lent instead of copied
   // (lend_program in exporter/program).
   Span<const LentSegment> lent;
@@ -198,6 +202,14 @@ struct ProvenanceDef {
   NumericsClass numerics = NumericsClass::kExact;  // the strongest promise left after the passes
 };
 
+// What the packed weights of a program take. They are in its allocator's memory, once for all of
+// its sessions.
+struct PackedTotals {
+  size_t bytes = 0;       // held now
+  size_t forms = 0;       // number of packed forms that are ready now
+  uint64_t packings = 0;  // how often a form was packed since the program was loaded
+};
+
 // A loaded .wick file: checked, and constant. Any number of sessions and threads may use it at
 // once; it must outlive its sessions.
 class Program {
@@ -232,12 +244,15 @@ class Program {
   // Returns the SHA-256 of the whole file that the file itself contains: 32 bytes; empty: it has
   // none.
   Span<const uint8_t> digest() const { return {digest_, has_digest_ ? sizeof(digest_) : 0}; }
+  // Returns what the weights take that its sessions have packed. May be called at any time.
+  PackedTotals packed() const;
   // Returns kIo where a guarded file could no longer be read, so that some weights read as zeros.
   Status intact() const;
 
  private:
   friend class ProgramReader;
   friend class ProgramFile;
+  friend class PackStore;
   static Result<Owned<Program>> make(const LoadOptions& options);
   explicit Program(Allocator& allocator) : allocator_(&allocator), arena_(allocator) {}
   ~Program();
@@ -249,6 +264,7 @@ class Program {
       copied_;  // to unmap, to deallocate; other bytes are the caller's
   uint8_t digest_[32] = {};
   bool has_digest_ = false;
+  PackStore* packs_ = nullptr;
   int guard_ = -1;                 // place in the guard's list
   std::atomic<uint32_t> lost_{0};  // set by the guard
 

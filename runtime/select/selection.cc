@@ -96,7 +96,7 @@ Status OpSelection::add(const Program& program, Span<const DimBinding> dims) {
              WICK_BLOCKED_OPS(WICK_BLOCKED_OP)
 #undef WICK_BLOCKED_OP
          }) {
-      if ((of(op) & kSimd) != 0) add(op, kBlocked);
+      if ((of(op) & kAny) != 0) add(op, kBlocked);
     }
   }
   return {};

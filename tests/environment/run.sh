@@ -76,7 +76,7 @@ check "a data set of the tree is another one" whole
 reads=$(grep -rlE 'WICK_SHARED|\.\./shared' tests examples --include=* | sort | paste -sd' ')
 check "other tests than these read the shared folder: $reads" test "$reads" = "examples/milestone.h \
 tests/conformance/node_tests.sh tests/conformance/quantized.py tests/conformance/sets.sh tests/environment/run.sh \
-tests/exporter/hostile_test.cc tests/exporter/tflite_models_test.cc tests/tools/command_line.cc"
+tests/exporter/hostile_test.cc tests/exporter/tflite_models_test.cc tests/tools/command_line.cc tests/tools/wrong_uses.py"
 
 # The pinned programs work: Debian's Python with its own modules, and lavapipe without another layer, in any home.
 check "python under a hostile environment" inner "${hostile[@]}" -- -R '^python$'

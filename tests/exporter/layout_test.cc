@@ -35,7 +35,8 @@ class Counter final : public TraceHook {
 class Net {
  public:
   // For an odd seed the network is a plain chain of ops that can run on blocks.
-  explicit Net(uint32_t seed) : engine_(seed), chain_(seed % 2 != 0) {
+  explicit Net(uint32_t seed, Products products = Products::kExact)
+      : engine_(seed), products_(products), chain_(seed % 2 != 0) {
     const int64_t channels = of({3, 8, 16}), size = of({5, 9, 14, 20});
     const SymDim n = g.symbol("n");
     SymShape shape = to_symbolic(Shape{1, channels, size, size + 2});
@@ -77,6 +78,7 @@ class Net {
     const int64_t k = of({1, 1, 3, 3, 5}), kind = of({0, 0, 0, 1}), stride = of({1, 1, 1, 2});
     a.pads = {k / 2, k / 2, k / 2, k / 2};
     a.strides = {stride, stride};
+    a.products = static_cast<int64_t>(products_);
     int64_t out = of({6, 8, 13, 16, 24, 40, 64});
     if (kind == 1) a.group = out = v.shape[1];
     const Shape y = {1, out, (v.shape[2] - 1) / stride + 1, (v.shape[3] - 1) / stride + 1};
@@ -178,48 +180,68 @@ class Net {
   }
 
   std::mt19937 engine_;
+  Products products_;
   bool chain_;
   std::vector<Value> values_;
 };
+
+// Compares sessions of the network, of one thread and two, with its graph.
+void expect_bits(Net& net, uint32_t seed, int* steps, std::set<std::string>* ops) {
+  const std::vector<uint8_t> bytes = compile_program(net.g);
+  HostTensor file(DType::kU8, {static_cast<int64_t>(bytes.size())}, bytes.data(), bytes.size());
+  auto program = Program::load({file.as<uint8_t>(), file.nbytes()});
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  for (const int threads : {1, 2}) {
+    Counter counter;
+    SessionOptions options;
+    options.threads = threads;
+    options.trace = &counter;
+    auto session = Session::create(*program.value(), options);
+    ASSERT_TRUE(session.ok()) << session.status().message();
+    for (const int64_t batch : {1, 3, 2}) {
+      Shape shape = net.x;
+      shape[0] = batch;
+      HostTensor x = net.floats(shape);
+      const std::vector<HostTensor> given = {x};
+      const std::vector<HostTensor> want = ir::run(net.g, given);
+      const TensorView in(x.data(), DType::kF32, shape);
+      TensorView out[3];
+      const Status s = session.value()->run({&in, 1}, {out, 3});
+      ASSERT_TRUE(s.ok()) << s.message();
+      for (size_t i = 0; i < 3; ++i) {
+        ASSERT_EQ(out[i].block, 0);
+        ASSERT_EQ(out[i].nbytes(), want[i].nbytes());
+        EXPECT_EQ(std::memcmp(out[i].data, want[i].data(), want[i].nbytes()), 0)
+            << "seed " << seed << " threads " << threads << " batch " << batch << " output " << i
+            << "\n"
+            << ir::print(net.g);
+      }
+    }
+    *steps += counter.steps;
+    ops->insert(counter.ops.begin(), counter.ops.end());
+  }
+}
+
+// Every convolution to which the order applies has it, fused or not.
+void expect_bits(Products products, uint32_t seed) {
+  std::set<std::string> ops;
+  int steps = 0;
+  for (uint32_t end = seed + 15; seed < end; ++seed) {
+    Net net(seed, products);
+    expect_bits(net, seed, &steps, &ops);
+  }
+  if (blocked_kernels().lanes == 0) return;
+  EXPECT_GT(steps, 50);
+}
+TEST(Layout, WinogradsConvolutionsKeepTheirBits) { expect_bits(Products::kWinograd, 100); }
+TEST(Layout, ConvolutionsOfBf16KeepTheirBits) { expect_bits(Products::kBf16, 200); }
 
 TEST(Layout, RandomNetworksKeepTheirBits) {
   std::set<std::string> ops;
   int steps = 0;
   for (uint32_t seed = 0; seed < 80; ++seed) {
     Net net(seed);
-    const std::vector<uint8_t> bytes = compile_program(net.g);
-    HostTensor file(DType::kU8, {static_cast<int64_t>(bytes.size())}, bytes.data(), bytes.size());
-    auto program = Program::load({file.as<uint8_t>(), file.nbytes()});
-    ASSERT_TRUE(program.ok()) << program.status().message();
-    for (const int threads : {1, 2}) {
-      Counter counter;
-      SessionOptions options;
-      options.threads = threads;
-      options.trace = &counter;
-      auto session = Session::create(*program.value(), options);
-      ASSERT_TRUE(session.ok()) << session.status().message();
-      for (const int64_t batch : {1, 3, 2}) {
-        Shape shape = net.x;
-        shape[0] = batch;
-        HostTensor x = net.floats(shape);
-        const std::vector<HostTensor> given = {x};
-        const std::vector<HostTensor> want = ir::run(net.g, given);
-        const TensorView in(x.data(), DType::kF32, shape);
-        TensorView out[3];
-        const Status s = session.value()->run({&in, 1}, {out, 3});
-        ASSERT_TRUE(s.ok()) << s.message();
-        for (size_t i = 0; i < 3; ++i) {
-          ASSERT_EQ(out[i].block, 0);
-          ASSERT_EQ(out[i].nbytes(), want[i].nbytes());
-          EXPECT_EQ(std::memcmp(out[i].data, want[i].data(), want[i].nbytes()), 0)
-              << "seed " << seed << " threads " << threads << " batch " << batch << " output " << i
-              << "\n"
-              << ir::print(net.g);
-        }
-      }
-      steps += counter.steps;
-      ops.insert(counter.ops.begin(), counter.ops.end());
-    }
+    expect_bits(net, seed, &steps, &ops);
   }
   std::string list;
   for (const std::string& op : ops) list += " " + op;

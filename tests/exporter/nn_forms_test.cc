@@ -1,7 +1,10 @@
 // Forms of operators other than the plain one: dtypes, absent inputs, statistics of a dtype of
 // their own.
+#include <gmock/gmock.h>
+
 #include "runtime/core/half.h"
 #include "tests/exporter/node_model.h"
+#include "tests/support/error_of.h"
 
 namespace wick::test {
 namespace {
@@ -179,6 +182,46 @@ TEST(NnForms, DropoutWithASmallRatio) {
   auto y = NodeModel("Dropout", 22).in(x).in(rate).in(yes).run(2);
   expect_near(y[0], Shape{2}, {1, 0});
   expect_near(y[1], Shape{2}, {1, 1});
+}
+
+// Before opset 7 a slope has one number for each channel; from then on it broadcasts to x.
+TEST(NnForms, PReluIsOneOpInEveryVersion) {
+  const HostTensor x = floats({2, 3, 4}, 5);
+  const auto check = [&](int64_t opset, const Shape& shape, const Shape& seen) {
+    SCOPED_TRACE(std::to_string(opset) + " " + to_text(shape).text);
+    const HostTensor slope = floats(shape, 7);
+    NodeModel m("PRelu", opset);
+    m.in(x).constant(slope);
+    const HostTensor y = m.run()[0];
+    ASSERT_TRUE(y.shape() == x.shape());
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      const int64_t at[] = {i / 12, i / 4 % 3, i % 4};
+      int64_t k = 0;
+      for (int d = 0; d < seen.rank(); ++d)
+        k = k * seen[d] + (seen[d] == 1 ? 0 : at[3 - seen.rank() + d]);
+      const float v = x.as<float>()[i];
+      EXPECT_EQ(y.as<float>()[i], v < 0 ? v * slope.as<float>()[k] : v) << i;
+    }
+    ir::Graph g = import_onnx_bytes(m.bytes(false, 1));
+    ir::optimize(g);
+    ASSERT_EQ(g.node_count(), 1U);
+    EXPECT_EQ(g.node(0).op, OpId::kPRelu);
+    EXPECT_EQ(onnx_op_types(g), std::vector<std::string>{"PRelu"});
+  };
+  for (const int64_t opset : {1, 6}) {
+    check(opset, {3}, {3, 1});
+    check(opset, {1}, {1});
+  }
+  for (const int64_t opset : {7, 9, 16, 22}) {
+    for (const Shape& shape :
+         {Shape{}, Shape{1}, Shape{4}, Shape{3, 1}, Shape{1, 3, 1}, Shape{2, 1, 4}, Shape{2, 3, 4}})
+      check(opset, shape, shape);
+  }
+  EXPECT_THAT(error_of([&] {
+                import_onnx_bytes(
+                    NodeModel("PRelu", 16).in(x).constant(floats({5, 2, 3, 4}, 7)).bytes(false, 1));
+              }),
+              testing::HasSubstr("the slope does not broadcast to x: [5,2,3,4] and [2,3,4]"));
 }
 
 }  // namespace

@@ -44,6 +44,18 @@ ir::Graph captured(const char* name, const std::shared_ptr<nn::Module>& model) {
                  {std::string("logits_") + name, {"a", "b c"}});
 }
 
+// ONNX would lose what the node asks for.
+TEST(Products, OnnxFilesRefuseThem) {
+  HostTensor w(DType::kF32, {4, 2, 3, 3});
+  std::fill_n(w.as<float>(), w.numel(), 0.5f);
+  ir::Graph g;
+  ConvAttrs conv;
+  conv.products = static_cast<int64_t>(Products::kWinograd);
+  const ir::ValueId x = g.add_input("x", DType::kF32, to_symbolic(Shape{1, 2, 6, 6}));
+  g.add_output("y", g.emit(OpId::kConv, conv, {x, g.add_constant(w)}, "conv"));
+  EXPECT_THAT(error_of([&] { onnx_bytes(g); }), HasSubstr("ONNX cannot say"));
+}
+
 // An ONNX file is of the newest edition unless it was written from a graph of the first.
 TEST(Editions, OnnxFilesKeepThem) {
   for (Edition edition : {Edition::k1, Edition::k2}) {

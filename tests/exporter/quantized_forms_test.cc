@@ -38,6 +38,9 @@ struct Net : QdqBuilder {
     v = pair(g.emit(OpId::kMul, {a, b}, "mul"), mid);
     v = pair(g.emit(OpId::kAdd, {v, a}, "add"), out);
     v = pair(g.emit(OpId::kMaxPool, PoolAttrs{{2, 2}, {2, 2}, {}, {}}, {v}, "max"), out);
+    const ValueId slope =
+        g.add_constant(HostTensor::of<float>(Shape{4, 1, 1}, {0.25F, -0.5F, 1.5F, 0}));
+    v = pair(g.emit(OpId::kPRelu, {v, slope}, "prelu"), mid);
     v = pair(
         g.emit(OpId::kAveragePool, PoolAttrs{{2, 2}, {1, 1}, {}, {0, 0, 1, 1}}, {v}, "average"),
         mid);
@@ -95,10 +98,10 @@ TEST(QuantizedForms, TheOperatorsAreThose) {
   for (const char* name :
        {"QLinearConv", "com.microsoft::QLinearAdd", "com.microsoft::QLinearMul", "QLinearMatMul",
         "com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool",
-        "com.microsoft::QGemm", "com.microsoft::QLinearSoftmax", "Gather", "MaxPool"})
+        "com.microsoft::QGemm", "com.microsoft::QLinearSoftmax", "Gather", "MaxPool", "PRelu"})
     EXPECT_THAT(operators, Contains(name));
   for (const char* name : {"Conv", "Add", "Mul", "MatMul", "AveragePool", "GlobalAveragePool",
-                           "Gemm", "Softmax", "Gather", "MaxPool"})
+                           "Gemm", "Softmax", "Gather", "MaxPool", "PRelu"})
     EXPECT_THAT(qdq, Contains(name));
   for (const std::string& name : qdq) {
     EXPECT_EQ(name.find("QLinear"), std::string::npos);

@@ -108,8 +108,9 @@ class Stay : public testing::Test {
       return n;
     }
   };
-  Opened open(bool stay) const {
-    ir::Graph g = import_onnx(path_, {.weights_stay = stay});
+  Opened open(bool stay) const { return open(path_, stay); }
+  static Opened open(const std::string& path, bool stay) {
+    ir::Graph g = import_onnx(path, {.weights_stay = stay});
     ir::optimize(g);
     Opened o{lend_program(std::move(g)), {}};
     LoadOptions options;
@@ -229,6 +230,8 @@ TEST_F(Stay, AFileThatChangesIsAnErrorAndNothingWorse) {
       change();
       ASSERT_TRUE(run(**before, 1, &y).ok());  // it has what it needs
       EXPECT_EQ(y, want);
+      EXPECT_EQ(must_run(*o.program, 1, options), want) << "it shares what was packed";
+      before->reset();
       auto after = Session::create(*o.program, options);
       for (int again = 0; again < 2 && o.unread() != 0; ++again) {
         const Status s = after.ok() ? run(**after, 1, &y) : after.status();
@@ -237,6 +240,39 @@ TEST_F(Stay, AFileThatChangesIsAnErrorAndNothingWorse) {
       }
     }
   }
+}
+
+// So do weights in a file beside the model.
+TEST_F(Stay, InExternalDataToo) {
+  const std::string path = path_ + ".external.onnx";
+  const OnnxFile written = export_onnx(import_onnx(path_), path, {.external_data = true});
+  const Opened copied = open(path, false);
+  EXPECT_EQ(copied.unread(), 0);
+  const std::vector<float> want = must_run(*copied.program, 2);
+  const Opened o = open(path, true);
+  EXPECT_EQ(o.unread(), 5);
+  {
+    auto session = Session::create(*o.program);
+    std::vector<float> y;
+    ASSERT_TRUE(session.ok() && run(**session, 2, &y).ok());
+    EXPECT_EQ(y, want);
+    if ((*session)->packed_form_count() == 0) GTEST_SKIP() << "not supported by this CPU";
+    EXPECT_EQ(o.unread(), 3) << "what is packed is not in memory as well";
+    std::filesystem::resize_file(written.data_path, 4096);
+    ASSERT_TRUE(run(**session, 2, &y).ok());
+    EXPECT_EQ(y, want);
+  }
+  auto after = Session::create(*o.program);
+  std::vector<float> y;
+  const Status s = after.ok() ? run(**after, 2, &y) : after.status();
+  EXPECT_EQ(s.code(), Code::kIo);
+  EXPECT_THAT(s.message(), ContainsRegex("was (cut|changed) while the model was open"));
+  EXPECT_THAT(error_of([&] { import_onnx(path, {.weights_stay = true}); }),
+              HasSubstr("is too short for"));
+  std::filesystem::remove(written.data_path);
+  EXPECT_THAT(error_of([&] { import_onnx(path, {.weights_stay = true}); }),
+              HasSubstr("no such file"));
+  std::filesystem::remove(path);
 }
 
 // The model's own structure is read with care, too: cut anywhere, it is an error.

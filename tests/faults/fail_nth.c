@@ -36,7 +36,8 @@ static int fails(int of) {
   return nth > 0 && (n == nth || (stays && n > nth));
 }
 
-// Found without dlsym() where that may allocate: each is looked up before main() begins.
+// Found without dlsym() where that may allocate: each is looked up before main() begins, or at the
+// first call of a library that is initialised earlier.
 #define REAL(result, name, ...) static result (*real_##name)(__VA_ARGS__)
 REAL(FILE*, fopen, const char*, const char*);
 REAL(FILE*, fopen64, const char*, const char*);
@@ -55,6 +56,7 @@ static void find_all(void) {
   *(void**)&real_rename = dlsym(RTLD_NEXT, "rename");
   *(void**)&real_thread = dlsym(RTLD_NEXT, "pthread_create");
 }
+#define CALL(name) (real_##name == NULL ? (find_all(), real_##name) : real_##name)
 
 void* malloc(size_t n) {
   if (!fails(MEMORY)) return __libc_malloc(n);
@@ -112,12 +114,12 @@ int openat64(int folder, const char* path, int flags, ...) {
   return open_at(folder, path, flags | O_LARGEFILE, mode);
 }
 FILE* fopen(const char* path, const char* mode) {
-  if (!fails(OPEN)) return real_fopen(path, mode);
+  if (!fails(OPEN)) return CALL(fopen)(path, mode);
   errno = EMFILE;
   return NULL;
 }
 FILE* fopen64(const char* path, const char* mode) {
-  if (!fails(OPEN)) return real_fopen64(path, mode);
+  if (!fails(OPEN)) return CALL(fopen64)(path, mode);
   errno = EMFILE;
   return NULL;
 }
@@ -137,7 +139,7 @@ ssize_t pread64(int fd, void* to, size_t n, off64_t at) {
   return io_fails(READ, EIO) ? -1 : syscall(SYS_pread64, fd, to, n, at);
 }
 size_t fread(void* to, size_t size, size_t n, FILE* file) {
-  return io_fails(READ, EIO) ? 0 : real_fread(to, size, n, file);
+  return io_fails(READ, EIO) ? 0 : CALL(fread)(to, size, n, file);
 }
 ssize_t write(int fd, const void* from, size_t n) {
   // stderr keeps what is said of the failures
@@ -149,14 +151,14 @@ ssize_t pwrite(int fd, const void* from, size_t n, off_t at) {
 size_t fwrite(const void* from, size_t size, size_t n, FILE* file) {
   // Messages on stderr about a failure do not fail as well: nobody could see them.
   if (file != stderr && io_fails(WRITE, ENOSPC)) return 0;
-  return real_fwrite(from, size, n, file);
+  return CALL(fwrite)(from, size, n, file);
 }
 int fflush(FILE* file) {
-  return file != stderr && io_fails(WRITE, ENOSPC) ? EOF : real_fflush(file);
+  return file != stderr && io_fails(WRITE, ENOSPC) ? EOF : CALL(fflush)(file);
 }
 int fsync(int fd) { return io_fails(FSYNC, EIO) ? -1 : (int)syscall(SYS_fsync, fd); }
 int rename(const char* from, const char* to) {
-  return io_fails(RENAME, EIO) ? -1 : real_rename(from, to);
+  return io_fails(RENAME, EIO) ? -1 : CALL(rename)(from, to);
 }
 static void* map(void* at, size_t n, int prot, int flags, int fd, off_t offset) {
   if (io_fails(MMAP, ENOMEM)) return MAP_FAILED;
@@ -169,7 +171,7 @@ void* mmap64(void* at, size_t n, int prot, int flags, int fd, off64_t offset) {
   return map(at, n, prot, flags, fd, offset);
 }
 int pthread_create(pthread_t* t, const pthread_attr_t* a, void* (*run)(void*), void* with) {
-  return fails(THREAD) ? EAGAIN : real_thread(t, a, run, with);
+  return fails(THREAD) ? EAGAIN : CALL(thread)(t, a, run, with);
 }
 
 static int (*real_main)(int, char**, char**);

@@ -1,5 +1,6 @@
-// Random sequences of calls of wick.h over a few programs and sessions: right and wrong ones, null
-// pointers with counts, sizes of structs, values out of range, sometimes from two threads at once.
+// Random sequences of calls of wick.h and wick/c/*.h over a few programs and sessions: right and
+// wrong ones, null pointers with counts, sizes of structs, values out of range, sometimes from two
+// threads at once.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -11,6 +12,8 @@
 #include "tests/fuzz/op_case.h"
 #include "tests/fuzz/program_seeds.h"
 #include "tests/fuzz/run_program.h"
+#include "wick/c/hooks.h"
+#include "wick/c/session.h"
 #include "wick/wick.h"
 
 namespace wick::fuzz {
@@ -65,7 +68,9 @@ class Calls {
   void ops();
   void create();
   void look();
+  void look_inside();
   void run();
+  void run_otherwise();
   void pack();
   wick_tensor tensor(const wick_port* port);
   void tensors(wick_session* s, std::vector<wick_tensor>* in, std::vector<wick_tensor>* out);
@@ -120,6 +125,7 @@ void Calls::load() {
     o.ops_count = 1 + dice_.below(ops_.size());
   }
   o.verify_digests = dice_.one_in(6);
+  if (dice_.one_in(20)) o.max_visits = static_cast<uint64_t>(hostile_int(dice_));
   wick_program* made = nullptr;
   const bool nothing = dice_.one_in(40);
   const int code =
@@ -174,6 +180,47 @@ void Calls::look() {
   said(wick_session_output(s, index(), &port));
   wick_tensor t;
   said(wick_session_output_shape(s, index(), dice_.one_in(30) ? nullptr : &t));
+}
+
+// Fills T by one of the functions, from an older caller's struct or a wrong one now and then.
+template <class T, class F>
+int fill(Dice& dice, const F& get) {
+  T to = WICK_INIT(T);
+  if (dice.one_in(10)) to.size = dice.below(sizeof(to) + 20);
+  return get(dice.one_in(30) ? nullptr : &to);
+}
+
+void Calls::look_inside() {
+  const wick_program* p = dice_.one_in(20) ? nullptr : program();
+  const wick_session* s = session();
+  const size_t i = index(), entry = index(), region = index();
+  const char *key = nullptr, *value = nullptr;
+  said(fill<wick_symbol>(dice_, [&](auto* to) { return wick_program_symbol(p, i, to); }));
+  said(fill<wick_provenance>(dice_, [&](auto* to) { return wick_program_provenance(p, to); }));
+  said(fill<wick_program_facts>(dice_, [&](auto* to) { return wick_program_get_facts(p, to); }));
+  said(fill<wick_constant>(dice_, [&](auto* to) { return wick_program_constant(p, i, to); }));
+  said(fill<wick_packed_form>(
+      dice_, [&](auto* to) { return wick_program_packed_form(p, i, index(), to); }));
+  said(fill<wick_state_buffer>(dice_, [&](auto* to) { return wick_program_state(p, i, to); }));
+  said(fill<wick_custom_op>(dice_, [&](auto* to) { return wick_program_custom_op(p, i, to); }));
+  said(fill<wick_value>(dice_, [&](auto* to) { return wick_program_value(p, entry, i, to); }));
+  said(
+      fill<wick_node>(dice_, [&](auto* to) { return wick_program_node(p, entry, region, i, to); }));
+  said(wick_program_metadata_entry(p, i, &key, dice_.one_in(30) ? nullptr : &value));
+  said(wick_program_intact(p));
+  (void)wick_program_growing(p, entry);
+  (void)wick_program_find_entry(p, dice_.one_in(4) ? nullptr : "main");
+  said(fill<wick_packed_form>(dice_, [&](auto* to) { return wick_session_packed_form(s, i, to); }));
+  wick_explain_hook hook = WICK_INIT(wick_explain_hook);
+  hook.on_step = [](void*, const wick_placed_step* step) {
+    wick_tensor t;
+    for (size_t k = 0; k <= wick_views_count(step->in); ++k)
+      (void)wick_views_tensor(step->in, k, &t);
+  };
+  if (dice_.one_in(20)) hook.size = dice_.below(sizeof(hook) + 20);
+  said(wick_session_explain(s, dice_.one_in(30) ? nullptr : &hook));
+  (void)wick_session_left_backend(s);
+  (void)wick_session_step_count(s);
 }
 
 // Makes a tensor as the port declares it, or not.
@@ -256,6 +303,37 @@ void Calls::run() {
   }
 }
 
+// A run by name, or in two halves.
+void Calls::run_otherwise() {
+  wick_session* s = session();
+  std::vector<wick_tensor> in, out;
+  tensors(s, &in, &out);
+  wick_run_options o = WICK_INIT(wick_run_options);
+  o.timeout_ns = dice_.one_in(20) ? 1 : 30'000'000;
+  if (dice_.one_in(2)) {
+    said(wick_session_start(s, dice_.one_in(60) ? nullptr : in.data(), in.size(), &o));
+    if (dice_.one_in(6)) said(wick_session_bind(s, in.data(), in.size()));
+    said(wick_session_finish(s, dice_.one_in(60) ? nullptr : out.data(), out.size()));
+    // A run that wrong outputs did not end would refuse all that follow.
+    for (wick_tensor& t : out) t = {};
+    said(wick_session_finish(s, out.data(), out.size()));
+    return;
+  }
+  std::vector<wick_named_tensor> by_name, wanted;
+  for (size_t i = 0; i < in.size(); ++i) {
+    wick_port port = {};
+    (void)wick_session_input(s, i, &port);
+    by_name.push_back({dice_.one_in(40) ? "nobody" : port.name, in[i]});
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    wick_port port = {};
+    if (dice_.one_in(2) || wick_session_output(s, i, &port) != WICK_OK) continue;
+    wanted.push_back({port.name, out[i]});
+  }
+  if (dice_.one_in(20)) wanted.push_back({nullptr, {}});
+  said(wick_session_run_named(s, by_name.data(), by_name.size(), wanted.data(), wanted.size(), &o));
+}
+
 void Calls::pack() {
   std::vector<wick_tensor> elements;
   for (int k = dice_.below(4); k > 0; --k) elements.push_back(tensor(nullptr));
@@ -306,7 +384,7 @@ void Calls::call() {
     case 0: return load();
     case 1:
     case 2: return programs_.empty() ? load() : create();
-    case 3: return dice_.one_in(3) ? ops() : look();
+    case 3: return dice_.one_in(3) ? ops() : dice_.one_in(2) ? look() : look_inside();
     case 4: return pack();
     case 5:
       if (open_.empty() || !dice_.one_in(3)) return look();
@@ -319,7 +397,7 @@ void Calls::call() {
     case 6:
       if (dice_.one_in(10)) return two_threads();
       [[fallthrough]];
-    default: return open_.empty() ? create() : run();
+    default: return open_.empty() ? create() : dice_.one_in(3) ? run_otherwise() : run();
   }
 }
 

@@ -25,7 +25,7 @@ const std::vector<Spec>& specs() {
   static const std::vector<Spec> all = {
       {"inspect",
        {"--json", "--values", "--html", "page.html", "--profile", "--input", "--dim", "--seconds",
-        "0.01", "--threads", "--qdq"},
+        "0.01", "--threads", "--qdq", "--node", "x", "--weights", "--npy", "w.npy"},
        {"MODEL"}},
       {"convert",
        {"-o", "out.wick", "out.onnx", "--external-data", "--own-sizes", "--no-chains", "--pack",
@@ -33,7 +33,8 @@ const std::vector<Spec>& specs() {
        {"MODEL", "-o", "out.wick"}},
       {"run",
        {"-i", "x=x.npy", "x=x.json", "x.npy", "-o", "outs", "--backend", "cpu", "--threads",
-        "--offload", "--trace", "trace.json", "--explain", "--profile", "--json"},
+        "--offload", "--trace", "trace.json", "--explain", "--profile", "--allow-fallback",
+        "--strict", "-", "x=-", "--json"},
        {"MODEL", "--threads", "1"}},
       {"compare",
        {"--against", "--data", "nowhere", "--batch", "--dim", "--backend-a", "--backend-b",

@@ -10,6 +10,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
+#include "tests/graph/unfused.h"
 
 namespace wick::ir {
 namespace {
@@ -92,6 +93,7 @@ Graph check(const Case& c, size_t fused, const std::string& what) {
     EXPECT_TRUE(same_bits(got[i], want[i])) << what << ": plain loops\n" << print(after);
     EXPECT_TRUE(same_bits(fast[i], want[i])) << what << ": SIMD\n" << print(after);
   }
+  expect_unfused(after, c.in, want);
   return after;
 }
 

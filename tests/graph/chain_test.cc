@@ -9,8 +9,10 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
+#include "graph/rewrite/substitution.h"
 #include "runtime/kernels/elementwise/chain_rows.h"
 #include "runtime/ops/chain.h"
+#include "tests/graph/unfused.h"
 
 namespace wick::ir {
 namespace {
@@ -84,6 +86,7 @@ class Chains : public testing::Test {
       }
     }
     EXPECT_EQ(print(parse_graph(print(after, true)), true), print(after, true));
+    expect_unfused(after, in, want);
     return after;
   }
 
@@ -341,7 +344,7 @@ TEST_F(Chains, AnyGraphKeepsItsBits) {
         constexpr float kNumbers[] = {0.5f, 2, 3, -1, 1e-5f, 6, -0.0f};
         return pick(3) == 0 ? number(g, kNumbers[pick(std::size(kNumbers))]) : any();
       };
-      switch (pick(8)) {
+      switch (pick(9)) {
         case 0:
         case 1: values.push_back(g.emit(kUnary[pick(std::size(kUnary))], {any()})); break;
         case 2: {
@@ -359,6 +362,12 @@ TEST_F(Chains, AnyGraphKeepsItsBits) {
           values.push_back(g.emit(OpId::kWhere, {flags[pick(flags.size())], any(), other()}));
           break;
         case 5: values.push_back(g.emit(OpId::kClip, ClipAttrs{-1.5, 2}, {any()})); break;
+        case 6: {  // a slope broadcasts to x, and not x to it
+          const ValueId x = any(), y = other();
+          const bool fits = g.value(y).shape.rank() == 0 || same_shape(g, x, y);
+          values.push_back(g.emit(OpId::kPRelu, {x, fits ? y : number(g, -0.25f)}));
+          break;
+        }
         default: {
           const ValueId x = any(), y = other();
           const bool swap = pick(2) == 0;

@@ -8,6 +8,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
+#include "tests/graph/unfused.h"
 #include "tests/support/error_of.h"
 #include "wick/error.h"
 
@@ -260,6 +261,56 @@ TEST(Passes, FusingKeepsTheBits) {
     simd.kernels = {&kCpuKernels, &kReferenceKernels};
     EXPECT_TRUE(same_bits(run(fused, {&x, 1})[0], want));
     EXPECT_TRUE(same_bits(run(fused, {&x, 1}, simd)[0], want));
+  }
+}
+
+// SiLU and hard swish by parts: a product's result times a function of it, in either order.
+TEST(Passes, GatesBecomeEpilogues) {
+  for (const OpId op : {OpId::kSigmoid, OpId::kHardSigmoid, OpId::kTanh}) {
+    for (const int form : {0, 1, 2, 3}) {  // 2: the gate alone; 3: somebody else reads the result
+      Graph g;
+      ValueId x = g.add_input("x", DType::kF32, {g.symbol("n"), SymDim(3), SymDim(7), SymDim(5)});
+      ValueId y =
+          g.emit(OpId::kConv, ConvAttrs{}, {x, g.add_constant(floats({6, 3, 2, 2}, -1, 0.1f))});
+      ValueId gate =
+          op == OpId::kHardSigmoid ? g.emit(op, HardSigmoidAttrs{0.3, 0.4}, {y}) : g.emit(op, {y});
+      ValueId z = gate;
+      if (form != 2) z = form == 1 ? g.emit(OpId::kMul, {gate, y}) : g.emit(OpId::kMul, {y, gate});
+      g.add_output("z", z);
+      if (form == 3) g.add_output("y", y);
+      Graph fused = g;
+      EXPECT_EQ(optimize(fused).numerics, Numerics::kExact);
+      const bool whole = form == 2 || (form < 2 && op != OpId::kTanh);
+      EXPECT_EQ(count(fused, OpId::kFusedConv), whole ? 1u : 0u) << print(fused);
+      EXPECT_EQ(fused.node_count() == 1, whole) << print(fused);
+      HostTensor in = floats({2, 3, 7, 5}, -3, 0.37f);
+      InterpreterOptions simd;
+      simd.kernels = {&kCpuKernels, &kReferenceKernels};
+      const HostTensor want = run(g, {&in, 1})[0];
+      EXPECT_TRUE(same_bits(run(fused, {&in, 1})[0], want)) << print(fused);
+      EXPECT_TRUE(same_bits(run(fused, {&in, 1}, simd)[0], want)) << print(fused);
+      if (whole) expect_unfused(fused, {in}, {want});
+    }
+  }
+}
+
+// One slope for all channels is the epilogue's LeakyRelu; one for each stays an op.
+TEST(Passes, APReluOfOneSlopeIsAnEpilogue) {
+  for (const Shape& shape : {Shape{1}, Shape{}, Shape{1, 1, 1}, Shape{4, 1, 1}}) {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(3), SymDim(8), SymDim(8)});
+    const ValueId y =
+        g.emit(OpId::kConv, ConvAttrs{}, {x, g.add_constant(floats({4, 3, 3, 3}, -1, 0.37f))});
+    g.add_output("y", g.emit(OpId::kPRelu, {y, g.add_constant(floats(shape, -0.3f, 0.2f))}));
+    Graph fused = g;
+    optimize(fused);
+    EXPECT_EQ(count(fused, OpId::kPRelu), shape.rank() == 3 && shape[0] == 4 ? 1u : 0u);
+    const HostTensor in = floats({2, 3, 8, 8}, -2, 0.43f);
+    InterpreterOptions simd;
+    simd.kernels = {&kCpuKernels, &kReferenceKernels};
+    const HostTensor want = run(g, {&in, 1})[0];
+    EXPECT_TRUE(same_bits(run(fused, {&in, 1})[0], want));
+    EXPECT_TRUE(same_bits(run(fused, {&in, 1}, simd)[0], want));
   }
 }
 

@@ -94,6 +94,33 @@ TEST(LowerQdq, ElementwiseOpsAreOneTable) {
   table(other, [](QdqBuilder&, ValueId x) { return x; });
 }
 
+// A slope for each channel stays float32, also where a file has it as bytes; one for all is a
+// table.
+TEST(LowerQdq, APReluIsOneOp) {
+  const Shape shape{2, 3, 5, 7};
+  const auto prelu = [&](Step out, auto slope) {
+    const Graph g = between(shape, kIn, out, [&](QdqBuilder& b, ValueId x) {
+      return b.g.emit(OpId::kPRelu, {x, slope(b)}, "prelu");
+    });
+    Lowered l = check(g, {bytes(shape)}, 0);  // rounded as the float ops are
+    EXPECT_THAT(l.report.stayed, IsEmpty()) << l.report.text();
+    EXPECT_EQ(count_of(l.graph, OpId::kDequantizeLinear), 0);
+    return l.report.integer;
+  };
+  const auto channels = [](QdqBuilder& b) {
+    return b.g.add_constant(HostTensor::of<float>(Shape{3, 1, 1}, {0.25F, -0.5F, 1.5F}));
+  };
+  const std::map<std::string, int> one{{"QLinearPRelu", 1}}, table{{"ByteTable", 1}};
+  EXPECT_EQ(prelu({0.03F, 100}, channels), one);
+  EXPECT_EQ(prelu({0.03F, -7, DType::kI8}, channels), one);
+  EXPECT_EQ(prelu({0.03F, 100},
+                  [](QdqBuilder& b) {
+                    return b.weight(Shape{3, 1, 1}, {0.01F});
+                  }),
+            one);
+  EXPECT_EQ(prelu({0.03F, 100}, [](QdqBuilder& b) { return b.numbers({0.25F}); }), table);
+}
+
 TEST(LowerQdq, ATableOfATableIsOne) {
   const Graph g = between(Shape{256}, kIn, kOut, [](QdqBuilder& b, ValueId x) {
     const ValueId y = b.pair(b.g.emit(OpId::kTanh, {x}), {1.0F / 128, 128});

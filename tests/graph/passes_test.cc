@@ -10,6 +10,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
+#include "tests/graph/unfused.h"
 
 namespace wick::ir {
 namespace {
@@ -44,6 +45,7 @@ Graph optimized(const Graph& g, std::vector<HostTensor> in) {
   for (const Graph* made : {&after, &all}) {
     const std::vector<HostTensor> got = run(*made, in);
     for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << i;
+    expect_unfused(*made, in, want);
   }
   return after;
 }
@@ -293,6 +295,44 @@ TEST(Passes, LinearOfWeightsInBlocksKeepsThemPacked) {
     }
   }
 }
+// A batch norm, a residual and an activation behind each product come back as nodes of their own; a
+// shift of -0 keeps its sign.
+TEST(Passes, FusedEpiloguesComeBackAsNodes) {
+  for (const OpId head : {OpId::kConv, OpId::kLinear, OpId::kMatMul}) {
+    for (const OpId activation : {OpId::kRelu, OpId::kLeakyRelu, OpId::kGelu, OpId::kClip}) {
+      Graph g;
+      const bool conv = head == OpId::kConv;
+      const Shape x_shape = conv ? Shape{2, 3, 5, 5} : Shape{4, 6};
+      const ValueId x = g.add_input("x", DType::kF32, to_symbolic(x_shape));
+      const ValueId w = g.add_constant(floats(conv ? Shape{4, 3, 1, 1} : Shape{6, 6}), "w");
+      ValueId v = head == OpId::kMatMul ? g.emit(head, {x, w}, "head")
+                  : conv                ? g.emit(head, ConvAttrs{}, {x, w, kNoValue}, "head")
+                                        : g.emit(head, {x, w, kNoValue}, "head");
+      const int64_t channels = conv ? 4 : 6;
+      if (head == OpId::kMatMul) v = g.emit(OpId::kAdd, {v, g.add_constant(floats({6}))});
+      std::vector<ValueId> norm = {v};
+      for (int i = 0; i < 3; ++i) norm.push_back(g.add_constant(floats({channels})));
+      const auto n = static_cast<size_t>(channels);
+      norm.push_back(g.add_constant(HostTensor::of<float>({channels}, std::vector<float>(n, 2))));
+      v = g.emit(OpId::kBatchNorm, BatchNormAttrs{}, norm);
+      const HostTensor more = floats(conv ? Shape{2, 4, 5, 5} : Shape{4, 6});
+      v = g.emit(OpId::kAdd, {v, g.add_input("more", DType::kF32, to_symbolic(more.shape()))});
+      v = activation == OpId::kLeakyRelu ? g.emit(activation, LeakyReluAttrs{0.2}, {v})
+          : activation == OpId::kGelu    ? g.emit(activation, GeluAttrs{1}, {v})
+          : activation == OpId::kClip    ? g.emit(activation, ClipAttrs{-0.5, 2}, {v})
+                                         : g.emit(activation, {v});
+      g.add_output("y", v);
+      const Graph after = optimized(g, {floats(x_shape), more});
+      ASSERT_EQ(live(after), 1u) << print(after);
+      Graph plain = after;
+      ASSERT_TRUE(unfuse(plain));
+      EXPECT_EQ(count(plain, head), 1u);
+      EXPECT_EQ(count(plain, OpId::kBatchNorm), 1u);
+      EXPECT_EQ(count(plain, activation), 1u);
+    }
+  }
+}
+
 // Blocks along the other axis, of a size that no kernel has, or of weights that are no constants.
 TEST(Passes, OtherBlocksStayReals) {
   struct Case {

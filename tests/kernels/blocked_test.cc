@@ -99,9 +99,10 @@ struct Call {
     const KernelQuery query{op, attrs, in, {&view, 1}, threads};
     PreparedKernel kernel;
     if (!kernel.prepare(sets, query).ok()) return false;
-    const bool conv = op == OpId::kFusedConv;
-    EXPECT_EQ((kernel.row().flags & kBlocked) != 0,
-              conv || kind_of(op) == OpKind::kPool || op == OpId::kResize);
+    const bool flat = kind_of(op) == OpKind::kUnary || kind_of(op) == OpKind::kBinary;
+    if (op != OpId::kSlice) {  // has rows of both kinds
+      EXPECT_EQ((kernel.row().flags & kBlocked) == 0, flat || op == OpId::kPad);
+    }
     Arena arena(default_allocator());
     if (packs) {
       EXPECT_TRUE(kernel.pack_all(query, arena).ok());
@@ -145,10 +146,12 @@ void check(const Call& call, const std::vector<size_t>& activations, const std::
 }
 
 void check_conv(int64_t n, int64_t ic, int64_t h, int64_t w, int64_t oc, int64_t k, int64_t stride,
-                int64_t pad, int64_t dilation, int64_t groups, unsigned parts, Activation act) {
+                int64_t pad, int64_t dilation, int64_t groups, unsigned parts, Activation act,
+                Products products = Products::kExact) {
   Random random(static_cast<uint64_t>(n + 7 * ic + 31 * h + 101 * w + 1009 * oc + k));
   FusedConvAttrs attrs;
   attrs.conv.group = groups;
+  attrs.conv.products = static_cast<int64_t>(products);
   const int64_t oh = (h + 2 * pad - dilation * (k - 1) - 1) / stride + 1;
   const int64_t ow = (w + 2 * pad - dilation * (k - 1) - 1) / stride + 1;
   if (oh < 1 || ow < 1) return;
@@ -193,7 +196,8 @@ TEST(Blocked, ConvolutionsAtRandom) {
     if (kind == 1) oc = groups = ic;
     if (kind == 2)
       groups = pick({2, 3}), ic = groups * pick({4, 16, 32}), oc = groups * pick({16, 32, 48});
-    const auto act = static_cast<Activation>(random.next() % 10);
+    const auto act =
+        static_cast<Activation>(random.next() % (static_cast<uint64_t>(Activation::kLast) + 1));
     check_conv(pick({1, 1, 2}), ic, pick({1, 5, 7, 12, 23}), pick({1, 4, 7, 14, 29}), oc, k,
                pick({1, 1, 2, 3}), pick({0, k / 2, k / 2, 1}), pick({1, 1, 1, 2}), groups,
                static_cast<unsigned>(random.next() % 8), act);
@@ -203,6 +207,28 @@ TEST(Blocked, ConvolutionsAtRandom) {
     EXPECT_GT(checked, 500);
   }
 }
+
+// Orders that a node asks for.
+void check_products(Products products, uint64_t seed) {
+  Random random(seed);
+  const auto pick = [&](std::initializer_list<int64_t> of) {
+    return of.begin()[random.next() % of.size()];
+  };
+  checked = 0;
+  for (int i = 0; i < 40; ++i) {
+    const bool pairs = products == Products::kBf16;
+    check_conv(pick({1, 2}), pick({3, 8, 16, 24, 70}), pick({1, 5, 12, 23}), pick({4, 7, 14, 29}),
+               pick({8, 13, 16, 48, 100}), pairs ? pick({1, 3, 5}) : 3, pairs ? pick({1, 2}) : 1,
+               pick({0, 1, 1, 2}), 1, 1, static_cast<unsigned>(random.next() % 8),
+               static_cast<Activation>(random.next() % 10), products);
+  }
+  if (blocked_kernels().lanes != 0) {
+    EXPECT_GT(checked, 100);
+  }
+}
+
+TEST(Blocked, WinogradAtRandom) { check_products(Products::kWinograd, 12); }
+TEST(Blocked, PairsAtRandom) { check_products(Products::kBf16, 13); }
 
 TEST(Blocked, LongSumsGoOnFromTheirParts) {
   check_conv(1, 600, 5, 9, 40, 3, 1, 1, 1, 1, 7, Activation::kRelu);
@@ -229,6 +255,32 @@ TEST(Blocked, PoolsAndMeans) {
             check(call, {0}, "pool");
           }
         }
+      }
+    }
+  }
+}
+
+// Means over the map and over channels, which fill all blocks or none does it.
+TEST(Blocked, ReducesPixelsOrChannels) {
+  for (const int64_t channels : {13, 16, 40, 48}) {
+    Random random(static_cast<uint64_t>(channels));
+    const Shape shape = {2, channels, 5, 7};
+    std::vector<float> x = random_floats(random, numel(shape));
+    x[3] = -0.0f, x[40] = std::numeric_limits<float>::infinity();
+    for (const OpId op :
+         {OpId::kReduceSum, OpId::kReduceMean, OpId::kReduceMax, OpId::kReduceMin}) {
+      for (const int64_t keep : {0, 1}) {
+        ReduceAttrs attrs;
+        attrs.keepdims = keep;
+        attrs.axes = {2, 3};
+        const Shape all = keep != 0 ? Shape{2, channels, 1, 1} : Shape{2, channels};
+        check({op, &attrs, {x}, {shape}, all}, {0}, "pixels");
+        attrs.axes = {1};
+        const Shape maps = keep != 0 ? Shape{2, 1, 5, 7} : Shape{2, 5, 7};
+        check({op, &attrs, {x}, {shape}, maps}, {0}, "channels", channels % 16 == 0);
+        attrs.axes = {1, 2};
+        check({op, &attrs, {x}, {shape}, keep != 0 ? Shape{2, 1, 1, 7} : Shape{2, 7}}, {0},
+              "channels and rows", false);
       }
     }
   }
@@ -278,7 +330,7 @@ TEST(Blocked, Resizes) {
   std::printf("COUNT: blocked resizes: %d\n", checked);
 }
 
-// The plain rows over blocks as they lie in memory.
+// The plain rows over blocks as they lie in memory; plain operands are turned into blocks.
 TEST(Blocked, ElementwiseAndConcat) {
   const NoAttrs none;
   for (const int64_t channels : {8, 13, 16, 48}) {
@@ -291,13 +343,25 @@ TEST(Blocked, ElementwiseAndConcat) {
     for (const int64_t n : {1, 2}) {
       const auto scale = random_floats(random, n * channels);
       check({OpId::kMul, &none, {x, scale}, {shape, {n, channels, 1, 1}}, shape}, {0, 1},
-            "times a number for each channel", channels % 16 == 0);
+            "times a number for each channel");
     }
+    const auto scale = random_floats(random, channels), map = random_floats(random, 2 * 5 * 7);
+    check({OpId::kSub, &none, {scale, x}, {{channels, 1, 1}, shape}, shape}, {1}, "of no image");
+    check({OpId::kDiv, &none, {x, map}, {shape, {2, 1, 5, 7}}, shape}, {0}, "a map for all");
+    const auto lines = random_floats(random, channels * 7);
+    check({OpId::kMax, &none, {x, lines}, {shape, {1, channels, 1, 7}}, shape}, {0, 1}, "columns");
     AxisAttrs axis;
     axis.axis = 1;
     const auto more = random_floats(random, 2 * 16 * 5 * 7);
     check({OpId::kConcat, &axis, {more, x}, {{2, 16, 5, 7}, shape}, {2, 16 + channels, 5, 7}},
           {0, 1}, "concat");
+    const auto few = random_floats(random, 2 * 3 * 5 * 7);
+    check({OpId::kConcat,
+           &axis,
+           {x, few, y, x},
+           {shape, {2, 3, 5, 7}, shape, shape},
+           {2, 3 + 3 * channels, 5, 7}},
+          {0, 1, 2, 3}, "concat amid blocks");
     axis.axis = 2;
     check({OpId::kConcat, &axis, {x, x}, {shape, shape}, {2, channels, 10, 7}}, {0, 1},
           "concat of rows", false);
@@ -325,10 +389,16 @@ TEST(Blocked, SlicesAndPads) {
     check({OpId::kSlice, &slice, {x}, {shape}, {2, 16, 5, 4}}, {0}, "every other column", false);
     slice.steps = {1, 1, 1};
     slice.starts = {3, 0, 0};
-    check({OpId::kSlice, &slice, {x}, {shape}, {2, 13, 5, 7}}, {0}, "amid a block", false);
+    check({OpId::kSlice, &slice, {x}, {shape}, {2, 13, 5, 7}}, {0}, "amid a block");
     slice.starts = {0, 0, 0};
     slice.ends = {9, 5, 7};
-    check({OpId::kSlice, &slice, {x}, {shape}, {2, 9, 5, 7}}, {0}, "up to amid a block", false);
+    check({OpId::kSlice, &slice, {x}, {shape}, {2, 9, 5, 7}}, {0}, "up to amid a block");
+    slice.steps = {-3, 1, 1};
+    slice.starts = {-1, 0, 0};
+    slice.ends = {-15, 5, 7};
+    check({OpId::kSlice, &slice, {x}, {shape}, {2, 5, 5, 7}}, {0}, "backwards");
+    slice.ends = {-15, 4, 7};
+    check({OpId::kSlice, &slice, {x}, {shape}, {2, 5, 4, 7}}, {0}, "backwards and rows", false);
     PadAttrs pad;
     pad.value = -2.5;
     pad.pads = {0, 0, 1, 2, 0, 0, 3, 1};
@@ -338,8 +408,48 @@ TEST(Blocked, SlicesAndPads) {
     pad.pads = {0, 1, 0, 0, 0, 15, 0, 0};
     check({OpId::kPad, &pad, {x}, {shape}, {2, channels + 16, 5, 7}}, {0}, "channels", false);
     pad.pads = {0, 0, 1, 1, 0, 0, 1, 1};
-    pad.mode = static_cast<int64_t>(PadMode::kReflect);
-    check({OpId::kPad, &pad, {x}, {shape}, {2, channels, 7, 9}}, {0}, "reflect", false);
+    for (const PadMode mode : {PadMode::kReflect, PadMode::kEdge, PadMode::kWrap}) {
+      pad.mode = static_cast<int64_t>(mode);
+      check({OpId::kPad, &pad, {x}, {shape}, {2, channels, 7, 9}}, {0}, "pad by pixels");
+    }
+  }
+}
+
+TEST(Blocked, SoftmaxOverChannels) {
+  for (const int64_t channels : {8, 13, 40, 150}) {
+    Random random(static_cast<uint64_t>(channels));
+    const Shape shape = {2, channels, 5, 7};
+    const auto x = random_floats(random, numel(shape));
+    AxisAttrs axis;
+    axis.axis = 1;
+    for (const OpId op : {OpId::kSoftmax, OpId::kLogSoftmax})
+      check({op, &axis, {x}, {shape}, shape}, {0}, "softmax");
+    axis.axis = 2;
+    check({OpId::kSoftmax, &axis, {x}, {shape}, shape}, {0}, "over rows", false);
+  }
+}
+
+TEST(Blocked, BatchNormAndChannelsLast) {
+  for (const int64_t channels : {8, 13, 16, 40}) {
+    Random random(static_cast<uint64_t>(channels));
+    const Shape shape = {2, channels, 5, 7}, last = {2, 5, 7, channels};
+    const auto x = random_floats(random, numel(shape));
+    BatchNormAttrs norm;
+    std::vector<std::vector<float>> data = {x};
+    std::vector<Shape> shapes = {shape};
+    for (int i = 0; i < 4; ++i) {
+      data.push_back(random_floats(random, channels));
+      shapes.push_back({channels});
+    }
+    for (float& v : data[4]) v = std::fabs(v) + 0.1f;
+    check({OpId::kBatchNorm, &norm, data, shapes, shape}, {0}, "batch norm");
+    TransposeAttrs turn;
+    turn.perm = {0, 2, 3, 1};
+    check({OpId::kTranspose, &turn, {x}, {shape}, last}, {0}, "channels last");
+    turn.perm = {0, 3, 1, 2};
+    check({OpId::kTranspose, &turn, {x}, {last}, shape}, {0}, "and back");
+    turn.perm = {0, 1, 3, 2};
+    check({OpId::kTranspose, &turn, {x}, {shape}, {2, channels, 7, 5}}, {0}, "maps", false);
   }
 }
 

@@ -91,7 +91,8 @@ void check(const ConvShape& s, bool with_epilogue = false) {
 // channels, and the pass after them.
 TEST(Conv, EveryEpilogue) {
   for (Activation act : {Activation::kNone, Activation::kRelu, Activation::kClip,
-                         Activation::kLeakyRelu, Activation::kSigmoid}) {
+                         Activation::kLeakyRelu, Activation::kSigmoid, Activation::kHardSigmoid,
+                         Activation::kTimesSigmoid, Activation::kTimesHardSigmoid}) {
     for (int mask = 0; mask < 8; ++mask) {
       const Parts parts = {(mask & 1) != 0, (mask & 2) != 0, (mask & 4) != 0, act};
       check(make(1, 1, 9, 28, 11, 3, 1, 1), parts);

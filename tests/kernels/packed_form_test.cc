@@ -77,6 +77,25 @@ constexpr Known kKnown[] = {
     {"matmul", 0x5000C, "d71c6404"},
     {"matmul", 0x50018, "bee673bc"},
     {"matmul", 0x50030, "e54f8965"},
+    {"pairs_conv", 0x160003, "ae859738"},
+    {"pairs_conv", 0x16000C, "5dfe63b2"},
+    {"pairs_conv", 0x160018, "e3d09371"},
+    {"pairs_conv", 0x160030, "7e0c7a8b"},
+    {"pairs_conv", 0x168030, "7715e9cb"},
+    {"pairs_linear", 0x140003, "40311fde"},
+    {"pairs_linear", 0x14000C, "25f6fb6b"},
+    {"pairs_linear", 0x140018, "2c6c5f96"},
+    {"pairs_linear", 0x140030, "2ea80d0a"},
+    {"pairs_linear", 0x148030, "0152572b"},
+    {"pairs_matmul", 0x150003, "09255069"},
+    {"pairs_matmul", 0x15000C, "53878e8c"},
+    {"pairs_matmul", 0x150018, "e0fae690"},
+    {"pairs_matmul", 0x150030, "edefab15"},
+    {"pairs_matmul", 0x158030, "d22d16ca"},
+    {"winograd", 0x130003, "7f139004"},
+    {"winograd", 0x13000C, "6c07e3de"},
+    {"winograd", 0x130018, "072128ba"},
+    {"winograd", 0x130030, "9662a9b4"},
 };
 // clang-format on
 
@@ -85,6 +104,7 @@ struct Case {
   OpId op;
   Shape x, w, y;
   int64_t groups = 1;
+  Products products = Products::kExact;
 };
 const Case kCases[] = {
     {"linear", OpId::kLinear, {5, 19}, {53, 19}, {5, 53}},
@@ -93,6 +113,10 @@ const Case kCases[] = {
     {"conv_small", OpId::kConv, {1, 40, 3, 3}, {130, 40, 3, 3}, {1, 130, 1, 1}},
     {"conv_groups", OpId::kConv, {1, 8, 30, 30}, {14, 4, 3, 3}, {1, 14, 28, 28}, 2},
     {"depthwise", OpId::kConv, {1, 21, 9, 9}, {21, 1, 3, 3}, {1, 21, 7, 7}, 21},
+    {"pairs_linear", OpId::kFusedLinear, {5, 19}, {53, 19}, {5, 53}, 1, Products::kBf16},
+    {"pairs_matmul", OpId::kFusedMatMul, {5, 19}, {19, 53}, {5, 53}, 1, Products::kBf16},
+    {"pairs_conv", OpId::kConv, {1, 5, 9, 9}, {53, 5, 3, 3}, {1, 53, 7, 7}, 1, Products::kBf16},
+    {"winograd", OpId::kConv, {1, 5, 9, 9}, {53, 5, 3, 3}, {1, 53, 7, 7}, 1, Products::kWinograd},
     {"bytes_conv", OpId::kQLinearConv, {1, 37, 9, 9}, {21, 37, 3, 3}, {1, 21, 7, 7}},
     {"bytes_first", OpId::kQLinearConv, {1, 3, 9, 9}, {41, 3, 3, 3}, {1, 41, 7, 7}},
     {"bytes_groups", OpId::kQLinearConv, {1, 8, 30, 30}, {14, 4, 3, 3}, {1, 14, 28, 28}, 2},
@@ -115,7 +139,9 @@ Known form_of(const Case& c, std::string* digest) {
   }
   ConvAttrs conv;
   conv.group = c.groups;
-  const NoAttrs none;
+  conv.products = static_cast<int64_t>(c.products);
+  EpilogueAttrs product;  // MatMul and the like read nothing of it
+  product.products = conv.products;
   const DType x = quantized ? DType::kU8 : DType::kF32, y = dynamic ? DType::kF32 : x;
   std::vector<TensorView> in = {TensorView(nullptr, x, c.x)};
   const TensorView real(nullptr, DType::kF32, {}), u8(nullptr, DType::kU8, {});
@@ -128,7 +154,7 @@ Known form_of(const Case& c, std::string* digest) {
   if (quantized) in.insert(in.end(), {real, u8});
   if (dynamic) in.push_back(real);
   const TensorView out[] = {TensorView(nullptr, y, c.y)};
-  const KernelQuery query{c.op, conv_op ? static_cast<const void*>(&conv) : &none, in, out, 1};
+  const KernelQuery query{c.op, conv_op ? static_cast<const void*>(&conv) : &product, in, out, 1};
   const KernelSet* sets[] = {&kCpuKernels};
   PreparedKernel kernel;
   if (!kernel.prepare(sets, query).ok() || kernel.pack_of(0) == nullptr ||

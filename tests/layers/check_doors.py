@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Finds second doors: JSON that is parsed past trainer/checkpoint/json.h, whose limits then do not hold; text that
-commands print past stdout and stderr, which escape names and notice what is not written (tools/wick/terminal.h); and calls
-of the operating system past runtime/platform, so that the runtime is built where there is none.
+commands print past stdout and stderr, which escape names and notice what is not written (tools/wick/terminal.h); calls of
+the operating system past runtime/platform, so that the runtime is built where there is none; and the processor's counters
+past `wick bench`.
 
 usage: check_doors.py [ROOT]      exit 0: nothing found; 1: one line per finding
 """
@@ -23,11 +24,13 @@ DOORS = [  # the rooms, what is not written there, the files and folders that ma
      # a tree that keeps the order of keys, of a text that check_json() took
      {"trainer/checkpoint/json.cc", "trainer/loop/run_report.cc"}, "JSON is read by read_json() of trainer/checkpoint/json.h"),
     (("tools",), re.compile(r"\bstd::cout\b|\bstd::cerr\b|\bplain_stderr\("),
-     # the steps of training, whose names are the program's own; a bar that moves the cursor
-     {"tools/wick/train.cc", "tools/wick/quantize/quantize.cc", "tools/wick/terminal.cc", "tools/wick/terminal.h"},
+     # the steps of training, whose names are the program's own; bars that move the cursor
+     {"tools/wick/train.cc", "tools/wick/quantize/quantize.cc", "tools/wick/verify/verify.cc", "tools/wick/terminal.cc", "tools/wick/terminal.h"},
      "commands print to stdout and stderr, which tools/wick/terminal.h guards"),
     (("runtime",), re.compile(rf"^\s*#\s*include\s*<(?:{SYSTEM})(?:\.h)?>|\bthread_local\b"), {"runtime/platform/"},
      "the system is called by runtime/platform alone; a variable of a thread is WICK_THREAD_LOCAL of its system.h"),
+    (("runtime", "graph", "trainer", "quantize", "exporter", "tools"), re.compile(r"perf_event"), {"tools/wick/bench/"},
+     "the processor's counters are read by `wick bench` alone"),
 ]
 
 

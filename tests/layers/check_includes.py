@@ -31,6 +31,7 @@ SEES = {
     "runtime/backend/cpu": [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND],
     "runtime/backend/vulkan": [PLATFORM, CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, EAGER],
     EAGER: [PLATFORM, CORE, OPS, KERNELS, BACKEND, "runtime/backend/vulkan"],
+    "runtime/backend/vulkan/c": [CORE, OPS, BACKEND, "runtime/backend/vulkan", EXEC, PUBLIC],  # its part of the C ABI
     EXEC: [PLATFORM, CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, "runtime/backend/cpu", PUBLIC],
     "runtime/select": [CORE, OPS, KERNELS, PROGRAM, BACKEND, EXEC, PUBLIC],  # a program for the machine that builds
     REGISTRY: [PLATFORM, CORE, OPS, ERROR],
@@ -50,6 +51,7 @@ SEES = {
     "tools/lib": BASE + [PROGRAM, PLAN, BACKEND, EXEC, PUBLIC, "runtime/backend/vulkan", "runtime/select", "graph", "trainer",
                          "quantize", "exporter", "sign"],
     "tools/lib/include": ["tools/lib"],
+    "tools/serve": BASE + [PROGRAM, EXEC, "graph", "trainer", "tools/lib"],
     "tools": EVERYTHING,
     "tests": EVERYTHING,
     "targets": EVERYTHING,
@@ -73,6 +75,7 @@ THIRD_PARTY = {
     "png.h": ["trainer/data"],
     "stb": ["trainer/data"],
     "valijson": ["tools/submission"],
+    "httplib.h": ["tools/serve"],
     "CLI": ["tools/wick/command_line.cc"],
 }
 
@@ -93,6 +96,7 @@ SHOWN = {
     "runtime/core/arena.h",
     "runtime/core/dtype.h",
     "runtime/core/edition.h",
+    "runtime/core/function_ref.h",
     "runtime/core/lent_bytes.h",
     "runtime/core/owned.h",
     "runtime/core/packed_sequence.h",
@@ -102,8 +106,11 @@ SHOWN = {
     "runtime/core/stop.h",
     "runtime/core/string_ref.h",
     "runtime/core/tensor_view.h",
+    "runtime/core/thread_pool.h",
     "runtime/core/trace.h",
+    "runtime/exec/recurrent_state.h",
     "runtime/exec/session.h",
+    "runtime/exec/session_pool.h",
     "runtime/ops/op_library.h",
     "runtime/program/layout.h",
     "runtime/program/program.h",

@@ -32,6 +32,7 @@ OUTPUT = re.compile(r"\bout\[[^\]]*\](?:\.|->)as<")  # what a kernel writes
 # (file, what the line holds): why the dtype is certain there
 REASONS = {
     ("runtime/core/int_at.h", ".as<"): "the one reader",
+    ("runtime/kernels/blocked/blocked_channels.cc", "int_at(in[1]"): "indices",
     ("runtime/kernels/reference/gather.cc", "int_at("): "indices",
     ("runtime/kernels/reference/index.cc", "int_at(indices"): "indices",
     ("runtime/kernels/reference/indices.h", "int_at(indices"): "indices",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Plants one violation at a time in a scratch tree and requires check_includes.py, check_shape_reads.py,
-check_doors.py or check_onnx_tables.py to name it; the same tree without the violation must pass."""
+check_doors.py, check_onnx_tables.py or check_c_api.py to name it; the same tree without the violation must pass."""
 
 import os
 import sys
@@ -8,6 +8,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+import check_c_api  # noqa: E402
 import check_doors  # noqa: E402
 import check_facts  # noqa: E402
 import check_includes  # noqa: E402
@@ -84,6 +85,7 @@ DOORS = [
     ("runtime/registry/bad.cc", "#include <mutex>\n"),
     ("runtime/backend/vulkan/bad.cc", "#include <windows.h>\n"),
     ("runtime/exec/bad.cc", "constinit thread_local int depth = 0;\n"),
+    ("tools/lib/bad.cc", "#include <linux/perf_event.h>\n"),
 ]
 READS = [
     ("runtime/kernels/bad.cc", "  int64_t axis = *in[1].as<int64_t>();\n"),
@@ -119,6 +121,54 @@ TABLES = [
     ("quantize/bad.h", 'constexpr Later kLater[] = {{18, "Abs Exp Log "\n "Ceil Floor"}};\n'),
     ("graph/bad.def", "X(Abs, 1)\nX(Exp, 2)\nX(Log, 3)\nX(Ceil, 4)\nX(Floor, 5)\n"),
 ]
+
+
+C_API = {
+    "runtime/exec/session.h": "struct RunOptions {\n  uint64_t timeout_ns = 0;\n};\n// A comment; with { signs\nclass Session {\n"
+                              " public:\n  static Result<Owned<Session>> create(const Program& p, const RunOptions& o = {});\n"
+                              "  size_t count() const { return count_; }\n  class Hidden;\n  struct Form {\n    int a = 0, b = 0;\n  };\n"
+                              " private:\n  size_t count_ = 0;\n};\n",
+    "runtime/core/status.h": "enum class Code : uint8_t {\n  kOk = 0,  // fine\n  kBad = 3,\n};\n",
+    "runtime/include/wick/wick.h": "typedef enum wick_code { WICK_OK = 0, WICK_BAD = 3 } wick_code;\n"
+                                   "typedef struct wick_session wick_session;\n"
+                                   "typedef struct wick_run_options {\n  /* sizeof */\n  size_t size;\n  uint64_t timeout_ns;\n} wick_run_options;\n"
+                                   "typedef struct wick_form {\n  size_t size;\n  int a, b;\n} wick_form;\n"
+                                   "WICK_API int wick_create(wick_session** session);\n"
+                                   "WICK_API size_t wick_count(const wick_session* session,\n                           size_t i);\n",
+    "tests/layers/c_api.txt": "RunOptions::timeout_ns = wick_run_options.timeout_ns\nSession::create = wick_create\n"
+                              "Session::count = wick_count\nSession::Form::a = wick_form.a\nSession::Form::b = wick_form.b\n"
+                              "Code::kOk = WICK_OK\nCode::kBad = WICK_BAD\n",
+}
+C_API_PLANTED = [  # a file, what is put in place of what, the words of the one problem
+    ("runtime/exec/session.h", "  class Hidden;", "  void stop();", "Session::stop: in C++ and not in"),
+    ("runtime/exec/session.h", "timeout_ns = 0", "timeout_ns = 0, limit = 1", "RunOptions::limit: in C++ and not in"),
+    ("runtime/exec/session.h", " private:", "", "Session::count_: in C++ and not in"),
+    ("runtime/exec/session.h", "int a = 0, b = 0", "int a = 0", "C++ has no Session::Form::b any more"),
+    ("runtime/core/status.h", "kBad = 3", "kBad = 4", "Code::kBad is 4, WICK_BAD is 3"),
+    ("tests/layers/c_api.txt", "wick_form.a", "wick_form.c", "C has no wick_form.c"),
+    ("tests/layers/c_api.txt", "Code::kOk = WICK_OK", "Code::kOk = WICK_OK\nwick_count + it has a row", "is in a row, and said"),
+    ("tests/layers/c_api.txt", "Session::count = wick_count", "Session::count - it has none", "wick_count: in C and not in"),
+    ("runtime/include/wick/wick.h", "  int a, b;", "  int a, b;\n  int c;", "the headers have more"),
+    ("runtime/include/wick/wick.h", "WICK_API int wick_create", "int wick_create", "wick_create: without WICK_API"),
+    ("runtime/include/wick/wick.h", "(wick_session** session)", "(wick_session** session, int k)", "changed or gone"),
+    ("runtime/include/wick/wick.h", "  int a, b;", "  int a;\n  int b;", "changed or gone"),
+]
+
+
+def plant_c_api(root):
+    write(root, C_API)
+    problems, _ = check_c_api.check_tree(root, write=True)
+    failed = int(bool(problems or check_c_api.check_tree(root)[0]))
+    if failed:
+        print("check_c_api refuses a clean tree:", problems)
+    for path, old, new, found in C_API_PLANTED:
+        write(root, {path: C_API[path].replace(old, new, 1)})
+        problems, _ = check_c_api.check_tree(root)
+        write(root, {path: C_API[path]})
+        if C_API[path].count(old) == 0 or len(problems) != 1 or found not in problems[0]:
+            print(f"planted in {path}: {new}: wanted one '{found}', got {problems}")
+            failed += 1
+    return failed
 
 
 def write(root, files):
@@ -172,7 +222,9 @@ def main():
         failed += plant(root, check_doors, DOORS, ":1: ")
         write(root, OPERATORS)
         failed += plant(root, check_onnx_tables, TABLES, ":1: a table of 5")
-    print(f"{5 + len(PLANTED) + len(DOORS) + len(READS) + len(FACTS) + len(TABLES) - failed} passed, {failed} failed")
+    with tempfile.TemporaryDirectory() as root:
+        failed += plant_c_api(root)
+    print(f"{6 + len(PLANTED) + len(C_API_PLANTED) + len(DOORS) + len(READS) + len(FACTS) + len(TABLES) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

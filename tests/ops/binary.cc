@@ -45,6 +45,31 @@ WICK_BINARY(Sub, -2, 2, a - b);
 WICK_BINARY(Mul, -2, 2, a* b);
 WICK_BINARY(Max, -2, 2, a > b ? a : b);
 WICK_BINARY(Min, -2, 2, a < b ? a : b);
+// A slope is repeated along x, never x along the slope.
+std::vector<Sample> prelus() {
+  std::vector<Sample> s = {sample("PRelu/same", {f32({67}), f32({67})}),
+                           sample("PRelu/scalar", {f32({3, 5}), f32({})}),
+                           sample("PRelu/row", {f32({4, 19}), f32({19})}),
+                           sample("PRelu/column", {f32({4, 19}), f32({4, 1})}),
+                           sample("PRelu/batch", {f32({2, 3, 5, 7}), f32({1, 3, 1, 1})}),
+                           sample("PRelu/channel", {f32({2, 3, 5, 7}), f32({3, 1, 1})}),
+                           sample("PRelu/image", {f32({2, 3, 5, 7}), f32({3, 5, 7})}),
+                           sample("PRelu/one", {f32({2, 3, 4}), f32({1})}),
+                           sample("PRelu/empty", {f32({0, 3}), f32({3})})};
+  for (DType t : {DType::kI64, DType::kI32}) {
+    s.push_back(sample(std::string("PRelu/") + dtype_name(t),
+                       {of(t, {4, 19}, -9, 9), of(t, {4, 1}, -9, 9)}));
+  }
+  s.push_back(sample("PRelu/uint32", {of(DType::kU32, {19}, 0, 9), of(DType::kU32, {}, 2, 9)}));
+  const double inf = INFINITY;
+  s.push_back(sample(
+      "PRelu/specials",
+      {{DType::kF32, {12}, 0, 0, {0, -0.0, NAN, inf, -inf, -inf, -inf, -1, -1, 0, -0.0, 3}},
+       {DType::kF32, {12}, 0, 0, {-0.5, -0.5, 2, -1, 0.5, 0, -2, NAN, inf, inf, NAN, NAN}}}));
+  return s;
+}
+WICK_TEST_ROW(
+    PRelu, prelus, [](const double* in) -> double { return in[0] < 0 ? in[0] * in[1] : in[0]; }, 1);
 // integer division truncates, as ONNX's
 WICK_TEST_ROW(
     Div, [] { return numbers("Div", 0.5, 4); }, nullptr, 4);

@@ -81,6 +81,9 @@ std::vector<Sample> resize_samples() {
       all.push_back(sample(of + "_twice", {f32({2, 3, 5, 7}), none, reals({1, 1, 2, 2})}, a));
       all.push_back(
           sample(of + "_sizes", {f32({1, 2, 4, 50}), none, none, ints({1, 2, 9, 33})}, a));
+      all.push_back(sample(of + "_wide", {f32({1, 2, 3, 70}), none, reals({1, 1, 2, 2})}, a));
+      all.push_back(
+          sample(of + "_shrunk", {f32({1, 1, 9, 200}), none, reals({1, 1, 0.3, 0.2})}, a));
       all.push_back(sample(of + "_same", {f32({1, 2, 4, 33}), none, none, ints({1, 2, 4, 33})}, a));
       all.push_back(sample(of + "_one", {f32({1, 2, 4, 3}), none, none, ints({1, 2, 1, 1})}, a));
       all.push_back(sample(of + "_1d", {f32({2, 3, 9}), none, reals({1, 1, 2})}, a));
@@ -93,6 +96,41 @@ std::vector<Sample> resize_samples() {
     all.push_back(sample(n + "_antialias_grows",
                          {f32({1, 1, 3, 4}), none, none, ints({1, 1, 7, 2})},
                          resize(mode, ResizeCoordinates::kHalfPixel, 1)));
+  }
+  return all;
+}
+
+// Of interpolate(): x, the gradient of each size, and how that size is given.
+std::vector<Sample> resize_grad_samples() {
+  std::vector<Sample> all;
+  const Input none = Input::absent();
+  for (ResizeMode mode : {ResizeMode::kLinear, ResizeMode::kCubic}) {
+    for (const auto how : {ResizeCoordinates::kHalfPixel, ResizeCoordinates::kAlignCorners}) {
+      ResizeAttrs a = resize(mode, how);
+      a.interpolate = 1;
+      const std::string of = "ResizeGrad/" + std::to_string(static_cast<int>(mode)) + "_" +
+                             std::to_string(static_cast<int>(how)) + "_";
+      const auto by_sizes = [&](const char* name, Shape x, Shape y) {
+        std::vector<double> sizes(y.begin(), y.end());
+        all.push_back(sample(of + name, {f32(x), f32(y), none, ints(sizes)}, a));
+      };
+      all.push_back(sample(of + "scales",
+                           {f32({2, 3, 5, 37}), f32({2, 3, 8, 22}), reals({1, 1, 1.75, 0.6})}, a));
+      all.push_back(
+          sample(of + "twice", {f32({2, 3, 5, 7}), f32({2, 3, 10, 14}), reals({1, 1, 2, 2})}, a));
+      all.push_back(
+          sample(of + "wide", {f32({1, 2, 3, 40}), f32({1, 2, 6, 80}), reals({1, 1, 2, 2})}, a));
+      all.push_back(sample(of + "1d", {f32({2, 3, 9}), f32({2, 3, 18}), reals({1, 1, 2})}, a));
+      by_sizes("small", {1, 1, 2, 2}, {1, 1, 3, 3});
+      by_sizes("sizes", {1, 2, 4, 50}, {1, 2, 9, 33});
+      by_sizes("same", {1, 2, 4, 33}, {1, 2, 4, 33});
+      by_sizes("to_one", {1, 2, 4, 3}, {1, 2, 1, 1});
+      by_sizes("of_one", {1, 2, 1, 1}, {1, 2, 70, 90});
+      by_sizes("shrunk", {1, 1, 30, 90}, {1, 1, 4, 7});
+      by_sizes("grown", {2, 1, 3, 20}, {2, 1, 31, 333});
+      by_sizes("3d", {1, 2, 3, 2, 5}, {1, 2, 5, 3, 9});
+      by_sizes("batch0", {0, 2, 3, 4}, {0, 2, 5, 6});
+    }
   }
   return all;
 }
@@ -143,6 +181,7 @@ std::vector<Sample> roi_align_samples() {
 
 }  // namespace
 
+WICK_TEST_ROW(ResizeGrad, resize_grad_samples, nullptr, 64);
 WICK_TEST_ROW(Resize, resize_samples, nullptr, 64);
 WICK_TEST_ROW(GridSample, grid_samples, nullptr, 64);
 WICK_TEST_ROW(

@@ -56,6 +56,50 @@ PoolAttrs window(int64_t size, int64_t stride, int64_t pad, bool ceil_mode) {
 
 Input whole(Shape shape, Doubles values) { return {DType::kI64, shape, 0, 0, std::move(values)}; }
 
+// Every two of these numbers, in every dtype: what PRelu was made of before it was an op.
+TEST(KnownValues, PReluHasTheBitsOfItsPieces) {
+  const double inf = INFINITY;
+  const Doubles some = {0,   -0.0, 1,    -1,    0.3,  -0.7,  2.5, -3,  65504, -65504, 1e-40, -1e-40,
+                        inf, -inf, 3e38, -3e38, 6e-8, -6e-8, NAN, 127, -128,  255,    -2.5};
+  const auto n = static_cast<int64_t>(some.size());
+  for (DType t : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64,
+                  DType::kI8, DType::kU8}) {
+    Value x(t, {n, n}), slope(t, {n, n}), zero(t, {});
+    zero.set(0, 0);
+    for (int64_t i = 0; i < n * n; ++i) {
+      for (auto& [v, of] : {std::pair{&x, i / n}, {&slope, i % n}}) {
+        const double number = some[static_cast<size_t>(of)];
+        v->set(i, is_int(t) ? static_cast<double>(of * 11 % 256) - (t == DType::kU8 ? 0 : 128)
+                            : number);
+      }
+    }
+    const auto run = [&](OpId op, const std::vector<Value>& in, Span<const KernelSet* const> sets) {
+      const NoAttrs none;
+      std::vector<Value> got;
+      const Status status = run_op(op, &none, in, 1, sets, nullptr, &got);
+      EXPECT_TRUE(status.ok()) << status.message();
+      return got[0];
+    };
+    const Span<const KernelSet* const> plain = reference_sets();
+    const Value below = run(OpId::kLess, {x, zero}, plain),
+                product = run(OpId::kMul, {x, slope}, plain);
+    const Value want = run(OpId::kWhere, {below, product, x}, plain);
+    for (Span<const KernelSet* const> sets : {plain, cpu_sets()})
+      EXPECT_EQ(bits_differ(run(OpId::kPRelu, {x, slope}, sets).view(), want.view()), "")
+          << dtype_name(t);
+  }
+}
+
+TEST(KnownValues, PReluRefusesASlopeWiderThanX) {
+  for (const Shape& slope : {Shape{2, 1}, Shape{1, 3}, Shape{2}}) {
+    EXPECT_NE(error_of(OpId::kPRelu, sample("wide", {f32({3}), f32(slope)}))
+                  .find("the slope does not broadcast to x"),
+              std::string::npos)
+        << to_text(slope).text;
+  }
+  EXPECT_NE(error_of(OpId::kPRelu, sample("types", {f32({3}), of(DType::kF64, {3})})), "");
+}
+
 TEST(KnownValues, Range) {
   auto range = [](double start, double limit, double step) {
     return sample("range", {whole({}, {start}), whole({1}, {limit}), whole({}, {step})});

@@ -58,5 +58,33 @@ WICK_TEST_ROW(
           sample("BatchNormGrad/2d", in({33, 4}), BatchNormAttrs{1e-5}, 3)};
     },
     nullptr, 256);
+WICK_TEST_ROW(
+    LayerNormGrad,
+    [] {
+      const auto of = [](const char* name, Shape x, int64_t row_dims) {
+        Shape row;
+        for (int d = x.rank() - static_cast<int>(row_dims); d < x.rank(); ++d) row.push_back(x[d]);
+        return sample(std::string("LayerNormGrad/") + name, {f32(x), f32(x), f32(row, 0.5, 1.5)},
+                      LayerNormGradAttrs{row_dims, 1e-5}, 3);
+      };
+      return std::vector<Sample>{of("small", {2, 3}, 1),   of("two_dims", {5, 6, 9}, 2),
+                                 of("rows", {37, 50}, 1),  of("one_row", {1, 100}, 1),
+                                 of("all", {4, 9}, 2),     of("blocks", {4123, 16}, 1),
+                                 of("long", {3, 4123}, 1), of("of_one", {33, 1}, 1)};
+    },
+    nullptr, 256);
+WICK_TEST_ROW(
+    GroupNormGrad,
+    [] {
+      const auto of = [](const char* name, Shape x, int64_t groups) {
+        return sample(std::string("GroupNormGrad/") + name, {f32(x), f32(x), f32({x[1]}, 0.5, 1.5)},
+                      GroupNormGradAttrs{groups, 1e-5}, 3);
+      };
+      return std::vector<Sample>{of("small", {2, 4, 3}, 2),   of("4d", {3, 6, 5, 7}, 3),
+                                 of("2d", {5, 12}, 4),        of("one", {4, 3, 17}, 1),
+                                 of("each", {2, 5, 33}, 5),   of("long", {2, 4, 2500}, 2),
+                                 of("rows", {9, 8, 4, 4}, 2), of("images", {300, 2, 16}, 1)};
+    },
+    nullptr, 256);
 
 }  // namespace wick::test

@@ -144,6 +144,31 @@ std::vector<Sample> binaries(const char* op) {
           row("empty", u8, {0, 3}, u8, {0, 3}, 1, u8)};
 }
 
+// Slopes per channel, image and element; all dtypes; slopes that no byte holds.
+std::vector<Sample> prelus() {
+  const auto row = [](const char* name, DType x, Shape s, Input slope, double y, DType to) {
+    return sample(std::string("QLinearPRelu/") + name,
+                  {bytes(x, s), scale(0.25), one(x, x == i8 ? -7 : 121), slope, scale(y),
+                   one(to, to == i8 ? 12 : 100)});
+  };
+  const double inf = INFINITY;
+  const Input odd{DType::kF32, {6}, 0, 0, {inf, -inf, NAN, 0, -0.0, 3e38}};
+  return {row("channel", u8, {2, 5, 9, 7}, f32({5, 1, 1}), 0.3, u8),
+          row("batch", i8, {2, 5, 9, 7}, f32({1, 5, 1, 1}), 0.2, i8),
+          row("long", u8, {1, 3, 33, 40}, f32({3, 1, 1}, -1, 1), 0.17, u8),
+          row("long_i8", i8, {1, 2, 1030}, f32({2, 1}, -3, 1), 0.17, u8),
+          row("row", u8, {4, 33}, f32({33}), 0.3, i8),
+          row("column", i8, {33, 3}, f32({33, 1}), 0.3, u8),
+          row("image", u8, {2, 3, 5, 7}, f32({3, 5, 7}), 0.4, u8),
+          row("scalar", i8, {3, 67}, f32({}), 0.25, i8),
+          row("one", u8, {5, 200}, f32({1}), 0.125, u8),
+          row("saturated", u8, {5, 200}, f32({200}, -2, 2), 0.001, i8),
+          row("ties", i8, {1030}, {DType::kF32, {}, 0, 0, {0.5}}, 0.25, i8),
+          row("odd", u8, {40, 6}, odd, 0.3, u8),
+          row("number", i8, {}, f32({}), 0.3, i8),
+          row("empty", u8, {0, 3}, f32({3}), 0.3, u8)};
+}
+
 std::vector<Sample> pools() {
   PoolAttrs two, three, pads;
   two.kernel_shape = {2, 2}, two.strides = {2, 2};
@@ -232,6 +257,8 @@ WICK_TEST_ROW(
     QLinearAdd, [] { return binaries("QLinearAdd"); }, nullptr, 0, true);
 WICK_TEST_ROW(
     QLinearMul, [] { return binaries("QLinearMul"); }, nullptr, 0, true);
+WICK_TEST_ROW(
+    QLinearPRelu, [] { return prelus(); }, nullptr, 0, true);
 WICK_TEST_ROW(
     QLinearAveragePool, [] { return pools(); }, nullptr, 0, true);
 WICK_TEST_ROW(

@@ -215,6 +215,70 @@ TEST(QLinear, TiesGoToTheEvenNeighbourAndExtremesSaturate) {
             -2147483648.0);
 }
 
+double broadcast_at(const Value& v, const Shape& y, int64_t i) {
+  int64_t offset = 0, step = 1;
+  const Shape s = v.view().shape;
+  for (int d = 1; d <= s.rank(); ++d) {
+    int64_t at = i;
+    for (int k = 1; k < d; ++k) at /= y[y.rank() - k];
+    if (s[s.rank() - d] != 1) offset += at % y[y.rank() - d] * step;
+    step *= s[s.rank() - d];
+  }
+  return v.at(offset);
+}
+
+TEST(QLinear, PReluRoundsAsTheFloatOpsDo) {
+  agrees(kTest_QLinearPRelu, [](const Sample&) -> Oracle {
+    return [](const std::vector<Value>& in, const TensorView& y, int64_t i) {
+      // What is far beyond bytes is as good as infinity.
+      const auto near = [](double v, double most) {
+        return std::fabs(v) > most ? std::copysign(most, v) : v;
+      };
+      double real = rounded((in[0].at(i) - in[2].at(0)) * in[1].at(0));
+      if (real < 0) real = rounded(near(real * broadcast_at(in[3], y.shape, i), 3e38));
+      const double steps = rounded(near(real / in[4].at(0), 1e9));
+      return kept(std::isnan(steps) ? 0 : steps, y.dtype, in[5].at(0));
+    };
+  });
+}
+
+// The ops that a file has in its place, on the same bytes.
+TEST(QLinear, PReluHasTheBytesOfItsPieces) {
+  const AnyAttrs quantize = AnyAttrs::of(QuantizeAttrs{}), none = AnyAttrs::of(NoAttrs{}),
+                 dequantize = AnyAttrs::of(DequantizeAttrs{});
+  const TestRow& row = kTest_QLinearPRelu;
+  for (const Sample& s : row.samples()) {
+    const std::vector<Value> in = make_inputs(s);
+    const auto step = [&](OpId op, const AnyAttrs& attrs, std::vector<Value> values) {
+      std::vector<Value> made;
+      const Status status = run_op(op, attrs.get(), values, 1, reference_sets(), nullptr, &made);
+      EXPECT_TRUE(status.ok()) << s.name << ": " << status.message();
+      return made[0];
+    };
+    const Value reals = step(OpId::kDequantizeLinear, dequantize, {in[0], in[1], in[2]});
+    const Value leaked = step(OpId::kPRelu, none, {reals, in[3]});
+    const Value want = step(OpId::kQuantizeLinear, quantize, {leaked, in[4], in[5]});
+    for (Span<const KernelSet* const> sets : {reference_sets(), cpu_sets()})
+      EXPECT_EQ(bits_differ(run(row.op, s, sets)[0].view(), want.view()), "") << s.name;
+  }
+}
+
+TEST(QLinear, PReluOfNumbersThatNoFloatHolds) {
+  const Input none{DType::kF32, {}, 0, 0, {0}};
+  const Input far = bytes(i8, {-128, 127, 0});  // -inf times 0 is NaN, which is the zero point
+  EXPECT_EQ(
+      numbers(OpId::kQLinearPRelu, {far, scale(3e38), one(i8, 0), none, scale(1), one(i8, 5)}),
+      (std::vector<double>{5, 127, 5}));
+  EXPECT_NE(error_of(OpId::kQLinearPRelu, {far, scale(0), one(i8, 0), none, scale(1), one(i8, 5)}),
+            "");
+  EXPECT_NE(
+      error_of(OpId::kQLinearPRelu, {far, scale(1), one(i8, 0), none, scale(INFINITY), one(i8, 5)}),
+      "");
+  const Input two = f32({2, 1});
+  EXPECT_THAT(error_of(OpId::kQLinearPRelu, {far, scale(1), one(i8, 0), two, scale(1), one(i8, 5)}),
+              testing::HasSubstr("the slope does not broadcast to x: [2,1] and [3]"));
+}
+
 TEST(QLinear, TableIsIndexedFromTheLowestByte) {
   Input table{u8, {256}, 0, 0, {}};
   for (int i = 0; i < 256; ++i) table.values.push_back(255 - i);

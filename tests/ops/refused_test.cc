@@ -53,6 +53,31 @@ TEST(Refused, GradientsOfAnotherShape) {
       HasSubstr("not of the output's shape"));
 }
 
+TEST(Refused, GradientsThatNoNormOrInterpolationGives) {
+  const Input x = f32({2, 4, 3}), none = Input::absent(), sizes = ints({2, 4, 6});
+  ResizeAttrs a;
+  a.mode = 1;
+  a.interpolate = 1;
+  const Input y = f32({2, 4, 6});
+  EXPECT_EQ(refusal(OpId::kResizeGrad, a, {x, y, none, sizes}), "");
+  EXPECT_EQ(refusal(OpId::kResizeGrad, a, {x, y, none, sizes}, 2), "");
+  EXPECT_THAT(refusal(OpId::kResizeGrad, a, {x, y, none, sizes}, 3),
+              HasSubstr("has one output or 2, got 3"));
+  EXPECT_THAT(refusal(OpId::kResizeGrad, a, {x, x, none, sizes}),
+              HasSubstr("not of the output's shape"));
+  a.interpolate = 0;
+  EXPECT_THAT(refusal(OpId::kResizeGrad, a, {x, y, none, sizes}), HasSubstr("is of interpolate"));
+  const LayerNormGradAttrs rows{2, 1e-5};
+  EXPECT_EQ(refusal(OpId::kLayerNormGrad, rows, {x, x, f32({4, 3})}, 3), "");
+  EXPECT_THAT(refusal(OpId::kLayerNormGrad, rows, {x, x, f32({3})}, 3),
+              HasSubstr("the shape of the normalized dims"));
+  EXPECT_THAT(refusal(OpId::kLayerNormGrad, LayerNormGradAttrs{4, 1e-5}, {x, x, f32({3})}, 3),
+              HasSubstr("row_dims must be 1 to 3, got 4"));
+  EXPECT_EQ(refusal(OpId::kGroupNormGrad, GroupNormGradAttrs{2, 1e-5}, {x, x, f32({4})}, 3), "");
+  EXPECT_THAT(refusal(OpId::kGroupNormGrad, GroupNormGradAttrs{3, 1e-5}, {x, x, f32({4})}, 3),
+              HasSubstr("not divisible by 3 groups"));
+}
+
 TEST(Refused, ConvGradientsThatNoConvGives) {
   ConvGradAttrs a;
   a.spatial = {3};  // sizes of the weight, then of the input

@@ -66,7 +66,8 @@ const std::set<std::string> kKinds = {"activation",
                                       "precision",
                                       "output_dtype",
                                       "case_change_action",
-                                      "keep_aspect_ratio_policy"};
+                                      "keep_aspect_ratio_policy",
+                                      "products"};
 
 TEST(Attributes, NumbersThatStandForNothingAreRefused) {
   int tried = 0;

@@ -160,6 +160,34 @@ TEST(FuseActivations, FindsThePieces) {
   }
 }
 
+// As trainers and readers of before wrote it: by either sign, the product in either order.
+TEST(FuseActivations, FindsPRelu) {
+  for (const OpId by : {OpId::kLess, OpId::kLessOrEqual, OpId::kGreater, OpId::kGreaterOrEqual}) {
+    for (const bool slope_first : {false, true}) {
+      Builder b;
+      const ValueId x = b.input("x", {2, 4, 5, 5}), slope = b.weight({4, 1, 1}, "slope");
+      const ValueId zero = b.g.add_constant(HostTensor::of(Shape{}, std::vector<float>{0}));
+      const ValueId c = b.op(by, {x, zero}, "");
+      const ValueId scaled =
+          slope_first ? b.op(OpId::kMul, {slope, x}, "") : b.op(OpId::kMul, {x, slope}, "");
+      const bool below = by == OpId::kLess || by == OpId::kLessOrEqual;
+      b.g.add_output("y", b.op(OpId::kWhere, {c, below ? scaled : x, below ? x : scaled}, ""));
+      const Graph g = prepare(b.g, Recipe{});
+      EXPECT_EQ(count(g, OpId::kPRelu), 1);
+      EXPECT_EQ(g.node_count(), 1U);
+      expect_same_bits(b.g, g);
+    }
+  }
+  Builder b;  // another value's sign, and a slope that is wider than x
+  const ValueId x = b.input("x", {4, 1}), z = b.input("z", {4, 1}), slope = b.weight({3}, "slope");
+  const ValueId zero = b.g.add_constant(HostTensor::of(Shape{}, std::vector<float>{0}));
+  const ValueId wide = b.op(OpId::kMul, {x, slope}, ""), own = b.op(OpId::kMul, {x, zero}, "");
+  b.g.add_output("wide", b.op(OpId::kWhere, {b.op(OpId::kLess, {x, zero}, ""), wide, x}, ""));
+  b.g.add_output("z", b.op(OpId::kWhere, {b.op(OpId::kLess, {z, zero}, ""), own, x}, ""));
+  Graph g = b.g;
+  EXPECT_FALSE(fuse_activations(g));
+}
+
 TEST(FuseActivations, LeavesOtherFunctions) {
   Builder b;
   const ValueId x = b.input("x", {4, 9}), z = b.input("z", {4, 9});
@@ -186,7 +214,7 @@ Builder uneven() {
   PoolAttrs pool;
   pool.kernel_shape = {2, 2}, pool.strides = {2, 2};
   h = b.g.emit(OpId::kMaxPool, pool, {h}, "pool");
-  h = b.op(OpId::kRelu, {b.conv(h, 8, 8, 1, "grouped", 2)}, "r3");
+  h = b.op(OpId::kPRelu, {b.conv(h, 8, 8, 1, "grouped", 2), b.weight({8, 1, 1}, "slope")}, "r3");
   h = b.g.emit(OpId::kFlatten, AxisAttrs{1}, {h}, "flat");
   h = b.op(OpId::kRelu, {b.linear(h, 6, 128, "fc1")}, "r4");
   b.g.add_output("y", b.linear(h, 5, 6, "fc2"));

@@ -244,6 +244,37 @@ TEST(Static, PoolsTablesMeansAndProducts) {
   expect_close(b.g, g, 20);
 }
 
+// A net that finds landmarks in faces: a PRelu behind every layer, with a slope for each channel,
+// one for all, and one for each of a vector.
+TEST(Static, PReluStaysBytesFromImageToPoints) {
+  Builder b;
+  ValueId h = b.input("face", {2, 3, 16, 16});
+  h = b.op(OpId::kPRelu, {b.conv(h, 8, 3, 3, "c1"), b.weight({8, 1, 1}, "s1")}, "p1");
+  PoolAttrs pool;
+  pool.kernel_shape = {2, 2}, pool.strides = {2, 2};
+  h = b.g.emit(OpId::kMaxPool, pool, {h}, "pool");
+  const ValueId stem = h;
+  h = b.op(OpId::kPRelu, {b.conv(h, 8, 8, 3, "c2", 8), b.weight({1, 8, 1, 1}, "s2")}, "p2");
+  h = b.op(OpId::kAdd, {b.conv(h, 8, 8, 1, "c3"), stem}, "sum");
+  h = b.op(OpId::kPRelu, {h, b.weight({1}, "s3")}, "p3");
+  h = b.g.emit(OpId::kFlatten, AxisAttrs{1}, {h}, "flat");
+  h = b.op(OpId::kPRelu, {b.linear(h, 12, 512, "fc"), b.weight({12}, "s4")}, "p4");
+  b.g.add_output("points", b.linear(h, 10, 12, "points"));
+  const QuantizeResult r = quantized(b.g);
+  for (const Unquantized& u : r.stayed) ADD_FAILURE() << u.node << ": " << u.reason;
+  ir::LowerReport report;
+  const Graph integers = ir::lowered(r.graph, &report);
+  EXPECT_TRUE(report.stayed.empty()) << report.text();
+  EXPECT_EQ(report.integer["QLinearPRelu"], 3);
+  EXPECT_EQ(report.integer["ByteTable"], 1);
+  // floats are the image and the points alone
+  for (const Node& n : integers.nodes()) {
+    const bool real = !n.removed() && integers.value(n.outputs[0]).dtype == DType::kF32;
+    EXPECT_TRUE(!real || n.name.starts_with("points")) << n.name;
+  }
+  expect_close(b.g, r.graph);
+}
+
 TEST(Static, MatMulOfActivationsAndByAConstant) {
   Builder b;
   const ValueId x = b.input("x", {2, 5, 8});
@@ -277,8 +308,10 @@ TEST(Static, SaysWhatStaysAndWhy) {
   mean.axes = {1};
   const ValueId m = b.g.emit(OpId::kReduceMean, mean, {b.conv(dynamic, 4, 4, 1, "b")}, "mean");
   const ValueId n = b.g.emit(OpId::kSoftmax, AxisAttrs{1}, {b.conv(a, 4, 4, 1, "c")}, "softmax");
+  const ValueId p = b.op(OpId::kPRelu, {b.conv(a, 4, 4, 1, "d"), a}, "prelu");
   b.g.add_output("y", m);
   b.g.add_output("z", n);
+  b.g.add_output("p", p);
   Recipe recipe;
   recipe.skip = {"block.*"};
   const QuantizeResult r = quantized(b.g, recipe);
@@ -289,7 +322,8 @@ TEST(Static, SaysWhatStaysAndWhy) {
   EXPECT_EQ(reason(r, "dynamic"), "Conv: its weight is not a constant");
   EXPECT_EQ(reason(r, "mean"), "ReduceMean: integers have a mean over all spatial axes only");
   EXPECT_EQ(reason(r, "softmax"), "Softmax: integers have a softmax over the last axis only");
-  EXPECT_EQ(r.stayed.size(), 7U);  // and Exp
+  EXPECT_EQ(reason(r, "prelu"), "PRelu: its slope is not a constant");
+  EXPECT_EQ(r.stayed.size(), 8U);  // and Exp
   // A skipped layer has the floats of its integers in front.
   EXPECT_TRUE(is_dequantized(r.graph, named(r.graph, "block.skipped").inputs[0]));
   EXPECT_FALSE(is_dequantized(r.graph, named(r.graph, "sin").inputs[0]));

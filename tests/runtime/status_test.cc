@@ -50,5 +50,40 @@ TEST(Result, AssignReturnsTheFirstError) {
   EXPECT_EQ(out, 3);
 }
 
+// Counts what is alive, so that a value that is assigned over is seen to go.
+struct Counted {
+  explicit Counted(int n) : number(n) { ++alive; }
+  Counted(Counted&& o) noexcept : number(o.number) { ++alive; }
+  Counted& operator=(Counted&&) = delete;
+  ~Counted() { --alive; }
+  int number;
+  static int alive;
+};
+int Counted::alive = 0;
+
+TEST(Result, CanBeAssigned) {
+  {
+    Result<Counted> r = Counted(1);
+    r = Counted(2);  // a value over a value
+    EXPECT_EQ(r->number, 2);
+    EXPECT_EQ(Counted::alive, 1);
+    r = Status(Code::kBusy, "all are in use");  // a failure over a value
+    EXPECT_FALSE(r.ok());
+    EXPECT_EQ(r.status().code(), Code::kBusy);
+    EXPECT_EQ(Counted::alive, 0);
+    r = Status(Code::kIo, "gone");  // a failure over a failure
+    EXPECT_STREQ(r.status().message(), "gone");
+    r = Counted(3);  // a value over a failure
+    ASSERT_TRUE(r.ok());
+    EXPECT_TRUE(r.status().ok());
+    EXPECT_EQ(r->number, 3);
+    Result<Counted>& same = r;
+    r = std::move(same);
+    EXPECT_EQ(r->number, 3);
+    EXPECT_EQ(Counted::alive, 1);
+  }
+  EXPECT_EQ(Counted::alive, 0);
+}
+
 }  // namespace
 }  // namespace wick

@@ -105,6 +105,89 @@ TEST(ThreadPool, ConcurrentCallersAllFinish) {
   EXPECT_EQ(sum.load(), 3 * 200 * 8);
 }
 
+// Hosts that do the work in different ways.
+struct Host {
+  enum Way { kThreads, kOneAfterTheOther, kNone, kTooOften } way;
+  std::atomic<int> calls{0};
+  static void run(void* user, int count, void (*work)(void*), void* job) {
+    auto* self = static_cast<Host*>(user);
+    self->calls++;
+    std::vector<std::thread> threads;
+    switch (self->way) {
+      case kThreads:
+        for (int i = 1; i < count; ++i) threads.emplace_back(work, job);
+        work(job);
+        for (std::thread& t : threads) t.join();
+        return;
+      case kTooOften: count *= 3; [[fallthrough]];
+      case kOneAfterTheOther:
+        for (int i = 0; i < count; ++i) work(job);
+        return;
+      case kNone: return;
+    }
+  }
+};
+
+TEST(ThreadPool, AHostsThreadsDoEveryTaskOnce) {
+  for (Host::Way way : {Host::kThreads, Host::kOneAfterTheOther, Host::kNone, Host::kTooOften}) {
+    Host host{way, {}};
+    auto made = ThreadPool::create(default_allocator(), ThreadHooks{3, &host, Host::run});
+    ASSERT_TRUE(made.ok());
+    ThreadPool* pool = *made;
+    EXPECT_EQ(pool->threads(), 3);
+    for (int64_t tasks : {0, 1, 2, 5, 1000}) {
+      std::vector<std::atomic<int>> hits(static_cast<size_t>(tasks));
+      std::atomic<int> in_use[3] = {};
+      std::atomic<bool> bad{false};
+      pool->run(tasks, [&](int64_t task, int worker) {
+        if (worker < 0 || worker >= 3 || in_use[worker].fetch_add(1) != 0) bad = true;
+        hits[static_cast<size_t>(task)]++;
+        if (tasks > 1) {  // on the host's threads: another run is inline
+          int inner = 0;
+          const int before = host.calls.load();
+          pool->run(4, [&](int64_t, int) { ++inner; });
+          if (inner != 4 || host.calls.load() != before) bad = true;
+        }
+        in_use[worker].fetch_sub(1);
+      });
+      for (auto& hit : hits) EXPECT_EQ(hit.load(), 1) << way;
+      EXPECT_FALSE(bad.load()) << way << ": two tasks at once have one worker's number";
+    }
+    ThreadPool::destroy(pool);
+  }
+  EXPECT_EQ(ThreadPool::create(default_allocator(), ThreadHooks{}).status().code(),
+            Code::kInvalidArgument);
+  Host host{Host::kNone, {}};
+  EXPECT_EQ(
+      ThreadPool::create(default_allocator(), ThreadHooks{0, &host, Host::run}).status().code(),
+      Code::kInvalidArgument);
+}
+
+// The tasks of a host have the float mode and the Stop of the run that they work for.
+TEST(ThreadPool, AHostsTasksHaveTheModeAndTheStopOfTheirRun) {
+  Host host{Host::kThreads, {}};
+  auto made = ThreadPool::create(default_allocator(), ThreadHooks{2, &host, Host::run});
+  ASSERT_TRUE(made.ok());
+  CancelFlag flag;
+  Stop stop;
+  stop.arm(0, &flag);
+  const StopScope scope(&stop);
+  volatile float one = 1.0f, tiny = 0x1p-26f;
+  const int saved = fegetround();
+  fesetround(FE_UPWARD);
+  std::atomic<int> done{0}, wrong{0};
+  (*made)->run(100'000, [&](int64_t, int) {
+    wrong += current_stop() != &stop || one + tiny != 1.0f ? 1 : 0;
+    if (++done == 10) flag.request();
+  });
+  EXPECT_EQ(fegetround(), FE_UPWARD);
+  fesetround(saved);
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_LT(done.load(), 100'000) << "tasks that had not begun are skipped";
+  EXPECT_TRUE(stop.is_set());
+  ThreadPool::destroy(*made);
+}
+
 TEST(ThreadPool, RefusesBadCountsAndSurvivesFailedAllocation) {
   EXPECT_EQ(ThreadPool::create(default_allocator(), 0).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(ThreadPool::create(default_allocator(), -3).status().code(), Code::kInvalidArgument);

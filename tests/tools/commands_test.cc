@@ -25,9 +25,9 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands = {
-    "train",    "explain", "export",      "convert", "run",    "compare",  "bench",
-    "inspect",  "ops",     "conformance", "prove",   "report", "quantize", "devices",
-    "selftest", "data",    "sign",        "verify",  "build",  "size",     "targets"};
+    "train", "explain",     "export", "convert", "run",      "compare", "bench",    "inspect",
+    "ops",   "conformance", "prove",  "report",  "quantize", "devices", "selftest", "data",
+    "sign",  "verify",      "build",  "size",    "targets",  "serve"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});
@@ -41,6 +41,13 @@ TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
     std::string options = help.out.substr(0, at), example = help.out.substr(at);
     EXPECT_THAT(example, HasSubstr("  wick " + command + " "));
     EXPECT_THAT(options, HasSubstr("--json"));
+    if (command == "run" || command == "bench" || command == "conformance") {
+      EXPECT_THAT(options, ContainsRegex("--backend[^\n]*(\n +)?[^\n]*\\(default: cpu\\)"));
+    }
+    if (command == "compare") {
+      EXPECT_THAT(options, HasSubstr("(default: 1e-05)"));
+    }
+    EXPECT_THAT(options, ::testing::Not(ContainsRegex("default[^)\n]*default"))) << "said twice";
     std::istringstream words(example);
     for (std::string word; words >> word;) {
       if (word[0] != '-') continue;
@@ -184,6 +191,51 @@ TEST(Run, OutputsKeepApartAndInputsAreNotAskedForWhereThereAreNone) {
   EXPECT_EQ(outputs[1].at("file"), out + "/a_b_2.npy");
 }
 
+// Letters of every script stay, so that outputs named in one keep apart by themselves.
+TEST(Run, OutputsKeepNamesOfEveryScript) {
+  ir::Graph g;
+  std::vector<float> values = {1, 2};
+  ir::ValueId k = g.add_constant(HostTensor(DType::kF32, {2}, values.data(), 8), "k", true);
+  const std::vector<std::string> names = {"\xe5\x87\xba\xe5\x8a\x9b", "\xe7\xb5\x90\xe6\x9e\x9c",
+                                          "gr\xc3\xb6\xc3\x9f"
+                                          "e",
+                                          "a\xe2\x80\xae"
+                                          "b"};
+  for (const std::string& name : names) g.add_output(name, g.emit(OpId::kExp, {k}, name + "_node"));
+  std::string model = scratch() + "/scripts.onnx", out = scratch() + "/scripts";
+  export_onnx(g, model);
+  ASSERT_EQ(wick({"run", model, "-o", out}).code, 0);
+  // The last one turns the writing direction.
+  EXPECT_THAT(names_in(out), ::testing::UnorderedElementsAre(names[0] + ".npy", names[1] + ".npy",
+                                                             names[2] + ".npy", "a_b.npy"));
+}
+
+TEST(Run, ATraceOfItsStepsIsForPerfetto) {
+  const std::string model = scratch() + "/traced.onnx", x = scratch() + "/traced.npy",
+                    file = scratch() + "/trace.json";
+  export_onnx(split_graph(), model);
+  write_npy_f32(x, {5, 3});
+  const Ran r = wick({"run", model, "-i", x, "--trace", file});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.err, "") << "with a file the steps are not printed";
+  const nlohmann::json doc = parse_json(read_file(file));
+  int64_t steps = 0;
+  double before = 0;
+  for (const auto& e : doc.at("traceEvents")) {
+    if (e.at("ph") == "M") continue;
+    EXPECT_EQ(e.at("ph"), "X");
+    EXPECT_EQ(e.at("args").at("step"), steps++);
+    EXPECT_GE(e.at("ts").get<double>(), before - 1e-6) << "steps of one thread follow each other";
+    before = e.at("ts").get<double>() + e.at("dur").get<double>();
+    EXPECT_GE(e.at("dur").get<double>(), 0);
+  }
+  EXPECT_EQ(steps, 5);
+  EXPECT_EQ(doc.at("traceEvents")[0].at("args").at("name"), "cpu");
+  EXPECT_EQ(doc.at("otherData").at("dropped_steps"), 0);
+  // Before another option the word behind it is no file.
+  EXPECT_THAT(wick({"run", "--trace", model, "-i", x}).err, ContainsRegex("cpu +Sinh"));
+}
+
 TEST(Run, StringsAreJson) {
   ir::Graph g;
   ir::ValueId x = g.add_input("x", DType::kString, {g.symbol("n"), 2});
@@ -218,9 +270,8 @@ TEST(Run, VulkanSaysWhatTheCpuRan) {
   ASSERT_EQ(cpu.code, 0) << cpu.err;
   Ran r = wick({"run", model, "-i", x, "--backend", "vulkan", "--offload", "all", "-o",
                 scratch() + "/on_vulkan"});
-  ASSERT_EQ(r.code, 0) << r.err;
-  // said, not silently run elsewhere
   if (r.err.starts_with("wick: vulkan: ")) GTEST_SKIP() << "no Vulkan device: " << r.err;
+  ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_THAT(r.err, ContainsRegex("^vulkan ran [24] of 5 steps; on the CPU .--explain says why.: "
                                    "(Cast .2., )?Sinh .1.\n$"));
   data::HostArray a = data::read_npy(scratch() + "/on_cpu/y.npy"),
@@ -233,9 +284,16 @@ TEST(Run, VulkanSaysWhatTheCpuRan) {
     // two sums of four and of three products of numbers below 2, in any order
     EXPECT_NEAR(p, q, 1e-5f) << i;
   }
+  const std::string none = scratch() + "/on_vulkan_strictly";
+  const Ran strict = wick({"run", model, "-i", x, "--backend", "vulkan", "--offload", "all",
+                           "--strict", "-o", none, "--json"});
+  EXPECT_EQ(strict.code, 1);
+  EXPECT_THAT(strict.err, ContainsRegex("wick: --strict: the CPU ran (Cast .2., )?Sinh .1.;"));
+  EXPECT_FALSE(std::filesystem::exists(none));
+  EXPECT_EQ(parse_json(strict.out).at("command"), "run");
 }
 
-// A loader that finds no driver: one line says so, and the CPU answers.
+// A loader that finds no driver is an error, unless the CPU may answer: one line then says so.
 TEST(Run, WithoutADeviceTheCpuAnswers) {
   const std::string model = scratch() + "/plain.onnx", x = scratch() + "/plain.npy";
   export_onnx(small_graph(), model);
@@ -243,12 +301,16 @@ TEST(Run, WithoutADeviceTheCpuAnswers) {
   const Ran cpu = wick({"run", model, "-i", x});
   setenv("VK_ICD_FILENAMES", "/nonexistent", 1);
   setenv("VK_DRIVER_FILES", "/nonexistent", 1);
-  const Ran r = wick({"run", model, "-i", x, "--backend", "vulkan"});
+  const Ran refused = wick({"run", model, "-i", x, "--backend", "vulkan"});
+  const Ran r = wick({"run", model, "-i", x, "--backend", "vulkan", "--allow-fallback"});
   const Ran listed = wick({"devices"});
   const nlohmann::json json = parse_json(wick({"devices", "--json"}).out).at("vulkan");
   const Ran compared = wick({"compare", model, model, "-i", x, "--backend-a", "vulkan"});
   unsetenv("VK_ICD_FILENAMES");
   unsetenv("VK_DRIVER_FILES");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, AllOf(StartsWith("wick: vulkan: "), HasSubstr("--allow-fallback")));
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_THAT(r.err,
               AllOf(StartsWith("wick: vulkan: "), EndsWith("; all of it runs on the CPU\n")));
@@ -292,24 +354,6 @@ TEST(Run, VulkanCountsTheStepsOfItsPartition) {
   ASSERT_GT(nodes, 1u);
   std::string n = std::to_string(nodes);
   EXPECT_EQ(r.err, "vulkan ran " + n + " of " + n + " steps\n");
-}
-
-TEST(Bench, JsonOfEachBatchSize) {
-  Ran r = wick(
-      {"bench", trained_run().wick, "--batch", "1,3", "--seconds", "0.02", "--split", "--json"});
-  EXPECT_EQ(r.code, 0) << r.err;
-  nlohmann::json rows = parse_json(r.out);
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[1].at("batch"), 3);
-  for (const auto& row : rows) {
-    EXPECT_GT(row.at("p50_ms"), 0);
-    EXPECT_GE(row.at("p95_ms"), row.at("p50_ms"));
-    EXPECT_GE(row.at("p99_ms"), row.at("p95_ms"));
-    EXPECT_GE(row.at("runs"), 10);
-    for (const char* key : {"items_per_s", "load_ms", "first_run_ms", "peak_rss_mb"})
-      EXPECT_GT(row.at(key), 0) << key;
-    EXPECT_TRUE(row.at("split_ms").contains("FusedLinear")) << row;
-  }
 }
 
 TEST(Inspect, ShowsPortsOpsAndProvenance) {
@@ -384,6 +428,19 @@ TEST(Ops, ListsAndSearches) {
   EXPECT_THAT(wick({"ops", "NonZero"}).out, HasSubstr("\n  Vulkan      no: "));
 }
 
+// A name that only ONNX has says which ops the operator becomes, or why it is not read.
+TEST(Ops, AnOperatorOfOnnxIsReadAsOps) {
+  const Ran gemm = wick({"ops", "gemm"});
+  EXPECT_EQ(gemm.code, 0) << gemm.err;
+  EXPECT_THAT(gemm.out, AllOf(StartsWith("Gemm  an operator of ONNX, read as\n  opset "),
+                              HasSubstr("MatMul"), HasSubstr("of float32")));
+  const nlohmann::json doc = parse_json(wick({"ops", "Gemm", "--json"}).out);
+  ASSERT_EQ(doc.size(), 1u);
+  EXPECT_EQ(doc[0].at("name"), "Gemm");
+  EXPECT_EQ(doc[0].at("read_as").back().at("until"), 28);
+  EXPECT_EQ(wick({"ops", "Rleu"}).code, 1);
+}
+
 TEST(Prove, EveryPathOnTheFirstImages) {
   std::string out = scratch() + "/proof";
   Ran r = wick({"prove", trained_run().run, "-o", out, "--limit", "20", "--json"});
@@ -414,49 +471,6 @@ TEST(Prove, LogitsOfAnotherShapeBreakThePromise) {
   EXPECT_EQ(r.code, 3) << r.err;
   EXPECT_EQ(parse_json(r.out).at("incomparable").at("onnxruntime"), "[20,3]");
   EXPECT_THAT(r.err, HasSubstr("DIFFERS: logits float32[20,3], the trainer's are float32[20,10]"));
-}
-
-// The other runtime is a program that says its version and then, for each line, the times of runs.
-TEST(BenchAgainst, RunsInTurnWithWhatAnswers) {
-  const std::string script = scratch() + "/serves.py", model = scratch() + "/in_turn.onnx",
-                    asked = scratch() + "/asked.txt";
-  export_onnx(small_graph(), model);
-  write_file(script,
-             "import json, sys\nif '--serve' not in sys.argv:\n  sys.exit(1)\n"
-             "print(json.dumps({'version': '9.8'}), flush=True)\n"
-             "for line in sys.stdin:\n  open('" +
-                 asked +
-                 "', 'a').write(line)\n"
-                 "  print(json.dumps({'ms': [40.0, 60.0], 'cpu_ms': 3.0}), flush=True)\n");
-  const std::string with = "WICK_ORT_RUN=" + shell_word(script) + " wick bench " +
-                           shell_word(model) + " --seconds 0.15 --against onnxruntime";
-  Ran r = shell(with + " --json");
-  ASSERT_EQ(r.code, 0) << r.err;
-  const nlohmann::json all = parse_json(r.out).at(0).at("against");
-  EXPECT_EQ(all.at("version"), "9.8");
-  EXPECT_EQ(all.at("peer").at("min_ms"), 40.0);
-  EXPECT_EQ(all.at("peer").at("p50_ms"), 60.0);
-  EXPECT_EQ(all.at("peer").at("cpu_ms"), 3.0);
-  const auto turns = all.at("peer").at("runs").get<int>() / 2;
-  EXPECT_GE(turns, 2) << "150 ms for each; the peer says 100 ms a turn";
-  EXPECT_GE(all.at("wick").at("runs").get<int>(), turns);
-  EXPECT_DOUBLE_EQ(all.at("times_as_fast").at("min").get<double>(),
-                   40.0 / all.at("wick").at("min_ms").get<double>());
-  const std::string lines = read_file(asked);
-  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), turns + 1) << "one of them warms up";
-  r = shell(with);
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_THAT(r.out, HasSubstr("against onnxruntime 9.8: p50 60.0000 ms"));
-
-  write_file(script,
-             "import sys\nif '--serve' in sys.argv:\n  print('no such operator')\n"
-             "sys.exit(1)\n");
-  r = shell(with);
-  EXPECT_EQ(r.code, 1);
-  EXPECT_THAT(r.err, HasSubstr("ONNX Runtime: no such operator"));
-  r = shell("wick bench " + shell_word(trained_run().wick) + " --against onnxruntime");
-  EXPECT_EQ(r.code, 2);
-  EXPECT_THAT(r.err, HasSubstr("needs the .onnx file, which both read"));
 }
 
 // `wick` in DIR/bin takes the script of DIR/share/wick.

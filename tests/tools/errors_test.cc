@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -22,17 +23,30 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 // Failed work: exit 1, one message on stderr that starts with the program's name, no output.
+// With --json stdout has one object, which says the same.
+void expect_object(const std::vector<std::string>& arguments, const Ran& r) {
+  if (std::find(arguments.begin(), arguments.end(), "--json") == arguments.end()) {
+    EXPECT_EQ(r.out, "");
+    return;
+  }
+  const nlohmann::json doc = parse_json(r.out);
+  ASSERT_EQ(doc.size(), 4u) << r.out;
+  EXPECT_EQ(doc.at("command"), arguments[0]);
+  EXPECT_THAT(r.err, HasSubstr(doc.at("error").get<std::string>()));
+  EXPECT_TRUE(doc.at("where").is_string() && doc.at("hint").is_string());
+}
+
 std::string failure(const std::vector<std::string>& arguments) {
   Ran r = wick(arguments);
   EXPECT_EQ(r.code, 1) << "signal " << r.signal;
-  EXPECT_EQ(r.out, "");
+  expect_object(arguments, r);
   EXPECT_EQ(r.err.rfind("wick: ", 0), 0u) << r.err;
   return r.err;
 }
 std::string misuse(const std::vector<std::string>& arguments) {
   Ran r = wick(arguments);
   EXPECT_EQ(r.code, 2) << "signal " << r.signal;
-  EXPECT_EQ(r.out, "");
+  expect_object(arguments, r);
   EXPECT_THAT(r.err, HasSubstr("Run with --help for more information."));
   return r.err;
 }
@@ -115,6 +129,25 @@ TEST(Usage, SizesThatTheModelDoesNotTakeAreRefused) {
   EXPECT_EQ(rows[0].at("batch"), 7);
 }
 
+// The parts of a message, for a program that calls the command.
+TEST(Json, AnErrorSaysWhereAndWhatToDo) {
+  const auto parts = [](const std::vector<std::string>& arguments) {
+    const nlohmann::json doc = parse_json(wick(arguments).out);
+    return doc.value("where", "?") + " | " + doc.value("hint", "?");
+  };
+  const std::string none = scratch() + "/none.wick", model = trained_run().wick;
+  EXPECT_EQ(parts({"inspect", none, "--json"}), none + " | check the path");
+  EXPECT_EQ(parts({"run", model, "--threads", "-1", "--json"}),
+            "--threads | wick run --help lists its options");
+  EXPECT_EQ(parts({"run", model, "--json"}), "--input | wick run --help lists its options");
+  EXPECT_EQ(parts({"ops", "Rleu", "--json"}),
+            "Rleu | `wick ops --search Rleu` looks for names that contain it");
+  EXPECT_EQ(parts({"export", scratch() + "/none", "-o", scratch() + "/m.wick", "--json"}),
+            scratch() + "/none | make one with wick train --out " + scratch() + "/none");
+  // A verdict is a document of its own, and no error.
+  EXPECT_EQ(parse_json(wick({"compare", model, model, "--json"}).out).at("within_tolerance"), true);
+}
+
 TEST(Missing, DataSaysWhereItWasLookedForAndWhatToDo) {
   std::string none = scratch() + "/none";
   EXPECT_EQ(failure({"train", "mlp", "--data", none, "--out", scratch() + "/x"}),
@@ -144,7 +177,9 @@ TEST(Missing, FilesAreNamed) {
                                              {"bench", none},
                                              {"inspect", none},
                                              {"convert", none, "-o", scratch() + "/m.wick"}}) {
-    EXPECT_EQ(failure(c), "wick: cannot open '" + none + "': No such file or directory\n") << c[0];
+    EXPECT_EQ(failure(c),
+              "wick: cannot open '" + none + "': No such file or directory; check the path\n")
+        << c[0];
   }
   EXPECT_THAT(failure({"run", wick_file, "-i", scratch() + "/none.npy"}),
               AllOf(HasSubstr(scratch() + "/none.npy"), HasSubstr("No such file")));
@@ -246,17 +281,20 @@ TEST(Files, DamagedModelsAreErrors) {
   write_file(path, "text\n");
   EXPECT_THAT(failure({"inspect", path}), HasSubstr("ONNX"));
   write_file(path, "");
-  EXPECT_EQ(failure({"inspect", path}), "wick: '" + path + "': the file is empty\n");
-  EXPECT_EQ(failure({"inspect", scratch()}),
-            "wick: '" + scratch() + "' is a folder, not a model file\n");
+  EXPECT_EQ(failure({"inspect", path}),
+            "wick: '" + path + "': the file is empty; copy it again, or make it anew\n");
+  EXPECT_EQ(
+      failure({"inspect", scratch()}),
+      "wick: '" + scratch() +
+          "' is a folder, not a model file; a model is one file: .wick, ONNX or TensorFlow Lite\n");
   std::string nowhere = scratch() + "/nowhere/m.wick";
-  EXPECT_EQ(
-      failure({"convert", trained_run().onnx, "-o", nowhere}),
-      "wick: cannot create " + nowhere + ": No such file or directory (its folder is missing)\n");
-  EXPECT_EQ(
-      failure({"convert", trained_run().wick, "-o", scratch() + "/m.onnx"}),
-      "wick: " + trained_run().wick +
-          " is a .wick file already: only ONNX and TensorFlow Lite models can be converted\n");
+  EXPECT_EQ(failure({"convert", trained_run().onnx, "-o", nowhere}),
+            "wick: cannot create " + nowhere +
+                ": No such file or directory (its folder is missing); make it first\n");
+  EXPECT_EQ(failure({"convert", trained_run().wick, "-o", scratch() + "/m.wick"}),
+            "wick: " + trained_run().wick +
+                " is a .wick file already; -o FILE.onnx writes it as ONNX, and a .wick with other "
+                "options is made of the model that it was made of\n");
 }
 
 // Neither as a model nor as what it is fed; `timeout` ends a command that waits for one.

@@ -60,12 +60,41 @@ TEST(Limits, VerifyTellsWhatItKnowsWhenTheTimeIsUp) {
   EXPECT_THAT(read_file(page), HasSubstr("the time is up"));
 }
 
+// On a terminal a line says what takes so long; in a pipe there is none.
+TEST(Limits, VerifyShowsOnATerminalWhatItIsAt) {
+  const std::string words = "wick verify " + shell_word(endless()) + " --timeout 2.5";
+  const Ran terminal = shell("script -qec \"" + words + "\" /dev/null");
+  EXPECT_THAT(terminal.out, ::testing::ContainsRegex("\r\x1b\\[Kinterpreter[^\r]* ... [12] s"));
+  const Ran pipe = shell(words);
+  EXPECT_THAT(pipe.out + pipe.err, ::testing::Not(HasSubstr("\x1b[K")));
+}
+
 // A page needs one run of a .wick, and is written without where that does not end.
 TEST(Limits, APageOfAnEndlessModel) {
   const std::string page = scratch() + "/endless.html";
   const Ran r = wick({"inspect", endless(), "--html", page});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr("sizes are left open"));
+}
+
+// A folder that wick build makes goes with it; in one that was there before, files stay, and that
+// is said.
+TEST(Limits, BuildLeavesNoHalfOfAFolder) {
+  const std::string fresh = scratch() + "/cut_build", there = scratch() + "/there_build";
+  fs::create_directories(there);
+  write_file(there + "/mine.txt", "mine");
+  for (const std::string& folder : {fresh, there}) {
+    const Ran r =
+        shell("WICK_CACHE=" + shell_word(scratch() + "/cut_cache") + " wick build " +
+              shell_word(trained_run().wick) + " -o " + shell_word(folder) + " --timeout 1.5");
+    EXPECT_EQ(r.code, 1) << r.signal;
+    EXPECT_THAT(r.err, HasSubstr("the time is up"));
+    EXPECT_EQ(fs::exists(folder), folder == there) << folder;
+    if (folder == there) {
+      EXPECT_THAT(r.err, HasSubstr("is unfinished"));
+      EXPECT_EQ(read_file(folder + "/mine.txt"), "mine");
+    }
+  }
 }
 
 // A training run is interrupted, and its checkpoint is there.

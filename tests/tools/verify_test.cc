@@ -119,6 +119,62 @@ TEST(Verify, ValuesInBlocksOfChannelsAreReadAsTheyLie) {
   EXPECT_THAT(other.out, ContainsRegex("first node that differs: [A-Za-z]*Conv .*three"));
 }
 
+// The file says what it chose, and its class is its promise.
+TEST(Verify, AFileOfFastNumericsIsHeldToItsClass) {
+  const auto weights = [](const Shape& shape) {
+    HostTensor t(DType::kF32, shape);
+    for (int64_t i = 0; i < t.numel(); ++i)
+      t.as<float>()[i] = static_cast<float>(i * 7 % 23) / 23 - 0.5f;
+    return t;
+  };
+  ir::Graph g;
+  SymShape shape = to_symbolic(Shape{1, 3, 9, 8});
+  shape[0] = g.symbol("batch");
+  ConvAttrs conv;
+  conv.pads = {1, 1, 1, 1};
+  ir::ValueId x = g.add_input("x", DType::kF32, shape);
+  x = g.emit(OpId::kConv, conv, {x, g.add_constant(weights({32, 3, 3, 3}), "w1", true)}, "one");
+  x = g.emit(OpId::kRelu, {x}, "relu");
+  x = g.emit(OpId::kConv, conv, {x, g.add_constant(weights({40, 32, 3, 3}), "w2", true)}, "two");
+  x = g.emit(OpId::kRelu, {x}, "relu of two");
+  g.add_output("y", x);
+  const std::string onnx = scratch() + "/numerics.onnx", fast = scratch() + "/numerics.wick";
+  export_onnx(g, onnx);
+  const Ran made = wick({"convert", onnx, "-o", fast, "--numerics", "fast"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("numerics fast, 1 of 2 convolutions by Winograd"));
+  const Ran seen = wick({"inspect", fast});
+  EXPECT_THAT(seen.out, AllOf(HasSubstr("numerics reassociates"),
+                              HasSubstr("numerics fast: 1 of 2 convolutions")));
+  const nlohmann::json nodes = parse_json(wick({"inspect", fast, "--json"}).out).at("nodes");
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_FALSE(nodes[0].contains("products"));
+  EXPECT_EQ(nodes[1].at("products"), "fast");
+  const Ran held = wick({"verify", onnx, fast, "--backend", "cpu,reference", "--json"});
+  EXPECT_EQ(held.code, 0) << held.out << held.err;
+  EXPECT_THAT(held.out, HasSubstr("Winograd's products make NaN of infinities"));
+  EXPECT_THAT(rows(parse_json(held.out), "equal"),
+              Contains("numerics.wick, cpu threads=1 [batch=3]"));
+  EXPECT_EQ(wick({"verify", onnx, fast, "--class", "exact"}).code, 3);
+  const Ran refused = wick({"convert", onnx, "-o", scratch() + "/n2.onnx", "--numerics", "fast"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("ONNX cannot say"));
+  const Ran bf16 = wick({"convert", onnx, "-o", fast, "--numerics", "bf16"});
+  EXPECT_THAT(bf16.out, HasSubstr("numerics bf16, 1 of 2 layers by products of bf16")) << bf16.err;
+  EXPECT_THAT(wick({"inspect", fast}).out,
+              AllOf(HasSubstr("numerics approximates"), HasSubstr("numerics bf16: 1 of 2 layers")));
+  const Ran near = wick({"verify", onnx, fast, "--backend", "cpu,reference", "--json"});
+  EXPECT_EQ(near.code, 0) << near.out << near.err;
+  EXPECT_THAT(rows(parse_json(near.out), "close"), Contains("numerics.wick, outputs []"));
+  EXPECT_THAT(rows(parse_json(near.out), "equal"),
+              Contains("numerics.wick, cpu threads=1 [batch=3]"));
+  EXPECT_EQ(wick({"verify", onnx, fast, "--class", "reassociates"}).code, 3);
+  // By default nothing changes.
+  EXPECT_THAT(wick({"convert", onnx, "-o", fast}).out, Not(HasSubstr("fast,")));
+  EXPECT_THAT(wick({"inspect", fast}).out,
+              AllOf(HasSubstr("numerics exact"), Not(HasSubstr("numerics fast:"))));
+}
+
 // The command of the README alone shows the difference.
 TEST(Verify, AReproOfTwoModelsHasBoth) {
   const std::string a = scratch() + "/pair_a.onnx", b = scratch() + "/pair_b.onnx",
@@ -281,6 +337,62 @@ TEST(Verify, BaselineIsWrittenThenHeld) {
   EXPECT_EQ(other.code, 3);
   EXPECT_THAT(rows(parse_json(other.out), "differs"),
               Contains("baseline, cpu threads=1 [batch=1]"));
+}
+
+// Two models of one file name keep their answers apart, and so do outputs whose names differ in
+// what a file's name cannot have.
+TEST(Verify, BaselinesOfOneNameKeepApart) {
+  const std::string at = scratch() + "/two_of_a_name", golden = at + "/golden";
+  for (const char* folder : {"/a", "/b"}) std::filesystem::create_directories(at + folder);
+  ir::Graph g = small_graph();
+  g.add_output("y/1", g.emit(OpId::kNeg, {g.outputs()[0].value}));
+  g.add_output("y_1", g.emit(OpId::kExp, {g.outputs()[0].value}));
+  export_onnx(g, at + "/a/model.onnx");
+  export_onnx(small_graph(0.25f), at + "/b/model.onnx");
+  const auto verify = [&](const std::string& model, bool update) {
+    std::vector<std::string> words = {"verify",      at + model,   "--batch", "1",
+                                      "--no-passes", "--baseline", golden,    "--json"};
+    if (update) words.emplace_back("--update");
+    return wick(words);
+  };
+  EXPECT_EQ(verify("/a/model.onnx", true).code, 0);
+  const Ran none = verify("/b/model.onnx", false);
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("there is one of ../a/model.onnx"));
+  EXPECT_EQ(verify("/b/model.onnx", true).code, 0);
+  for (const char* model : {"/a/model.onnx", "/b/model.onnx"}) {
+    const Ran r = verify(model, false);
+    EXPECT_EQ(r.code, 0) << model << r.err;
+    EXPECT_THAT(rows(parse_json(r.out), "equal"), Contains("baseline, cpu threads=1 [batch=1]"));
+  }
+  // Every array is there, under a name of its own.
+  std::set<std::string> files;
+  size_t outputs = 0;
+  const auto baseline = parse_json(read_file(golden + "/baseline.json"));
+  for (const auto& [key, row] : baseline.items()) {
+    for (const auto& [name, entry] : row.items()) {
+      files.insert(entry.at("file").get<std::string>());
+      ++outputs;
+    }
+  }
+  EXPECT_EQ(files.size(), outputs);
+}
+
+// A baseline that was written under the model's file name is still found.
+TEST(Verify, BaselinesOfBeforeAreFound) {
+  const std::string folder = scratch() + "/old_baseline", model = scratch() + "/old_base.onnx";
+  export_onnx(small_graph(), model);
+  ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+  nlohmann::json old = nlohmann::json::object();
+  const nlohmann::json now = parse_json(read_file(folder + "/baseline.json"));
+  for (const auto& [key, row] : now.items()) {
+    ASSERT_TRUE(key.starts_with("../old_base.onnx | ")) << key;
+    old[key.substr(3)] = row;
+  }
+  write_file(folder + "/baseline.json", old.dump());
+  EXPECT_EQ(wick({"verify", model, "--baseline", folder}).code, 0);
+  export_onnx(small_graph(0.25f), model);
+  EXPECT_EQ(wick({"verify", model, "--baseline", folder}).code, 3);
 }
 
 TEST(Verify, InputsOfFilesAndSizesThatAreAskedFor) {

@@ -16,6 +16,14 @@ void add_layer_samples(Samples& all) {
   add("FusedLinear",
       row(OpId::kFusedLinear, EpilogueAttrs{static_cast<int64_t>(Activation::kSilu), 0, 0}),
       {random({2, 3}), random({4, 3}), random({4}), random({4}), random({4}), random({2, 4})});
+  // The slope of a hard sigmoid keeps sums away from its kinks.
+  const auto gated = [&](const char* name, Activation a) {
+    add(name, row(OpId::kFusedLinear, EpilogueAttrs{static_cast<int64_t>(a), 0.01, 0.5}),
+        {random({2, 3}), random({4, 3}), random({4})});
+  };
+  gated("FusedLinear times sigmoid", Activation::kTimesSigmoid);
+  gated("FusedLinear hard sigmoid", Activation::kHardSigmoid);
+  gated("FusedLinear times hard sigmoid", Activation::kTimesHardSigmoid);
   add("FusedMatMul",
       row(OpId::kFusedMatMul, EpilogueAttrs{static_cast<int64_t>(Activation::kSilu), 0, 0}),
       {random({2, 3}), random({3, 4}), random({4}), random({4}), random({4}), random({2, 4})});
@@ -122,6 +130,22 @@ void add_layer_samples(Samples& all) {
   add("BatchNormGrad", row(OpId::kBatchNormGrad, BatchNormAttrs{}, 3),
       {random({2, 2, 3}), random({2, 2, 3}), random({2}), random({2}), random({2}, 0.5, 2)},
       Second::kTrainHelper);
+  add("LayerNormGrad", row(OpId::kLayerNormGrad, LayerNormGradAttrs{}, 3),
+      {random({2, 4}), random({2, 4}), random({4})}, Second::kTrainHelper);
+  add("GroupNormGrad", row(OpId::kGroupNormGrad, GroupNormGradAttrs{2}, 3),
+      {random({2, 4, 2}), random({2, 4, 2}), random({4})}, Second::kTrainHelper);
+  {
+    ResizeAttrs interpolation;
+    interpolation.mode = static_cast<int64_t>(ResizeMode::kLinear);
+    interpolation.interpolate = 1;
+    const Tensor image = random({1, 2, 3, 4});
+    add("ResizeGrad",
+        [=](const List& in) {
+          return row(OpId::kResizeGrad,
+                     interpolation)({image, in[0], Tensor(), ints({1, 2, 5, 3}, {4})});
+        },
+        {random({1, 2, 5, 3})});
+  }
   // outside of the range, where the output is what it was: a bound times the scale
   add(
       "FakeQuantize",

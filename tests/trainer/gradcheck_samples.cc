@@ -50,6 +50,8 @@ void add_elementwise_samples(Samples& all) {
   add("Relu", row(OpId::kRelu, NoAttrs{}), {off_zero({3, 4})});
   add("Abs", row(OpId::kAbs, NoAttrs{}), {off_zero({3, 4})});
   add("LeakyRelu", row(OpId::kLeakyRelu, LeakyReluAttrs{0.2}), {off_zero({3, 4})});
+  add("PRelu", row(OpId::kPRelu, NoAttrs{}), {off_zero({2, 3, 4}), random({3, 1})});
+  add("PRelu one slope", row(OpId::kPRelu, NoAttrs{}), {off_zero({3, 4}), random({})});
   add("Elu", row(OpId::kElu, EluAttrs{0.7}), {off_zero({3, 4})});
   add("Gelu erf", row(OpId::kGelu, GeluAttrs{0}), {random({3, 4}, -2, 2)});
   add("Gelu tanh", row(OpId::kGelu, GeluAttrs{1}), {random({3, 4}, -2, 2)});

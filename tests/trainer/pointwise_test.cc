@@ -440,6 +440,45 @@ TEST(PointwiseGrad, OfSincBendsEvenlyAroundZero) {
   }
 }
 
+// prelu as a formula: away from 0 its values and gradients have the op's bits.
+TEST(PointwiseGrad, OfPReluIsThatOfItsFormula) {
+  Generator g{5, 0};
+  for (DType dtype : {DType::kF32, DType::kF64}) {
+    for (int64_t slopes : {4, 1}) {
+      const auto some = [&](const Shape& s) { return uniform(s, -1, 1, dtype, g); };
+      const Tensor x = some({3, 4, 5}).requires_grad_(), w = some({slopes}).requires_grad_();
+      const Tensor of = some({3, 4, 5}), u = some({3, 4, 5}), v = some({slopes});
+      const auto first = [&](const Tensor& y) { return grad({y}, {x, w}, {of}, true, true); };
+      const auto second = [&](const std::vector<Tensor>& d) {
+        return grad({sum(d[0] * u) + sum(d[1] * v)}, {x, w});
+      };
+      const Tensor got = prelu(x, w), want = where(gt(x, 0), x, x * w.reshape({1, slopes, 1}));
+      const std::vector<Tensor> a = first(got), b = first(want), aa = second(a), bb = second(b);
+      EXPECT_TRUE(equal(got, want));
+      for (size_t i : {0, 1}) {
+        EXPECT_TRUE(equal(a[i], b[i])) << i;
+        EXPECT_TRUE(allclose(aa[i], bb[i], 1e-4, 1e-6)) << i;
+      }
+    }
+  }
+}
+
+// The value at 0 is x itself; its slope is that of the negative numbers, as in PyTorch.
+TEST(PointwiseGrad, OfPReluAtZeroIsTheSlope) {
+  const Tensor x = tensor({0.f, -0.f, 2.f, -3.f}).requires_grad_();
+  const Tensor w = tensor({-0.5f}).requires_grad_();
+  const Tensor y = prelu(x, w);
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{0, 0, 2, 1.5}));
+  EXPECT_FALSE(std::signbit(y.to_vector<float>()[0]));
+  EXPECT_TRUE(std::signbit(y.to_vector<float>()[1]));
+  y.sum().backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{-0.5, -0.5, 1, -0.5}));
+  EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{-3}));
+  EXPECT_TRUE(std::isnan(prelu(tensor({static_cast<float>(kNan)}), w).item()));
+  EXPECT_EQ(text_of([&] { prelu(tensor({true}), tensor({true})); }),
+            "[prelu] needs a numeric tensor, got bool");
+}
+
 TEST(PointwiseGrad, OfAPowerOfZeroIsZeroForAnyBase) {
   const double inf = std::numeric_limits<double>::infinity();
   for (DType dtype : {DType::kF16, DType::kF32, DType::kF64}) {

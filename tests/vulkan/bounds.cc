@@ -410,7 +410,7 @@ std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<
     case OpId::kReduceProd: return reduction(op, attrs, in, want);
     default: break;
   }
-  bool rounded = op == OpId::kAdd || op == OpId::kSub || op == OpId::kMul;
+  bool rounded = op == OpId::kAdd || op == OpId::kSub || op == OpId::kMul || op == OpId::kPRelu;
   // A quotient and its arc; pi is subtracted on the left.
   if (op == OpId::kAtan2) {
     std::vector<double> bounds;

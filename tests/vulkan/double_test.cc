@@ -33,7 +33,8 @@ TEST(VulkanDouble, OneOperationRoundsOnce) {
   NoAttrs none;
   for (bool any : {false, true}) {
     const Value a = doubles({4099}, 1, any), b = doubles({4099}, 2, any);
-    for (OpId op : {OpId::kAdd, OpId::kSub, OpId::kMul, OpId::kDiv, OpId::kMax, OpId::kMin})
+    for (OpId op :
+         {OpId::kAdd, OpId::kSub, OpId::kMul, OpId::kDiv, OpId::kMax, OpId::kMin, OpId::kPRelu})
       EXPECT_EQ(differs_from_cpu(op, &none, {a, b}), "") << find_op(op)->name;
     for (OpId op : {OpId::kRelu, OpId::kNeg, OpId::kAbs, OpId::kSign, OpId::kFloor, OpId::kCeil,
                     OpId::kRound, OpId::kSqrt, OpId::kReciprocal})
@@ -112,7 +113,7 @@ TEST(VulkanDouble, HardPairs) {
   const Value both = from_bits({n, 2}, bits, 0, 1);
   NoAttrs none;
   for (OpId op : {OpId::kAdd, OpId::kSub, OpId::kMul, OpId::kDiv, OpId::kMax, OpId::kMin,
-                  OpId::kEqual, OpId::kLess, OpId::kLessOrEqual, OpId::kGreater})
+                  OpId::kPRelu, OpId::kEqual, OpId::kLess, OpId::kLessOrEqual, OpId::kGreater})
     EXPECT_EQ(differs_from_cpu(op, &none, {a, b}), "") << find_op(op)->name;
   for (OpId op : {OpId::kSqrt, OpId::kReciprocal, OpId::kRound, OpId::kFloor, OpId::kCeil,
                   OpId::kSign, OpId::kRelu}) {

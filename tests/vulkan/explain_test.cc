@@ -295,6 +295,16 @@ TEST(VulkanExplain, ReasonsAreTheRealOnes) {
   EXPECT_EQ(why(OpId::kTfIdfVectorizer, DType::kF32, {2, 3}), "no shader for this op");
   EXPECT_THAT(why(OpId::kSinh, DType::kF64, {2, 3}), StartsWith("no shader for this "));
   EXPECT_NE(why(OpId::kRelu, DType::kF32, {int64_t{1} << 31}), "");
+  // An order that a file chose.
+  EpilogueAttrs attrs;
+  const TensorView x(nullptr, DType::kF32, {64, 64}), in[] = {x, x};
+  const auto linear = [&] {
+    const Status s = (*backend)->why_not({OpId::kFusedLinear, &attrs, in, {&x, 1}, 1, nullptr});
+    return std::string(s.message());
+  };
+  EXPECT_EQ(linear(), "");
+  attrs.products = static_cast<int64_t>(Products::kBf16);
+  EXPECT_THAT(linear(), StartsWith("products of bf16"));
 }
 
 // An event a kernel, in the order of execution, inside the run by the host's clock; what is left

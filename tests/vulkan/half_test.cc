@@ -38,6 +38,7 @@ TEST_P(VulkanHalf, ElementwiseOddLengthsAndBroadcasts) {
     within_a_step(op, nullptr, {random({7, 9}, "x", -4, 4)});
   for (OpId op : {OpId::kAdd, OpId::kMul, OpId::kDiv, OpId::kMax})
     within_a_step(op, nullptr, {random({5, 1, 7}, "a"), random({3, 1}, "b", 0.5, 2)});
+  within_a_step(OpId::kPRelu, nullptr, {random({5, 3, 7}, "x"), random({3, 1}, "slope")});
 }
 
 TEST_P(VulkanHalf, SumsAndProducts) {

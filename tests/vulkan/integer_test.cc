@@ -46,8 +46,9 @@ class VulkanInteger : public testing::TestWithParam<DType> {
 TEST_P(VulkanInteger, TwoOperands) {
   WICK_NEED_DEVICE();
   NoAttrs none;
-  for (OpId op : {OpId::kAdd, OpId::kSub, OpId::kMul, OpId::kDiv, OpId::kMax, OpId::kMin,
-                  OpId::kBitwiseAnd, OpId::kBitwiseOr, OpId::kBitwiseXor, OpId::kPow}) {
+  for (OpId op :
+       {OpId::kAdd, OpId::kSub, OpId::kMul, OpId::kDiv, OpId::kMax, OpId::kMin, OpId::kBitwiseAnd,
+        OpId::kBitwiseOr, OpId::kBitwiseXor, OpId::kPow, OpId::kPRelu}) {
     EXPECT_EQ(differs_from_cpu(op, &none, {values({997}, 1), values({997}, 2)}), "")
         << find_op(op)->name;
   }

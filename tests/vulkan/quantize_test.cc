@@ -171,6 +171,17 @@ TEST(VulkanQuantize, BytesByElement) {
             << find_op(op)->name;
       }
     }
+    for (double y : {0.25, 0.07, 0.001}) {  // with 0.25 and slopes of halves, steps are ties
+      const auto s = [&](double v) { return with(DType::kF32, {}, {v}); };
+      const Value halves = with(DType::kF32, {51}, {0.5, -1.5, 2, 0, INFINITY, -INFINITY, NAN}),
+                  any = random(DType::kF32, {5, 1, 1}, -2, 2, "slope");
+      for (const Value& slope : {halves, any}) {
+        EXPECT_EQ(
+            differs_from_cpu(OpId::kQLinearPRelu, nullptr, {a, s(0.25), zero, slope, s(y), other}),
+            "")
+            << y;
+      }
+    }
     WICK_EXPECT_AS_CPU(OpId::kByteTable, nullptr, a, random(t, {256}, lo, lo + 255, "table"));
     WICK_EXPECT_AS_CPU(OpId::kByteTable, nullptr, a, random(DType::kF32, {256}, -1, 1, "table"));
   }

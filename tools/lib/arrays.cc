@@ -7,7 +7,9 @@
 
 #include "exporter/onnx/onnx.h"
 #include "graph/ir/packed.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/regular_file.h"
+#include "runtime/core/utf8.h"
 #include "tools/lib/model.h"
 #include "tools/lib/text.h"
 #include "tools/lib/usage.h"
@@ -193,11 +195,22 @@ std::vector<HostTensor> named_arrays(const Session& session, const Program& prog
 
 namespace {
 
+// Keeps letters and digits of every script. What a terminal would not print, and what a shell or a
+// path takes for something else, becomes an underscore.
 std::string file_name(const std::string& tensor_name) {
-  std::string name = tensor_name.empty() ? "output" : tensor_name;
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
+  constexpr size_t kLongest = 200;  // of the 255 bytes that a name may have, without its ending
+  std::string name;
+  for (size_t at = 0; at < tensor_name.size() && name.size() <= kLongest - 4;) {
+    const char* const text = tensor_name.data() + at;
+    const CodePoint c = code_point(text, tensor_name.size() - at);
+    const bool kept =
+        c.value < 0x80
+            ? std::isalnum(static_cast<int>(c.value)) != 0 || *text == '.' || *text == '-'
+            : next_printable(text, tensor_name.size() - at).escape[0] == '\0';
+    name += kept ? tensor_name.substr(at, c.bytes) : "_";
+    at += c.bytes;
   }
+  if (name.empty()) return "output";
   return name[0] == '.' ? "_" + name : name;
 }
 

@@ -27,7 +27,7 @@ std::vector<HostTensor> given_arrays(const Session& session, const Program& prog
 // Does the same for every input: a missing one is an error, too.
 std::vector<HostTensor> named_arrays(const Session& session, const Program& program,
                                      const std::vector<std::string>& given);
-// Returns tensor names as file names, no two of them the same.
+// Returns tensor names as file names, no two of them the same. Letters of every script stay.
 std::vector<std::string> file_names(const std::vector<std::string>& tensor_names);
 // Returns the label of the first row's largest element; "" if the program has no labels that fit.
 std::string top_label(const Program& program, const HostTensor& output);

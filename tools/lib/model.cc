@@ -17,6 +17,7 @@
 #include "tools/lib/limits.h"
 #include "tools/lib/now_ms.h"
 #include "tools/lib/open_vulkan.h"
+#include "tools/lib/std_files.h"
 #include "tools/lib/trust.h"
 #include "wick/error.h"
 
@@ -79,7 +80,7 @@ ir::Graph open_graph(const std::string& path, OnnxReadOptions options) {
 }
 
 ProgramInfo graph_origin(const ir::Graph& graph, const std::string& path) {
-  ProgramInfo info{.source = path};
+  ProgramInfo info{.source = shown(path)};
   auto seed = graph.metadata.find("wick.seed");
   if (seed != graph.metadata.end())
     std::from_chars(seed->second.data(), seed->second.data() + seed->second.size(), info.seed);
@@ -193,9 +194,16 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
   if (options.reference) o.kernels = kReference;
   if (options.backend == "vulkan") {
     auto opened = open_vulkan(options.device, options.all_it_can, options.unchecked);
-    if (!opened.ok() && options.or_cpu && opened.status().code() != Code::kNotFound) {
+    const bool none = !opened.ok() && opened.status().code() != Code::kNotFound;
+    if (none && options.or_cpu) {
       fmt::print(stderr, "wick: vulkan: {}; all of it runs on the CPU\n",
                  opened.status().message());
+    } else if (none) {
+      throw Error(
+          fmt::format("vulkan: {}; --backend cpu, or wick run --allow-fallback, runs on the "
+                      "CPU",
+                      opened.status().message()),
+          opened.status().code());
     } else {
       backend_->vulkan = take(std::move(opened), "vulkan");
       backend_->said = backend_->vulkan->complaint_count();

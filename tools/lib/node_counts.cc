@@ -46,6 +46,7 @@ const Kind& report_kind(OpId op) {
       {OpId::kQLinearAveragePool, {"AveragePool", 1, {}}},
       {OpId::kQLinearGlobalAveragePool, {"AveragePool", 1, {}}},
       {OpId::kByteTable, {"Table", 1, {}}},
+      {OpId::kQLinearPRelu, {"Table", 1, {}}},
       {OpId::kQLinearSoftmax, {"Table", 1, {}}},
       {OpId::kQuantizeLinear, {"QuantizeLinear", 1, {}}},
       {OpId::kDynamicQuantizeLinear, {"QuantizeLinear", 1, {}}},

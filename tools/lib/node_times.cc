@@ -30,6 +30,23 @@ void NodeTimes::on_op(const TraceEvent& e) {
     for (const TensorView& v : e.out) step.out.push_back(v.shape);
   }
   step.ns.push_back(e.end_ns - e.begin_ns);
+  const auto node = nodes_.find({e.op, e.node});
+  if (node == nodes_.end()) return;
+  const OpCost one = op_cost(node->second->op, node->second->attrs, e.in, e.out);
+  step.cost.macs += one.macs;
+  step.cost.other += one.other;
+  step.cost.bytes_read += one.bytes_read;
+  step.cost.bytes_written += one.bytes_written;
+}
+
+void NodeTimes::count_costs(const Program& program) {
+  for (const EntryDef& entry : program.entries()) {
+    for (const RegionDef& region : entry.regions) {
+      for (const NodeDef& n : region.nodes) {
+        if (n.info != nullptr) nodes_[{n.info->name, n.name}] = &n;
+      }
+    }
+  }
 }
 
 const NodeTimes::Step* NodeTimes::find(const NodeDef& node) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/core/trace.h"
+#include "runtime/ops/op_cost.h"
 #include "runtime/program/program.h"
 
 namespace wick::tool {
@@ -24,13 +25,17 @@ class NodeTimes final : public TraceHook {
     size_t order = 0;                       // in which it first ran
     std::vector<uint64_t> ns;               // of each run
     std::vector<Shape> in, out;             // in its first run
+    OpCost cost;                            // of all runs together; nothing without count_costs()
     // Returns the milliseconds per run: the step's median times how often it occurs, so that one
     // preempted step does not distort the rest.
     double ms(size_t runs) const;
   };
   void on_op(const TraceEvent& event) override;
   bool takes_blocks() const override { return true; }
-  // Forgets all times.
+  // From now on steps have costs, too, by the attributes of the program's nodes. The program must
+  // outlive the runs.
+  void count_costs(const Program& program);
+  // Forgets all times and costs.
   void clear() { steps_.clear(); }
   // Returns the total of a node's kernels; null: it never ran. Valid until the next step.
   const Step* find(const NodeDef& node) const;
@@ -45,6 +50,7 @@ class NodeTimes final : public TraceHook {
   // Keyed by the names of op, node and kernel.
   std::map<std::tuple<const char*, const char*, const char*>, Step> steps_;
   mutable Step found_;
+  std::map<std::pair<const char*, const char*>, const NodeDef*> nodes_;  // by the same names
 };
 
 }  // namespace wick::tool

@@ -1,5 +1,4 @@
-// Runs ONNX Runtime as an oracle, in a process of its own (tools/scripts/ort_run.py); it is never
-// linked.
+// Runs ONNX Runtime as an oracle, in a process of its own (tools/lib/peer.h).
 #pragma once
 
 #include <map>
@@ -8,8 +7,6 @@
 #include <vector>
 
 #include "graph/ir/host_tensor.h"
-#include "tools/lib/process.h"
-#include "tools/lib/scratch_folder.h"
 
 namespace wick::tool {
 
@@ -38,22 +35,5 @@ OnnxRuntimeValues onnxruntime_values(const std::string& model,
 // Returns the median latency of one run in ms.
 double bench_onnxruntime(const std::string& model, const HostTensor& input, int threads,
                          double seconds);
-
-// A session of ONNX Runtime that runs when it is told.
-class ServedOnnxRuntime {
- public:
-  // Throws Error when it is missing, or refuses the model.
-  ServedOnnxRuntime(const std::string& model, const std::vector<std::string>& input_names,
-                    Span<const HostTensor> inputs, int threads);
-  // Each run's milliseconds over `ms` of them, at least one, behind a run that does not count;
-  // *cpu_ms gets the processor time of one.
-  std::vector<double> run_for(double ms, double* cpu_ms);
-  const std::string& version() const { return version_; }
-
- private:
-  ScratchFolder scratch_;
-  Peer peer_;
-  std::string version_;
-};
 
 }  // namespace wick::tool

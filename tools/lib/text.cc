@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <filesystem>
 
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/printable.h"
@@ -39,6 +40,15 @@ std::string one_line(const std::string& text) {
   for (char c : printable(text))
     out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : std::string(1, c);
   return out;
+}
+
+void make_folder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed || !std::filesystem::is_directory(path))
+    throw Error(fmt::format("cannot make the folder {}: {}; name another one", path,
+                            failed ? failed.message() : "there is a file of this name"),
+                Code::kIo);
 }
 
 void write_text(const std::string& path, const std::string& text) {

@@ -11,6 +11,8 @@ std::string shell_quote(const std::string& text);
 // spells all other control characters (runtime/core/printable.h), so that no name looks like a line
 // of ours.
 std::string one_line(const std::string& text);
+// Makes a folder and those that it lies in, unless they are there. Throws Error with the reason.
+void make_folder(const std::string& path);
 // Replaces the file atomically; throws Error with the reason.
 void write_text(const std::string& path, const std::string& text);
 

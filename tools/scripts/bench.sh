@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Ratios against the peers: bench.sh [gemm] [train] [infer] [load] [real] [latency] [int8] [functions]; nothing named: the first four.
+# Ratios against the peers: bench.sh [gemm] [train] [infer] [load] [real] [latency] [int8] [functions] [serve]; nothing named: the first four.
 # functions: some of the trainer's, by least processor time, beside PyTorch with OpenBLAS (libopenblas0).
+# serve: what HTTP adds to a run (it needs cpp-httplib).
 # int8: quantized models of the peers' quant_onnx.py, beside Wick's own float32.
 # real: the models of tools/scripts/real_models.sh (WICK_REAL_MODELS: where they lie), as a Markdown table. latency: those
 # and the peers', written into docs/use/latency.md. Both sides run in turn, because
@@ -151,11 +152,16 @@ functions() {
       else printf "%-30s wick %9.3f\n", m, a[m] } }' "$work/functions.wick" "$work/functions.torch"
 }
 
+serve() {
+  echo "== serve: a run of a tiny model, and the same over HTTP"
+  if [ -x "$build/bench/serve_bench" ]; then "$build/bench/serve_bench"; else echo "SKIP: built without cpp-httplib"; fi
+}
+
 parts=("$@")
 [ $# -gt 0 ] || parts=(gemm train infer load)
 for part in "${parts[@]}"; do
   case $part in
-    gemm | train | infer | load | real | latency | int8 | functions) "$part" ;;
-    *) echo "bench.sh: no part '$part'; there are: gemm train infer load real latency int8 functions" >&2 && exit 2 ;;
+    gemm | train | infer | load | real | latency | int8 | functions | serve) "$part" ;;
+    *) echo "bench.sh: no part '$part'; there are: gemm train infer load real latency int8 functions serve" >&2 && exit 2 ;;
   esac
 done

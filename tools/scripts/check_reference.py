@@ -32,9 +32,9 @@ BESIDE = ["trainer/data/array_data.h", "trainer/data/idx.h"]
 # What public headers include for their own use: programs need none of these names.
 INTERNAL = set("""
     graph/ir/file_bytes.h quantize/observe/histogram.h quantize/observe/observer.h quantize/passes/passes.h
-    quantize/passes/plan.h runtime/backend/pack_cache.h runtime/core/arena.h runtime/core/array.h
-    runtime/core/async_work.h runtime/core/function_ref.h runtime/core/ledger.h runtime/core/lent_bytes.h
-    runtime/core/thread_pool.h runtime/ops/attrs.h runtime/ops/attrs/attention.h runtime/ops/attrs/bit.h
+    quantize/passes/plan.h runtime/core/arena.h runtime/core/array.h runtime/core/async_work.h
+    runtime/core/function_ref.h runtime/core/ledger.h runtime/core/lent_bytes.h
+    runtime/ops/attrs.h runtime/ops/attrs/attention.h runtime/ops/attrs/bit.h
     runtime/ops/attrs/chain.h runtime/ops/attrs/control.h runtime/ops/attrs/conv.h runtime/ops/attrs/fake_quantize.h
     runtime/ops/attrs/image.h runtime/ops/attrs/index.h runtime/ops/attrs/layout.h runtime/ops/attrs/linalg.h
     runtime/ops/attrs/norm.h runtime/ops/attrs/pool.h runtime/ops/attrs/quantize.h runtime/ops/attrs/recurrent.h
@@ -66,8 +66,8 @@ def public_headers():
     """(the public headers, in the order of their paths; problems of INTERNAL)."""
     found, todo = set(), []
     for room in ROOMS:
-        folder = os.path.join(ROOT, room, "include", "wick")
-        todo += [f"{room}/include/wick/{n}" for n in sorted(os.listdir(folder))] if os.path.isdir(folder) else []
+        for folder, _, names in sorted(os.walk(os.path.join(ROOT, room, "include", "wick"))):
+            todo += [os.path.relpath(os.path.join(folder, n), ROOT) for n in sorted(names)]
     todo += [path for path in BESIDE if os.path.exists(os.path.join(ROOT, path))]
     direct = {p for header in todo for p in map(find, INCLUDE.findall(read(header)))}
     while todo:

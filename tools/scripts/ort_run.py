@@ -26,9 +26,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 VENV = os.path.join(os.environ.get("WICK_ORT_VENV", os.path.join(ROOT, "build", "ort", "venv")))
 
 
-def reexec():
-    python = os.path.join(VENV, "bin", "python")
-    if os.path.abspath(sys.prefix) != os.path.abspath(VENV) and os.path.exists(python):
+def reexec(venv=VENV):
+    python = os.path.join(venv, "bin", "python")
+    if os.path.abspath(sys.prefix) != os.path.abspath(venv) and os.path.exists(python):
         os.execv(python, [python] + sys.argv)
 
 
@@ -45,7 +45,7 @@ def feeds_of(session, given):
 
 
 def bound_run(session, feeds):
-    """A run with inputs and outputs bound once, so that Python's part of it is about a microsecond."""
+    """A run with inputs and outputs bound once, so that Python's part of it is about a microsecond. Runs the model once."""
     import onnxruntime as ort
     binding = session.io_binding()
     values = [(name, ort.OrtValue.ortvalue_from_numpy(array)) for name, array in feeds.items()]
@@ -60,21 +60,24 @@ def bound_run(session, feeds):
     return once
 
 
-def serve(session, feeds, about):
-    """Tells about itself by a line of JSON; for each line of standard input, milliseconds, runs for so long behind a run
-    that does not count, and tells each run's time and the processor time of one, in milliseconds."""
-    run, now = bound_run(session, feeds), time.perf_counter
-    run()
+def serve(run, about):
+    """Tells about itself, with its peak memory by now, in a line of JSON; for each line of standard input, milliseconds, runs
+    for so long behind a run that does not count, and tells the wall and the processor time of each, in milliseconds."""
+    import resource
+
+    now, used = time.perf_counter, time.process_time
+    about["peak_rss_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps(about), flush=True)
     for line in sys.stdin:
         run()
-        times, end, cpu = [], now() + float(line) / 1e3, time.process_time()
-        while not times or now() < end:
-            start = now()
+        wall, cpu, end = [], [], now() + float(line) / 1e3
+        while not wall or now() < end:
+            before, start = used(), now()
             run()
-            times.append((now() - start) * 1e3)
-        cpu = (time.process_time() - cpu) * 1e3 / len(times)
-        print(json.dumps({"ms": times, "cpu_ms": cpu}), flush=True)
+            stop = now()
+            cpu.append((used() - before) * 1e3)
+            wall.append((stop - start) * 1e3)
+        print(json.dumps({"ms": wall, "cpu_ms": cpu}), flush=True)
 
 
 def bench(session, feeds, seconds):
@@ -237,7 +240,9 @@ def main():
         load_ms = (time.perf_counter() - start) * 1e3
         feeds = feeds_of(session, args.input)
         if args.serve:
-            serve(session, feeds, {"version": ort.__version__, "load_ms": load_ms})
+            start = time.perf_counter()
+            run = bound_run(session, feeds)
+            serve(run, {"version": ort.__version__, "first_answer_ms": load_ms + (time.perf_counter() - start) * 1e3})
             return 0
         rows = next(iter(feeds.values())).shape[0] if feeds else 0
         if args.bench:

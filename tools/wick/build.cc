@@ -3,11 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "tools/lib/deploy/made.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/scratch_folder.h"
 #include "tools/lib/text.h"
 #include "tools/wick/command.h"
@@ -90,12 +93,29 @@ Project write(const BuildCommand& c, const std::string& folder, const ScratchFol
                        {model_name(c), file, c.weights == "inside", c.dims, c.inputs});
 }
 
+// Ends what --timeout cuts off: a folder that this command made goes, of an older one is said what
+// it is. Compilers that end at the same time may still write a file.
+void leave_nothing(const std::string& folder, bool made) {
+  if (!made) {
+    fmt::print(stderr, "wick: {} is unfinished: some of its files are older ones\n", folder);
+    return;
+  }
+  std::error_code failed;
+  for (int i = 0; i < 20 && fs::exists(folder, failed); ++i) {
+    fs::remove_all(folder, failed);
+    if (failed) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 void build(const BuildCommand& c) {
   DeployTarget target = deploy_target(c.target, c.options);
   if (c.weights == "beside" && !target.files)
     wrong_usage("--weights", c.target + " has no files: the weights are inside");
   if (c.no_build && c.run) wrong_usage("--run", "needs what --no-build leaves out");
   ScratchFolder scratch;
+  std::error_code failed;
+  const bool made_here = !fs::exists(c.out, failed);
+  const AtTimeUp time_up([&] { leave_nothing(c.out, made_here); });
   const Project project = write(c, c.out, scratch, &target);
   std::optional<Made> made;
   if (!c.no_build) made = make(project, target, c.run, c.verbose);
@@ -168,14 +188,18 @@ void list(bool json) {
 }
 
 void accept(Command command, BuildCommand* c) {
-  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite").required();
-  command.add_option("--target", c->target, "one of `wick targets` (default: x86_64)");
+  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite; -: standard input")
+      .required()
+      .reads_file();
+  command.add_option("--target", c->target, "one of `wick targets`");
   command.add_option("--dim", c->dims, "NAME=N: a size to plan for; a batch is 1 without")
-      .one_word();
+      .one_word()
+      .named_size();
   command
       .add_option("--input,-i", c->inputs,
                   "[name=]array.npy: an input of the smoke test; what is not given is made up")
-      .one_word();
+      .one_word()
+      .reads_file();
   command
       .add_option("--option", c->options,
                   "NAME=ON or NAME=OFF: a switch of the runtime's build, such as WICK_SMALL=ON")
@@ -196,9 +220,7 @@ void add_build(CommandLine& app) {
   command.add_option("-o,--out", c->out, "the folder that is written").required();
   command.add_option("--name", c->name,
                      "what the C functions begin with (default: the model's file name)");
-  command
-      .add_option("--weights", c->weights,
-                  "inside the program (default) or beside it, as NAME.wick")
+  command.add_option("--weights", c->weights, "inside the program or beside it, as NAME.wick")
       .one_of({"inside", "beside"});
   command.add_flag("--no-build", c->no_build, "write the folder only");
   command.add_flag("--run", c->run, "run the smoke test, on an emulator where the target has one");

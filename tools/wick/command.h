@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "runtime/ops/attrs.h"
 #include "tools/lib/text.h"
 #include "tools/lib/usage.h"
 #include "tools/wick/command_line.h"
@@ -36,16 +37,25 @@ void accept_ops(Command command);
 void accept_signature(Command command);
 // Accepts --backend cpu|vulkan and --device INDEX|NAME.
 void accept_backend(Command command, std::string* backend, std::string* device);
+struct Fallback {
+  bool allowed = false;  // the CPU runs all of it where there is no device
+  bool refused = false;  // a step that the CPU runs is an error
+};
+// Accepts --allow-fallback and --strict.
+void accept_fallback(Command command, Fallback* fallback);
 // Accepts --offload pays|all: RunnerOptions::all_it_can.
 void accept_offload(Command command, bool* all_it_can);
 // Accepts --qdq integer|float: how a quantized ONNX model is read.
 void accept_qdq(Command command, bool* lower);
+// Accepts --numerics exact|fast|bf16, of .wick files: ir::OptimizeOptions::products.
+void accept_numerics(Command command, Products* products);
 
 void add_train(CommandLine& app);
 void add_explain(CommandLine& app);
 void add_export(CommandLine& app);
 void add_convert(CommandLine& app);
 void add_run(CommandLine& app);
+void add_serve(CommandLine& app);
 void add_compare(CommandLine& app);
 void add_bench(CommandLine& app);
 void add_inspect(CommandLine& app);
@@ -63,5 +73,7 @@ void add_build(CommandLine& app);  // build, size, targets
 
 // Prints the document to stdout (--json).
 void print_json(const nlohmann::json& document);
+// Returns whether this command line has printed one.
+bool json_printed();
 
 }  // namespace wick::tool

@@ -72,8 +72,9 @@ void compare(const CompareCommand& c) {
     Model b = Model::open(c.b, {.lower_qdq = c.lower_qdq});
     Runner run_b(b, {c.backend_b, 0, false, &nodes_b});
     if (run_b.session().input_count() != inputs.size()) {
-      throw Error(fmt::format("{} takes {} inputs, {} takes {}", c.a, inputs.size(), c.b,
-                              run_b.session().input_count()));
+      throw Error(
+          fmt::format("{} takes {} inputs, {} takes {}; two forms of one model are compared", c.a,
+                      inputs.size(), c.b, run_b.session().input_count()));
     }
     out_b = run_b.run(inputs);
   }
@@ -110,20 +111,28 @@ void compare(const CompareCommand& c) {
 void add_compare(CommandLine& app) {
   auto c = std::make_shared<CompareCommand>();
   Command command = app.add_command("compare", "Compare two models, or one with ONNX Runtime");
-  command.add_option("a", c->a, "model.wick, model.onnx or model.tflite").required();
+  command.add_option("a", c->a, "model.wick, model.onnx or model.tflite; -: standard input")
+      .required()
+      .reads_file();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
-  command.add_option("b", c->b, "model.wick, model.onnx or model.tflite");
+  command.add_option("b", c->b, "model.wick, model.onnx or model.tflite").reads_file();
   command.add_option("--against", c->against, "onnxruntime (the first model must be ONNX)")
       .one_of({"onnxruntime"});
-  command.add_option("--data,--input", c->data,
-                     "[name=]array.npy, one an input; else pseudo-random inputs");
-  command.add_option("--batch", c->batch, "of pseudo-random inputs; 4 where the model has a choice")
+  command
+      .add_option("--data,--input", c->data,
+                  "[name=]array.npy, one an input; else pseudo-random inputs")
+      .reads_file();
+  command
+      .add_option("--batch", c->batch,
+                  "of pseudo-random inputs (default: 4 where the model has a choice)")
       .at_least(1);
-  command.add_option("--dim", c->dims, "NAME=N: a size that is not the batch").one_word();
-  command.add_option("--backend-a", c->backend_a).one_of({"cpu", "vulkan"});
-  command.add_option("--backend-b", c->backend_b).one_of({"cpu", "vulkan"});
+  command.add_option("--dim", c->dims, "NAME=N: a size that is not the batch")
+      .one_word()
+      .named_size();
+  command.add_option("--backend-a", c->backend_a, "where A runs").one_of({"cpu", "vulkan"});
+  command.add_option("--backend-b", c->backend_b, "where B runs").one_of({"cpu", "vulkan"});
   command
       .add_option("--tolerance", c->tolerance,
                   "largest difference over the largest output; beyond it exit 3")

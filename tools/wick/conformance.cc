@@ -362,9 +362,11 @@ bool above_bar(const ConformanceCommand& c, const std::vector<std::string>& name
 
 void conformance(ConformanceCommand c) {
   for (const std::string& dir : c.dirs) {
-    if (!fs::is_directory(dir)) throw Error("'" + dir + "' is not a folder", Code::kNotFound);
+    if (!fs::is_directory(dir))
+      throw Error("'" + dir + "' is not a folder; give folders with a test case in each of theirs",
+                  Code::kNotFound);
   }
-  if (!c.keep.empty()) fs::create_directories(c.keep);
+  if (!c.keep.empty()) make_folder(c.keep);
   std::set<std::string> passed;
   nlohmann::json failures = nlohmann::json::object();
   auto names = case_names(c);
@@ -406,7 +408,7 @@ void add_conformance(CommandLine& app) {
   auto c = std::make_shared<ConformanceCommand>();
   Command command = app.add_command("conformance", "Run ONNX's node tests");
   command.add_option("dir", c->dirs, "folders of test cases").required();
-  command.add_option("--list", c->list, "file of case names, one a line");
+  command.add_option("--list", c->list, "file of case names, one a line").reads_file();
   accept_backend(command, &c->backend, &c->device);
   command
       .add_option(
@@ -416,9 +418,11 @@ void add_conformance(CommandLine& app) {
           "the interpreter on plain loops) or round (read, written, read again: the same text, "
           "and what is expected; both as it is and with constants)")
       .one_of(std::vector<std::string>(std::begin(kModes), std::end(kModes)));
-  command.add_option("--json", c->json, "write the report here");
-  command.add_option("--expect", c->expect,
-                     "file of the tests that must pass, by mode, and no others; else exit 3");
+  command.add_option("--json", c->json, "write the report here").writes_file(".json");
+  command
+      .add_option("--expect", c->expect,
+                  "file of the tests that must pass, by mode, and no others; else exit 3")
+      .reads_file();
   command.add_option("--bar", c->bar,
                      "percent that must pass, else exit 3; what --expect's file calls of an "
                      "excluded domain or nondeterministic does not count");

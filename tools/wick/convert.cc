@@ -1,4 +1,4 @@
-// wick convert: ONNX and TensorFlow Lite to .wick or ONNX, without training.
+// wick convert: ONNX and TensorFlow Lite to .wick or ONNX, and .wick to ONNX, without training.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -6,8 +6,12 @@
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
+#include "graph/rewrite/pass.h"
 #include "tools/lib/model.h"
+#include "tools/lib/products.h"
+#include "tools/lib/program_graph.h"
 #include "tools/lib/sample_inputs.h"
+#include "tools/lib/std_files.h"
 #include "tools/wick/command.h"
 #include "tools/wick/places.h"
 #include "tools/wick/written.h"
@@ -22,6 +26,7 @@ struct ConvertCommand {
   bool json = false, external_data = false, pack = false, own_sizes = false;
   bool no_chains = false, lower_qdq = true, verbose = false;
   std::string quantized;
+  Products products = Products::kExact;
   CheckOptions checks;
 };
 
@@ -50,33 +55,71 @@ void print_lowered(const ir::LowerReport& report) {
     fmt::print(stderr, "float {} '{}': {}\n", s.op, s.name, s.reason);
 }
 
-void convert(const ConvertCommand& c) {
+// Returns the graph of a .wick file, with its origin as the metadata that an ONNX file has.
+ir::Graph program_of(const std::string& path) {
+  const Model model = Model::open(path);
+  try {
+    ir::Graph graph = program_graph(model.program());
+    const ProvenanceDef& p = model.program().provenance();
+    if (p.source[0] != '\0') graph.metadata.emplace("wick.source", p.source);
+    if (p.seed != 0) graph.metadata.emplace("wick.seed", std::to_string(p.seed));
+    graph.metadata.erase("wick.passes");  // none of them is in a file of plain operators
+    return graph;
+  } catch (const Error& e) {
+    throw Error(
+        fmt::format("{} has no form in ONNX: {}; the model that it was made of may have one", path,
+                    e.what()),
+        e.code());
+  }
+}
+
+// Refuses what does not go together. Returns whether the model is a .wick file.
+bool check_convert(const ConvertCommand& c) {
   if (!ends_with(c.out, ".onnx") && !ends_with(c.out, ".wick"))
     wrong_usage("--out", "must end in .wick or .onnx, got '" + c.out + "'");
   if (!c.quantized.empty() && !ends_with(c.out, ".onnx"))
-    wrong_usage("--quantized", "is for ONNX files");
-  if (c.pack && ends_with(c.out, ".onnx")) wrong_usage("--pack", "is for .wick files");
+    wrong_usage("--quantized", "is for ONNX files; name one: -o FILE.onnx");
+  if (c.pack && ends_with(c.out, ".onnx"))
+    wrong_usage("--pack", "is for .wick files; name one: -o FILE.wick");
+  if (c.external_data && shown(c.out) != c.out)
+    wrong_usage("--external-data", "writes a second file beside the model; name it: -o FILE.onnx");
+  if (c.products != Products::kExact && ends_with(c.out, ".onnx"))
+    wrong_usage("--numerics", "is for .wick files: ONNX cannot say how products are added");
   check_places({c.model}, {{"--out", c.out}});
-  if (is_wick_file(c.model))
-    throw Error(c.model +
-                " is a .wick file already: only ONNX and TensorFlow Lite models can be "
-                "converted");
-  const bool onnx = ends_with(c.out, ".onnx");
+  if (!is_wick_file(c.model)) return false;
+  if (ends_with(c.out, ".wick")) {
+    throw Error(
+        fmt::format("{} is a .wick file already; -o FILE.onnx writes it as ONNX, and a .wick "
+                    "with other options is made of the model that it was made of",
+                    c.model));
+  }
+  if (c.own_sizes) wrong_usage("--own-sizes", "is for ONNX models");
+  return true;
+}
+
+void convert(const ConvertCommand& c) {
+  const bool onnx = ends_with(c.out, ".onnx"), wick = check_convert(c);
   ir::LowerReport lowered;
-  ir::Graph graph = open_graph(c.model, {.own_sizes = c.own_sizes,
-                                         .lower_qdq = onnx ? !c.quantized.empty() : c.lower_qdq,
-                                         .lowered = &lowered});
+  ir::Graph graph =
+      wick ? program_of(c.model)
+           : open_graph(c.model, {.own_sizes = c.own_sizes,
+                                  .lower_qdq = onnx ? !c.quantized.empty() : c.lower_qdq,
+                                  .lowered = &lowered});
   if (c.verbose) print_lowered(lowered);
   const ir::Graph read = graph;
   Written written(c.checks, c.model);
   if (onnx) {
-    graph.metadata.emplace("wick.source", c.model);
+    if (wick) {
+      constexpr ir::Pass kPlain[] = {ir::kUnfuse};
+      ir::run_passes(graph, kPlain);
+    }
+    graph.metadata.emplace("wick.source", shown(c.model));
     const QuantizedForm form =
         c.quantized == "qdq" ? QuantizedForm::kQdq : QuantizedForm::kOperators;
     export_onnx(graph, c.out, {c.external_data, form});
   } else {
     ProgramInfo info = graph_origin(graph, c.model);
-    const ir::PassReport report = written.optimize(&graph, !c.no_chains, c.dims);
+    const ir::PassReport report = written.optimize(&graph, !c.no_chains, c.dims, c.products);
     info.passed(report);
     // There is one rounding where the file has several.
     if (lowered.quantized && lowered.integer_nodes() > 0)
@@ -89,11 +132,17 @@ void convert(const ConvertCommand& c) {
   }
   const nlohmann::json verified =
       written.verify(read, c.out, {c.dims, onnx ? !c.quantized.empty() : c.lower_qdq});
+  const ProductCounts products = product_counts(graph);
   if (c.json) {
     print_json({{"file", c.out},
                 {"source", c.model},
+                {"winograd", products.winograd},
+                {"bf16", products.bf16},
                 {"undone", written.undone()},
                 {"verified", verified}});
+  } else if (c.products != Products::kExact) {
+    fmt::print("{}: numerics {}, {}\n", c.out, products_name(c.products),
+               products_text(products, c.products));
   } else {
     fmt::print("{}\n", c.out);
   }
@@ -104,13 +153,21 @@ void convert(const ConvertCommand& c) {
 
 void add_convert(CommandLine& app) {
   auto c = std::make_shared<ConvertCommand>();
-  Command command =
-      app.add_command("convert", "Convert an ONNX or TensorFlow Lite model to .wick (or to ONNX)");
-  command.add_option("model", c->model, "model.onnx or model.tflite").required();
+  Command command = app.add_command("convert", "Convert a model to .wick or to ONNX");
+  command
+      .add_option("model", c->model,
+                  "model.onnx or model.tflite; model.wick: to ONNX; -: standard input")
+      .required()
+      .reads_file();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
-  command.add_option("-o,--out", c->out, "model.wick or model.onnx").required();
+  command
+      .add_option("-o,--out", c->out,
+                  "model.wick or model.onnx; -: .wick to standard output, -.onnx: ONNX")
+      .required()
+      .writes_file(".wick");
+  accept_numerics(command, &c->products);
   command.add_flag("--external-data", c->external_data,
                    "constants of an ONNX model into FILE.data beside it");
   command.add_flag("--own-sizes", c->own_sizes,
@@ -129,9 +186,12 @@ void add_convert(CommandLine& app) {
   command
       .add_option("--dim", c->dims,
                   "NAME=N: of --pack and of what is verified, a size that is not the batch")
-      .one_word();
+      .one_word()
+      .named_size();
   command.add_flag("--json", c->json, "print what was written as JSON");
-  command.footer("Example:\n  wick convert mobilenet.onnx -o mobilenet.wick");
+  command.footer(
+      "Example:\n  wick convert mobilenet.onnx -o mobilenet.wick\n"
+      "  wick convert lenet.wick -o lenet.onnx");
   command.callback([c] { convert(*c); });
 }
 

@@ -64,12 +64,12 @@ void add_data(CommandLine& app) {
   Command command = app.add_command("data", "A set of labelled images, or some as an array");
   command.add_option("data", c->data, "fashion-mnist, mnist, tinydigits, or a folder of IDX files")
       .required();
-  const Option out = command.add_option("-o,--out", c->out, "write images to this .npy file");
-  command.add_option("--image", c->first, "the first of them (0)").at_least(0).needs(out);
-  command.add_option("--count", c->count, "how many (1)").at_least(1).needs(out);
-  command.add_option("--split", c->split, "test or train (test)")
-      .one_of({"test", "train"})
-      .needs(out);
+  const Option out =
+      command.add_option("-o,--out", c->out, "write images to this .npy file; -: standard output");
+  out.writes_file(".npy");
+  command.add_option("--image", c->first, "the first of them").at_least(0).needs(out);
+  command.add_option("--count", c->count, "how many").at_least(1).needs(out);
+  command.add_option("--split", c->split, "test or train").one_of({"test", "train"}).needs(out);
   command.add_flag("--json", c->json, "print it as JSON");
   command.footer("Example:\n  wick data fashion-mnist --image 0 -o image.npy");
   command.callback([c] { run_data(*c); });

@@ -96,7 +96,7 @@ void add_explain(CommandLine& app) {
   command.add_option("--run", c->run, "the trained weights of a folder of wick train instead")
       .excludes(model);
   command.add_option("--data", c->data,
-                     "fashion-mnist, mnist, tinydigits, or a folder of IDX files");
+                     "fashion-mnist (default), mnist, tinydigits, or a folder of IDX files");
   command.add_option("--batch", c->batch, "images looked at").at_least(1);
   command.add_option("--seed", c->seed, "of weights and of the choice of images");
   command.add_option("--lr", c->lr, "for the update column").not_negative();

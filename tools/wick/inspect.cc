@@ -1,73 +1,30 @@
 // wick inspect: what is in a model file.
 #include <fmt/core.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "exporter/onnx/training.h"
 #include "graph/ir/infer.h"
+#include "runtime/ops/products.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/model.h"
+#include "tools/lib/products.h"
 #include "tools/lib/text.h"
 #include "tools/wick/command.h"
+#include "tools/wick/inspect_document.h"
+#include "tools/wick/inspect_node.h"
 #include "tools/wick/inspect_page.h"
-#include "tools/wick/page/page_data.h"
+#include "tools/wick/inspect_two.h"
 
 namespace wick::tool {
 namespace {
 
 struct InspectCommand {
-  std::string model;
+  std::string model, other;
   bool json = false, values = false, lower_qdq = true;
   InspectPage page;
+  InspectNode node;
 };
-
-const char* numerics_text(NumericsClass n) {
-  return n == NumericsClass::kExact          ? "exact"
-         : n == NumericsClass::kReassociates ? "reassociates"
-                                             : "approximates";
-}
-
-std::string hex(Span<const uint8_t> bytes) {
-  std::string text;
-  for (uint8_t b : bytes) text += fmt::format("{:02x}", b);
-  return text;
-}
-
-nlohmann::json ports(const Program& program, Span<const uint32_t> ids) {
-  auto list = nlohmann::json::array();
-  const EntryDef& entry = program.entries()[0];
-  for (uint32_t id : ids) {
-    const ValueDef& v = entry.values[id];
-    PortInfo port{v.name, v.dtype, v.unranked, v.dims};
-    list.push_back(
-        {{"name", v.name}, {"dtype", dtype_name(v.dtype)}, {"shape", dims_text(program, port)}});
-  }
-  return list;
-}
-
-// Returns only what the file says of itself; numerics and the weights' digest are known of any
-// program.
-nlohmann::json provenance(const Model& model) {
-  const ProvenanceDef& p = model.program().provenance();
-  nlohmann::json doc = {{"numerics", numerics_text(p.numerics)},
-                        {"edition", edition_number(model.program().edition())},
-                        {"weights_sha256", hex(p.weights_sha256)}};
-  // The file's digest; `wick verify` checks it.
-  const Span<const uint8_t> digest = model.program().digest();
-  if (!model.graph() && !digest.empty()) doc["file_sha256"] = hex(digest);
-  if (!model.graph()) {
-    doc["wick_version"] = p.wick_version;
-    doc["source"] = p.source;
-    doc["seed"] = p.seed;
-    return doc;
-  }
-  const auto& metadata = model.graph()->metadata;
-  if (metadata.contains("wick.version")) doc["wick_version"] = metadata.at("wick.version");
-  if (metadata.contains("wick.source")) doc["source"] = metadata.at("wick.source");
-  if (metadata.contains("wick.seed")) doc["seed"] = p.seed;
-  return doc;
-}
 
 // Prints the values that the nodes of an ONNX or TensorFlow Lite file make, before anything is
 // rewritten: the names that nn::GraphModule::set_output takes.
@@ -87,34 +44,6 @@ void print_values(const InspectCommand& c) {
     }
   }
   if (c.json) print_json(doc);
-}
-
-using Counts = std::map<std::string, int>;
-
-// Returns the nodes of the body, then those of If and Loop. `ops` counts each op, `steps` those in
-// all FusedElementwise.
-nlohmann::json nodes_of(const Model& model, Counts& ops, Counts& steps) {
-  auto nodes = nlohmann::json::array();
-  const Program& p = model.program();
-  const NodeOrigins origins = node_origins(model);
-  Span<const RegionDef> regions = p.entries()[0].regions;
-  for (size_t r = 0; r < regions.size(); ++r) {
-    for (size_t at = 0; at < regions[r].nodes.size(); ++at) {
-      const NodeDef& n = regions[r].nodes[at];
-      ops[op_text(p, n)]++;
-      nodes.push_back({{"op", op_text(p, n)}, {"name", n.name}});
-      if (n.op == OpId::kFusedElementwise) {
-        const auto& chain = *static_cast<const ChainAttrs*>(n.attrs);
-        nodes.back()["steps"] = chain_text(chain);
-        for (int64_t word : chain.steps.span()) steps[find_op(chain_step(word).op)->name]++;
-      }
-      add_origin(origins, r, at, nodes.back());
-      if (r > 0) nodes.back()["region"] = r;
-      if (!n.regions.empty())
-        nodes.back()["regions"] = std::vector<uint32_t>(n.regions.begin(), n.regions.end());
-    }
-  }
-  return nodes;
 }
 
 // Returns "made by wick 1.2 from a.py, seed 3, "; empty if the file says nothing.
@@ -169,7 +98,7 @@ nlohmann::json lines_of(nlohmann::json doc) {
 
 // Prints what --json gives, as lines.
 void print_model(const InspectCommand& c, const Model& model, const ir::LowerReport& lowered,
-                 const nlohmann::json& whole, const Counts& steps) {
+                 const nlohmann::json& whole, const OpCounts& steps) {
   const nlohmann::json doc = lines_of(whole);
   const Program& p = model.program();
   fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
@@ -199,6 +128,11 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   fmt::print("\n  {}numerics {}, edition {}\n  weights sha256 {}\n", origin_text(origin),
              origin["numerics"].get<std::string>(), origin["edition"].get<int>(),
              origin["weights_sha256"].get<std::string>());
+  const ProductCounts products = product_counts(p);
+  if (products.winograd > 0)
+    fmt::print("  numerics fast: {}\n", products_text(products, Products::kWinograd));
+  if (products.bf16 > 0)
+    fmt::print("  numerics bf16: {}\n", products_text(products, Products::kBf16));
   if (origin.contains("file_sha256"))
     fmt::print("  file sha256 {}\n", origin["file_sha256"].get<std::string>());
   for (const auto& [key, what] : kOrigins) {
@@ -214,7 +148,20 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
 }
 
 void inspect(const InspectCommand& c) {
+  if (!c.other.empty()) {
+    if (c.values || !c.page.out.empty() || !c.node.node.empty())
+      wrong_usage("other",
+                  "two models are shown side by side; --values, --html and --node take one");
+    return inspect_two({c.model, c.other, c.json, c.lower_qdq});
+  }
   if (c.values) return print_values(c);
+  if (!c.node.node.empty()) {
+    InspectNode node = c.node;
+    node.model = c.model;
+    node.json = c.json;
+    node.lower_qdq = c.lower_qdq;
+    return inspect_node(node);
+  }
   if (!c.page.out.empty()) {
     InspectPage page = c.page;
     page.model = c.model;
@@ -223,30 +170,8 @@ void inspect(const InspectCommand& c) {
   }
   ir::LowerReport lowered;
   Model model = Model::open_whole(c.model, {.lower_qdq = c.lower_qdq, .lowered = &lowered});
-  const Program& p = model.program();
-  const EntryDef& entry = p.entries()[0];
-  Counts ops, steps;
-  const nlohmann::json nodes = nodes_of(model, ops, steps);
-  uint64_t parameters = 0;
-  for (const ConstantDef& k : p.constants()) parameters += static_cast<uint64_t>(k.view.numel());
-  nlohmann::json doc = {{"file_bytes", model.file_bytes()},
-                        {"weight_bytes", p.weight_bytes()},
-                        {"constant_elements", parameters},
-                        {"inputs", ports(p, entry.body().inputs)},
-                        {"outputs", ports(p, entry.body().outputs)},
-                        {"nodes", nodes},
-                        {"ops", ops},
-                        {"growing", entry.growing},
-                        {"labels", std::vector<std::string>(p.labels().begin(), p.labels().end())},
-                        {"provenance", provenance(model)}};
-  for (const CustomOpDef& op : p.custom_ops()) {
-    doc["custom_ops"].push_back({{"name", custom_op_name(op.domain, op.name).text},
-                                 {"version", op.version},
-                                 {"given", op.op != nullptr}});
-  }
-  for (const ir::StayedFloat& s : lowered.stayed)
-    doc["stayed_float"].push_back({{"op", s.op}, {"name", s.name}, {"reason", s.reason}});
-  for (const KeyValueDef& kv : p.metadata()) doc["metadata"][kv.key] = kv.value;
+  OpCounts steps;
+  const nlohmann::json doc = inspect_document(model, lowered, &steps);
   if (c.json) return print_json(doc);
   print_model(c, model, lowered, doc, steps);
 }
@@ -257,7 +182,10 @@ void add_inspect(CommandLine& app) {
   auto c = std::make_shared<InspectCommand>();
   Command command =
       app.add_command("inspect", "Show what is in a .wick, ONNX or TensorFlow Lite file");
-  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite").required();
+  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite; -: standard input")
+      .required()
+      .reads_file();
+  command.add_option("other", c->other, "another model: both side by side").reads_file();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
@@ -269,25 +197,40 @@ void add_inspect(CommandLine& app) {
       command
           .add_option("--html", c->page.out,
                       "write the graph as a page that a browser opens from the file")
-          .excludes(values);
+          .excludes(values)
+          .writes_file(".html");
   const Option profile =
       command.add_flag("--profile", c->page.profile, "run the model: time by node").needs(html);
   command
       .add_option("--input,-i", c->page.inputs,
                   "[name=]array.npy for the page's sizes and times; without it inputs are made up")
       .one_word()
+      .reads_file()
       .needs(html);
   command.add_option("--dim", c->page.dims, "NAME=N: a size of the inputs that are made up")
       .one_word()
+      .named_size()
       .needs(html);
-  command.add_option("--threads", c->page.threads, "of the profile (1); 0: as many as there are")
+  command.add_option("--threads", c->page.threads, "of the profile; 0: as many as there are")
       .at_least(0)
       .needs(profile);
-  command.add_option("--seconds", c->page.seconds, "of the profile (1)")
-      .above_zero()
-      .needs(profile);
+  command.add_option("--seconds", c->page.seconds, "of the profile").above_zero().needs(profile);
+  const Option node =
+      command
+          .add_option("--node", c->node.node,
+                      "one node, by its name or that of a value it makes; or a weight by its name")
+          .excludes(values)
+          .excludes(html);
+  const Option weights =
+      command.add_flag("--weights", c->node.weights, "of the node: type, statistics, first values")
+          .needs(node);
+  command.add_option("--npy", c->node.npy, "write the weight as an array to this file")
+      .needs(weights)
+      .writes_file(".npy");
   command.footer(
-      "Example:\n  wick inspect model.wick\n  wick inspect model.onnx --html model.html --profile");
+      "Example:\n  wick inspect model.wick\n  wick inspect model.wick model.onnx\n"
+      "  wick inspect model.onnx --node conv1 --weights --npy conv1.npy\n"
+      "  wick inspect model.onnx --html model.html --profile");
   command.callback([c] { inspect(*c); });
 }
 

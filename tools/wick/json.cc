@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "graph/ir/packed.h"
@@ -11,7 +12,16 @@
 
 namespace wick::tool {
 
+namespace {
+
+std::atomic<bool> g_json_printed{false};
+
+}  // namespace
+
+bool json_printed() { return g_json_printed; }
+
 void print_json(const nlohmann::json& document) {
+  g_json_printed = true;
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -48,6 +58,14 @@ nlohmann::json json_of(const NodeTimes& times, size_t runs) {
                     {"ms", s->ms(runs)}});
   }
   return list;
+}
+
+nlohmann::json json_of(const RunTimes& times) {
+  const TimeFigures wall = times.wall(), cpu = times.cpu();
+  return {{"min_ms", wall.least},  {"p50_ms", wall.p50},    {"p95_ms", wall.p95},
+          {"p99_ms", wall.p99},    {"cpu_ms", cpu.mean},    {"cpu_min_ms", cpu.least},
+          {"cpu_p50_ms", cpu.p50}, {"cpu_p95_ms", cpu.p95}, {"cpu_p99_ms", cpu.p99},
+          {"runs", times.runs()}};
 }
 
 nlohmann::json json_of(const NodeCounts& counts) {

@@ -11,6 +11,7 @@
 #include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
 #include "tools/wick/onnx_ops.h"
+#include "tools/wick/onnx_reading.h"
 #include "trainer/autograd/grad_table.h"
 #include "trainer/kernels/kernel_set.h"
 #include "wick/error.h"
@@ -189,6 +190,20 @@ void onnx_operators_table(const OpsOptions& options) {
   fmt::print("{}", one ? onnx_operator_text(matrix["operators"][0]) : onnx_matrix_page(matrix));
 }
 
+// A name that no op has may be an operator of ONNX, which is read as other ops.
+void onnx_name(const OpsOptions& options) {
+  const nlohmann::json reading = onnx_reading(options.name);
+  if (reading.is_null()) {
+    throw Error(
+        fmt::format("there is no op {}, and no operator of ONNX; `wick ops --search {}` looks "
+                    "for names that contain it",
+                    options.name, options.name),
+        Code::kNotFound);
+  }
+  if (options.json) return print_json(nlohmann::json::array({reading}));
+  fmt::print("{}", onnx_reading_text(reading));
+}
+
 void ops(const OpsOptions& options) {
   if (options.onnx) return onnx_operators_table(options);
   auto document = nlohmann::json::array();
@@ -200,12 +215,7 @@ void ops(const OpsOptions& options) {
   };
   for (const OpInfo& op : all_ops()) add(op);
   for (const CustomOp* op : registered_ops()) add(*op_info(custom_op_id(*op)));
-  if (document.empty() && !options.name.empty()) {
-    throw Error(fmt::format("there is no op {}; `wick ops --search {}` looks for names that "
-                            "contain it",
-                            options.name, options.name),
-                Code::kNotFound);
-  }
+  if (document.empty() && !options.name.empty()) return onnx_name(options);
   if (options.json) return print_json(document);
   if (options.markdown) return print_markdown(document);
   if (!options.name.empty()) return print_one(document[0]);
@@ -238,7 +248,8 @@ void add_ops(CommandLine& app) {
   Command command = app.add_command(
       "ops",
       "List the ops with their attributes, kernels, gradients and ONNX names, or ONNX's operators");
-  command.add_option("name", options->name, "one op, whole: Add");
+  command.add_option("name", options->name,
+                     "one op, whole: Add; or an operator of ONNX, and the ops that it is read as");
   command.add_flag("--onnx", options->onnx,
                    "ONNX's operators instead: by opset, what reads, runs, writes and trains");
   command.add_option("--search", options->search, "only ops whose name contains this");

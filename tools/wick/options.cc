@@ -1,6 +1,7 @@
 // The options that several commands have.
 #include <cstdlib>
 
+#include "tools/lib/products.h"
 #include "tools/wick/command.h"
 
 namespace wick::tool {
@@ -16,6 +17,21 @@ void accept_qdq(Command command, bool* lower) {
       .one_of({"integer", "float"});
 }
 
+void accept_numerics(Command command, Products* products) {
+  command
+      .add_option_function<std::string>(
+          "--numerics",
+          [products](const std::string& form) {
+            for (const Products p : {Products::kExact, Products::kWinograd, Products::kBf16}) {
+              if (form == products_name(p)) *products = p;
+            }
+          },
+          "of .wick: exact (default), the trainer's bits; fast, 3x3 convolutions by Winograd; "
+          "bf16, "
+          "operands of products rounded to bfloat16")
+      .one_of({"exact", "fast", "bf16"});
+}
+
 void accept_offload(Command command, bool* all_it_can) {
   command
       .add_option_function<std::string>(
@@ -26,7 +42,7 @@ void accept_offload(Command command, bool* all_it_can) {
 }
 
 void accept_backend(Command command, std::string* backend, std::string* device) {
-  command.add_option("--backend", *backend, "cpu or vulkan").one_of({"cpu", "vulkan"});
+  command.add_option("--backend", *backend, "where the model runs").one_of({"cpu", "vulkan"});
   command.add_option("--device", *device,
                      "of Vulkan: a number of `wick devices`, or part of a name (default: the "
                      "environment's WICK_VULKAN_DEVICE, else the best)");
@@ -34,6 +50,17 @@ void accept_backend(Command command, std::string* backend, std::string* device) 
       "--force-staging", [] { setenv("WICK_VULKAN_FORCE_STAGING", "1", 1); },
       "of Vulkan: copies through staging buffers also where host and device share memory, to find "
       "a missing copy (also the environment's WICK_VULKAN_FORCE_STAGING=1)");
+}
+
+void accept_fallback(Command command, Fallback* fallback) {
+  const Option allowed =
+      command.add_flag("--allow-fallback", fallback->allowed,
+                       "of --backend vulkan: without Vulkan or a device the CPU runs all of it");
+  command
+      .add_flag(
+          "--strict", fallback->refused,
+          "of --backend vulkan: an error if the CPU runs any step, before anything is written")
+      .excludes(allowed);
 }
 
 }  // namespace wick::tool

@@ -88,19 +88,22 @@ Placement::Totals Placement::totals() const {
   return t;
 }
 
-std::string Placement::split() const {
-  std::map<std::string, size_t> on_cpu;
+std::string Placement::on_cpu() const {
+  std::map<std::string, size_t> steps;
   for (const Step& s : steps_) {
-    if (s.index >= 0 && s.backend == "cpu") ++on_cpu[s.op];
+    if (s.index >= 0 && s.backend == "cpu") ++steps[s.op];
   }
-  const Totals t = totals();
-  std::string text = fmt::format("ran {} of {} steps", t.on_device, t.steps);
-  const char* before = "; on the CPU (--explain says why): ";
-  for (const auto& [op, n] : on_cpu) {
-    text += fmt::format("{}{} ({})", before, op, n);
-    before = ", ";
-  }
+  std::string text;
+  for (const auto& [op, n] : steps)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", op, n);
   return text;
+}
+
+std::string Placement::split() const {
+  const Totals t = totals();
+  const std::string rest = on_cpu();
+  return fmt::format("ran {} of {} steps{}{}", t.on_device, t.steps,
+                     rest.empty() ? "" : "; on the CPU (--explain says why): ", rest);
 }
 
 std::string Placement::text() const {

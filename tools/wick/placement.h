@@ -19,6 +19,8 @@ class Placement final : public ExplainHook {
 
   // "ran 9 of 10 steps; on the CPU (--explain says why): Sinh (1)"
   std::string split() const;
+  // "Cast (2), Sinh (1)": the ops that the CPU ran, and how many steps of each; "" if it ran none.
+  std::string on_cpu() const;
   // Returns one line per step and copy, the kernels, and the totals.
   std::string text() const;
   nlohmann::json json() const;

@@ -24,7 +24,7 @@ bool same_file(const std::string& a, const std::string& b) {
 void check_place(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error))
-    throw Error(fmt::format("cannot write {}: it is a folder", path), Code::kIo);
+    throw Error(fmt::format("cannot write {}: it is a folder; name a file", path), Code::kIo);
   AtomicFile file;  // it is removed again without commit()
   check_status(file.open(path.c_str()));
 }
@@ -37,11 +37,12 @@ void check_places(const std::vector<std::string>& inputs, const std::vector<Plac
     if (path.empty()) continue;
     for (const std::string& input : inputs) {
       if (!input.empty() && same_file(path, input))
-        wrong_usage(option, fmt::format("'{}' is read: it would be replaced", path));
+        wrong_usage(option,
+                    fmt::format("'{}' is read: it would be replaced; name another file", path));
     }
     for (size_t k = 0; k < i; ++k) {
       if (!places[k].path.empty() && same_file(path, places[k].path))
-        wrong_usage(option, fmt::format("'{}' is to be written twice", path));
+        wrong_usage(option, fmt::format("'{}' is to be written twice; name another file", path));
     }
   }
   for (const Place& place : places) {

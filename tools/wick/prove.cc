@@ -126,7 +126,7 @@ class Prover {
         out_(c.out),
         json_(c.json),
         table_(c.json ? stderr : stdout) {
-    fs::create_directories(out_);
+    make_folder(out_);
   }
 
   // Returns true if every path that promises bits kept its promise and ONNX Runtime stayed within
@@ -324,8 +324,8 @@ void add_prove(CommandLine& app) {
                                     "test set (exit 3 when one breaks its promise)");
   command.add_option("run", c->folder, "folder that wick train wrote").required();
   command.add_option("-o,--out", c->out, "folder for the models and report.json").required();
-  command.add_option("--data", c->data, "the run's own by default");
-  command.add_option("--limit", c->limit, "only the first N images").at_least(0);
+  command.add_option("--data", c->data, "images (default: the run's own)");
+  command.add_option("--limit", c->limit, "only the first N images; 0: all").at_least(0);
   command.add_flag("--json", c->json, "print the report to stdout, the table to stderr");
   command.footer("Example:\n  wick prove runs/lenet -o build/demo");
   command.callback([c] {

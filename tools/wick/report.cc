@@ -40,7 +40,8 @@ void add_report(CommandLine& app) {
   Command command = app.add_command(
       "report", "One HTML page of a training run: curves, mistakes, histograms, memory, time");
   command.add_option("run", c->folder, "the folder of wick train --out").required();
-  command.add_option("-o,--out", c->out, "default RUN/report.html");
+  command.add_option("-o,--out", c->out, "the page (default: RUN/report.html); -: standard output")
+      .writes_file(".html");
   command.add_flag("--json", c->json, "print what was written as JSON");
   command.footer("Example:\n  wick report runs/lenet -o lenet.html");
   command.callback([c] { report(*c); });

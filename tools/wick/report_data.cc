@@ -9,6 +9,7 @@
 
 #include "runtime/core/real_text.h"
 #include "runtime/core/regular_file.h"
+#include "tools/lib/text.h"
 #include "trainer/checkpoint/json.h"
 #include "wick/error.h"
 
@@ -71,7 +72,9 @@ class RunReader {
   json read() {
     std::error_code error;
     if (!fs::is_directory(folder_, error)) {
-      throw Error("[report] " + folder_.string() + " is no folder of a run", Code::kNotFound);
+      throw Error("[report] " + folder_.string() + " is no folder of a run; wick train --out " +
+                      shell_quote(folder_.string()) + " makes one",
+                  Code::kNotFound);
     }
     json doc = {{"folder", folder_.string()}, {"wick", WICK_VERSION}};
     title(&doc);

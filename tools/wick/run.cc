@@ -7,12 +7,15 @@
 #include <optional>
 
 #include "tools/lib/arrays.h"
+#include "tools/lib/chrome_trace.h"
 #include "tools/lib/model.h"
 #include "tools/lib/node_times.h"
+#include "tools/lib/std_files.h"
 #include "tools/lib/text.h"
 #include "tools/wick/command.h"
 #include "tools/wick/json.h"
 #include "tools/wick/placement.h"
+#include "tools/wick/places.h"
 #include "tools/wick/sizes.h"
 #include "wick/error.h"
 
@@ -20,22 +23,25 @@ namespace wick::tool {
 namespace {
 
 struct RunCommand {
-  std::string model, out, backend = "cpu", device;
+  std::string model, out, backend = "cpu", device, trace_file;
   std::vector<std::string> inputs;
   int threads = 0;
   bool trace = false, json = false, lower_qdq = true, explain = false, profile = false;
   bool all_it_can = false;
+  Fallback fallback;
 };
 
-// Prints the steps and keeps their times, if requested.
+// Prints the steps, and gives them to other hooks.
 class StepTrace final : public TraceHook {
  public:
-  // If `times` is null, no times are kept.
-  StepTrace(bool print, NodeTimes* times) : print_(print), times_(times) {}
+  explicit StepTrace(bool print) : print_(print) {}
+  // The hook must outlive the runs.
+  void also(TraceHook* hook) { others_.push_back(hook); }
+  bool listens() const { return print_ || !others_.empty(); }
 
   bool takes_blocks() const override { return true; }
   void on_op(const TraceEvent& e) override {
-    if (times_ != nullptr) times_->on_op(e);
+    for (TraceHook* hook : others_) hook->on_op(e);
     if (!print_) return;
     std::string shapes;
     for (const TensorView& v : e.in)
@@ -47,19 +53,60 @@ class StepTrace final : public TraceHook {
 
  private:
   bool print_;
-  NodeTimes* times_;
+  std::vector<TraceHook*> others_;
 };
 
+// Throws Error if the CPU ran any step that was for the device.
+void refuse_fallback(const Runner& runner, const Placement* placement) {
+  if (runner.backend() == "cpu")
+    throw Error("--strict: the device was left, and the CPU ran all steps; the line above says why",
+                Code::kUnsupported);
+  const std::string on_cpu = placement->on_cpu();
+  if (!on_cpu.empty())
+    throw Error(fmt::format("--strict: the CPU ran {}; --explain without --strict says why, "
+                            "--offload all takes what the device can run",
+                            on_cpu),
+                Code::kUnsupported);
+}
+
+// Returns the paths of the outputs, without their endings; none if they are only printed.
+std::vector<std::string> paths_of(const std::string& folder,
+                                  const std::vector<std::string>& names) {
+  std::vector<std::string> paths;
+  if (folder.empty()) return paths;
+  make_folder(folder);
+  for (const std::string& name : file_names(names))
+    paths.push_back((std::filesystem::path(folder) / name).string());
+  return paths;
+}
+
+// Writes the only output to standard output. Returns its name there.
+std::string write_out(const std::vector<HostTensor>& outputs) {
+  if (outputs.size() != 1 || is_container(outputs[0].dtype())) {
+    wrong_usage("--out", fmt::format("'-' is for a model with one tensor as output, and this one "
+                                     "has {} outputs; name a folder",
+                                     outputs.size()));
+  }
+  const std::string file = stdout_file(array_suffix(outputs[0].dtype()));
+  write_array(file, outputs[0]);
+  return file;
+}
+
 void run(const RunCommand& c) {
+  if (c.backend == "cpu" && (c.fallback.allowed || c.fallback.refused))
+    wrong_usage(c.fallback.allowed ? "--allow-fallback" : "--strict", "is for --backend vulkan");
+  check_places({c.model}, {{"--trace", c.trace_file}});
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   NodeTimes times;
-  StepTrace trace(c.trace, c.profile ? &times : nullptr);
-  const bool traced = c.trace || c.profile;
+  ChromeTrace chrome;
+  StepTrace trace(c.trace);
+  if (c.profile) trace.also(&times);
+  if (!c.trace_file.empty()) trace.also(&chrome);
   const RunnerOptions options = {.backend = c.backend,
                                  .threads = c.threads,
-                                 .trace = traced ? &trace : nullptr,
+                                 .trace = trace.listens() ? &trace : nullptr,
                                  .device = c.device,
-                                 .or_cpu = true,
+                                 .or_cpu = c.fallback.allowed,
                                  .all_it_can = c.all_it_can};
   auto running = std::make_unique<Runner>(model, options);
   std::vector<HostTensor> inputs = named_arrays(running->session(), model.program(), c.inputs);
@@ -76,16 +123,17 @@ void run(const RunCommand& c) {
   if (c.explain || runner.backend() != "cpu") placement.emplace(runner.session(), runner.vulkan());
   if (runner.backend() != "cpu")
     fmt::print(stderr, "{} {}\n", runner.backend(), placement->split());
-  if (!c.out.empty()) std::filesystem::create_directories(c.out);
+  if (c.fallback.refused) refuse_fallback(runner, placement ? &*placement : nullptr);
   std::vector<std::string> names;
   for (size_t i = 0; i < outputs.size(); ++i) names.push_back(runner.session().output(i).name);
-  const std::vector<std::string> files = file_names(names);
+  const bool to_stdout = c.out == "-";
+  const std::vector<std::string> paths = paths_of(to_stdout ? "" : c.out, names);
   auto document = nlohmann::json::array();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const char* name = runner.session().output(i).name;
     std::string file;
-    if (!c.out.empty())
-      file = write_value((std::filesystem::path(c.out) / files[i]).string(), outputs[i]);
+    if (to_stdout) file = write_out(outputs);
+    if (!paths.empty()) file = write_value(paths[i], outputs[i]);
     document.push_back(
         {{"name", name},
          {"dtype", dtype_name(outputs[i].dtype())},
@@ -102,6 +150,7 @@ void run(const RunCommand& c) {
       if (file.empty()) fmt::print("  {}\n", preview(outputs[i]));
     }
   }
+  if (!c.trace_file.empty()) write_text(c.trace_file, chrome.text());
   if (!c.explain && !c.profile) {
     if (c.json) print_json(document);
     return;
@@ -124,21 +173,28 @@ void add_run(CommandLine& app) {
   auto c = std::make_shared<RunCommand>();
   Command command =
       app.add_command("run", "Run a .wick, ONNX or TensorFlow Lite model on .npy inputs");
-  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite").required();
+  command.add_option("model", c->model, "model.wick, model.onnx or model.tflite; -: standard input")
+      .required()
+      .reads_file();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
-  command.add_option(
-      "--input,-i", c->inputs,
-      "[name=]array.npy, one an input; strings: .json; sequences and optionals: ONNX's "
-      ".pb");
+  command
+      .add_option("--input,-i", c->inputs,
+                  "[name=]array.npy, one an input; strings: .json; sequences and optionals: ONNX's "
+                  ".pb; -: standard input")
+      .reads_file();
   command.add_option(
       "-o,--out", c->out,
-      "folder for the outputs, one .npy each (strings: .json; sequences, optionals: .pb)");
+      "folder for the outputs, one .npy each (strings: .json; sequences, optionals: .pb); -: the "
+      "only output to standard output");
   accept_backend(command, &c->backend, &c->device);
   command.add_option("--threads", c->threads, "0: as many as there are").at_least(0);
+  accept_fallback(command, &c->fallback);
   accept_offload(command, &c->all_it_can);
-  command.add_flag("--trace", c->trace, "print each step as it ran");
+  command.add_flag_or_json("--trace", c->trace, c->trace_file,
+                           "print each step as it ran; with a FILE.json write the steps there for "
+                           "Perfetto and chrome://tracing");
   command.add_flag("--explain", c->explain,
                    "print where each step ran, why, and the copies between CPU and device");
   command.add_flag("--profile", c->profile, "print the time of each step, on a device each kernel");

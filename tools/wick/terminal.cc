@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runtime/core/printable.h"
+#include "tools/lib/std_files.h"
 
 namespace wick::tool {
 namespace {
@@ -57,7 +58,7 @@ class Guarded {
   ssize_t write(const char* text, size_t size) noexcept try {
     begun_.append(text, size);
     const size_t whole = begun_.size() - begun_at_end(begun_);
-    const std::string out = printable(begun_.substr(0, whole));
+    const std::string out = printable(shown(begun_.substr(0, whole)));
     begun_.erase(0, whole);
     put(out);
     return static_cast<ssize_t>(size);

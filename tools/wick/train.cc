@@ -1,11 +1,14 @@
 // wick train: trains a known model on known images.
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "tools/lib/text.h"
 #include "tools/wick/command.h"
+#include "tools/wick/places.h"
 #include "tools/wick/terminal.h"
 #include "trainer/explain/anomaly.h"
 #include "trainer/explain/trace_ops.h"
@@ -13,6 +16,7 @@
 #include "trainer/loop/recipes.h"
 #include "trainer/nn/models/models.h"
 #include "trainer/profile/audit.h"
+#include "trainer/profile/profiler.h"
 #include "trainer/tensor/call.h"
 
 namespace wick::tool {
@@ -20,6 +24,7 @@ namespace {
 
 struct TrainCommand {
   loop::TrainConfig config;
+  std::string trace_file;
   bool json = false, quiet = false, trace = false, reference = false, audit = false;
   bool anomaly = false, profile = false;
 };
@@ -61,6 +66,15 @@ void audit(TrainCommand c) {
 void train(TrainCommand c) {
   if (c.audit) return audit(c);
   if (c.config.out.empty()) c.config.out = "runs/" + c.config.model.value_or("lenet");
+  if (c.config.resume) {
+    const auto last = std::filesystem::path(c.config.out) / "last.safetensors";
+    std::error_code failed;
+    if (!std::filesystem::exists(last, failed)) {
+      throw Error(fmt::format("[train] there is no {} to resume from; train without --resume first",
+                              last.string()),
+                  Code::kNotFound);
+    }
+  }
   c.config.progress = c.quiet ? nullptr : plain_stderr();
   std::string& resume = c.config.resume_command;
   resume = "wick train";
@@ -77,6 +91,7 @@ void train(TrainCommand c) {
       resume += fmt::format(" --tensorboard-every {}", board.every_steps);
     if (board.histograms) resume += " --tensorboard-histograms";
   }
+  check_places({}, {{"--trace", c.trace_file}});
   std::optional<TraceOps> trace;
   std::optional<ReferenceKernelsScope> reference;
   std::optional<AnomalyMode> anomaly;
@@ -84,7 +99,11 @@ void train(TrainCommand c) {
   c.config.verdict = c.profile;
   if (c.trace) trace.emplace(std::cerr);
   if (c.reference) reference.emplace();
+  std::optional<Profiler> profiler;
+  if (!c.trace_file.empty()) profiler.emplace(ProfilerOptions{.max_slices = size_t{1} << 17});
   loop::TrainResult r = loop::run_training(c.config);
+  if (profiler) write_text(c.trace_file, profiler->stop().chrome_trace());
+  profiler.reset();
   trace.reset();
   anomaly.reset();
   const bool split = r.config.val_split > 0;
@@ -138,38 +157,46 @@ void add_train(CommandLine& app) {
   auto c = std::make_shared<TrainCommand>();
   Command command =
       app.add_command("train", "Train lenet, mlp, mobilenet or resnet8 on labelled images");
-  command.add_option("model", c->config.model, "lenet, mlp, mobilenet or resnet8")
+  command.add_option("model", c->config.model, "lenet (default), mlp, mobilenet or resnet8")
       .one_of(nn::model_names());
   command.add_option("--data", c->config.data,
-                     "fashion-mnist, mnist, tinydigits, or a folder of IDX files");
-  command.add_option("--epochs", c->config.epochs, "0: the recipe's").at_least(0);
-  command.add_option("--batch", c->config.batch, "0: the recipe's").at_least(0);
-  command.add_option("--lr", c->config.lr, "0: the recipe's").not_negative();
-  command.add_option("--seed", c->config.seed, "of weights, shuffling and dropout");
-  command.add_option("--optimizer", c->config.optimizer, "default: the recipe's")
+                     "fashion-mnist (default), mnist, tinydigits, or a folder of IDX files");
+  command.add_option("--epochs", c->config.epochs, "(default: the recipe's)").at_least(0);
+  command.add_option("--batch", c->config.batch, "(default: the recipe's)").at_least(0);
+  command.add_option("--lr", c->config.lr, "(default: the recipe's)").not_negative();
+  command.add_option("--seed", c->config.seed, "of weights, shuffling and dropout (default: 0)");
+  command.add_option("--optimizer", c->config.optimizer, "(default: the recipe's)")
       .one_of(loop::optimizer_names());
-  command.add_option("--weight-decay", c->config.weight_decay, "default: the recipe's")
+  command.add_option("--weight-decay", c->config.weight_decay, "(default: the recipe's)")
       .not_negative();
-  command.add_option("--schedule", c->config.schedule, "of the learning rate; default: cosine")
+  command.add_option("--schedule", c->config.schedule, "of the learning rate (default: cosine)")
       .one_of(loop::schedule_names());
-  command.add_option("--accumulate", c->config.accumulate, "batches that make one step")
+  command
+      .add_option("--accumulate", c->config.accumulate, "batches that make one step (default: 1)")
       .at_least(1);
-  command.add_option("--clip-norm", c->config.clip_norm, "largest norm of the gradients; 0: any")
+  command
+      .add_option("--clip-norm", c->config.clip_norm,
+                  "largest norm of the gradients (default: 0, any)")
       .not_negative();
   command
-      .add_option("--autocast", c->config.autocast,
-                  "what products compute in: none (float32), bf16, f16 (the loss is scaled)")
+      .add_option(
+          "--autocast", c->config.autocast,
+          "what products compute in: none (default, float32), bf16, f16 (the loss is scaled)")
       .one_of(loop::autocast_names());
-  command.add_option("--label-smoothing", c->config.label_smoothing, "0 to 1").between(0.0, 1.0);
-  command.add_option("--ema", c->config.ema, "keep the weights' moving average of that decay")
+  command.add_option("--label-smoothing", c->config.label_smoothing, "0 to 1 (default: 0)")
       .between(0.0, 1.0);
   command
-      .add_option("--val-split", c->config.val_split,
-                  "share of the training images that picks the best epoch, not the test set")
+      .add_option("--ema", c->config.ema,
+                  "keep the weights' moving average of that decay (default: 0, none)")
+      .between(0.0, 1.0);
+  command
+      .add_option(
+          "--val-split", c->config.val_split,
+          "share of the training images that picks the best epoch, not the test set (default: 0)")
       .between(0.0, 0.9);
   command
       .add_option("--patience", c->config.patience,
-                  "stop after so many epochs without a better validation; 0: never")
+                  "stop after so many epochs without a better validation (default: 0, never)")
       .at_least(0);
   command.add_option("--threads", c->config.threads, "changes nothing in the result").at_least(0);
   command.add_option("--workers", c->config.workers, "loader threads; change nothing in the result")
@@ -180,15 +207,17 @@ void add_train(CommandLine& app) {
                      "folder for TensorBoard's event files: loss, accuracy and learning rate");
   command
       .add_option("--tensorboard-every", c->config.tensorboard.every_steps,
-                  "steps between two values of loss and learning rate (10); 0: epochs alone")
+                  "steps between two values of loss and learning rate; 0: epochs alone")
       .at_least(0);
   command.add_flag("--tensorboard-histograms", c->config.tensorboard.histograms,
                    "of the weights and their gradients, after each epoch");
   command.add_option("-o,--out", c->config.out,
-                     "folder for checkpoints and metrics.csv; default runs/MODEL");
+                     "folder for checkpoints and metrics.csv (default: runs/MODEL)");
   command.add_flag("--resume", c->config.resume,
                    "go on from the folder's last checkpoint, to the bit");
-  command.add_flag("--trace", c->trace, "print each op on stderr as it runs");
+  command.add_flag_or_json("--trace", c->trace, c->trace_file,
+                           "print each op on stderr as it runs; with a FILE.json write the first "
+                           "131072 slices of the steps there for Perfetto and chrome://tracing");
   command.add_flag("--reference", c->reference, "plain loops instead of SIMD: the same bits, slow");
   command.add_flag("--anomaly", c->anomaly,
                    "stop at the first op that makes NaN or inf, and name it; slow");

@@ -8,7 +8,9 @@
 #include <new>
 
 #include "tools/lib/limits.h"
+#include "tools/lib/std_files.h"
 #include "tools/wick/command.h"
+#include "tools/wick/failure.h"
 
 namespace {
 
@@ -42,6 +44,18 @@ std::string indented(const std::string& text) {
   return out;
 }
 
+// Without memory there is no document; the parts of this one are known before.
+void write_out_of_memory(const std::string& command) {
+  if (wick::tool::json_printed()) return;
+  char text[192];
+  const int size = std::snprintf(
+      text, sizeof(text),
+      "{\n  \"command\": \"%s\",\n  \"error\": \"out of memory\",\n  \"where\": \"\",\n"
+      "  \"hint\": \"give more memory (--max-ram)\"\n}\n",
+      command.c_str());
+  (void)!write(STDOUT_FILENO, text, static_cast<size_t>(size));
+}
+
 }  // namespace
 
 namespace wick::tool {
@@ -54,6 +68,7 @@ int run_wick(int argc, char** argv) {
   add_export(app);
   add_convert(app);
   add_run(app);
+  add_serve(app);
   add_compare(app);
   add_bench(app);
   add_inspect(app);
@@ -68,10 +83,22 @@ int run_wick(int argc, char** argv) {
   add_data(app);
   add_sign(app);
   add_build(app);
+  const bool json = app.wants_json(argc, argv);
+  const std::string command = app.command_of(argc, argv);
+  const AtTimeUp tell_time([&] {
+    if (!json) return;
+    print_failure({command, "the time is up", "--timeout", "give more seconds"});
+    std::fflush(stdout);
+  });
+  StdFiles files;
   try {
-    return app.run(argc, argv);
-  } catch (const Differs&) {
-    return kDiffers;
+    int code = kDiffers;
+    try {
+      code = app.run(argc, argv);
+    } catch (const Differs&) {
+    }
+    if (code == 0 || code == kDiffers) files.send();
+    return code;
   } catch (const Interrupted&) {
     return kInterrupted;
   } catch (const std::bad_alloc&) {
@@ -82,10 +109,13 @@ int run_wick(int argc, char** argv) {
                     static_cast<unsigned long long>(memory_limit()));
     }
     (void)!write(STDERR_FILENO, text, strlen(text));
+    if (json) write_out_of_memory(command);
     return kFailed;
   } catch (const std::exception& failed) {
-    const std::string text = indented(without_source_line(failed.what()));
-    fmt::print(stderr, "wick: {}\n", text);
+    const std::string text = with_advice(without_source_line(failed.what()));
+    fmt::print(stderr, "wick: {}\n", indented(text));
+    if (json)
+      print_failure(failure_of(command, shown(text), {argv + std::min(argc, 2), argv + argc}));
     return kFailed;
   }
 }

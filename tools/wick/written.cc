@@ -22,8 +22,8 @@ void accept_checks(Command command, CheckOptions* options, bool passes) {
 }
 
 ir::PassReport Written::optimize(ir::Graph* graph, bool chains,
-                                 const std::vector<std::string>& dims) {
-  CheckPasses check{chains, !options_.no_verify, options_.check_passes, dims};
+                                 const std::vector<std::string>& dims, Products products) {
+  CheckPasses check{chains, products, !options_.no_verify, options_.check_passes, dims};
   ir::PassReport report = optimize_checked(graph, check);
   for (const ir::PassFault& f : report.undone) {
     fmt::print(stderr, "wick: the pass {} broke its promise and was undone: {}{}{}: {}\n", f.pass,

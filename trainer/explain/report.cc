@@ -28,8 +28,9 @@ Kind layer_kind(OpId op) {
   if (op == OpId::kRelu) return Kind::kRectifier;
   if (op == OpId::kTanh) return Kind::kTanh;
   if (op == OpId::kSigmoid) return Kind::kSigmoid;
-  constexpr OpId kOthers[] = {OpId::kLeakyRelu, OpId::kElu,         OpId::kGelu,    OpId::kSilu,
-                              OpId::kHardSwish, OpId::kHardSigmoid, OpId::kSoftplus};
+  constexpr OpId kOthers[] = {OpId::kLeakyRelu,   OpId::kPRelu,   OpId::kElu,
+                              OpId::kGelu,        OpId::kSilu,    OpId::kHardSwish,
+                              OpId::kHardSigmoid, OpId::kSoftplus};
   return std::find(std::begin(kOthers), std::end(kOthers), op) != std::end(kOthers) ? Kind::kOther
                                                                                     : Kind::kNone;
 }

@@ -122,8 +122,8 @@ class Threshold : public Module {
   double threshold_, value_;
 };
 
-// x where x > 0, otherwise weight * x with a learned weight: one number, or one per channel (dim
-// 1).
+// x where it is not below 0, otherwise weight * x with a learned weight: one number, or one per
+// channel (dim 1).
 class PReLU : public Module {
  public:
   explicit PReLU(int64_t num_parameters = 1, double init = 0.25);

@@ -62,7 +62,7 @@ consteval OpFacts<Policy> policies() {
          kLog10, kPow, kReciprocal, kSoftplus, kTan, kAcos, kAsin, kCosh, kSinh, kReduceSum,
          kReduceProd, kCumSum, kCumProd, kDFT}},
       {Policy::kWidest,
-        {kAdd, kSub, kMul, kDiv, kMax, kMin, kMod, kAtan2, kEqual, kLess, kLessOrEqual,
+        {kAdd, kSub, kMul, kDiv, kMax, kMin, kPRelu, kMod, kAtan2, kEqual, kLess, kLessOrEqual,
          kGreater, kGreaterOrEqual, kWhere, kConcat, kScatterElements, kScatterND,
          kSliceScatter, kAsStridedScatter, kGridSample, kRoiAlign, kFakeQuantize,
          kFoldedBatchNorm, kDeformConv}},
@@ -83,8 +83,9 @@ consteval OpFacts<Policy> policies() {
          kSequenceAt, kSequenceLength, kSplitToSequence, kConcatFromSequence, kOptional,
          kOptionalHasElement, kOptionalGetElement, kFusedElementwise, kBlockLinear,
          kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul, kQLinearAveragePool,
-         kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax, kDynamicLinear,
-         kFakeQuantizeGrad, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp}},
+         kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax, kQLinearPRelu, kDynamicLinear,
+         kFakeQuantizeGrad, kDynamicQuantizeLinear, kTreeEnsemble, kLookUp, kResizeGrad,
+         kLayerNormGrad, kGroupNormGrad}},
   }};
 }
 // clang-format on

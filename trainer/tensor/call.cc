@@ -166,6 +166,7 @@ std::string display_name(OpId op) {
       {OpId::kGather, "index_select"},
       {OpId::kGatherElements, "gather"},
       {OpId::kHardSwish, "hardswish"},
+      {OpId::kPRelu, "prelu"},
       {OpId::kHardSigmoid, "hardsigmoid"},
       {OpId::kClip, "clamp"},
       {OpId::kSlogDet, "slogdet"},

@@ -37,16 +37,21 @@ struct CompileOptions {
   // Fuses chains of small ops into one FusedElementwise. Turn it off for a program linked with
   // wick_selected_ops: a chain brings in the kernels of every elementwise op, some 400 KB.
   bool chains = true;
+  // Numerics that the file chooses (docs/numerics.md). kWinograd: 3x3 convolutions are faster and
+  // have other bits; the program states the class `reassociates`. kBf16: operands of products are
+  // rounded to bfloat16; the class is `approximates`.
+  Products products = Products::kExact;
   // Each sample has the graph's inputs, in order: every pass is checked on the samples and undone
   // where it breaks its promise (ir::OptimizeOptions). `report`, if given, then says so.
   std::vector<std::vector<HostTensor>> samples = {};
   ir::PassReport* report = nullptr;
 };
 
-// Optimises a copy by exact passes, then makes the program: what `wick run model.onnx` loads. The
-// bytes are for Program::load, which takes them without a copy when they are 64-byte aligned. The
-// weakest promise of the passes that changed something is recorded; a weaker one in `info` stays.
-// Throws Error when a node belongs to training (all such nodes are listed) or the graph is unsound.
+// Optimises a copy by exact passes (and those of `products`), then makes the program: what `wick
+// run model.onnx` loads. The bytes are for Program::load, which takes them without a copy when they
+// are 64-byte aligned. The weakest promise of the passes that changed something is recorded; a
+// weaker one in `info` stays. Throws Error when a node belongs to training (all such nodes are
+// listed) or the graph is unsound.
 std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info = {},
                                      CompileOptions options = {});
 

@@ -372,7 +372,13 @@ WICK_READ(LpPool, read_lp_pool);
 WICK_READ(GlobalAveragePool, read_global_pool<OpId::kReduceMean>);
 WICK_READ(GlobalMaxPool, read_global_pool<OpId::kReduceMax>);
 
-WICK_ONNX_ROW(Conv, [](WriteCtx& c) { set_conv_attrs(c.same("Conv"), c.as<ConvAttrs>()); });
+WICK_ONNX_ROW(Conv, [](WriteCtx& c) {
+  if (c.as<ConvAttrs>().products != 0)
+    c.fail(
+        "ONNX cannot say in which order products are added: write .wick, or the graph as it was "
+        "before --numerics");
+  set_conv_attrs(c.same("Conv"), c.as<ConvAttrs>());
+});
 WICK_ONNX_ROW(MaxPool, [](WriteCtx& c) {
   const auto& a = c.as<PoolAttrs>();
   set_list(write_pool(c, "MaxPool", a), "dilations", a.dilations);

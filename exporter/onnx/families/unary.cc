@@ -122,8 +122,7 @@ void read_prelu(ReadCtx& c) {
     for (int i = 1; i + 1 < c.rank(x); ++i) behind.push_back(i);
     slope = unsqueeze(c, slope, behind);
   }
-  ValueId below = c.emit(OpId::kMul, {x, slope});
-  c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, 0)}), below, x}));
+  c.set(0, c.emit(OpId::kPRelu, {x, slope}));
 }
 ValueId f32_scalar(ReadCtx& c, double v) {
   return c.g.add_constant(HostTensor::of<float>({}, {static_cast<float>(v)}));
@@ -250,6 +249,7 @@ WICK_ONNX_PLAIN(Ceil);
 WICK_ONNX_PLAIN(Round);
 WICK_ONNX_PLAIN(Sign);
 WICK_ONNX_PLAIN(Not);
+WICK_ONNX_PLAIN(PRelu);
 WICK_ONNX_ROW(LeakyRelu, [](WriteCtx& c) {
   set_float(c.same("LeakyRelu"), "alpha", c.as<LeakyReluAttrs>().alpha);
 });

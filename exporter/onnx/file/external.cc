@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "exporter/onnx/file/lent.h"
 #include "runtime/core/regular_file.h"
 #include "wick/error.h"
 
@@ -91,12 +92,22 @@ HostTensor read_external(const TensorProto& proto, const std::string& folder, DT
   }
   if (location.empty())
     refuse(proto.name(), "its data is in another file, and no 'location' says in which");
-  RegularFile in;
-  open_inside(proto.name(), folder, location, &in);
-  if (offset > in.size() || bytes > in.size() - offset) {
+  auto check_size = [&](uint64_t size) {
+    if (offset <= size && bytes <= size - offset) return;
     refuse(proto.name(),
            fmt::format("'{}' is too short for {} bytes at {}", location, bytes, offset));
+  };
+  RegularFile in;
+  if (auto* stay = external_file(location, dtype, bytes); stay != nullptr) {
+    if (*stay == nullptr) {
+      open_inside(proto.name(), folder, location, &in);
+      *stay = std::make_shared<const FileBytes>(in, folder + "/" + location);
+    }
+    check_size((*stay)->size());
+    return HostTensor::in_file(dtype, shape, *stay, offset);
   }
+  open_inside(proto.name(), folder, location, &in);
+  check_size(in.size());
   HostTensor t(dtype, shape);
   const Status read = in.read(offset, t.as<char>(), bytes);
   if (!read.ok())

@@ -16,7 +16,13 @@ constexpr uint32_t kRawData = 9, kExternal = 13, kLocation = 14;  // of TensorPr
 const char kPlace[] = "\0lent";
 const std::string kLent(kPlace, sizeof(kPlace) - 1);
 
-thread_local const LentWeights* weights = nullptr;
+thread_local LentWeights* weights = nullptr;
+
+// Only large float32 weights stay in their file, since they wait to be packed; everything else is
+// read at once.
+bool stays(DType dtype, uint64_t bytes) {
+  return weights != nullptr && weights->stay && dtype == DType::kF32 && bytes >= kLeastStay;
+}
 
 enum class Kind : uint8_t { kModel, kGraph, kNode, kAttribute, kFunction, kTensor, kOther };
 
@@ -190,6 +196,14 @@ const Piece* lent_piece(const TensorProto& tensor) {
   return &weights->pieces[index];
 }
 
+std::shared_ptr<const FileBytes>* external_file(const std::string& location, DType dtype,
+                                                uint64_t bytes) {
+  constexpr size_t kMostFiles = 64;  // that one model may hold open; the rest is read at once
+  if (!stays(dtype, bytes)) return nullptr;
+  auto& files = weights->external;
+  return files.size() < kMostFiles || files.contains(location) ? &files[location] : nullptr;
+}
+
 HostTensor lent_tensor(const Piece& piece, DType dtype, const Shape& shape) {
   ModelBytes& model = weights->model;
   if (model.file() == nullptr || piece.size < kLeastStay) {
@@ -198,9 +212,7 @@ HostTensor lent_tensor(const Piece& piece, DType dtype, const Shape& shape) {
     return t;
   }
   HostTensor t = HostTensor::in_file(dtype, shape, model.file(), piece.offset);
-  // Only float32 weights stay in the file, since they wait to be packed; everything else is read
-  // now.
-  if (!weights->stay || dtype != DType::kF32) (void)t.data();
+  if (!stays(dtype, piece.size)) (void)t.data();
   return t;
 }
 

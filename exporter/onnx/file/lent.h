@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,14 +36,20 @@ class LentWeights {
   ModelBytes& model;
   const std::vector<Piece>& pieces;
   const bool stay;
+  // The external files that weights stay in, by their location: each is opened once.
+  std::map<std::string, std::shared_ptr<const FileBytes>> external;
 
  private:
-  const LentWeights* before_;
+  LentWeights* before_;
 };
 
 // Returns the range of the tensor's bytes if they were taken out, else null. Throws Error if no
 // LentWeights of this thread has them.
 const Piece* lent_piece(const TensorProto& tensor);
+// Returns where the file of an external tensor is kept that stays in it, empty until the caller
+// opens it; null: the tensor is read at once.
+std::shared_ptr<const FileBytes>* external_file(const std::string& location, DType dtype,
+                                                uint64_t bytes);
 // Returns a tensor of these bytes; the range has as many as the tensor needs.
 HostTensor lent_tensor(const Piece& piece, DType dtype, const Shape& shape);
 

@@ -299,6 +299,14 @@ void write_softmax(WriteCtx& c) {
   quantize(c, y, 3);
 }
 
+// No ONNX domain has a PRelu of bytes. Both forms write the float operator, which has the same
+// bits.
+void write_prelu(WriteCtx& c) {
+  const std::string y = c.fresh();
+  c.add("PRelu", {reals(c, 0), c.in(3)}, {y});
+  quantize(c, y, 4);
+}
+
 // ONNX has no tables: this is a Gather by the element's value. An int8 below 0 counts from the end.
 void write_table(WriteCtx& c) {
   std::string table = c.in(1), index = c.cast(c.in(0), DType::kI32);
@@ -397,6 +405,7 @@ void write_dynamic(WriteCtx& c) {
 bool written_anew(const Graph& g, const Node& node, size_t input, QuantizedForm form) {
   if (!ir::is_byte_op(node.op)) return false;
   if (node.op == OpId::kDynamicLinear) return input == 1;
+  if (node.op == OpId::kQLinearPRelu) return false;
   if (node.op == OpId::kByteTable) return input == 1 && g.value(node.inputs[0]).dtype == DType::kI8;
   if (form == QuantizedForm::kQdq) {
     const Value& x = g.value(node.inputs[0]);
@@ -411,6 +420,7 @@ WICK_ONNX_ROW(QLinearMatMul, write_matmul);
 WICK_ONNX_ROW(QGemm, write_gemm);
 WICK_ONNX_ROW(QLinearAdd, [](WriteCtx& c) { write_binary(c, "QLinearAdd", "Add"); });
 WICK_ONNX_ROW(QLinearMul, [](WriteCtx& c) { write_binary(c, "QLinearMul", "Mul"); });
+WICK_ONNX_ROW(QLinearPRelu, write_prelu);
 WICK_ONNX_ROW(QLinearAveragePool, write_pool);
 WICK_ONNX_ROW(QLinearGlobalAveragePool, write_global_pool);
 WICK_ONNX_ROW(QLinearSoftmax, write_softmax);

@@ -65,12 +65,6 @@ void read_extreme(ReadCtx& c) {
   const ValueId a = c.raw(0, at);
   c.set_raw(0, c.emit(op, {a, c.raw(1, at)}), at);
 }
-void read_prelu(ReadCtx& c) {
-  binary(c, [&](ValueId x, ValueId slope) {
-    const ValueId below = c.emit(OpId::kMul, {x, slope});
-    return c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(0)}), below, x});
-  });
-}
 void read_squared_difference(ReadCtx& c) {
   binary(c, [&](ValueId a, ValueId b) {
     const ValueId d = c.emit(OpId::kSub, {a, b});
@@ -145,7 +139,7 @@ WICK_TFLITE_READ(RELU_0_TO_1, read_relu_0_to_1);
 WICK_TFLITE_READ(TANH, read_activation<fbs::Activation::Tanh>);
 WICK_TFLITE_READ(LOGISTIC, read_unary<OpId::kSigmoid>);
 WICK_TFLITE_READ(LEAKY_RELU, read_leaky_relu);
-WICK_TFLITE_READ(PRELU, read_prelu);
+WICK_TFLITE_READ(PRELU, read_binary<OpId::kPRelu>);
 WICK_TFLITE_READ(ELU, read_elu);
 WICK_TFLITE_READ(GELU, read_gelu);
 WICK_TFLITE_READ(HARD_SWISH, read_unary<OpId::kHardSwish>);

@@ -1,6 +1,7 @@
 #include "runtime/backend/cpu/cpu_backend.h"
 
 #include "runtime/backend/cpu/step_memory.h"
+#include "runtime/backend/pack_cache.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/prepared.h"
@@ -21,9 +22,10 @@ struct CpuStep {
 struct PackJob {
   uint32_t step = 0;
   int slot = 0;
-  uint32_t entry = kNoIndex;  // of the cache, if it keeps the form
+  uint32_t entry = kNoIndex;  // of the cache, if the form is shared
   void* to = nullptr;
   Code failed = Code::kOk;
+  bool mine = true;    // false: it is packed, or another session is packing it
   bool whole = false;  // none of it was skipped
 };
 
@@ -55,8 +57,16 @@ class CpuPartition final : public Partition {
   Status compile_step(Span<const KernelSet* const> sets, size_t i);
   Status plan_packs(size_t i);
   Status fill_inputs(size_t i);
-  Status place_packs();
+  Status make_packs();
+  Status claim_packs();
   Status pack_all();
+  void publish(const PackJob& job, bool packed) const;
+  Result<bool> wait_for_others();
+  // The session's, for memory that is freed soon: a stage's frees nothing before the stage is
+  // destroyed.
+  Allocator& passing() const {
+    return spec_.cache != nullptr ? spec_.cache->allocator() : allocator_;
+  }
   Status pack(const PackJob& job, void* raw) const;
   LentBytes* source_of(const PackJob& job) const {
     const int input = steps_[job.step].kernel.pack_of(job.slot)->input;
@@ -176,28 +186,56 @@ Status CpuPartition::fill_inputs(size_t i) {
   return {};
 }
 
-// Allocates the forms that the cache keeps in one block of memory.
-Status CpuPartition::place_packs() {
-  auto padded = [&](const PackJob& job) {
-    const bool placed = job.entry == kNoIndex || spec_.cache->room(job.entry) != nullptr;
-    return placed ? 0 : align_up(steps_[job.step].kernel.pack_of(job.slot)->bytes, kAlignment);
-  };
-  uint64_t total = 0;
-  for (const PackJob& job : jobs_) total += padded(job);
-  char* at = nullptr;
-  if (total != 0) {
-    WICK_ASSIGN(void* block, spec_.cache->allocate(byte_count(total)));
-    at = static_cast<char*>(block);
-  }
+// Claims the shared forms that no other session has packed or is packing, and allocates them in one
+// block of memory.
+Status CpuPartition::claim_packs() {
+  Array<PackStore::Form*> claimed(passing());
+  WICK_TRY(claimed.reserve(jobs_.size()));
   for (PackJob& job : jobs_) {
     if (job.entry == kNoIndex) continue;
-    const uint64_t bytes = padded(job);
-    if (bytes != 0) spec_.cache->set_room(job.entry, at);
-    at += bytes;
-    job.to = spec_.cache->room(job.entry);
+    PackStore::Form& form = spec_.cache->form(job.entry);
+    job.mine = spec_.cache->store().claim(&form);
+    if (job.mine) WICK_TRY(claimed.push_back(&form));  // cannot fail: reserved
+  }
+  const Status placed = claimed.empty() ? Status()
+                                        : spec_.cache->store().place(Span<PackStore::Form* const>(
+                                              claimed.data(), claimed.size()));
+  for (PackJob& job : jobs_) {
+    if (job.entry == kNoIndex || !job.mine) continue;
+    job.to = spec_.cache->form(job.entry).room();
+    if (!placed.ok()) publish(job, false);
+  }
+  return placed;
+}
+
+// Ends the claim on a shared form.
+void CpuPartition::publish(const PackJob& job, bool packed) const {
+  if (job.entry != kNoIndex) spec_.cache->store().publish(&spec_.cache->form(job.entry), packed);
+}
+
+// Returns whether every shared form is packed now. Those that another session could not pack are to
+// be claimed again. This session has no claim while it waits, so no two wait for each other.
+Result<bool> CpuPartition::wait_for_others() {
+  bool all = true;
+  for (PackJob& job : jobs_) {
+    job.mine = false;
+    if (job.entry == kNoIndex) continue;
+    const PackStore::Form& form = spec_.cache->form(job.entry);
+    WICK_TRY(spec_.cache->store().wait(form, current_stop()));
+    all = all && form.data() != nullptr;
+  }
+  return all;
+}
+
+// Packs what is to be packed, or waits for the sessions that are packing it.
+Status CpuPartition::make_packs() {
+  for (bool all = jobs_.empty(); !all;) {
+    WICK_TRY(claim_packs());
+    WICK_TRY(pack_all());
+    WICK_ASSIGN(all, wait_for_others());
   }
   for (const PackUse& use : uses_)
-    steps_[use.step].kernel.set_packed(use.slot, spec_.cache->room(use.entry));
+    steps_[use.step].kernel.set_packed(use.slot, spec_.cache->data(use.entry));
   return {};
 }
 
@@ -222,12 +260,13 @@ Status CpuPartition::pack(const PackJob& job, void* raw) const {
 }
 
 // Packs one weight per task: a form depends only on its own step. Lent weights are read into one
-// buffer per worker, so that memory for a file's bytes is not cleared each time.
+// buffer per worker, so that memory for a file's bytes is not cleared each time. A weight's pages
+// in a mapped file are released at once, so that few weights are in memory in both forms.
 Status CpuPartition::pack_all() {
   size_t room = 0;
   for (const PackJob& job : jobs_) {
     const LentBytes* source = source_of(job);
-    if (source == nullptr || source->filled()) continue;
+    if (!job.mine || source == nullptr || source->filled()) continue;
     const int input = steps_[job.step].kernel.pack_of(job.slot)->input;
     const size_t bytes = query_of(job.step).in[static_cast<size_t>(input)].nbytes();
     if (bytes > room) room = static_cast<size_t>(align_up(bytes, kAlignment));
@@ -235,33 +274,34 @@ Status CpuPartition::pack_all() {
   const auto workers = static_cast<size_t>(spec_.pool == nullptr ? 1 : spec_.pool->threads());
   const bool by_job = jobs_.size() < workers;
   const size_t rooms = by_job ? jobs_.size() : workers;
-  // Uses the session's allocator, because a stage's frees nothing before the stage is destroyed.
-  Allocator& allocator = spec_.cache != nullptr ? spec_.cache->allocator() : allocator_;
   char* raw = nullptr;
   if (room != 0 && rooms <= SIZE_MAX / room)
-    raw = static_cast<char*>(allocator.allocate(rooms * room, kAlignment));
+    raw = static_cast<char*>(passing().allocate(rooms * room, kAlignment));
   parallel_for(spec_.pool, static_cast<int64_t>(jobs_.size()), [&](int64_t task, int worker) {
     PackJob& job = jobs_[static_cast<size_t>(task)];
+    if (!job.mine) return;
     const size_t at = by_job ? static_cast<size_t>(task) : static_cast<size_t>(worker);
     job.failed = pack(job, raw == nullptr ? nullptr : raw + at * room).code();
     job.whole = !stopped();
+    if (job.whole && job.failed == Code::kOk && job.entry != kNoIndex)
+      spec_.cache->release_raw(job.entry);
   });
   // A run that was stopped while it planned keeps the complete forms, so that the next one has less
   // to do.
   Status all = stopped() ? current_stop()->status() : Status();
-  for (const PackJob& job : jobs_) {
-    if (!job.whole) continue;
+  for (PackJob& job : jobs_) {
+    if (!job.mine) continue;
     Status done(job.failed, "");
-    if (!done.ok() && all.ok()) {
+    if (job.whole && !done.ok() && all.ok()) {
       // An error's text is local to the thread that made it: the first error is produced again
       // here.
       const NodeDef& node = *spec_.steps[job.step].node;
       done = all = annotate(pack(job, raw), "node %.60s (%s): its weight cannot be %s: ", node.name,
                             text_of(node), job.failed == Code::kIo ? "read" : "packed");
     }
-    if (done.ok() && job.entry != kNoIndex) spec_.cache->set_packed(job.entry);
+    publish(job, job.whole && done.ok());
   }
-  if (raw != nullptr) allocator.deallocate(raw, rooms * room, kAlignment);
+  if (raw != nullptr) passing().deallocate(raw, rooms * room, kAlignment);
   return all;
 }
 
@@ -288,9 +328,8 @@ Status CpuPartition::compile(Span<const KernelSet* const> sets) {
     const NodeDef& node = *spec_.steps[i].node;
     planned = annotate(compile_step(sets, i), "node %.60s (%s): ", node.name, text_of(node));
   }
-  // Packs even when a step failed: the cache keeps the forms for the next binding.
-  Status packed = place_packs();
-  if (packed.ok()) packed = pack_all();
+  // Packs even when a step failed: the forms are kept for the next binding.
+  Status packed = make_packs();
   for (const PackJob& job : jobs_) {
     if (job.entry != kNoIndex) spec_.cache->set_planned(job.entry, false);
   }

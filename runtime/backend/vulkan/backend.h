@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/backend/backend.h"
+#include "runtime/core/array.h"
 
 namespace wick {
 

@@ -16,12 +16,16 @@
 // in bytes. run() never allocates for the shapes it is bound to (runtime/exec/session.h).
 //
 // Threads: a Program may be shared by any number of threads and sessions; a Session serves one
-// caller at a time. A Program must outlive its sessions, an Allocator both.
+// caller at a time, a SessionPool any number. A Program must outlive its sessions and pools, an
+// Allocator all of them.
 #pragma once
 
 #include "runtime/backend/explain.h"       // for Session::explain
 #include "runtime/core/packed_sequence.h"  // sequences and optionals as inputs and outputs
 #include "runtime/core/string_ref.h"
+#include "runtime/core/thread_pool.h"  // for SessionOptions::thread_pool
+#include "runtime/exec/recurrent_state.h"
 #include "runtime/exec/session.h"
+#include "runtime/exec/session_pool.h"
 #include "runtime/ops/op_library.h"
 #include "runtime/program/program.h"

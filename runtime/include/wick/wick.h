@@ -25,9 +25,14 @@
  * WICK_INVALID_ARGUMENT.
  * Threads: a program may be used from any number of threads and sessions at once; a session by one
  * thread at a time. A call on a session that is in use by another call returns
- * WICK_INVALID_ARGUMENT and changes nothing: open a session for each thread, sessions of one
- * program share its weights. Free a session only when no call on it is running. A program must
- * outlive its sessions.
+ * WICK_INVALID_ARGUMENT and changes nothing: open a session for each thread, or use a pool
+ * (wick_pool_run), which any number of threads may call; sessions of one program share its weights,
+ * packed ones included. Free a session only when no call on it is running. A program must outlive
+ * its sessions and pools.
+ * Further headers have what fewer programs need: wick/c/program.h (what a file says of itself),
+ * wick/c/session.h (runs by name, runs in two halves, packed weights), wick/c/hooks.h (traces, and
+ * where steps run), wick/c/kernels.h (kernel sets), wick/c/ops.h (ops of your own in C) and
+ * wick/c/vulkan.h (devices; in Wick::vulkan). docs/use/c.md has a table of all that C++ can.
  */
 #ifndef WICK_WICK_H_
 #define WICK_WICK_H_
@@ -35,11 +40,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Marks what the library exports. */
+/* Marks what the library exports. For a DLL, the library is compiled with WICK_BUILDING_SHARED and
+ * the program that uses it with WICK_SHARED, which CMake's targets define; a static library needs
+ * neither. */
 #if defined(_WIN32)
+#if defined(WICK_BUILDING_SHARED)
 #define WICK_API __declspec(dllexport)
+#elif defined(WICK_SHARED)
+#define WICK_API __declspec(dllimport)
 #else
+#define WICK_API
+#endif
+#elif defined(__GNUC__)
 #define WICK_API __attribute__((visibility("default")))
+#else
+#define WICK_API
 #endif
 
 #ifdef __cplusplus
@@ -76,7 +91,8 @@ typedef enum wick_code {
   WICK_DEVICE = 10,          /* the accelerator failed */
   WICK_DEADLINE = 11,        /* timeout_ns passed */
   WICK_INTERNAL = 12,        /* a bug in Wick: please report */
-  WICK_CANCELLED = 13        /* wick_cancel_request() */
+  WICK_CANCELLED = 13,       /* wick_cancel_request() */
+  WICK_BUSY = 14             /* every session of a pool is in use, and WICK_FAIL was given */
 } wick_code;
 
 /* Element types, with the values of ONNX's TensorProto.DataType. Only the common ones have a name
@@ -113,12 +129,21 @@ typedef struct wick_string {
   WICK_ALIGN8 uint64_t size;
 } wick_string;
 
-/* A loaded file, a session that runs it, a library of custom ops, and a flag that ends runs early:
- * opaque, made and freed by the functions below. */
+/* A loaded file, a session that runs it, a pool of such sessions, the state of one stream of runs,
+ * threads that sessions share, a library of custom ops, and a flag that ends runs early: opaque,
+ * made and freed by the functions below. */
 typedef struct wick_program wick_program;
 typedef struct wick_session wick_session;
+typedef struct wick_pool wick_pool;
+typedef struct wick_state wick_state;
+typedef struct wick_thread_pool wick_thread_pool;
 typedef struct wick_ops wick_ops;
 typedef struct wick_cancel wick_cancel;
+/* A set of kernels (wick/c/kernels.h), and a device (wick/c/vulkan.h): opaque, too. */
+typedef struct wick_kernel_set wick_kernel_set;
+typedef struct wick_backend wick_backend;
+/* The functions that see each step of a run (wick/c/hooks.h). */
+typedef struct wick_trace_hook wick_trace_hook;
 
 /* Give both functions, or null for both, which means malloc and free. They may be called from any
  * thread. `align` is a power of two, in bytes; deallocate receives the values that allocate
@@ -170,6 +195,11 @@ typedef struct wick_load_options {
    * when you load files from untrusted sources. */
   const char* const* allowed_ops;
   size_t allowed_op_count;
+  /* Not 0: weights that a session packed are kept until the program is freed; else they are freed
+   * with the last session that uses them. */
+  int keep_packed;
+  /* Limit on tables, elements and bytes that the load looks at; 0: 64 for each byte of the file. */
+  uint64_t max_visits;
 } wick_load_options;
 
 /* The extent of a symbolic dimension: {"batch", 32}. */
@@ -186,13 +216,73 @@ typedef struct wick_session_options {
   wick_allocator allocator; /* null functions: the program's */
   const char* entry;        /* null: the first entry point */
   int threads;              /* 0: as many as the process may use */
-  uint64_t max_ram;         /* limit on arena, scratch and packed weights, in bytes; 0: 2^33 */
+  /* Limit on arena, scratch and the packed weights that the session uses, in bytes; 0: 2^33. */
+  uint64_t max_ram;
   const wick_dim_binding*
       max_dims;         /* plan for these now: sizes up to them allocate nothing later */
   size_t max_dim_count; /* number of max_dims */
+  /* Kernel sets, searched in order; null with a count of 0: the default ones. */
+  const wick_kernel_set* const* kernels;
+  size_t kernel_count;
+  wick_backend* backend; /* asked before the CPU; must outlive the session. null: the CPU alone */
+  /* Sees each step; null: none. The struct is copied, and its `user` must outlive the session. The
+   * sessions of a pool call it from several threads at once. */
+  const wick_trace_hook* trace;
+  /* Threads that any number of sessions may share; must outlive them. null: the session starts its
+   * own. `threads` is then 0, or the number of the pool's. */
+  wick_thread_pool* thread_pool;
 } wick_session_options;
 
-/* Options of wick_session_run(). */
+/* Options of wick_pool_create(). */
+typedef struct wick_pool_options {
+  /* sizeof the struct. */
+  size_t size;
+  size_t sessions; /* 0: 2 */
+  /* Of each session; null: defaults. Without a thread_pool the pool makes one of `threads` threads,
+   * which its sessions share. */
+  const wick_session_options* session;
+} wick_pool_options;
+
+/* An input, and the output that becomes this input in the next run, by the names of their ports. */
+typedef struct wick_state_link {
+  const char* input;  /* the input's name */
+  const char* output; /* the output's name */
+} wick_state_link;
+
+/* Options of wick_state_create(). */
+typedef struct wick_state_options {
+  /* sizeof the struct. */
+  size_t size;
+  wick_allocator allocator;     /* null functions: the program's */
+  const char* entry;            /* null: the first entry point */
+  const wick_state_link* links; /* each input once, each output once */
+  size_t link_count;            /* number of links */
+  const wick_dim_binding* dims; /* sizes that the program leaves free, such as {"batch", 1} */
+  size_t dim_count;             /* number of dims */
+  uint64_t max_ram;             /* limit on its bytes, two buffers for each link; 0: 2^30 */
+} wick_state_options;
+
+/* Options of wick_thread_pool_create(). */
+typedef struct wick_thread_pool_options {
+  /* sizeof the struct. */
+  size_t size;
+  wick_allocator allocator; /* null functions: malloc and free */
+  int threads;              /* how many tasks may run at once; 0: as many as the process may use */
+  /* Is passed to run. */
+  void* user;
+  /* The host's own threads; null: Wick starts threads. It calls work(job) `count` times, on any
+   * threads, at once or one after the other, and returns when all of these calls have returned. It
+   * may be called from several threads at once, but not from within work(). */
+  void (*run)(void* user, int count, void (*work)(void* job), void* job);
+} wick_thread_pool_options;
+
+/* What a call does while every session of a pool is in use. */
+enum {
+  WICK_WAIT = 0, /* waits in line until the deadline, or until it is cancelled */
+  WICK_FAIL = 1  /* returns WICK_BUSY at once */
+};
+
+/* Options of wick_session_run(), wick_pool_run() and wick_pool_acquire(). */
 typedef struct wick_run_options {
   /* sizeof the struct. */
   size_t size;
@@ -202,6 +292,7 @@ typedef struct wick_run_options {
   uint64_t timeout_ns;
   /* null: none. Once it is requested, the run ends as at a deadline, with WICK_CANCELLED. */
   const wick_cancel* cancel;
+  int64_t when_busy; /* WICK_WAIT or WICK_FAIL, for pools */
 } wick_run_options;
 
 /* A row-major tensor without gaps; data is aligned to its element type. rank 0 is a scalar. */
@@ -280,6 +371,8 @@ WICK_API const char* wick_program_metadata(const wick_program* program, const ch
 /* Returns the SHA-256 of the whole file that the file itself contains: 32 bytes; null: it contains
  * none. */
 WICK_API const uint8_t* wick_program_digest(const wick_program* program);
+/* Returns the bytes of the weights that its sessions have packed, which it holds once for all. */
+WICK_API size_t wick_program_packed_bytes(const wick_program* program);
 /* Installs the SIGBUS handler of `guard` (wick_load_options) again: for a host that has since
  * installed a SIGBUS handler which does not call the previous one. WICK_IO. */
 WICK_API int wick_install_guard(void);
@@ -290,7 +383,8 @@ WICK_API int wick_install_guard(void);
  * WICK_OUT_OF_MEMORY. */
 WICK_API int wick_session_create(const wick_program* program, const wick_session_options* options,
                                  wick_session** session);
-/* Null is fine. */
+/* Frees the session; one of wick_pool_acquire() goes back to its pool, and a run's results in its
+ * memory are gone. Null is fine. */
 WICK_API void wick_session_free(wick_session* session);
 /* Return the number of inputs and of outputs. */
 WICK_API size_t wick_session_input_count(const wick_session* session);
@@ -351,6 +445,61 @@ WICK_API int wick_packed_count(const wick_tensor* packed, size_t* count, int* pr
 WICK_API int wick_packed_element(const wick_tensor* packed, size_t i, wick_tensor* element);
 /* Returns the bytes of planned memory and packed weights. */
 WICK_API size_t wick_session_memory(const wick_session* session);
+/* Returns how many of these bytes belong to the program, which holds them once for all sessions. */
+WICK_API size_t wick_session_shared_memory(const wick_session* session);
+
+/* A pool of sessions is one object for any number of threads. It keeps no value between runs: what
+ * a recurrent model remembers is the caller's, in a wick_state or in buffers of its own.
+ *
+ * Opens all sessions. Errors are those of wick_session_create(). Sessions allocate from
+ * options.session->allocator, or from the program's. */
+WICK_API int wick_pool_create(const wick_program* program, const wick_pool_options* options,
+                              wick_pool** pool);
+/* Call it when no call is running and every acquired session was freed. Null is fine. */
+WICK_API void wick_pool_free(wick_pool* pool);
+/* Return the number of sessions, and how many of them nobody uses just now. */
+WICK_API size_t wick_pool_size(const wick_pool* pool);
+WICK_API size_t wick_pool_idle(const wick_pool* pool);
+/* Returns the bytes that all sessions hold, without what the program holds for them. */
+WICK_API size_t wick_pool_memory(const wick_pool* pool);
+/* Runs a session that is free, if possible one that is bound to these shapes. timeout_ns includes
+ * the wait for it. Each output needs memory of the caller's; outputs of strings are
+ * WICK_UNSUPPORTED: wick_pool_acquire() serves those. Errors are those of wick_session_run(), and
+ * WICK_BUSY. */
+WICK_API int wick_pool_run(wick_pool* pool, const wick_tensor* inputs, size_t input_count,
+                           wick_tensor* outputs, size_t output_count,
+                           const wick_run_options* options);
+/* The same for one step of a stream: inputs and outputs are those that the state does not link, in
+ * their order. The state is as it was where this fails. WICK_INVALID_ARGUMENT: the state is of
+ * another program or entry point, or another run uses it. */
+WICK_API int wick_pool_run_state(wick_pool* pool, const wick_tensor* inputs, size_t input_count,
+                                 wick_tensor* outputs, size_t output_count, wick_state* state,
+                                 const wick_run_options* options);
+/* Takes a session out of the pool until wick_session_free() gives it back. A thread that holds one
+ * and waits for another may wait for ever. WICK_BUSY, WICK_DEADLINE, WICK_CANCELLED. */
+WICK_API int wick_pool_acquire(wick_pool* pool, const wick_run_options* options,
+                               wick_session** session);
+
+/* What a recurrent model remembers of one stream; zeros at first. WICK_NOT_FOUND (entry, port),
+ * WICK_INVALID_ARGUMENT (a port is linked twice, or a size is still free), WICK_TYPE_MISMATCH,
+ * WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */
+WICK_API int wick_state_create(const wick_program* program, const wick_state_options* options,
+                               wick_state** state);
+/* Call it before its program is freed; null is fine. */
+WICK_API void wick_state_free(wick_state* state);
+/* Makes it zeros again. */
+WICK_API void wick_state_reset(wick_state* state);
+/* Describes the present value of link i in place; it may be read and written between runs.
+ * WICK_INVALID_ARGUMENT. */
+WICK_API int wick_state_value(const wick_state* state, size_t i, wick_tensor* value);
+
+/* Threads for wick_session_options.thread_pool. WICK_INVALID_ARGUMENT, WICK_OUT_OF_MEMORY. */
+WICK_API int wick_thread_pool_create(const wick_thread_pool_options* options,
+                                     wick_thread_pool** thread_pool);
+/* Call it after its sessions were freed; null is fine. */
+WICK_API void wick_thread_pool_free(wick_thread_pool* thread_pool);
+/* Returns how many tasks may run at once; 0 for null. */
+WICK_API int wick_thread_pool_threads(const wick_thread_pool* thread_pool);
 
 #ifdef __cplusplus
 }

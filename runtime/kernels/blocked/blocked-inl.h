@@ -337,6 +337,44 @@ static void depthwise(const BlockedDepthwise& t, int64_t first, int64_t last) {
   depthwise_rows<0>(t, first, last);
 }
 
+// Blends kSources blocks into y, from `first` on; where it is not 0, y has the lanes of those
+// before.
+template <int kSources>
+HWY_NOINLINE void blend(const BlockedPick& t, int first) {
+  static_assert(kLanes <= kMostBlock, "BlockedPick holds every lane");
+  const TileTag d;
+  const hn::RebindToSigned<TileTag> di;
+  decltype(hn::SetTableIndices(d, t.lane[0])) index[kSources];
+  hn::Mask<TileTag> mine[kSources];
+  const float* x[kSources];
+  for (int s = 0; s < kSources; ++s) {
+    HWY_ALIGN int32_t at[kLanes];
+    for (int l = 0; l < kLanes; ++l) at[l] = HWY_MAX(t.lane[first + s][l], 0);
+    index[s] = hn::SetTableIndices(d, at);
+    mine[s] = hn::RebindMask(d, hn::Gt(hn::LoadU(di, t.lane[first + s]), hn::Set(di, -1)));
+    x[s] = t.x[first + s];
+  }
+  float* y = t.y;
+  Poll poll;
+  for (int64_t p = 0; p < t.pixels; ++p, y += kLanes) {
+    if (poll(kSources)) return;
+    TileVec v = first == 0 ? hn::Zero(d) : hn::LoadU(d, y);
+    for (int s = 0; s < kSources; ++s) {
+      const TileVec from = hn::TableLookupLanes(hn::LoadU(d, x[s] + p * kLanes), index[s]);
+      v = hn::IfThenElse(mine[s], from, v);
+    }
+    hn::StoreU(v, d, y);
+  }
+}
+
+static void pick(const BlockedPick& t) {
+  int first = 0;
+  for (; first + 4 <= t.sources; first += 4) blend<4>(t, first);
+  if (t.sources - first == 3) blend<3>(t, first);
+  if (t.sources - first == 2) blend<2>(t, first);
+  if (t.sources - first == 1) blend<1>(t, first);
+}
+
 }  // namespace blocked
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

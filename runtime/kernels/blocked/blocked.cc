@@ -16,7 +16,8 @@ static const BlockedKernels* blocked_set() {
     static constexpr BlockedKernels kNone = {};
     return &kNone;
   } else {
-    static constexpr BlockedKernels kSet = {kLanes, &blocked::area, &blocked::depthwise};
+    static constexpr BlockedKernels kSet = {kLanes, &blocked::area, &blocked::depthwise,
+                                            &blocked::pick};
     return &kSet;
   }
 }

@@ -54,16 +54,33 @@ struct BlockedDepthwise {
   int64_t channel, channels;
 };
 
+constexpr int kMostBlock = 16;  // lanes of the widest target
+
+// Makes a block of channels out of channels of other blocks, pixel by pixel.
+struct BlockedPick {
+  int sources = 0;                       // blocks that channels are taken from, 1 to kMostBlock
+  const float* x[kMostBlock];            // the first pixel of each
+  int32_t lane[kMostBlock][kMostBlock];  // [source][lane of y]: lane of x; -1: of another source
+  float* y;                              // lanes that no source has get any number
+  int64_t pixels;
+};
+
 struct BlockedKernels {
   int lanes;  // per block; 0: none for this CPU
   void (*area)(const BlockedArea&);
   void (*depthwise)(const BlockedDepthwise&, int64_t row0, int64_t row1);
+  void (*pick)(const BlockedPick&);
 };
 const BlockedKernels& blocked_kernels();
 
 // Returns whether a value has the blocked layout of these kernels.
 inline bool is_blocked(const BlockedKernels& t, const TensorView& v) {
   return t.lanes != 0 && v.block == t.lanes && v.rank() == 4 && v.dtype == DType::kF32;
+}
+// Returns whether blocks are worthwhile for so many channels: unused lanes of the last block cost
+// as much as the others.
+inline bool fills_blocks(int64_t lanes, int64_t channels) {
+  return 4 * channels >= 3 * ((channels + lanes - 1) / lanes * lanes);
 }
 // The number of channel blocks, and the floats of one.
 inline int64_t blocks_of(const TensorView& v) { return (v.shape[1] + v.block - 1) / v.block; }

@@ -10,6 +10,7 @@
 #include "runtime/kernels/conv/conv_reach.h"
 #include "runtime/kernels/conv/conv_shape.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/ops/products.h"
 
 namespace wick {
 namespace {
@@ -128,7 +129,7 @@ void finish_blocks(const TileKernels& tiles, int64_t block, const Epilogue& e, i
     if (e.act < Activation::kSigmoid) return;
     Epilogue later;
     later.channel = Epilogue::Channel::kWhole;
-    later.act = e.act;
+    later.act = e.act, later.alpha = e.alpha, later.beta = e.beta;
     later.edition = e.edition;
     return tiles.finish(later, 0, y, y_vector, y, y_vector, vectors, count * block);
   }
@@ -283,11 +284,6 @@ struct Kept {
   size_t work;  // offset of other scratch, after weights that are packed in run()
 };
 
-// Unused lanes of the last block cost as much as the others.
-bool fills_blocks(const BlockedKernels& t, int64_t channels) {
-  return 4 * channels >= 3 * round_up(channels, t.lanes);
-}
-
 void pack_weights(const TileKernels& tiles, const BlockedKernels& t, const ConvShape& s,
                   const float* w, float* to) {
   const int64_t k = s.group_in() * s.taps();
@@ -335,6 +331,12 @@ Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
 }  // namespace
 
 bool blocked_conv_fits(const KernelQuery& q) {
+  const ConvAttrs& a = conv_attrs(q);
+  return fits_in_blocks(q) && !takes_winograd(q.in[0].dtype, q.in[1].shape, a) &&
+         !takes_pairs(q.in[0].dtype, q.in[1].shape, a);
+}
+
+bool fits_in_blocks(const KernelQuery& q) {
   const BlockedKernels& t = blocked_kernels();
   const TensorView &x = q.in[0], &y = q.out[0];
   if (t.lanes == 0 || x.dtype != DType::kF32 || x.rank() != 4) return false;
@@ -348,8 +350,8 @@ bool blocked_conv_fits(const KernelQuery& q) {
   if (x.block != 0) stored.ic = round_up(s.group_in(), t.lanes) * s.groups;
   if (!conv_supported(stored) || !conv_reach(s).whole() || s.n * s.oc * s.oh * s.ow == 0)
     return false;
-  if (is_depthwise(s)) return x.block != 0 && y.block != 0 && fills_blocks(t, s.oc);
-  if (y.block != 0 && !fills_blocks(t, s.oc)) return false;
+  if (is_depthwise(s)) return x.block != 0 && y.block != 0 && fills_blocks(t.lanes, s.oc);
+  if (y.block != 0 && !fills_blocks(t.lanes, s.oc)) return false;
   if (s.groups == 1) return true;
   return s.group_out() % t.lanes == 0 && (x.block == 0 || s.group_in() % t.lanes == 0);
 }

@@ -6,6 +6,8 @@
 
 namespace wick {
 
+// Returns whether a convolution's values may be blocked as the query has them.
+bool fits_in_blocks(const KernelQuery& q);
 bool blocked_conv_fits(const KernelQuery& q);
 Status plan_blocked_conv(const KernelQuery& q, KernelPlan* p);
 Status pack_blocked_conv(const KernelQuery& q, const KernelPlan& p, int slot, void* dst);

@@ -12,7 +12,21 @@ extern const KernelSet kBlockedSet;  // empty where none of this is built
 #define WICK_BLOCKED_OPS(X) \
   X(Conv)                   \
   X(FusedConv)              \
-  X(MaxPool) X(AveragePool) X(ReduceSum) X(ReduceMean) X(ReduceMax) X(ReduceMin) X(Resize)
+  X(MaxPool)                \
+  X(AveragePool)            \
+  X(BatchNorm)              \
+  X(Softmax)                \
+  X(LogSoftmax)             \
+  X(ReduceSum)              \
+  X(ReduceMean)             \
+  X(ReduceMax)              \
+  X(ReduceMin)              \
+  X(Transpose)              \
+  X(Concat)                 \
+  X(Split)                  \
+  X(Slice)                  \
+  X(Gather)                 \
+  X(Resize)
 #define WICK_BLOCKED_OP(Name) extern const Span<const KernelRow> kBlockedRows_##Name;
 WICK_BLOCKED_OPS(WICK_BLOCKED_OP)
 #undef WICK_BLOCKED_OP

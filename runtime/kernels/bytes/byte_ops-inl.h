@@ -156,6 +156,39 @@ static void look_up(const uint8_t* x, int64_t n, const uint8_t* table, uint8_t* 
   for (; i < n; ++i) y[i] = table[x[i]];
 }
 
+// y[i] = PRelu of x[i]; slope holds n numbers, or one for all. y may be x.
+static void prelu(const BytePRelu& t, uint8_t flip, const uint8_t* x, const float* slope,
+                  bool repeat_slope, uint8_t* y, int64_t n) {
+  if (n <= 0) return;
+  const Floats d;
+  const Range range(t.to);
+  const FloatVec zero = hn::Set(d, static_cast<float>(t.x_zero + flip)),
+                 scale = hn::Set(d, t.x_scale), y_scale = hn::Set(d, t.y_scale);
+  const ByteVec flips = hn::Set(Bytes(), flip);
+  const auto value = [&](ByteVec v, FloatVec by) HWY_ATTR {
+    const FloatVec real = hn::Mul(hn::Sub(floats(hn::Xor(v, flips)), zero), scale);
+    const FloatVec kept = hn::IfThenElse(hn::Lt(real, hn::Zero(d)), hn::Mul(real, by), real);
+    const FloatVec steps = hn::Div(kept, y_scale);
+    return range.bytes(hn::IfThenElseZero(hn::Eq(steps, steps), steps));
+  };
+  const FloatVec one = hn::Set(d, slope[0]);
+#if HWY_TARGET == HWY_AVX3_DL
+  constexpr int64_t kLong = 1024;  // bytes: from here on a table of all 256 is faster
+  if (repeat_slope && n >= kLong) {
+    HWY_ALIGN uint8_t table[256];
+    for (int i = 0; i < 256; ++i) table[i] = static_cast<uint8_t>(i);
+    for (int64_t i = 0; i < 256; i += kVecLanes)
+      store_some(value(load_some(table + i, kVecLanes), one), table + i, kVecLanes);
+    return look_up(x, n, table, y);
+  }
+#endif
+  for (int64_t i = 0; i < n; i += kVecLanes) {
+    const int64_t some = n - i < kVecLanes ? n - i : kVecLanes;
+    const FloatVec by = repeat_slope ? one : load_some(slope + i, some);
+    store_some(value(load_some(x + i, some), by), y + i, some);
+  }
+}
+
 // Softmax of rows of n bytes; exps[i] = e^(-i scale).
 static void softmax(const uint8_t* x, int64_t rows, int64_t n, const float* exps, float y_scale,
                     uint8_t flip, const ByteRange& to, uint8_t* y) {
@@ -209,6 +242,7 @@ static void exps_of(float scale, float* exps) {
 // One dispatch table per op: a program links the bodies of its own ops only.
 static ByteZipBody find_byte_sum() { return byte_ops::zip<byte_ops::Sum>; }
 static ByteZipBody find_byte_product() { return byte_ops::zip<byte_ops::Product>; }
+static BytePReluBody find_byte_prelu() { return byte_ops::prelu; }
 static ByteTableBody find_byte_table() { return byte_ops::look_up; }
 template <Edition edition>
 constexpr ByteSoftmax kByteSoftmax = {&byte_ops::exps_of<edition>, &byte_ops::softmax};

@@ -1,4 +1,4 @@
-// The SIMD rows of byte addition and multiplication, of byte tables and of byte softmax.
+// The SIMD rows of byte addition, multiplication and PRelu, of byte tables and of byte softmax.
 #define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/bytes/byte_ops.cc"
@@ -19,6 +19,8 @@ struct ByteZip {
 };
 using ByteZipBody = void (*)(const ByteZip& t, const uint8_t* x, bool repeat_x, const uint8_t* y,
                              bool repeat_y, uint8_t* z, int64_t n);
+using BytePReluBody = void (*)(const BytePRelu& t, uint8_t flip, const uint8_t* x,
+                               const float* slope, bool repeat_slope, uint8_t* y, int64_t n);
 using ByteTableBody = void (*)(const uint8_t* x, int64_t n, const uint8_t* table, uint8_t* y);
 struct ByteSoftmax {
   void (*exps)(float scale, float* exps);  // e^(-i scale) for i < 256
@@ -36,6 +38,7 @@ namespace {
 
 HWY_EXPORT(find_byte_sum);
 HWY_EXPORT(find_byte_product);
+HWY_EXPORT(find_byte_prelu);
 HWY_EXPORT(find_byte_table);
 HWY_EXPORT(find_byte_softmax);
 
@@ -56,7 +59,8 @@ Status plan_product(const KernelQuery&, KernelPlan* p) {
 constexpr int64_t kGather = 256;  // elements of a strided row copied at a time
 
 // Returns x where its step is 0 or 1, else a copy of n elements in buffer.
-const uint8_t* dense(const uint8_t* x, int64_t step, int64_t n, uint8_t* buffer) {
+template <class T>
+const T* dense(const T* x, int64_t step, int64_t n, T* buffer) {
   if (step == 0 || step == 1) return x;
   for (int64_t i = 0; i < n; ++i) buffer[i] = x[i * step];
   return buffer;
@@ -89,6 +93,35 @@ Status run_binary(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
       const int64_t some = n - i < kGather ? n - i : kGather;
       body(t, dense(x + i * sx, sx, some, bx), sx == 0, dense(y + i * sy, sy, some, by), sy == 0,
            z + i, some);
+    }
+  });
+  return {};
+}
+
+Status plan_prelu(const KernelQuery&, KernelPlan* p) {
+  p->keep(HWY_DYNAMIC_DISPATCH(find_byte_prelu)());
+  return {};
+}
+Status run_prelu(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                 const void*) {
+  const auto body = ctx.plan->kept<BytePReluBody>();
+  BytePRelu f;
+  WICK_TRY(byte_prelu(in, &f));
+  const uint8_t flip = flip_of(in[0]);
+  const TensorView both[] = {in[0], in[3]};
+  const ElementLoop<2> loop(out[0], both);
+  const int64_t sx = loop.stride[0][loop.rank - 1], ss = loop.stride[1][loop.rank - 1];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    const uint8_t* x = bytes_of(in[0]) + offset[0];
+    const float* slope = in[3].as<float>() + offset[1];
+    uint8_t* y = room_of(out[0]) + at;
+    if (sx == 1 && (ss == 0 || ss == 1)) return body(f, flip, x, slope, ss == 0, y, n);
+    uint8_t bx[kGather];
+    float bs[kGather];
+    for (int64_t i = 0; i < n; i += kGather) {
+      const int64_t some = n - i < kGather ? n - i : kGather;
+      for (int64_t k = 0; k < some; ++k) bx[k] = x[(i + k) * sx];
+      body(f, flip, bx, dense(slope + i * ss, ss, some, bs), ss == 0, y + i, some);
     }
   });
   return {};
@@ -157,6 +190,8 @@ WICK_CPU_ROWS(QLinearAdd, {"qlinear_add.bytes.simd", kFlags, any, plan_sum, null
                            run_binary<OpId::kQLinearAdd>});
 WICK_CPU_ROWS(QLinearMul, {"qlinear_mul.bytes.simd", kFlags, any, plan_product, nullptr,
                            run_binary<OpId::kQLinearMul>});
+WICK_CPU_ROWS(QLinearPRelu,
+              {"qlinear_prelu.bytes.simd", kFlags, any, plan_prelu, nullptr, run_prelu});
 WICK_CPU_ROWS(ByteTable,
               {"byte_table.bytes.simd", kInPlace, is_table<uint8_t>, plan_table, nullptr,
                run_bytes},

@@ -32,15 +32,17 @@ constexpr bool kMasked = true;  // partial vectors are loaded and stored with ma
 constexpr bool kMasked = false;
 #endif
 
-// Loads the first n of kVecLanes bytes.
-HWY_INLINE ByteVec load_some(const uint8_t* p, int64_t n) {
-  const Bytes d;
+// Load the first n of kVecLanes bytes or floats.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_some_of(D d, const T* p, int64_t n) {
   if (n >= kVecLanes) return hn::LoadU(d, p);
   if (kMasked) return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, p);
-  HWY_ALIGN uint8_t lanes[kVecLanes] = {};
+  HWY_ALIGN T lanes[kVecLanes] = {};
   for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
   return hn::Load(d, lanes);
 }
+HWY_INLINE ByteVec load_some(const uint8_t* p, int64_t n) { return load_some_of(Bytes(), p, n); }
+HWY_INLINE FloatVec load_some(const float* p, int64_t n) { return load_some_of(Floats(), p, n); }
 HWY_INLINE void store_some(ByteVec v, uint8_t* p, int64_t n) {
   const Bytes d;
   if (n >= kVecLanes) return hn::StoreU(v, d, p);

@@ -106,6 +106,29 @@ inline Status byte_binary(OpId op, Span<const TensorView> in, ByteBinary* out) {
   return {};
 }
 
+// The scales of PRelu between bytes: DequantizeLinear, x < 0 ? x slope : x, QuantizeLinear, each
+// step rounded as the op alone rounds it.
+struct BytePRelu {
+  float x_scale, y_scale;
+  int32_t x_zero;
+  ByteRange to;
+
+  int32_t at(int32_t x, float slope) const {
+    const float real = static_cast<float>(x - x_zero) * x_scale;
+    const float kept = real < 0 ? real * slope : real;
+    const float steps = kept / y_scale;
+    return to_byte(steps == steps ? steps : 0, to);  // NaN becomes the zero point
+  }
+};
+inline Status byte_prelu(Span<const TensorView> in, BytePRelu* out) {
+  WICK_TRY(check_scale(in[1], "x_scale"));
+  WICK_TRY(check_scale(in[4], "y_scale"));
+  out->x_scale = in[1].as<float>()[0], out->y_scale = in[4].as<float>()[0];
+  out->x_zero = zero_point(in, 2);
+  out->to = byte_range(in[5].dtype, zero_point(in, 5));
+  return {};
+}
+
 // The scales of an op with one operand: pooling, softmax.
 struct PoolScales {
   float x, y;

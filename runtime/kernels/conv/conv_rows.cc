@@ -7,11 +7,14 @@
 #include "runtime/core/int_math.h"
 #include "runtime/kernels/blocked/blocked_conv.h"
 #include "runtime/kernels/blocked/blocked_rows.h"
+#include "runtime/kernels/conv/conv_pairs.h"
 #include "runtime/kernels/conv/conv_shape.h"
+#include "runtime/kernels/conv/winograd.h"
 #include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/elementwise/via_f32.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/ops/products.h"
 
 namespace wick {
 namespace {
@@ -24,6 +27,9 @@ int64_t results(const ConvShape& s) { return s.oc * s.oh * s.ow; }
 
 bool match(const KernelQuery& q) {
   if (q.in[0].dtype != DType::kF32 || q.in[0].rank() > 5) return false;
+  if (takes_winograd(DType::kF32, q.in[1].shape, conv_attrs(q)) ||
+      takes_pairs(DType::kF32, q.in[1].shape, conv_attrs(q)))
+    return false;
   if (q.in[0].rank() < 5) return conv_supported(conv_shape(q));
   // A kernel may be far deeper than its input: this limits the scratch for it.
   const Shape &x = q.in[0].shape, &w = q.in[1].shape;
@@ -145,10 +151,17 @@ Status fused_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
 }  // namespace
 
 static constexpr KernelRow kConv = {"conv.f32.simd", kContiguous, match, plan, pack, run};
+static constexpr KernelRow kFusedConv = {
+    "fused_conv.f32.simd", kContiguous, match, plan, pack, fused_run};
+#if WICK_SMALL  // other orders would be in every program: the plain loops serve
 WICK_CPU_ROWS(Conv, kConv);
-WICK_BLOCKED_ROWS(Conv, kBlockedConv);
-WICK_BLOCKED_ROWS(FusedConv, kBlockedFusedConv);
+WICK_CPU_ROWS(FusedConv, kFusedConv);
+#else
+WICK_CPU_ROWS(Conv, kConv, kWinogradConv, kPairsConv);
+WICK_CPU_ROWS(FusedConv, kFusedConv, kWinogradFusedConv, kPairsFusedConv);
+#endif
+WICK_BLOCKED_ROWS(Conv, kBlockedConv, kBlockedWinogradConv, kBlockedPairsConv);
+WICK_BLOCKED_ROWS(FusedConv, kBlockedFusedConv, kBlockedWinogradFusedConv, kBlockedPairsFusedConv);
 WICK_HALF_ROWS(Conv, WICK_VIA_F32("conv.16.simd", kConv));
-WICK_CPU_ROWS(FusedConv, {"fused_conv.f32.simd", kContiguous, match, plan, pack, fused_run});
 
 }  // namespace wick

@@ -32,10 +32,12 @@ inline ConvShape conv_shape(const Shape& x, const Shape& w, const Shape& y, cons
   return s;
 }
 
-// Describes a call of Conv or FusedConv.
+// Describe a call of Conv or FusedConv.
+inline const ConvAttrs& conv_attrs(const KernelQuery& q) {
+  return q.op == OpId::kConv ? q.as<ConvAttrs>() : q.as<FusedConvAttrs>().conv;
+}
 inline ConvShape conv_shape(const KernelQuery& q) {
-  const ConvAttrs& a = q.op == OpId::kConv ? q.as<ConvAttrs>() : q.as<FusedConvAttrs>().conv;
-  return conv_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, a);
+  return conv_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, conv_attrs(q));
 }
 
 // The shape of a transposed convolution that reads `read` with w[channels read, channels written

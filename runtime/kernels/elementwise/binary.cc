@@ -18,7 +18,8 @@
   X(Div, p / q)                \
   X(Pow, simd_math::pow(p, q)) \
   X(Max, max_of(p, q))         \
-  X(Min, min_of(p, q))
+  X(Min, min_of(p, q))         \
+  X(PRelu, select(p < F(0.0f), p * q, p))
 #endif
 
 #include "runtime/kernels/elementwise/binary-inl.h"
@@ -169,6 +170,7 @@ WICK_BINARY_ROW(Div, "div");
 WICK_BINARY_ROW(Pow, "pow");
 WICK_BINARY_ROW(Max, "max");
 WICK_BINARY_ROW(Min, "min");
+WICK_BINARY_ROW(PRelu, "prelu");
 
 }  // namespace wick
 #endif

@@ -12,6 +12,7 @@
 #include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/elementwise/half_rows.h"
+#include "runtime/kernels/elementwise/norm_chain.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/ops/chain.h"
 
@@ -358,6 +359,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 // In place: only the last step writes to the output, and it reads each element before it writes it.
 WICK_CPU_ROWS(FusedElementwise,
+              {"fused_elementwise.f32.norm", kInPlace, match_norm_chain, plan_norm_chain, nullptr,
+               run_norm_chain},
               {"fused_elementwise.f32.simd", kInPlace, match, plan, nullptr, run});
 WICK_HALF_ROWS(FusedElementwise,
                {"fused_elementwise.16.simd", kInPlace, match_16, plan_16, nullptr, run});

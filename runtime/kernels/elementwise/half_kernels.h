@@ -53,6 +53,7 @@ extern const KernelSet kHalfKernels;
   X(Max)                 \
   X(Min)                 \
   X(Where)               \
+  X(PRelu)               \
   X(MatMul)              \
   X(Linear)              \
   X(FusedLinear)         \

@@ -9,8 +9,10 @@
 #include "runtime/kernels/gemm/batched.h"
 #include "runtime/kernels/gemm/bf16_gemm.h"
 #include "runtime/kernels/gemm/gemm.h"
+#include "runtime/kernels/gemm/pair_rows.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/reference/real.h"
+#include "runtime/ops/products.h"
 
 namespace wick {
 namespace {
@@ -91,6 +93,9 @@ Status matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 }
 
 bool linear_match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
+bool fused_match(const KernelQuery& q) {
+  return linear_match(q) && !takes_pairs(DType::kF32, q.as<EpilogueAttrs>());
+}
 
 // The weight's rows are the outputs, or (kColumns) its columns, as in MatMul.
 enum class Outputs { kRows, kColumns };
@@ -266,11 +271,19 @@ constexpr KernelRow kLinear = {"linear.f32.simd",           kContiguous, linear_
 
 WICK_CPU_ROWS(MatMul, kMatMul);
 WICK_CPU_ROWS(Linear, kLinear);
-WICK_CPU_ROWS(FusedLinear, {"fused_linear.f32.simd", kContiguous, linear_match,
-                            linear_plan<Outputs::kRows>, linear_pack, fused_run<Outputs::kRows>});
-WICK_CPU_ROWS(FusedMatMul,
-              {"fused_matmul.f32.simd", kContiguous, linear_match, linear_plan<Outputs::kColumns>,
-               matmul_pack, fused_run<Outputs::kColumns>});
+constexpr KernelRow kFusedLinear = {
+    "fused_linear.f32.simd",     kContiguous, fused_match,
+    linear_plan<Outputs::kRows>, linear_pack, fused_run<Outputs::kRows>};
+constexpr KernelRow kFusedMatMul = {
+    "fused_matmul.f32.simd",        kContiguous, fused_match,
+    linear_plan<Outputs::kColumns>, matmul_pack, fused_run<Outputs::kColumns>};
+#if WICK_SMALL  // the plain loops serve pairs
+WICK_CPU_ROWS(FusedLinear, kFusedLinear);
+WICK_CPU_ROWS(FusedMatMul, kFusedMatMul);
+#else
+WICK_CPU_ROWS(FusedLinear, kFusedLinear, kPairsLinear);
+WICK_CPU_ROWS(FusedMatMul, kFusedMatMul, kPairsMatMul);
+#endif
 
 WICK_HALF_ROWS(MatMul,
                {"matmul.bf16.tiles", kStridedInputs, all_bf16, tiles_matmul_plan, nullptr,

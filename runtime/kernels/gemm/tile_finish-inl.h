@@ -26,9 +26,10 @@ HWY_NOINLINE void map_rows(float* y, int64_t step, int64_t rows, int64_t cols, F
 }
 
 template <Edition edition>
-void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t cols) {
+void activate_rows(const Epilogue& e, float* y, int64_t step, int64_t rows, int64_t cols) {
   using simd_math::F;
-  switch (act) {
+  const float alpha = e.alpha, beta = e.beta;
+  switch (e.act) {
     case Activation::kSigmoid:
       return map_rows(y, step, rows, cols,
                       [](F x) HWY_ATTR { return simd_math::sigmoid_in<edition>(x); });
@@ -45,6 +46,16 @@ void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t
     case Activation::kGeluTanh:
       return map_rows(y, step, rows, cols,
                       [](F x) HWY_ATTR { return simd_math::gelu_tanh_in<edition>(x); });
+    case Activation::kHardSigmoid:
+      return map_rows(y, step, rows, cols,
+                      [=](F x) HWY_ATTR { return simd_math::hard_sigmoid(x, F(alpha), F(beta)); });
+    case Activation::kTimesSigmoid:
+      return map_rows(y, step, rows, cols,
+                      [](F x) HWY_ATTR { return x * simd_math::sigmoid_in<edition>(x); });
+    case Activation::kTimesHardSigmoid:
+      return map_rows(y, step, rows, cols, [=](F x) HWY_ATTR {
+        return x * simd_math::hard_sigmoid(x, F(alpha), F(beta));
+      });
     // activate() handles these. There is no default, so that a new activation in neither place does
     // not compile.
     case Activation::kNone:
@@ -111,7 +122,7 @@ void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_s
   if (e.act < Activation::kSigmoid) return;
   const auto activate =
       is_first(e.edition) ? activate_rows<Edition::k1> : activate_rows<kNewestEdition>;
-  activate(e.act, dst, dst_step, rows, cols);
+  activate(e, dst, dst_step, rows, cols);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

@@ -120,18 +120,43 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
-// Reduces the pixels of a blocked value. Its blocks and lanes together are the channels.
+// Reduces the pixels of a blocked value, whose blocks and lanes together are the channels; or the
+// channels, where they fill all blocks.
 bool blocked_fits(const KernelQuery& q) {
   if (q.args == nullptr || !is_blocked(blocked_kernels(), q.in[0]) || q.out[0].block != 0)
     return false;
   const bool* set = q.args->reduce.set;
-  return !set[0] && !set[1] && set[2] && set[3];
+  if (set[0] || set[2] != set[3] || set[1] == set[2]) return false;
+  return set[2] || q.in[0].shape[1] % q.in[0].block == 0;
+}
+
+void reduce_channels(const KernelCtx& ctx, ReduceBody body, const TensorView& x, float* y) {
+  ReduceShape s;
+  s.kept = 1, s.reduced = 2;
+  const int64_t pixels = s.outputs = s.kept_dim[0] = x.shape[2] * x.shape[3];
+  s.kept_stride[0] = x.block;
+  s.count = x.shape[1];
+  s.reduced_dim[0] = blocks_of(x), s.reduced_stride[0] = block_floats(x);
+  s.reduced_dim[1] = x.block, s.reduced_stride[1] = 1;
+  const int64_t image = blocks_of(x) * block_floats(x);
+  parallel_items(ctx.pool, x.shape[0] * pixels, s.count, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin, next; i < end; i = next) {
+      const int64_t n = i / pixels, from = n * pixels;
+      next = end < from + pixels ? end : from + pixels;
+      body(x.as<float>() + n * image, s, i - from, next - from, y + from);
+    }
+  });
 }
 
 Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                    const void*) {
-  const ReduceBody body = ctx.plan->kept<ReducePlan>().body;
+  const auto& plan = ctx.plan->kept<ReducePlan>();
+  const ReduceBody body = plan.body;
   const TensorView& x = in[0];
+  if (plan.axes.set[1]) {
+    reduce_channels(ctx, body, x, out[0].as<float>());
+    return {};
+  }
   ReduceShape s;
   s.kept = 2, s.reduced = 1;
   s.kept_dim[0] = blocks_of(x), s.kept_stride[0] = block_floats(x);

@@ -70,6 +70,18 @@ struct MinOp {
   }
 };
 
+// NaN and -0 are not below 0, so that they stay; integers wrap.
+struct PReluOp {
+  template <class T>
+  static T f(T x, T slope) {
+    if constexpr (std::is_unsigned_v<T>) {
+      return x;
+    } else {
+      return x < 0 ? MulOp::f(x, slope) : x;
+    }
+  }
+};
+
 #define WICK_COMPARE(Name, op) \
   struct Name##Op {            \
     template <class T>         \
@@ -212,6 +224,7 @@ WICK_REF_ROWS(Mul, WICK_NUMBER_ROWS("mul", kFlags, match<T>, run<MulOp, T>));
 WICK_REF_ROWS(Div, WICK_NUMBER_ROWS("div", kFlags, match<T>, run<DivOp, T>));
 WICK_REF_ROWS(Max, WICK_NUMBER_ROWS("max", kFlags, match<T>, run<MaxOp, T>));
 WICK_REF_ROWS(Min, WICK_NUMBER_ROWS("min", kFlags, match<T>, run<MinOp, T>));
+WICK_REF_ROWS(PRelu, WICK_NUMBER_ROWS("prelu", kFlags, match<T>, run<PReluOp, T>));
 WICK_REF_ROWS(Pow, WICK_NUMBER_ROWS("pow", kFlags, match<T>, run_pow<T>));
 WICK_REF_ROWS(Equal, WICK_NUMBER_ROWS("equal", kStridedInputs, match<T>, run_compare<EqualOp, T>),
               WICK_BOOL_ROW("equal", kStridedInputs, match<T>, run_compare<EqualOp, T>),

@@ -13,7 +13,7 @@ namespace {
   X(Relu) X(Sigmoid) X(Tanh) X(Gelu) X(Silu) X(HardSwish) X(Softplus) X(Exp) X(Log) X(Sqrt) \
   X(Reciprocal) X(Erf) X(Sin) X(Cos) X(Neg) X(Abs) X(Floor) X(Ceil) X(Round) X(Sign) X(Log1p) \
   X(Expm1) X(LeakyRelu) X(Elu) X(HardSigmoid) X(Clip) X(Add) X(Sub) X(Mul) X(Div) X(Pow) X(Max) \
-  X(Min) X(Equal) X(Less) X(LessOrEqual) X(Greater) X(GreaterOrEqual) X(Not) X(And) X(Or) \
+  X(Min) X(PRelu) X(Equal) X(Less) X(LessOrEqual) X(Greater) X(GreaterOrEqual) X(Not) X(And) X(Or) \
   X(Xor) X(Where) X(Cast) X(ReduceSum) X(ReduceMean) X(ReduceMax) X(ReduceMin)
 // clang-format on
 

@@ -1,4 +1,6 @@
+#include "runtime/kernels/gemm/pairs.h"
 #include "runtime/kernels/reference/real.h"
+#include "runtime/ops/products.h"
 
 namespace wick {
 namespace {
@@ -22,6 +24,18 @@ T dot(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t k, Poll& p
     });
     return static_cast<T>(sum);
   }
+}
+
+// The same of f32 by pairs.h.
+float pairs(const float* a, const float* b, int64_t b_step, int64_t k, Poll& poll) {
+  float sum = 0;
+  for (int64_t i = 0; i < k && !poll(2); i += 2) {
+    const bool whole = i + 1 < k;
+    sum = pair_add(whole ? pair_operand(a[i + 1]) : 0,
+                   whole ? pair_operand(b[(i + 1) * b_step]) : 0, sum);
+    sum = pair_add(pair_operand(a[i]), pair_operand(b[i * b_step]), sum);
+  }
+  return sum;
 }
 
 template <class T>
@@ -67,6 +81,13 @@ Status linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> 
   const T *x = in[0].as<T>(), *w = in[1].as<T>();
   T* y = out[0].as<T>();
   Poll poll;
+  if constexpr (std::is_same_v<T, float>) {
+    if (attrs != nullptr && takes_pairs(DType::kF32, *attrs)) {
+      for (int64_t i = 0, total = out[0].numel(); i < total && !poll(); ++i)
+        y[i] = tail(pairs(x + i / n * k, w + i % n * w_row, w_step, k, poll), i % n, i);
+      return {};
+    }
+  }
   for (int64_t i = 0, total = out[0].numel(); i < total && !poll(); ++i) {
     Real<T> sum = 0;
     in_pieces(poll, k, [&](int64_t begin, int64_t end) {

@@ -102,6 +102,21 @@ Status run_binary(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
+Status run_prelu(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                 const void*) {
+  BytePRelu f;
+  WICK_TRY(byte_prelu(in, &f));
+  const TensorView both[] = {in[0], in[3]};
+  const ElementLoop<2> loop(out[0], both);
+  const int64_t step = loop.stride[0][loop.rank - 1], step_slope = loop.stride[1][loop.rank - 1];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    const float* slope = in[3].as<float>() + offset[1];
+    for (int64_t i = 0; i < n; ++i)
+      store_byte(out[0], at + i, f.at(byte_at(in[0], offset[0] + i * step), slope[i * step_slope]));
+  });
+  return {};
+}
+
 // Pads that count have the value of the zero point.
 Status run_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs) {
@@ -245,6 +260,8 @@ WICK_REF_ROWS(QLinearAdd, {"qlinear_add.bytes.ref", kStridedInputs, any, nullptr
                            run_binary<OpId::kQLinearAdd>});
 WICK_REF_ROWS(QLinearMul, {"qlinear_mul.bytes.ref", kStridedInputs, any, nullptr, nullptr,
                            run_binary<OpId::kQLinearMul>});
+WICK_REF_ROWS(QLinearPRelu,
+              {"qlinear_prelu.bytes.ref", kStridedInputs, any, nullptr, nullptr, run_prelu});
 WICK_REF_ROWS(QLinearAveragePool,
               {"qlinear_average_pool.bytes.ref", kContiguous, any, nullptr, nullptr, run_pool});
 WICK_REF_ROWS(QLinearGlobalAveragePool, {"qlinear_global_average_pool.bytes.ref", kContiguous, any,

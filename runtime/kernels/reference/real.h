@@ -43,6 +43,9 @@ inline double activate(const EpilogueAttrs& e, Edition edition, double y) {
     case Activation::kHardSwish: return y * (clip(y + 3, 0, 6) * (1.0 / 6));
     case Activation::kGeluErf: return 0.5 * y * std::erfc(-y * kHalfRoot);
     case Activation::kGeluTanh: return gelu_tanh_of(edition, y);
+    case Activation::kHardSigmoid: return clip(std::fma(e.alpha, y, e.beta), 0, 1);
+    case Activation::kTimesSigmoid: return y * sigmoid_of(edition, y);
+    case Activation::kTimesHardSigmoid: return y * clip(std::fma(e.alpha, y, e.beta), 0, 1);
   }
   return y;
 }
@@ -61,6 +64,9 @@ inline float activate(const EpilogueAttrs& e, Edition edition, float x) {
     case Activation::kHardSwish: return scalar_math::hard_swish(y).v;
     case Activation::kGeluErf: return scalar_math::gelu(y).v;
     case Activation::kGeluTanh: return gelu_tanh_of(edition, x);
+    case Activation::kHardSigmoid: return scalar_math::hard_sigmoid(y, alpha, beta).v;
+    case Activation::kTimesSigmoid: return x * sigmoid_of(edition, x);
+    case Activation::kTimesHardSigmoid: return x * scalar_math::hard_sigmoid(y, alpha, beta).v;
   }
   return x;
 }

@@ -215,7 +215,6 @@ WICK_REF_ROWS(Unique,
                   run_unique<Complex<float>>},
               {"unique.c128.ref", kContiguous, match_dtype<DType::kC128>, plan_unique, nullptr,
                run_unique<Complex<double>>});
-WICK_NO_CPU_ROWS(TopK);
 WICK_NO_CPU_ROWS(Unique);
 
 }  // namespace wick

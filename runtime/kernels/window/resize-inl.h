@@ -7,6 +7,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "runtime/kernels/window/lookup-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick {
@@ -62,39 +63,32 @@ static void resize_down(const float* const* lines, const float* weight, int coun
 }
 
 // Rounds products and sums separately, from the first product on, whatever the weights are.
-template <class D>
-static HWY_INLINE void across_apart(D d, const float* x, const ResizeRow& r, int64_t i, float* y) {
-  const hn::RebindToSigned<D> ints;
-  const auto part = [&](int64_t t) {
-    const auto v = hn::GatherIndex(d, x, hn::LoadU(ints, r.at + t * r.step + i));
-    return hn::Mul(v, hn::LoadU(d, r.weight + t * r.step + i));
-  };
-  auto sum = part(0);
-  for (int64_t t = 1; t < r.taps; ++t) sum = hn::Add(sum, part(t));
-  hn::StoreU(sum, d, y + i);
-}
-static void interpolate_across(const float* x, const ResizeRow& r, int64_t n, float* y) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) across_apart(d, x, r, i, y);
-  for (; i < n; ++i) across_apart(hn::CappedTag<float, 1>(), x, r, i, y);
-}
-template <class D>
-static HWY_INLINE void down_apart(D d, const float* const* lines, const float* weight, int count,
-                                  int64_t i, float* y) {
-  auto sum = hn::Mul(hn::LoadU(d, lines[0] + i), hn::Set(d, weight[0]));
-  for (int t = 1; t < count; ++t)
-    sum = hn::Add(sum, hn::Mul(hn::LoadU(d, lines[t] + i), hn::Set(d, weight[t])));
-  hn::StoreU(sum, d, y + i);
+// Positions ascend along a row, and from tap to tap.
+static void interpolate_across(const float* x, int64_t readable, const ResizeRow& r, int64_t n,
+                               float* y) {
+  each_vector(n, [&](auto d, int64_t i) HWY_ATTR {
+    const hn::RebindToSigned<decltype(d)> ints;
+    const int64_t last = (r.taps - 1) * r.step + i + static_cast<int64_t>(hn::Lanes(d)) - 1;
+    const Window window = window_of(d, r.at[i], r.at[last], readable);
+    const auto part = [&](int64_t t) HWY_ATTR {
+      const auto at = hn::Sub(hn::LoadU(ints, r.at + t * r.step + i),
+                              hn::Set(ints, static_cast<int32_t>(window.from)));
+      return hn::Mul(lookup(d, x + window.from, at, window.span),
+                     hn::LoadU(d, r.weight + t * r.step + i));
+    };
+    auto sum = part(0);
+    for (int64_t t = 1; t < r.taps; ++t) sum = hn::Add(sum, part(t));
+    hn::StoreU(sum, d, y + i);
+  });
 }
 static void interpolate_down(const float* const* lines, const float* weight, int count, int64_t n,
                              float* y) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) down_apart(d, lines, weight, count, i, y);
-  for (; i < n; ++i) down_apart(hn::CappedTag<float, 1>(), lines, weight, count, i, y);
+  each_vector(n, [&](auto d, int64_t i) HWY_ATTR {
+    auto sum = hn::Mul(hn::LoadU(d, lines[0] + i), hn::Set(d, weight[0]));
+    for (int t = 1; t < count; ++t)
+      sum = hn::Add(sum, hn::Mul(hn::LoadU(d, lines[t] + i), hn::Set(d, weight[t])));
+    hn::StoreU(sum, d, y + i);
+  });
 }
 
 // Interpolates across blocked rows: the channels of a pixel share its weights.

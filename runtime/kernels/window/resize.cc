@@ -24,8 +24,9 @@ struct ResizeRow {
 struct ResizeKernels {
   void (*across)(const float* x, const ResizeRow& row, int64_t n, float* y);
   void (*down)(const float* const* lines, const float* weight, int count, int64_t n, float* y);
-  // These are for interpolate(), which rounds products and sums separately.
-  void (*across_apart)(const float* x, const ResizeRow& row, int64_t n, float* y);
+  // These are for interpolate(), which rounds products and sums separately. `readable` elements
+  // from x on may be read.
+  void (*across_apart)(const float* x, int64_t readable, const ResizeRow& row, int64_t n, float* y);
   void (*down_apart)(const float* const* lines, const float* weight, int count, int64_t n,
                      float* y);
   // Pixels [begin, end) of a row whose pixels are `block` channels each.
@@ -132,6 +133,39 @@ void across_in_pieces(const ResizeKernels& t, const float* x, const ResizeRow& r
   });
 }
 
+// interpolate(): each output row is made of input rows, then resized horizontally.
+void interpolate_rows(const KernelCtx& ctx, const TensorView& in, const TensorView& out,
+                      const ResizeAxis* down, const ResizeRow& across) {
+  const auto& plan = ctx.plan->kept<Rows>();
+  const ResizeKernels& t = *plan.kernels;
+  const int last = in.rank() - 1;
+  const int64_t h = in.dim(last - 1), w = in.dim(last), oh = out.dim(last - 1), ow = out.dim(last);
+  const int64_t widest = w > ow ? w : ow, rows = out.numel() / ow;
+  const auto room = static_cast<int64_t>(line_bytes(widest) / sizeof(float));
+  char* lines_of = static_cast<char*>(ctx.scratch) + plan.tables + row_bytes(widest);
+  int64_t some = kElementGrain / widest;  // rows of a task
+  if (some < 1) some = 1;
+  parallel_for(ctx.pool, (rows + some - 1) / some, [&](int64_t task, int worker) {
+    auto* made = reinterpret_cast<float*>(lines_of) + worker * room;
+    const int64_t end = (task + 1) * some < rows ? (task + 1) * some : rows;
+    for (int64_t row = task * some; row < end; ++row) {
+      const float* x = in.as<float>() + row / oh * h * w;
+      float* y = out.as<float>() + row * ow;
+      if (down == nullptr) {  // with one spatial dim there are only rows
+        t.across_apart(x + row % oh * w, w, across, ow, y);
+        continue;
+      }
+      const Neighbour* n = down->table + row % oh * down->taps;
+      const float* lines[kMaxTaps];
+      float weight[kMaxTaps];
+      for (int64_t i = 0; i < down->taps; ++i)
+        lines[i] = x + n[i].at * w, weight[i] = static_cast<float>(n[i].weight);
+      t.down_apart(lines, weight, static_cast<int>(down->taps), w, made);
+      t.across_apart(made, room, across, ow, y);
+    }
+  });
+}
+
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
   const auto& plan = ctx.plan->kept<Rows>();
@@ -154,23 +188,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   if (across != nullptr) row = across_row(*across, scratch + plan.tables);
   const int64_t planes = out[0].numel() / (oh * ow), tasks = (oh + kRows - 1) / kRows;
   if (a.interpolate != 0) {
-    const size_t line = line_bytes(w > ow ? w : ow);
-    char* lines_of = scratch + plan.tables + row_bytes(w > ow ? w : ow);
-    parallel_for(ctx.pool, planes * oh, [&](int64_t task, int worker) {
-      auto* made = reinterpret_cast<float*>(lines_of + static_cast<size_t>(worker) * line);
-      const float* x = in[0].as<float>() + task / oh * h * w;
-      const float* from = x + task % oh * w;  // with one spatial dim there are only rows
-      if (down != nullptr) {
-        const Neighbour* n = down->table + task % oh * down->taps;
-        const float* lines[kMaxTaps];
-        float weight[kMaxTaps];
-        for (int64_t i = 0; i < down->taps; ++i)
-          lines[i] = x + n[i].at * w, weight[i] = static_cast<float>(n[i].weight);
-        t.down_apart(lines, weight, static_cast<int>(down->taps), w, made);
-        from = made;
-      }
-      t.across_apart(from, row, ow, out[0].as<float>() + task * ow);
-    });
+    interpolate_rows(ctx, in[0], out[0], down, row);
     return {};
   }
   parallel_for(ctx.pool, planes * tasks, [&](int64_t task, int worker) {

@@ -92,6 +92,23 @@ Status binary_float(RuleCtx<D>& c) {
   WICK_TRY(need_float(c.in[0]));
   return binary_as(c, c.in[0].dtype);
 }
+// A slope may be repeated along x, but x not along the slope.
+template <class D>
+Status need_slope(const BasicShape<D>& x, const BasicShape<D>& slope) {
+  const int lead = x.rank() - slope.rank();
+  bool fits = lead >= 0;
+  for (int i = 0; fits && i < slope.rank(); ++i)
+    fits = dim_equal(slope[i], D(1)) != Tri::kNo || dim_equal(slope[i], x[lead + i]) != Tri::kNo;
+  return fits ? Status() : shapes_differ("the slope does not broadcast to x", slope, x);
+}
+template <class D>
+Status prelu(RuleCtx<D>& c) {
+  WICK_TRY(need_number(c.in[0]));
+  WICK_TRY(same_dtype(c));
+  WICK_TRY(need_slope(c.in[0].shape, c.in[1].shape));
+  set_out(c, 0, c.in[0].dtype, c.in[0].shape);
+  return {};
+}
 // The exponent may have its own dtype (ONNX); the result has the base's.
 template <class D>
 Status pow(RuleCtx<D>& c) {

@@ -129,6 +129,23 @@ Status resize(RuleCtx<D>& c) {
 }
 
 template <class D>
+Status resize_grad(RuleCtx<D>& c) {
+  const auto& a = c.template as<ResizeAttrs>();
+  if (a.interpolate == 0 || a.mode == static_cast<int64_t>(ResizeMode::kNearest))
+    return Status(Code::kInvalidArgument, "is of interpolate, linear and cubic");
+  if (c.in[1].dtype != c.in[0].dtype)
+    return error(Code::kTypeMismatch, "inputs must have one dtype, got %s and %s",
+                 dtype_name(c.in[0].dtype), dtype_name(c.in[1].dtype));
+  WICK_TRY(resize(c));
+  WICK_TRY(need_grad_shape(c.out[0].shape, c.in[1].shape));
+  const size_t taps = a.mode == static_cast<int64_t>(ResizeMode::kLinear) ? 2 : 4;
+  if (c.out.size() != 1 && c.out.size() != taps)
+    return error(Code::kInvalidArgument, "has one output or %zu, got %zu", taps, c.out.size());
+  for (size_t i = 0; i < c.out.size(); ++i) set_out(c, i, c.in[0].dtype, c.in[0].shape);
+  return {};
+}
+
+template <class D>
 Status grid_sample(RuleCtx<D>& c) {
   const auto &x = c.in[0].shape, &grid = c.in[1].shape;
   WICK_TRY(need_number(c.in[0]));

@@ -2,6 +2,7 @@
 // requirements do not.
 #pragma once
 
+#include "runtime/ops/rules/elementwise-inl.h"
 #include "runtime/ops/rules/quantize-inl.h"
 
 namespace wick::rules {
@@ -126,6 +127,16 @@ Status qlinear_binary(RuleCtx<D>& c) {
   BasicShape<D> out;
   WICK_TRY(broadcast(c.in[0].shape, c.in[3].shape, &out));
   set_out(c, 0, c.in[7].dtype, out);
+  return {};
+}
+
+template <class D>
+Status qlinear_prelu(RuleCtx<D>& c) {
+  WICK_TRY(check_byte_input(c, 0, "x"));
+  if (c.in[3].dtype != DType::kF32) return no_type("slope", c.in[3].dtype);
+  WICK_TRY(need_slope(c.in[0].shape, c.in[3].shape));
+  WICK_TRY(check_byte_output(c, 4));
+  set_out(c, 0, c.in[5].dtype, c.in[0].shape);
   return {};
 }
 

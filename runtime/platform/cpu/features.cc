@@ -43,11 +43,13 @@ bool gives_tiles(unsigned kind) {
 
 bool cpu_has_sha() { return (leaf(1, 0).c & bit_SSE4_1) != 0 && (leaf(7, 0).b & bit_SHA) != 0; }
 bool cpu_has_avx_vnni() { return (leaf(7, 1).a >> 4 & 1) != 0; }
+bool cpu_has_avx512_bf16() { return (leaf(7, 1).a >> 5 & 1) != 0; }
 bool cpu_gives_byte_tiles() { return gives_tiles(kByteTiles); }
 bool cpu_gives_bf16_tiles() { return gives_tiles(kBf16Tiles); }
 #else
 bool cpu_has_sha() { return false; }
 bool cpu_has_avx_vnni() { return false; }
+bool cpu_has_avx512_bf16() { return false; }
 bool cpu_gives_byte_tiles() { return false; }
 bool cpu_gives_bf16_tiles() { return false; }
 #endif

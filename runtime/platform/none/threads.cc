@@ -6,8 +6,10 @@ void GlobalMutex::lock() {}
 void GlobalMutex::unlock() {}
 Mutex::~Mutex() = default;
 
+Condition::Condition() = default;
 Condition::~Condition() = default;
 void Condition::wait(GlobalMutex& /*mutex*/) {}
+void Condition::wait_for(GlobalMutex& /*mutex*/, uint64_t /*ns*/) {}
 void Condition::wake_one() {}
 void Condition::wake_all() {}
 

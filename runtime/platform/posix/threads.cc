@@ -3,14 +3,47 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace wick::platform {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kLongest = 1'000'000;  // seconds of a wait: no sum overflows a 32-bit time_t
+
+}  // namespace
 
 void GlobalMutex::lock() { pthread_mutex_lock(&native_); }
 void GlobalMutex::unlock() { pthread_mutex_unlock(&native_); }
 Mutex::~Mutex() { pthread_mutex_destroy(&native_); }
 
+#if defined(__APPLE__)
+// Has no clock for conditions, but a call that takes a length of time.
+Condition::Condition() = default;
+void Condition::wait_for(GlobalMutex& mutex, uint64_t ns) {
+  const uint64_t seconds = ns / kSecond < kLongest ? ns / kSecond : kLongest;
+  const timespec length = {static_cast<time_t>(seconds), static_cast<long>(ns % kSecond)};
+  pthread_cond_timedwait_relative_np(&native_, &mutex.native_, &length);
+}
+#else
+Condition::Condition() {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&native_, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+void Condition::wait_for(GlobalMutex& mutex, uint64_t ns) {
+  timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  const uint64_t at = static_cast<uint64_t>(until.tv_nsec) + ns % kSecond;
+  const uint64_t seconds = ns / kSecond < kLongest ? ns / kSecond : kLongest;
+  until.tv_sec += static_cast<time_t>(seconds + at / kSecond);
+  until.tv_nsec = static_cast<long>(at % kSecond);
+  pthread_cond_timedwait(&native_, &mutex.native_, &until);
+}
+#endif
 Condition::~Condition() { pthread_cond_destroy(&native_); }
 void Condition::wait(GlobalMutex& mutex) { pthread_cond_wait(&native_, &mutex.native_); }
 void Condition::wake_one() { pthread_cond_signal(&native_); }

@@ -22,9 +22,16 @@ void GlobalMutex::lock() { AcquireSRWLockExclusive(of(native_)); }
 void GlobalMutex::unlock() { ReleaseSRWLockExclusive(of(native_)); }
 Mutex::~Mutex() = default;
 
+Condition::Condition() = default;
 Condition::~Condition() = default;
 void Condition::wait(GlobalMutex& mutex) {
   SleepConditionVariableSRW(condition_of(native_), of(mutex.native_), INFINITE, 0);
+}
+void Condition::wait_for(GlobalMutex& mutex, uint64_t ns) {
+  constexpr uint64_t kMost = INFINITE - 1;
+  const uint64_t ms = ns / 1'000'000 + 1;
+  SleepConditionVariableSRW(condition_of(native_), of(mutex.native_),
+                            static_cast<DWORD>(ms < kMost ? ms : kMost), 0);
 }
 void Condition::wake_one() { WakeConditionVariable(condition_of(native_)); }
 void Condition::wake_all() { WakeAllConditionVariable(condition_of(native_)); }

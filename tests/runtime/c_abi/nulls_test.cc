@@ -77,6 +77,7 @@ TEST_F(Nulls, OfLibrariesAndPrograms) {
   EXPECT_EQ(wick_program_metadata(no_program_, "author"), nullptr);
   EXPECT_EQ(wick_program_metadata(program_, nullptr), nullptr);
   EXPECT_EQ(wick_program_digest(no_program_), nullptr);
+  EXPECT_EQ(wick_program_packed_bytes(no_program_), 0u);
   EXPECT_EQ(wick_install_guard(), WICK_OK);
 }
 
@@ -165,6 +166,7 @@ TEST_F(Nulls, OfWhatASessionTells) {
   EXPECT_EQ(wick_session_find_input(session_, nullptr), -1);
   EXPECT_EQ(wick_session_find_output(session_, nullptr), -1);
   EXPECT_EQ(wick_session_memory(no_session_), 0u);
+  EXPECT_EQ(wick_session_shared_memory(no_session_), 0u);
   wick_port port;
   REFUSED(wick_session_input(no_session_, 0, &port), "session");
   REFUSED(wick_session_input(session_, 0, nullptr), "port");
@@ -194,6 +196,83 @@ TEST_F(Nulls, OfRuns) {
   EXPECT_STREQ(wick_last_error(), "input x has no data");
   in.data = x;
   EXPECT_EQ(wick_session_run(session_, &in, 1, outs, 2, nullptr), WICK_OK) << wick_last_error();
+}
+
+TEST_F(Nulls, OfPools) {
+  wick_pool* const no_pool = nullptr;
+  wick_pool* pool = nullptr;
+  REFUSED(wick_pool_create(no_program_, nullptr, &pool), "program");
+  REFUSED(wick_pool_create(program_, nullptr, nullptr), "pool");
+  wick_pool_options options = {};
+  EXPECT_EQ(wick_pool_create(program_, &options, &pool), WICK_INVALID_ARGUMENT);
+  options.size = sizeof(options);
+  wick_session_options each = {};
+  options.session = &each;
+  EXPECT_EQ(wick_pool_create(program_, &options, &pool), WICK_INVALID_ARGUMENT);
+  EXPECT_THAT(wick_last_error(), HasSubstr("options.session: options.size is 0"));
+  each.size = sizeof(each);
+  each.max_dim_count = 1;
+  REFUSED(wick_pool_create(program_, &options, &pool), "max_dims");
+  each.max_dim_count = 0;
+  each.allocator.allocate = [](void*, size_t, size_t) -> void* { return nullptr; };
+  REFUSED(wick_pool_create(program_, &options, &pool), "allocator.deallocate");
+  each.allocator = {};
+  EXPECT_EQ(pool, nullptr);
+  ASSERT_EQ(wick_pool_create(program_, &options, &pool), WICK_OK) << wick_last_error();
+
+  float x[3] = {1, 2, 3}, y[2], r[2];
+  wick_tensor in = matrix(x, 1, 3), outs[2] = {{y, WICK_FLOAT32, 1, {2}}, matrix(r, 1, 2)};
+  REFUSED(wick_pool_run(no_pool, &in, 1, outs, 2, nullptr), "pool");
+  REFUSED(wick_pool_run(pool, nullptr, 1, outs, 2, nullptr), "inputs");
+  REFUSED(wick_pool_run(pool, &in, 1, nullptr, 2, nullptr), "outputs");
+  outs[0].data = nullptr;
+  EXPECT_EQ(wick_pool_run(pool, &in, 1, outs, 2, nullptr), WICK_INVALID_ARGUMENT);
+  EXPECT_THAT(wick_last_error(), HasSubstr("output y has no memory"));
+  outs[0].data = y;
+  EXPECT_EQ(wick_pool_run(pool, &in, 1, outs, 2, nullptr), WICK_OK) << wick_last_error();
+  wick_session* session = nullptr;
+  REFUSED(wick_pool_acquire(no_pool, nullptr, &session), "pool");
+  REFUSED(wick_pool_acquire(pool, nullptr, nullptr), "session");
+  EXPECT_EQ(wick_pool_idle(pool), wick_pool_size(pool));
+  EXPECT_EQ(wick_pool_size(no_pool), 0u);
+  EXPECT_EQ(wick_pool_idle(no_pool), 0u);
+  EXPECT_EQ(wick_pool_memory(no_pool), 0u);
+  wick_state* state = nullptr;
+  REFUSED(wick_state_create(no_program_, nullptr, &state), "program");
+  REFUSED(wick_state_create(program_, nullptr, nullptr), "state");
+  wick_state_options linked = {};
+  EXPECT_EQ(wick_state_create(program_, &linked, &state), WICK_INVALID_ARGUMENT);
+  linked.size = sizeof(linked);
+  linked.link_count = 1;
+  REFUSED(wick_state_create(program_, &linked, &state), "links");
+  const wick_state_link no_names = {nullptr, nullptr};
+  linked.links = &no_names;
+  EXPECT_EQ(wick_state_create(program_, &linked, &state), WICK_NOT_FOUND);
+  EXPECT_STREQ(wick_last_error(), "no input is named (null); there are: x");
+  linked.link_count = 0;
+  linked.dim_count = 1;
+  REFUSED(wick_state_create(program_, &linked, &state), "dims");
+  REFUSED(wick_pool_run_state(pool, &in, 1, outs, 2, nullptr, nullptr), "state");
+  ASSERT_EQ(wick_state_create(program_, nullptr, &state), WICK_OK) << wick_last_error();
+  REFUSED(wick_pool_run_state(no_pool, &in, 1, outs, 2, state, nullptr), "pool");
+  REFUSED(wick_state_value(nullptr, 0, &in), "state");
+  REFUSED(wick_state_value(state, 0, nullptr), "value");
+  EXPECT_EQ(wick_state_value(state, 0, &in), WICK_INVALID_ARGUMENT) << "it has no links";
+  wick_state_reset(nullptr);
+  wick_state_free(state);
+  wick_state_free(nullptr);
+  wick_pool_free(pool);
+  wick_pool_free(nullptr);
+
+  wick_thread_pool* threads = nullptr;
+  REFUSED(wick_thread_pool_create(nullptr, nullptr), "thread_pool");
+  wick_thread_pool_options own = {};
+  EXPECT_EQ(wick_thread_pool_create(&own, &threads), WICK_INVALID_ARGUMENT);
+  own.size = sizeof(own);
+  own.allocator.deallocate = [](void*, void*, size_t, size_t) {};
+  REFUSED(wick_thread_pool_create(&own, &threads), "allocator.allocate");
+  EXPECT_EQ(wick_thread_pool_threads(nullptr), 0);
+  wick_thread_pool_free(nullptr);
 }
 
 TEST_F(Nulls, OfPackedValues) {

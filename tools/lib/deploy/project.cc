@@ -101,7 +101,7 @@ class Writer {
     std::vector<uint8_t> bytes;
     check_status(read_regular_file(options_.model_file.c_str(), &bytes));
     p.model_bytes = bytes.size();
-    fs::create_directories(folder_);
+    make_folder(folder_);
     words_ = {{"NAME", c_.name},
               {"UPPER", upper(c_.name)},
               {"OWN_HEADER", fmt::format("#include \"{}.h\"", c_.name)},

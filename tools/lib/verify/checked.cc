@@ -39,6 +39,7 @@ VerifySample small_sample(const ir::Graph& graph, const std::vector<std::string>
 ir::PassReport optimize_checked(ir::Graph* graph, const CheckPasses& check) {
   ir::OptimizeOptions options;
   options.chains = check.chains;
+  options.products = check.products;
   std::string unchecked;
   const ir::Graph before = *graph;
   if (check.look || check.always) {

@@ -11,8 +11,9 @@
 namespace wick::tool {
 
 struct CheckPasses {
-  bool chains = true;   // ir::OptimizeOptions::chains
-  bool look = true;     // false: runs the passes without checks
+  bool chains = true;                    // ir::OptimizeOptions::chains
+  Products products = Products::kExact;  // the same
+  bool look = true;                      // false: runs the passes without checks
   bool always = false;  // checks whatever it costs; a sample that does not run is an Error
   std::vector<std::string> dims;  // "NAME=N"
 };

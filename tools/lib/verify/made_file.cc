@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tools/lib/difference.h"
+#include "tools/lib/products.h"
 #include "tools/lib/program_graph.h"
 
 namespace wick::tool {
@@ -44,6 +45,11 @@ MadeFile open_made(const std::string& path, bool lower_qdq) {
       const char* name = ir::numerics_name(static_cast<ir::Numerics>(c));
       if (stated != f.graph.metadata.end() && stated->second == name) f.numerics = c;
     }
+  }
+  if (f.numerics == NumericsClass::kApproximates) {
+    f.finite_only = "its class says nothing of NaN and infinities";
+  } else if (product_counts(f.graph).winograd > 0) {
+    f.finite_only = "Winograd's products make NaN of infinities";
   }
   return f;
 }

@@ -18,6 +18,8 @@ struct MadeFile {
   bool wick = false;
   ir::Graph graph;
   NumericsClass numerics = NumericsClass::kExact;  // as the file states it
+  // Why it is not held to the model on NaN and infinities; null: it is.
+  const char* finite_only = nullptr;
 };
 MadeFile open_made(const std::string& path, bool lower_qdq);
 

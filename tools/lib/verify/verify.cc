@@ -101,12 +101,16 @@ class Verifier {
  private:
   VerifyRow row(const std::string& target, const std::string& numerics,
                 const VerifySample* s = nullptr) const {
+    begins(target, s != nullptr ? s->sizes : "");
     VerifyRow r;
     r.model = model_.name;
     r.target = target;
     r.numerics = numerics;
     r.sizes = s != nullptr ? s->sizes : "";
     return r;
+  }
+  void begins(const std::string& what, const std::string& sizes) const {
+    if (o_.begins) o_.begins(sizes.empty() ? what : fmt::format("{} [{}]", what, sizes));
   }
   void add(VerifyRow r) {
     if (progress_) progress_(r);
@@ -146,6 +150,7 @@ class Verifier {
     if (!o_.files.empty()) {
       VerifySample s{"the inputs given", {}, {}};
       s.inputs = named_arrays(runner.session(), compiled.program(), o_.files);
+      begins("interpreter", s.sizes);
       s.truth = ir::named_values(root_, s.inputs, interpreter());
       samples_.push_back(std::move(s));
       return;
@@ -154,6 +159,7 @@ class Verifier {
     std::vector<VerifySample> tried =
         size_samples(runner.session(), compiled.program(), o_.dims, o_.sizes, o_.edges);
     for (VerifySample& s : tried) {
+      begins("interpreter", s.sizes);
       try {
         ir::InterpreterOptions budget = interpreter();
         if (s.extra) left_ = std::min(left_, o_.extra_work);
@@ -256,6 +262,7 @@ class Verifier {
       }
       return ir::PassFault{pass.name, r.first->node, r.first->value, r.first->text()};
     };
+    begins("passes", s.sizes);
     ir::optimize(g, options);
     for (VerifyRow& r : rows) add(std::move(r));
     ir::name_values(g, "%optimized.");
@@ -439,12 +446,10 @@ class Verifier {
     bool ran = false;
     for (const VerifySample& s : samples_) {
       VerifyRow r = row(f.name, numerics, &s);
-      // Integers have neither NaN nor infinity.
-      const bool lost = s.not_finite && f.numerics == NumericsClass::kApproximates;
+      const bool lost = s.not_finite && f.finite_only != nullptr;
       if (lost || !takes(f.graph, s.inputs)) {
         r.verdict = Verdict::kSkipped;
-        r.why = lost ? "its class says nothing of NaN and infinities"
-                     : "the file takes no inputs of these types and sizes";
+        r.why = lost ? f.finite_only : "the file takes no inputs of these types and sizes";
         add(std::move(r));
         continue;
       }

@@ -61,6 +61,9 @@ struct VerifyOptions {
   std::string repro;        // folder for the nodes that show the first difference; "": none
   std::string old_library;  // another version's libwick_runtime: the same .wick gives the same bits
   double work = 1e18;       // steps (op_work) that the interpreter may take for one run
+  // Is called as work begins that may take long: "cpu threads=1 [batch=3]", as the row that it
+  // makes.
+  std::function<void(const std::string&)> begins = {};
 };
 
 // Verified is the model to verify: read by the caller, or by open_verified().

@@ -2,65 +2,41 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tools/lib/now_ms.h"
-#include "tools/lib/oracle.h"
+#include "tools/lib/peer.h"
+#include "tools/wick/bench/machine.h"
+#include "tools/wick/json.h"
 #include "tools/wick/process_time.h"
-#include "wick/error.h"
 
 namespace wick::tool {
 namespace {
 
 constexpr double kSliceMs = 50;
 
-struct Side {
-  std::vector<double> ms;
-  double cpu_ms = 0;  // of all that counted
-
-  void add(const std::vector<double>& times, double cpu_of_one) {
-    ms.insert(ms.end(), times.begin(), times.end());
-    cpu_ms += cpu_of_one * static_cast<double>(times.size());
-  }
-  double total() const {
-    double sum = 0;
-    for (double t : ms) sum += t;
-    return sum;
-  }
-  double at(double q) const {
-    return ms[std::min(ms.size() - 1, static_cast<size_t>(q * static_cast<double>(ms.size())))];
-  }
-  double cpu() const { return cpu_ms / static_cast<double>(ms.size()); }
-  nlohmann::json json() const {
-    return {{"min_ms", ms.front()}, {"p50_ms", at(0.5)}, {"p95_ms", at(0.95)},
-            {"p99_ms", at(0.99)},   {"cpu_ms", cpu()},   {"runs", ms.size()}};
-  }
-};
-
-std::vector<double> run_for(Session& session, Span<const TensorView> in, double ms,
-                            double* cpu_of_one) {
+RunTimes run_for(Session& session, Span<const TensorView> in, double ms) {
   std::vector<TensorView> out(session.output_count());
+  RunTimes times;
   const auto once = [&] {
     for (TensorView& v : out) v = TensorView();  // the session's own memory each time
-    const double begin = now_ms();
     check(session.run(in, out), "run");
-    return now_ms() - begin;
   };
   once();
-  std::vector<double> times;
-  const double cpu = cpu_ms(), end = now_ms() + ms;
-  while (times.empty() || now_ms() < end) times.push_back(once());
-  *cpu_of_one = (cpu_ms() - cpu) / static_cast<double>(times.size());
+  const double until = now_ms() + ms;
+  while (times.runs() == 0 || now_ms() < until) {
+    const double cpu = cpu_ms(), begin = now_ms();
+    once();
+    const double end = now_ms();
+    times.add(end - begin, cpu_ms() - cpu);
+  }
   return times;
 }
 
-// The load of the machine's last minute, which tells whether the figures are worth something.
-double load_average() {
-  double load = 0;
-  std::ifstream("/proc/loadavg") >> load;
-  return load;
+std::string figures_text(const RunTimes& times) {
+  const TimeFigures wall = times.wall(), cpu = times.cpu();
+  return fmt::format("p50 {:.4f} ms  min {:.4f}  cpu {:.4f}  min {:.4f}", wall.p50, wall.least,
+                     cpu.p50, cpu.least);
 }
 
 }  // namespace
@@ -75,32 +51,37 @@ nlohmann::json bench_against(const AgainstBench& c, Runner& runner,
     in.push_back(inputs[i].view());
   }
   const double load = load_average();
-  ServedOnnxRuntime other(c.model, names, inputs, session.threads());
-  Side wick, peer;
-  double one = 0;
-  run_for(session, in, kSliceMs, &one);
-  other.run_for(kSliceMs, &one);
-  while (wick.total() < c.seconds * 1e3 || peer.total() < c.seconds * 1e3) {
-    const std::vector<double> ours = run_for(session, in, kSliceMs, &one);
-    wick.add(ours, one);
-    const std::vector<double> theirs = other.run_for(kSliceMs, &one);
-    peer.add(theirs, one);
+  ServedPeer other(peer_runtime(c.peer), c.model, names, inputs, session.threads());
+  RunTimes wick, peer;
+  run_for(session, in, kSliceMs);
+  other.run_for(kSliceMs);
+  while (wick.total_ms() < c.seconds * 1e3 || peer.total_ms() < c.seconds * 1e3) {
+    wick.add(run_for(session, in, kSliceMs));
+    peer.add(other.run_for(kSliceMs));
   }
-  for (Side* side : {&wick, &peer}) std::sort(side->ms.begin(), side->ms.end());
-  const nlohmann::json ratio = {{"min", peer.ms.front() / wick.ms.front()},
-                                {"p50", peer.at(0.5) / wick.at(0.5)},
-                                {"cpu", peer.cpu() / wick.cpu()}};
+  const TimeFigures ours = wick.wall(), theirs = peer.wall();
+  const TimeFigures our_cpu = wick.cpu(), their_cpu = peer.cpu();
+  const double fast = theirs.p50 / ours.p50, fast_min = theirs.least / ours.least;
+  const double fast_cpu = their_cpu.p50 / our_cpu.p50;
   if (!c.json) {
     fmt::print(
-        "against onnxruntime {}: p50 {:.4f} ms  min {:.4f}  cpu {:.4f}; wick p50 {:.4f} ms  min "
-        "{:.4f}  cpu {:.4f}; wick is {:.2f} times as fast (min {:.2f}, cpu {:.2f}; {} and {} runs "
-        "in turn, load {:.2f})\n",
-        other.version(), peer.at(0.5), peer.ms.front(), peer.cpu(), wick.at(0.5), wick.ms.front(),
-        wick.cpu(), ratio["p50"].get<double>(), ratio["min"].get<double>(),
-        ratio["cpu"].get<double>(), wick.ms.size(), peer.ms.size(), load);
+        "against {} {}: {}; wick {}; wick is {:.2f} times as fast (min {:.2f}, cpu {:.2f}; {} and "
+        "{} runs in turn, load {:.2f})\n",
+        c.peer, other.version(), figures_text(peer), figures_text(wick), fast, fast_min, fast_cpu,
+        wick.runs(), peer.runs(), load);
   }
-  return {{"name", "onnxruntime"}, {"version", other.version()}, {"wick", wick.json()},
-          {"peer", peer.json()},   {"times_as_fast", ratio},     {"load_average", load}};
+  return {{"name", c.peer},
+          {"version", other.version()},
+          {"wick", json_of(wick)},
+          {"peer", json_of(peer)},
+          {"first_answer_ms", other.first_answer_ms()},
+          {"peak_rss_mb", other.peak_rss_mb()},
+          {"times_as_fast",
+           {{"min", fast_min},
+            {"p50", fast},
+            {"cpu", fast_cpu},
+            {"cpu_min", their_cpu.least / our_cpu.least}}},
+          {"load_average", load}};
 }
 
 }  // namespace wick::tool

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runtime/ops/attrs/conv.h"
 #include "runtime/ops/op_cost.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/arrays.h"
@@ -35,9 +36,20 @@ json numbers(const Shape& shape) {
 
 // Numbers that stand for something are shown by name.
 json attribute(const char* name, int64_t v) {
-  static const char* const kActivations[] = {"none",       "relu",       "clip", "leaky relu",
-                                             "sigmoid",    "tanh",       "silu", "hard swish",
-                                             "gelu (erf)", "gelu (tanh)"};
+  static const char* const kActivations[] = {"none",
+                                             "relu",
+                                             "clip",
+                                             "leaky relu",
+                                             "sigmoid",
+                                             "tanh",
+                                             "silu",
+                                             "hard swish",
+                                             "gelu (erf)",
+                                             "gelu (tanh)",
+                                             "hard sigmoid",
+                                             "times sigmoid",
+                                             "times hard sigmoid"};
+  static_assert(std::size(kActivations) == static_cast<size_t>(Activation::kLast) + 1);
   const std::string field = name;
   if (field == "activation" && v >= 0 && v < static_cast<int64_t>(std::size(kActivations)))
     return kActivations[v];
@@ -47,18 +59,8 @@ json attribute(const char* name, int64_t v) {
 }
 
 json attributes(const NodeDef& n) {
-  json doc = json::object();
-  if (n.info == nullptr || n.attrs == nullptr) return doc;
-  void* bytes = const_cast<void*>(n.attrs);
-  for (const AttrField& f : n.info->attrs->fields) {
-    if (attr_is_default(*n.info->attrs, f, n.attrs)) continue;
-    if (f.kind == AttrKind::kInt) doc[f.name] = attribute(f.name, attr_int(f, bytes));
-    if (f.kind == AttrKind::kFloat) doc[f.name] = number(attr_float(f, bytes));
-    if (f.kind != AttrKind::kInts) continue;
-    doc[f.name] = json::array();
-    for (int64_t v : attr_ints(f, n.attrs)) doc[f.name].push_back(number(v));
-  }
-  return doc;
+  if (n.info == nullptr || n.attrs == nullptr) return json::object();
+  return attributes_of(*n.info->attrs, n.attrs);
 }
 
 std::string type_name(const ValueDef& v) {
@@ -360,6 +362,20 @@ class PageData {
 };
 
 }  // namespace
+
+json attributes_of(const AttrType& type, const void* attrs) {
+  json doc = json::object();
+  void* bytes = const_cast<void*>(attrs);
+  for (const AttrField& f : type.fields) {
+    if (attr_is_default(type, f, attrs)) continue;
+    if (f.kind == AttrKind::kInt) doc[f.name] = attribute(f.name, attr_int(f, bytes));
+    if (f.kind == AttrKind::kFloat) doc[f.name] = number(attr_float(f, bytes));
+    if (f.kind != AttrKind::kInts) continue;
+    doc[f.name] = json::array();
+    for (int64_t v : attr_ints(f, attrs)) doc[f.name].push_back(number(v));
+  }
+  return doc;
+}
 
 std::vector<std::string> chain_text(const ChainAttrs& a) {
   std::vector<std::string> text;

@@ -40,6 +40,9 @@ using NodeOrigins = std::map<std::pair<size_t, size_t>, NodeOrigin>;
 NodeOrigins node_origins(const Model& model);
 void add_origin(const NodeOrigins& origins, size_t region, size_t at, nlohmann::json& node);
 
+// Returns the attributes that are not the op's defaults, by name.
+nlohmann::json attributes_of(const AttrType& type, const void* attrs);
+
 // Returns a custom op's name, or the op's name in ops.def.
 std::string op_text(const Program& program, const NodeDef& node);
 // Returns the program of a FusedElementwise: "Sigmoid(x0), Mul(x0, s0)"; x are inputs, s earlier

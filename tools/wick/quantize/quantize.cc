@@ -14,6 +14,7 @@
 #include "runtime/registry/registry.h"
 #include "tools/lib/measure.h"
 #include "tools/lib/sample_inputs.h"
+#include "tools/lib/std_files.h"
 #include "tools/lib/verify/made_file.h"
 #include "tools/wick/command.h"
 #include "tools/wick/page/page.h"
@@ -141,7 +142,7 @@ class Work {
       }
       g = open_graph(c_.model);
       seed_ = graph_origin(g, c_.model).seed;
-      g.metadata.emplace("wick.source", c_.model);
+      g.metadata.emplace("wick.source", shown(c_.model));
     }
     before_.emplace(Model::from_graph(g, true));
     runner_.emplace(*before_, threads());
@@ -247,7 +248,7 @@ class Work {
         file["form"] = c_.format;
         file["opset"] = made.opset;
       } else {
-        ProgramInfo info{.source = is_run_ ? "trainer" : c_.model, .seed = seed_};
+        ProgramInfo info{.source = is_run_ ? "trainer" : shown(c_.model), .seed = seed_};
         info.numerics = NumericsClass::kApproximates;
         export_wick(integer_, out, info);
         file["format"] = "wick";
@@ -391,13 +392,19 @@ void add_quantize(CommandLine& app) {
   auto c = std::make_shared<QuantizeCommand>();
   Command command = app.add_command(
       "quantize", "A float model as one of 8- or 4-bit integers, and what that costs and wins");
-  command.add_option("model", c->model, "model.onnx, or the folder of wick train --out").required();
+  command.add_option("model", c->model, "model.onnx, or the folder of wick train --out")
+      .required()
+      .reads_file();
   accept_signature(command);
   command.add_option("--calib", c->calib,
                      "data to calibrate with: fashion-mnist, mnist, tinydigits, a folder of .npy "
-                     "files, an .npy, an .npz or sample; a run's own by default");
+                     "files, an .npy, an .npz or sample (default: a run's own)");
   command.add_option("--eval", c->eval, "labelled data to measure the accuracy on");
-  command.add_option("-o,--out", c->out, "model.onnx (QDQ) or model.wick; more than one is fine");
+  command
+      .add_option("-o,--out", c->out,
+                  "model.onnx (QDQ) or model.wick; more than one is fine; -: .wick to standard "
+                  "output, -.onnx: ONNX")
+      .writes_file(".wick");
   command
       .add_option("--format", c->format,
                   "of an ONNX file: qdq, or qoperator (QLinearConv ..., integer ops)")
@@ -431,11 +438,13 @@ void add_quantize(CommandLine& app) {
   command.add_option("--batch", c->batch, "items a batch, where the model has a choice")
       .at_least(1);
   command.add_option("--dim", c->dims, "NAME=N: for sample, a size that is not the batch")
-      .one_word();
-  command.add_option("--epochs", c->epochs, "of qat; 3").at_least(1);
-  command.add_option("--lr", c->lr, "of qat; 0.002").above_zero();
+      .one_word()
+      .named_size();
+  command.add_option("--epochs", c->epochs, "of qat (default: 3)").at_least(1);
+  command.add_option("--lr", c->lr, "of qat (default: 0.002)").above_zero();
   command.add_flag("--learn-scales", c->learn_scales, "qat learns the scales too (LSQ)");
-  command.add_option("--report", c->report, "FILE.html: layer by layer, as a page");
+  command.add_option("--report", c->report, "FILE.html: layer by layer, as a page")
+      .writes_file(".html");
   command.add_option("--threads", c->threads, "0: as many as there are").at_least(0);
   command.add_option("--seconds", c->seconds, "of timing, for each of both models").above_zero();
   accept_checks(command, &c->checks, false);

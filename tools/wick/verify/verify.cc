@@ -11,8 +11,10 @@
 #include "tools/wick/forms.h"
 #include "tools/wick/page/page.h"
 #include "tools/wick/places.h"
+#include "tools/wick/terminal.h"
 #include "tools/wick/trained.h"
 #include "tools/wick/verify/verify_baseline.h"
+#include "tools/wick/verify/verify_progress.h"
 #include "tools/wick/verify/verify_report.h"
 #include "wick/error.h"
 
@@ -74,10 +76,13 @@ VerifyReport verify_all(const VerifyCommand& c, SoFar* so_far) {
   Verified model =
       is_run(c.models[0]) ? open_run(c.models[0]) : open_verified(c.models[0], c.options);
   model.made_of_it.assign(c.models.begin() + 1, c.models.end());
-  fmt::print(lines, "{}\n", model.name);
-  return verify_model(model, c.options, [&](const VerifyRow& row) {
+  VerifyProgress progress(plain_stderr());
+  progress.print(lines, model.name);
+  VerifyOptions options = c.options;
+  options.begins = [&](const std::string& what) { progress.begins(what); };
+  return verify_model(model, options, [&](const VerifyRow& row) {
     so_far->add(row);
-    fmt::print(lines, "{}\n", line_of(row));
+    progress.print(lines, line_of(row));
   });
 }
 
@@ -141,13 +146,13 @@ void verify(VerifyCommand& c) {
   refuse_unused(c);
   if (c.test_set || c.outputs) return forms(c);
   check_places(c.models, {{"--junit", c.junit}, {"--html", c.html}});
-  if (c.update && c.baseline.empty()) wrong_usage("--update", "needs --baseline");
+  if (c.update && c.baseline.empty()) wrong_usage("--update", "needs --baseline DIR");
   c.options.onnxruntime = c.against == "onnxruntime";
   c.options.passes = !c.no_passes;
   if (c.batch) c.options.sizes = {*c.batch};
   VerifyReport report = verified_or_pages(c);
   const size_t shown = report.rows.size();
-  if (!c.baseline.empty()) apply_baseline(c.baseline, c.update, &report);
+  if (!c.baseline.empty()) apply_baseline(c.baseline, c.models[0], c.update, &report);
   std::FILE* lines = c.json ? stderr : stdout;
   for (size_t i = shown; i < report.rows.size(); ++i)
     fmt::print(lines, "{}\n", line_of(report.rows[i]));
@@ -170,8 +175,9 @@ void add_verify(CommandLine& app) {
       .add_option(
           "models", c->models,
           "a folder of wick train, model.onnx, model.tflite or model.wick; further ones were "
-          "made of it")
-      .required();
+          "made of it; -: standard input")
+      .required()
+      .reads_file();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->options.lower_qdq);
@@ -179,10 +185,17 @@ void add_verify(CommandLine& app) {
       .delimiter(',')
       .one_of({"cpu", "reference", "vulkan"});
   command.add_option("--device", c->options.device, "of Vulkan, as wick run takes it");
-  command.add_option("--dim", c->options.dims, "NAME=N: a size that is not varied").one_word();
-  command.add_option("--batch", c->batch, "one size for all that are free").at_least(0);
-  command.add_option("--input,--data", c->options.files,
-                     "[name=]array.npy, one an input, instead of pseudo-random ones");
+  command.add_option("--dim", c->options.dims, "NAME=N: a size that is not varied")
+      .one_word()
+      .named_size();
+  command
+      .add_option("--batch", c->batch,
+                  "one size for all that are free (default: 0, 1, 3, 7 and 33)")
+      .at_least(0);
+  command
+      .add_option("--input,--data", c->options.files,
+                  "[name=]array.npy, one an input, instead of pseudo-random ones")
+      .reads_file();
   command
       .add_option_function<std::string>(
           "--class",
@@ -207,13 +220,15 @@ void add_verify(CommandLine& app) {
                      "another version's libwick_runtime.so, on the same .wick");
   command.add_option("--baseline", c->baseline, "folder of golden outputs and digests");
   command.add_flag("--update", c->update, "write the baseline");
-  command.add_option("--junit", c->junit, "file for a CI's test page");
-  command.add_option("--html", c->html, "file for a table of models, targets and classes");
+  command.add_option("--junit", c->junit, "file for a CI's test page").writes_file(".xml");
+  command.add_option("--html", c->html, "file for a table of models, targets and classes")
+      .writes_file(".html");
   command.add_flag("--outputs", c->outputs, "the outputs of two models alone: wick compare");
   command.add_flag("--test-set", c->test_set, "a trained model over its test set: wick prove");
   command.add_option("-o,--out", c->out, "with --test-set: folder for the models and report.json");
-  command.add_option("--test-data", c->data, "with --test-set: the run's own by default");
-  command.add_option("--limit", c->limit, "with --test-set: the first N images").at_least(0);
+  command.add_option("--test-data", c->data, "with --test-set: images (default: the run's own)");
+  command.add_option("--limit", c->limit, "with --test-set: the first N images; 0: all")
+      .at_least(0);
   command.add_flag("--json", c->json, "print JSON, and the lines to stderr");
   command.footer("Example:\n  wick verify model.onnx --repro build/repro");
   command.callback([c] { verify(*c); });

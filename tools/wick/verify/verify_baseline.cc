@@ -10,6 +10,7 @@
 #include "runtime/core/regular_file.h"
 #include "runtime/core/sha256.h"
 #include "tools/lib/arrays.h"
+#include "tools/lib/std_files.h"
 #include "tools/lib/text.h"
 #include "trainer/checkpoint/json.h"
 #include "wick/error.h"
@@ -61,13 +62,53 @@ nlohmann::json read(const std::string& path, bool update) {
   }
 }
 
+// Returns the model's path from the baseline's folder, which is the same in every clone of a
+// repository that has both.
+std::string place_of_model(const std::string& model, const fs::path& folder) {
+  const std::string known = shown(model);
+  if (known != model) return known;  // standard input
+  const auto whole = [](const fs::path& path) {
+    std::error_code failed;
+    return fs::weakly_canonical(fs::absolute(path, failed), failed);
+  };
+  const fs::path to = whole(model).lexically_relative(whole(folder));
+  const std::string place = to.empty() ? whole(model).generic_string() : to.generic_string();
+  return place.starts_with('.') || place.starts_with('/') ? place : "./" + place;
+}
+
+// Returns a folder's name that no other text has.
+std::string folder_name(const std::string& text) {
+  Sha256 hash;
+  hash.update({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  const std::string name = plain(text.substr(text.rfind('/') + 1)).substr(0, 100);
+  return name + "-" + std::string(hash.finish_text().text).substr(0, 8);
+}
+
 struct Golden {
   const fs::path folder;
+  const std::string place;  // of the model
   nlohmann::json digests;
 
-  std::string key(const VerifyRow& r) const { return r.model + " | " + r.target + " | " + r.sizes; }
-  fs::path array(const VerifyRow& r, const std::string& output) const {
-    return folder / plain(r.model) / plain(r.target + " " + r.sizes) / plain(output);
+  static std::string entry(const std::string& model, const VerifyRow& r) {
+    return model + " | " + r.target + " | " + r.sizes;
+  }
+  std::string key(const VerifyRow& r) const { return entry(place, r); }
+  // Returns the row's entry, or the one of its model's file name.
+  nlohmann::json::const_iterator known(const VerifyRow& r) const {
+    const auto own = digests.find(key(r));
+    return own != digests.end() ? own : digests.find(entry(r.model, r));
+  }
+  // Returns "; there is one of ../a/model.onnx" for a model of this name elsewhere.
+  std::string elsewhere(const VerifyRow& r) const {
+    const std::string end = entry("/" + fs::path(place).filename().string(), r);
+    for (const auto& [other, unused] : digests.items()) {
+      if (other.ends_with(end))
+        return "; there is one of " + one_line(other.substr(0, other.find(" | ")));
+    }
+    return "";
+  }
+  fs::path arrays(const VerifyRow& r) const {
+    return folder / folder_name(place) / folder_name(r.target + " " + r.sizes);
   }
   fs::path inside(const std::string& file) const {
     const fs::path path = fs::path(file).lexically_normal();
@@ -77,12 +118,18 @@ struct Golden {
     return folder / path;
   }
   void write(const VerifyRow& r) {
-    for (const auto& [name, value] : r.outputs) {
-      fs::create_directories(array(r, name).parent_path());
-      const std::string file = write_value(array(r, name).string(), value);
-      digests[key(r)][name] = {{"sha256", digest(value)},
-                               {"file", fs::relative(file, folder).string()}};
+    std::vector<std::string> names;
+    for (const auto& [name, value] : r.outputs) names.push_back(name);
+    const std::vector<std::string> files = file_names(names);
+    make_folder(arrays(r).string());
+    nlohmann::json entries = nlohmann::json::object();
+    for (size_t i = 0; i < names.size(); ++i) {
+      const HostTensor& value = r.outputs[i].second;
+      const std::string file = write_value((arrays(r) / files[i]).string(), value);
+      entries[names[i]] = {{"sha256", digest(value)},
+                           {"file", fs::relative(file, folder).string()}};
     }
+    digests[key(r)] = std::move(entries);
   }
   VerifyRow compare(const VerifyRow& r) const {
     VerifyRow now;
@@ -90,10 +137,10 @@ struct Golden {
     now.target = "baseline, " + r.target;
     now.numerics = "exact";
     now.sizes = r.sizes;
-    const auto known = digests.find(key(r));
+    const auto known = this->known(r);
     if (known == digests.end()) {
       now.verdict = VerifyRow::Verdict::kFailed;
-      now.why = "it has no baseline: --update writes one";
+      now.why = "it has no baseline: --update writes one" + elsewhere(r);
       return now;
     }
     for (const auto& [name, value] : r.outputs) {
@@ -134,9 +181,10 @@ struct Golden {
 
 }  // namespace
 
-void apply_baseline(const std::string& folder, bool update, VerifyReport* report) {
+void apply_baseline(const std::string& folder, const std::string& model, bool update,
+                    VerifyReport* report) {
   const fs::path file = fs::path(folder) / "baseline.json";
-  Golden golden{folder, read(file.string(), update)};
+  Golden golden{folder, place_of_model(model, folder), read(file.string(), update)};
   if (!update && golden.digests.empty())
     throw Error(
         fmt::format("--baseline: {} is not there or empty; --update writes it", file.string()),

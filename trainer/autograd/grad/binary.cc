@@ -55,6 +55,13 @@ WICK_GRAD(Pow, 3, 1, 0, [](GradCtx& c) {
 WICK_GRAD(Max, 3, 0, 0, [](GradCtx& c) { extremum(c, gt); });
 WICK_GRAD(Min, 3, 0, 0, [](GradCtx& c) { extremum(c, lt); });
 
+// At 0 the slope counts, as in PyTorch.
+WICK_GRAD(PRelu, 3, 0, 0, [](GradCtx& c) {
+  Tensor x = c.in(0), positive = gt(x, 0);
+  if (c.needs(0)) c.set(0, where(positive, c.g(), c.g() * c.in(1)));
+  if (c.needs(1)) set(c, 1, where(positive, zero_like(c.g()), c.g()) * x);
+});
+
 WICK_NONDIFF(Equal, NonDiff::kIntegerOutput);
 WICK_NONDIFF(Less, NonDiff::kIntegerOutput);
 WICK_NONDIFF(LessOrEqual, NonDiff::kIntegerOutput);

@@ -1,6 +1,15 @@
 #include "trainer/autograd/grad/epilogue.h"
 
+#include "trainer/tensor/call.h"
+
 namespace wick {
+namespace {
+
+Tensor hard_sigmoid(const Tensor& y, const EpilogueAttrs& e) {
+  return call(OpId::kHardSigmoid, HardSigmoidAttrs{e.alpha, e.beta}, {y});
+}
+
+}  // namespace
 
 Tensor unfused_epilogue(Tensor y, const std::vector<Tensor>& in, int channel,
                         const EpilogueAttrs& e) {
@@ -24,6 +33,9 @@ Tensor unfused_epilogue(Tensor y, const std::vector<Tensor>& in, int channel,
     case Activation::kHardSwish: return hardswish(y);
     case Activation::kGeluErf: return gelu(y, false);
     case Activation::kGeluTanh: return gelu(y, true);
+    case Activation::kHardSigmoid: return hard_sigmoid(y, e);
+    case Activation::kTimesSigmoid: return y * sigmoid(y);
+    case Activation::kTimesHardSigmoid: return y * hard_sigmoid(y, e);
   }
   throw Error("[fused] unknown activation", Code::kInternal);
 }

@@ -99,6 +99,19 @@ WICK_GRAD(Resize, 14, 0, 14, [](GradCtx& c) {
   }
   c.set(0, g);
 });
+// It is linear in the gradient, and its transpose is the Resize.
+WICK_GRAD(ResizeGrad, 12, 0, 13, [](GradCtx& c) {
+  const auto& a = c.attrs<ResizeAttrs>();
+  if (c.outputs() > 1)
+    throw_error("resize_grad", "no gradient when the taps are apart", c.where(),
+                Code::kUnsupported);
+  Tensor none, scales, sizes, resized;
+  if (c.inputs() > 2 && c.has(2)) scales = c.in(2);
+  if (c.inputs() > 3 && c.has(3)) sizes = c.in(3);
+  const Tensor* in[] = {&c.g(), &none, &scales, &sizes};
+  call(OpId::kResize, &a, in, Span<Tensor>(&resized, 1), c.where());
+  c.set(1, resized);
+});
 // The gradient of each value goes back to the place that it was taken from.
 WICK_GRAD(MaxPoolIndices, 0, 2, 0, [](GradCtx& c) {
   if (c.attrs<MaxPoolIndicesAttrs>().storage_order != 0)

@@ -41,6 +41,34 @@ std::vector<Tensor> batch_norm_grad(const std::vector<Tensor>& in, double eps) {
   return {inner * along(gamma * inv, rank), sum_gx, sum_g};
 }
 
+// Computes LayerNormGrad in other ops: the rows are the last dims of x, of the weight's shape.
+std::vector<Tensor> layer_norm_grad(const Tensor& g, const Tensor& x, const Tensor& weight,
+                                    double eps) {
+  Dims rows;
+  for (int d = x.rank() - weight.rank(); d < x.rank(); ++d) rows.values[rows.count++] = d;
+  const Tensor centred = x - mean(x, rows, true);
+  const Tensor root = sqrt(mean(centred * centred, rows, true) + eps);
+  const Tensor normal = centred / root, h = g * weight;
+  const Tensor inner = h - mean(h, rows, true) - normal * mean(h * normal, rows, true);
+  return {inner / root, sum_to(g * normal, weight.raw_shape()), sum_to(g, weight.raw_shape())};
+}
+
+// Computes GroupNormGrad in other ops: a group's rows have a weight for each of their channels.
+std::vector<Tensor> group_norm_grad(const Tensor& g, const Tensor& x, const Tensor& weight,
+                                    const GroupNormGradAttrs& a) {
+  const Shape s = x.raw_shape();
+  const int64_t channels = s[1], run = numel(s) / std::max<int64_t>(s[0] * channels, 1);
+  const Shape rows{s[0], a.groups, channels / a.groups, run}, one{1, a.groups, rows[2], 1};
+  const Dims last{2, 3};
+  const Tensor dy = g.reshape(rows), v = x.reshape(rows);
+  const Tensor centred = v - mean(v, last, true);
+  const Tensor root = sqrt(mean(centred * centred, last, true) + a.epsilon);
+  const Tensor normal = centred / root, h = dy * weight.reshape(one);
+  const Tensor inner = h - mean(h, last, true) - normal * mean(h * normal, last, true);
+  return {(inner / root).reshape(s), sum_to(dy * normal, one).reshape({channels}),
+          sum_to(dy, one).reshape({channels})};
+}
+
 }  // namespace
 
 WICK_GRAD(BatchNorm, 27, 0, 0, [](GradCtx& c) {
@@ -79,6 +107,17 @@ WICK_GRAD(BatchNormTrain, 3, 6, 0, [](GradCtx& c) {
 WICK_GRAD(BatchNormGrad, 31, 0, 0, [](GradCtx& c) {
   grad_through(c, [&](const std::vector<Tensor>& in) {
     return batch_norm_grad(in, c.attrs<BatchNormAttrs>().epsilon);
+  });
+});
+
+WICK_GRAD(LayerNormGrad, 7, 0, 0, [](GradCtx& c) {
+  grad_through(c, [&](const std::vector<Tensor>& in) {
+    return layer_norm_grad(in[0], in[1], in[2], c.attrs<LayerNormGradAttrs>().epsilon);
+  });
+});
+WICK_GRAD(GroupNormGrad, 7, 0, 0, [](GradCtx& c) {
+  grad_through(c, [&](const std::vector<Tensor>& in) {
+    return group_norm_grad(in[0], in[1], in[2], c.attrs<GroupNormGradAttrs>());
   });
 });
 

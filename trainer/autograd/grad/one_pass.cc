@@ -70,15 +70,17 @@ bool unseen(std::initializer_list<const Tensor*> in) {
 }
 
 bool unseen_rows(int row_dims, std::initializer_list<const Tensor*> in) {
-  constexpr int64_t kMost = 1 << 14;  // elements of a row: a few such buffers fit into a cache
+  // The longest row: one worker computes it. On a device its few buffers have to fit into a cache;
+  // on the CPU the chains of norms have none.
+  const int64_t most = (*in.begin())->is_vulkan() ? 1 << 14 : 1 << 16;
   if (!unrecorded()) return false;
   for (const Tensor* t : in) {
     if (t->dtype() != DType::kF32) return false;
   }
   const Shape& s = (*in.begin())->raw_shape();
   int64_t row = 1;
-  for (int d = s.rank() - row_dims; d < s.rank(); ++d) row = row > kMost ? row : row * s[d];
-  return row >= 1 && row <= kMost && (*in.begin())->layout().numel() > 0;
+  for (int d = s.rank() - row_dims; d < s.rank(); ++d) row = row > most ? row : row * s[d];
+  return row >= 1 && row <= most && (*in.begin())->layout().numel() > 0;
 }
 
 }  // namespace wick::formula

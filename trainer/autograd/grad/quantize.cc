@@ -15,6 +15,7 @@ WICK_NONDIFF(QLinearMatMul, NonDiff::kIntegerOutput);
 WICK_NONDIFF(QGemm, NonDiff::kIntegerOutput);
 WICK_NONDIFF(QLinearAdd, NonDiff::kIntegerOutput);
 WICK_NONDIFF(QLinearMul, NonDiff::kIntegerOutput);
+WICK_NONDIFF(QLinearPRelu, NonDiff::kIntegerOutput);
 WICK_NONDIFF(QLinearAveragePool, NonDiff::kIntegerOutput);
 WICK_NONDIFF(QLinearGlobalAveragePool, NonDiff::kIntegerOutput);
 WICK_NONDIFF(ByteTable, NonDiff::kIntegerOutput);

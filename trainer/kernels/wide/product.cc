@@ -113,7 +113,7 @@ namespace {
 constexpr int64_t kBlockK = 256;
 constexpr int64_t kBlockN = 96;  // a multiple of every target's columns
 constexpr int64_t kBlockM = 64;  // a multiple of every target's rows
-static_assert(kWideScratch == kBlockK * kBlockN + kBlockK * kBlockM + kBlockN);
+static_assert(kWideScratch == kBlockK * kBlockN + kBlockK * kBlockM);
 
 // The current target's tile, or null where its bits would be others.
 const WideTile* current_tile() {
@@ -142,16 +142,15 @@ void pack_rows(const WideProduct& p, int tile_rows, int64_t i, int64_t rows, int
 // Computes the outputs of rows [i0, i1) and columns [j0, j1), at most kBlockN of these.
 void block(const WideProduct& p, const WideTile& t, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
            double* scratch) {
-  double *panels = scratch, *packed = panels + kBlockK * kBlockN,
-         *line = packed + kBlockK * kBlockM;
+  double *panels = scratch, *packed = panels + kBlockK * kBlockN;
   const int64_t cols = j1 - j0, columns = t.columns;
-  double edge[kWideMostRows * 32];  // a tile whose columns are not all there
+  double edge[kWideMostRows * kWideMostColumns];  // a tile whose columns are not all there
   WideTileArgs args = {};
   Poll poll;
   for (int64_t k0 = 0; k0 < p.k; k0 += kBlockK) {
     const int64_t depth = std::min(kBlockK, p.k - k0);
     if (poll(depth * ((i1 - i0) * cols + 8 * cols))) return;
-    p.b->pack(k0, depth, j0, cols, columns, panels, line);
+    p.b->pack(k0, depth, j0, cols, columns, panels);
     args.k = depth;
     args.resume = p.resume || k0 > 0;
     for (int64_t i = i0; i < i1; i += kBlockM) {
@@ -190,37 +189,28 @@ void block(const WideProduct& p, const WideTile& t, int64_t i0, int64_t i1, int6
 
 }  // namespace
 
-void WideRows::pack(int64_t k, int64_t depth, int64_t j, int64_t cols, int64_t columns,
-                    double* panels, double* line) const {
-  for (int64_t i = 0; i < depth; ++i) {
-    row(k + i, j, cols, line);
+// Columns that are contiguous are read along k: rows of them would be pages apart.
+void WideMatrix::pack(int64_t k, int64_t depth, int64_t j, int64_t cols, int64_t columns,
+                      double* panels) const {
+  const double* data = data_ + k * row_ + j * col_;
+  for (int64_t c = 0; c < round_up(cols, columns) && row_ == 1; ++c) {
+    double* to = panels + c / columns * columns * depth + c % columns;
+    const double* from = c < cols ? data + c * col_ : nullptr;
+    for (int64_t i = 0; i < depth; ++i) to[i * columns] = from != nullptr ? from[i] : 0;
+  }
+  for (int64_t i = 0; i < depth && row_ != 1; ++i) {
     for (int64_t c = 0; c < cols; c += columns) {
       double* to = panels + c * depth + i * columns;
+      const double* from = data + i * row_ + c * col_;
       const int64_t n = std::min(columns, cols - c);
-      for (int64_t q = 0; q < n; ++q) to[q] = line[c + q];
+      if (col_ == 1) {
+        memcpy(to, from, sizeof(double) * static_cast<size_t>(n));
+      } else {
+        for (int64_t q = 0; q < n; ++q) to[q] = from[q * col_];
+      }
       for (int64_t q = n; q < columns; ++q) to[q] = 0;
     }
   }
-}
-
-// Columns that are contiguous are read along k: rows of them would be pages apart.
-void WideMatrix::pack(int64_t k, int64_t depth, int64_t j, int64_t cols, int64_t columns,
-                      double* panels, double* line) const {
-  if (row_ != 1) return WideRows::pack(k, depth, j, cols, columns, panels, line);
-  for (int64_t c = 0; c < round_up(cols, columns); ++c) {
-    double* to = panels + c / columns * columns * depth + c % columns;
-    const double* from = c < cols ? data_ + k + (j + c) * col_ : nullptr;
-    for (int64_t i = 0; i < depth; ++i) to[i * columns] = from != nullptr ? from[i] : 0;
-  }
-}
-
-void WideMatrix::row(int64_t k, int64_t j, int64_t cols, double* to) const {
-  const double* from = data_ + k * row_ + j * col_;
-  if (col_ == 1) {
-    memcpy(to, from, sizeof(double) * static_cast<size_t>(cols));
-    return;
-  }
-  for (int64_t c = 0; c < cols; ++c) to[c] = from[c * col_];
 }
 
 bool wide_products() { return current_tile() != nullptr; }

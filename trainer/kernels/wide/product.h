@@ -10,25 +10,24 @@
 
 namespace wick {
 
-// The vector operand, row by row: a matrix in memory, or the inputs under a convolution's kernel.
+// The vector operand: a matrix in memory, or the inputs under a convolution's kernel.
 class WideRows {
  public:
   virtual ~WideRows() = default;
-  // Writes b[k][j] .. b[k][j + cols - 1].
-  virtual void row(int64_t k, int64_t j, int64_t cols, double* to) const = 0;
   // Packs rows [k, k + depth) of `cols` columns from j on in panels of `columns` of them:
-  // [panel][k][columns], zeros beyond the last. `line` has room for `cols`.
+  // [panel][k][columns], zeros beyond the last.
   virtual void pack(int64_t k, int64_t depth, int64_t j, int64_t cols, int64_t columns,
-                    double* panels, double* line) const;
+                    double* panels) const = 0;
 };
+// The most columns of a panel.
+constexpr int64_t kWideMostColumns = 32;
 
 // A matrix in memory, with strides in elements.
 class WideMatrix final : public WideRows {
  public:
   WideMatrix(const double* b, int64_t b_row, int64_t b_col) : data_(b), row_(b_row), col_(b_col) {}
-  void row(int64_t k, int64_t j, int64_t cols, double* to) const override;
-  void pack(int64_t k, int64_t depth, int64_t j, int64_t cols, int64_t columns, double* panels,
-            double* line) const override;
+  void pack(int64_t k, int64_t depth, int64_t j, int64_t cols, int64_t columns,
+            double* panels) const override;
 
  private:
   const double* data_;
@@ -50,7 +49,7 @@ struct WideProduct {
 bool wide_products();
 
 // Doubles of scratch that one worker needs.
-constexpr int64_t kWideScratch = 256 * 96 + 256 * 64 + 96;
+constexpr int64_t kWideScratch = 256 * 96 + 256 * 64;
 
 // scratch has kWideScratch doubles for each thread of the pool (null: one).
 void wide_product(const WideProduct& p, double* scratch, ThreadPool* pool);

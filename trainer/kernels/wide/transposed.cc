@@ -52,28 +52,27 @@ class PhaseInputs final : public WideRows {
   PhaseInputs(const TransposedShape& s, const Phase& phase, const int64_t* positions, int64_t taps,
               const double* x)
       : s_(s), phase_(phase), positions_(positions), taps_(taps), x_(x) {}
-  void row(int64_t k, int64_t j, int64_t cols, double* to) const override {
-    const PhaseAxis *d = &s_.axis[0], *h = &s_.axis[1], *w = &s_.axis[2];
-    const int64_t tap = positions_[k % taps_];
-    const double* image = x_ + k / taps_ * s_.plane();
-    const int64_t deep = d->shift(phase_.at[0], tap / (h->kernel * w->kernel)),
-                  high = h->shift(phase_.at[1], tap / w->kernel % h->kernel),
-                  wide = w->shift(phase_.at[2], tap % w->kernel);
-    const int64_t* size = phase_.count;
-    int64_t q = j % size[2], r = j / size[2] % size[1], p = j / size[2] / size[1];
-    while (cols > 0) {  // outputs of one line at a time
-      const int64_t count = std::min(cols, size[2] - q), from = p + deep, line = r + high;
-      if (from < 0 || from >= d->from || line < 0 || line >= h->from) {
-        std::fill_n(to, count, 0.0);
-      } else {
-        copy_line(image + (from * h->from + line) * w->from, w->from, wide + q, 1, count, to);
-      }
-      to += count, cols -= count, q = 0;
-      if (++r == size[1]) r = 0, ++p;
-    }
+  void pack(int64_t k, int64_t depth, int64_t j, int64_t cols, int64_t columns,
+            double* panels) const override {
+    WideLines l;
+    l.x = x_;
+    for (int d = 0; d < 3; ++d)
+      l.in[d] = s_.axis[d].from, l.out[d] = phase_.count[d], l.step[d] = 1;
+    l.taps = taps_;
+    l.move = move, l.of = this;
+    pack_lines(l, k, depth, j, cols, columns, panels);
   }
 
  private:
+  static void move(const void* of, int64_t tap, int64_t* to) {
+    const auto& p = *static_cast<const PhaseInputs*>(of);
+    const PhaseAxis *h = &p.s_.axis[1], *w = &p.s_.axis[2];
+    const int64_t position = p.positions_[tap];
+    to[0] = p.s_.axis[0].shift(p.phase_.at[0], position / (h->kernel * w->kernel));
+    to[1] = h->shift(p.phase_.at[1], position / w->kernel % h->kernel);
+    to[2] = w->shift(p.phase_.at[2], position % w->kernel);
+  }
+
   const TransposedShape& s_;
   const Phase& phase_;
   const int64_t* positions_;

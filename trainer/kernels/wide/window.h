@@ -19,12 +19,29 @@ struct WideWindow {
   int64_t outputs() const { return out[0] * out[1] * out[2]; }
 };
 
+// Outputs that read an input plane: output (d, r, q) reads, by a tap that moves the input by
+// `move`, the element at (d, r, q) * step + move, and 0 outside of the plane.
+struct WideLines {
+  const double* x = nullptr;  // of the first channel
+  int64_t in[3], out[3], step[3];
+  int64_t taps = 1;
+  // Writes a tap's move. `of` is what has the taps.
+  void (*move)(const void* of, int64_t tap, int64_t* to) = nullptr;
+  const void* of = nullptr;
+};
+
+// WideRows::pack of rows (channel, tap) and columns outputs. A piece of a line of outputs within a
+// panel is copied for all channels of a tap, since where it lies in its plane is the same.
+void pack_lines(const WideLines& l, int64_t k, int64_t depth, int64_t j, int64_t cols,
+                int64_t columns, double* panels);
+
 // Rows (channel, kernel position), columns outputs: what a convolution's outputs read, 0 outside.
 class WideInputs final : public WideRows {
  public:
   // x: the first channel of the group.
   WideInputs(const WideWindow& w, const double* x) : w_(w), x_(x) {}
-  void row(int64_t k, int64_t j, int64_t cols, double* to) const override;
+  void pack(int64_t k, int64_t depth, int64_t j, int64_t cols, int64_t columns,
+            double* panels) const override;
 
  private:
   const WideWindow& w_;
@@ -35,15 +52,13 @@ class WideInputs final : public WideRows {
 class WideInputsByOutput final : public WideRows {
  public:
   WideInputsByOutput(const WideWindow& w, const double* x) : w_(w), x_(x) {}
-  void row(int64_t k, int64_t j, int64_t cols, double* to) const override;
+  // Reads lines of outputs: those of the kernel are short.
+  void pack(int64_t k, int64_t depth, int64_t j, int64_t cols, int64_t columns,
+            double* panels) const override;
 
  private:
   const WideWindow& w_;
   const double* x_;
 };
-
-// Writes from[at], from[at + step] ... to `to`, `count` of them; those outside of [0, size) are 0.
-void copy_line(const double* from, int64_t size, int64_t at, int64_t step, int64_t count,
-               double* to);
 
 }  // namespace wick

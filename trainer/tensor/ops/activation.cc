@@ -61,8 +61,8 @@ Tensor prelu(const Arg& x, const Arg& weight) {
   } else if (w.rank() > 0) {
     slope = w.reshape(Shape{}, x.where);
   }
-  Composite composite("prelu", x.where);
-  return where(gt(v, 0), v, v * slope);
+  auto [a, b] = promoted("prelu", x, {slope, weight.where});
+  return call(OpId::kPRelu, NoAttrs{}, {{a, x.where}, {b, weight.where}});
 }
 Tensor softplus(const Arg& x, double beta, double threshold) {
   Composite composite("softplus", x.where);

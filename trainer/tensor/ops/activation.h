@@ -18,7 +18,8 @@ Tensor gelu(const Arg& x, const char* approximate);  // "none" or "tanh"
 // x clamped to [0, 6], or to [min_val, max_val]. Throws Error if min_val > max_val.
 Tensor relu6(const Arg& x);
 Tensor hardtanh(const Arg& x, double min_val = -1, double max_val = 1);
-// weight: one number, or one per channel (dimension 1 of x)
+// x where it is not below 0, otherwise x * weight: one number, or one per channel (dimension 1 of
+// x). Throws Error for a weight of another shape.
 Tensor prelu(const Arg& x, const Arg& weight);
 // log(1 + e^(beta x)) / beta, or x itself if beta x > threshold
 Tensor softplus(const Arg& x, double beta, double threshold = 20);

@@ -2,6 +2,7 @@
 
 #include "trainer/autograd/function.h"
 #include "trainer/autograd/grad/one_pass.h"
+#include "trainer/tensor/call.h"
 #include "trainer/tensor/ops/pointwise.h"
 
 namespace wick::detail {
@@ -62,6 +63,19 @@ struct NativeLayerNorm : Function<NativeLayerNorm> {
     const int row_dims = std::any_cast<int>(ctx.saved_data["rows"]);
     const Parts parts{std::any_cast<double>(ctx.saved_data["eps"])};
     variable_list out(5);
+    Shape row;
+    for (int d = x.rank() - row_dims; d < x.rank(); ++d) row.push_back(x.raw_shape()[d]);
+    if (formula::unseen_rows(row_dims, {&x, &g}) && !x.is_vulkan()) {
+      // One op with the bits of these formulas.
+      const Tensor factor = weight.defined() ? weight : ones(row);
+      const LayerNormGradAttrs a{row_dims, parts.eps};
+      const Tensor* in[] = {&g, &x, &factor};
+      call(OpId::kLayerNormGrad, &a, in, Span<Tensor>(out.data(), 3), Where::current());
+      for (size_t i = 0; i < 3; ++i) {
+        if (!ctx.needs_input_grad(i)) out[i] = Tensor();
+      }
+      return out;
+    }
     if (ctx.needs_input_grad(0)) {
       if (weight.defined()) {
         out[0] = formula::rows_in_one_pass(
@@ -76,8 +90,6 @@ struct NativeLayerNorm : Function<NativeLayerNorm> {
                                       row_dims, x, g);
       }
     }
-    Shape row;
-    for (int d = x.rank() - row_dims; d < x.rank(); ++d) row.push_back(x.raw_shape()[d]);
     if (weight.defined() && ctx.needs_input_grad(1)) {
       out[1] = sum_to(formula::rows_in_one_pass(
                           [&](const auto& rows, const auto& v, const auto& dy) {

@@ -6,6 +6,7 @@
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/modes.h"
+#include "trainer/tensor/ops/group_norm.h"
 #include "trainer/tensor/ops/layer_norm.h"
 #include "trainer/tensor/philox.h"
 #include "trainer/tensor/tracer.h"
@@ -143,6 +144,20 @@ Tensor rms_norm(const Arg& x, const Shape& shape, const Tensor& weight, std::opt
   });
 }
 
+Tensor detail::group_norm_ops(const Tensor& x, int64_t groups, const Tensor& weight,
+                              const Tensor& bias, double eps, const At& at) {
+  const int rank = x.rank();
+  Dims back{kCopy};
+  int64_t size = 1;
+  for (int i = 1; i < rank; ++i) {
+    back.values[back.count++] = dim_of(x, i);
+    size *= dim_of(x, i);
+  }
+  Tensor grouped = reshape_to(x, {kCopy, groups, size / groups}, at);
+  Tensor y = reshape_to(standardized(grouped, {2}, eps, at), back, at);
+  return affine(y, along(weight, rank, at), along(bias, rank, at), at);
+}
+
 Tensor group_norm(const Arg& x, int64_t groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
   const At at(x);
@@ -156,15 +171,9 @@ Tensor group_norm(const Arg& x, int64_t groups, const Tensor& weight, const Tens
   need_channels("group_norm", x, dim_of(x.tensor, 1), weight, "weight");
   need_channels("group_norm", x, dim_of(x.tensor, 1), bias, "bias");
   return widened(x, weight, bias, [&](const Tensor& v, const Tensor& w, const Tensor& b) {
-    Dims back{kCopy};
-    int64_t size = 1;
-    for (int i = 1; i < rank; ++i) {
-      back.values[back.count++] = dim_of(v, i);
-      size *= dim_of(v, i);
-    }
-    Tensor grouped = reshape_to(v, {kCopy, groups, size / groups}, at);
-    Tensor y = reshape_to(standardized(grouped, {2}, eps, at), back, at);
-    return affine(y, along(w, rank, at), along(b, rank, at), at);
+    if (detail::is_native_group_norm(v, groups, w, b))
+      return detail::native_group_norm({v, x.where}, groups, w, b, eps);
+    return detail::group_norm_ops(v, groups, w, b, eps, at);
   });
 }
 

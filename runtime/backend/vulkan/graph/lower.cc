@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/ops/products.h"
 
 namespace wick::vulkan {
 namespace {
@@ -57,6 +58,9 @@ Result<uint32_t> activation_function(int64_t activation) {
     case Activation::kHardSwish: return uint32_t{WICK_FN_HARD_SWISH};
     case Activation::kGeluTanh: return uint32_t{WICK_FN_GELU_TANH};
     case Activation::kGeluErf: return uint32_t{WICK_FN_GELU_ERF};
+    case Activation::kHardSigmoid: return uint32_t{WICK_FN_HARD_SIGMOID};
+    case Activation::kTimesSigmoid: return uint32_t{WICK_FN_TIMES_SIGMOID};
+    case Activation::kTimesHardSigmoid: return uint32_t{WICK_FN_TIMES_HARD_SIGMOID};
   }
   return unsupported("no shader for this activation");
 }
@@ -80,6 +84,8 @@ Status resolve(OpCall& call, ShapeArgs& args) {
 Status lower(const OpCall& asked, Lowered& out) {
   const VulkanRow& row = vulkan_row(asked.op);
   if (row.lower == nullptr) return unsupported("no shader for this op");
+  if (products_of(asked.op, asked.attrs) == Products::kBf16)
+    return unsupported("products of bf16, whose order the CPU has");
   const auto has = [&](RowFlags flag) { return (row.flags & flag) != 0; };
   ShapeArgs args;
   OpCall call = asked;

@@ -188,6 +188,8 @@ WICK_VULKAN(Mul, arithmetic({.binary = WICK_BINARY_MUL, .integer = WICK_INTEGER_
 WICK_VULKAN(Div, arithmetic({.binary = WICK_BINARY_DIV, .integer = WICK_INTEGER_DIV, .f64 = true}));
 WICK_VULKAN(Max, arithmetic({.binary = WICK_BINARY_MAX, .integer = WICK_INTEGER_MAX, .f64 = true}));
 WICK_VULKAN(Min, arithmetic({.binary = WICK_BINARY_MIN, .integer = WICK_INTEGER_MIN, .f64 = true}));
+WICK_VULKAN(PRelu,
+            arithmetic({.binary = WICK_BINARY_PRELU, .integer = WICK_INTEGER_PRELU, .f64 = true}));
 WICK_VULKAN(Pow, arithmetic({.binary = WICK_BINARY_POW, .integer = WICK_INTEGER_POW}));
 WICK_VULKAN(Atan2, arithmetic({.binary = WICK_BINARY_ATAN2}));
 WICK_VULKAN(Mod, arithmetic({}, lower_mod));

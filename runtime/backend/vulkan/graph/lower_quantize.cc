@@ -94,6 +94,27 @@ Status lower_qlinear_binary(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
+Status lower_qlinear_prelu(const OpCall& call, Lowered& out) {
+  for (size_t i : {1, 2, 4, 5}) {
+    if (call.in[i].data == nullptr) return unsupported("scales that only a run knows");
+  }
+  BytePRelu f;
+  if (!byte_prelu(call.in, &f).ok()) return unsupported("scales that are none");
+  // Products of other scales may be subnormal, which a device may read as 0.
+  constexpr float kLeast = 1e-20f, kMost = 1e20f;
+  for (float s : {f.x_scale, f.y_scale}) {
+    if (s < kLeast || s > kMost) return unsupported("a scale below 1e-20 or above 1e20");
+  }
+  const int operands[] = {0, 3};
+  const uint32_t own[] = {std::bit_cast<uint32_t>(f.x_scale), std::bit_cast<uint32_t>(f.y_scale),
+                          static_cast<uint32_t>(f.x_zero),    std::bit_cast<uint32_t>(f.to.lo),
+                          std::bit_cast<uint32_t>(f.to.hi),   static_cast<uint32_t>(f.to.zero)};
+  WICK_ASSIGN(const Dispatch d,
+              walk_dispatch(ShaderId::k_qlinear_prelu, call, type_number(call.in[0].dtype),
+                            {operands, 2}, {own, std::size(own)}));
+  return out.dispatches.push_back(d);
+}
+
 Status lower_byte_table(const OpCall& call, Lowered& out) {
   if (call.in[1].numel() != 256) return unsupported("a table of other than 256 entries");
   const DType y = call.out[0].dtype;
@@ -120,5 +141,8 @@ WICK_VULKAN(QLinearAdd,
             {.lower = lower_qlinear_binary, .types = {has_type}, .host_inputs = kScalesAndZeros});
 WICK_VULKAN(QLinearMul,
             {.lower = lower_qlinear_binary, .types = {has_type}, .host_inputs = kScalesAndZeros});
+WICK_VULKAN(QLinearPRelu, {.lower = lower_qlinear_prelu,
+                           .types = {has_type},
+                           .host_inputs = inputs({1, 2, 4, 5})});
 
 }  // namespace wick::vulkan

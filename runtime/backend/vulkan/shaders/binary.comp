@@ -27,6 +27,7 @@ float combine(float p, float q) {
     case WICK_BINARY_FMOD: return fmod_f32(p, q);
     case WICK_BINARY_FLOOR_MOD: return floor_mod_f32(p, q);
     case WICK_BINARY_POW: return pow_f32(p, q);
+    case WICK_BINARY_PRELU: return p < 0.0 ? p * q : p;
     case WICK_BINARY_MAX: return (is_nan(p) || p > q) ? p : q;
     default: return (is_nan(p) || p < q) ? p : q;
   }

@@ -50,6 +50,7 @@ float result_of(uint i, uint step) {
     case WICK_CHAIN_BINARY + WICK_BINARY_MUL: v = p * q; break;
     case WICK_CHAIN_BINARY + WICK_BINARY_DIV: v = divide_f32(p, q); break;
     case WICK_CHAIN_BINARY + WICK_BINARY_POW: v = pow_f32(p, q); break;
+    case WICK_CHAIN_BINARY + WICK_BINARY_PRELU: v = p < 0.0 ? p * q : p; break;
     case WICK_CHAIN_BINARY + WICK_BINARY_MAX: v = (is_nan(p) || p > q) ? p : q; break;
     case WICK_CHAIN_BINARY + WICK_BINARY_MIN: v = (is_nan(p) || p < q) ? p : q; break;
     case WICK_CHAIN_POINT + WICK_POINT_EQUAL: v = float(equal_f32(p, q)); break;

@@ -23,6 +23,7 @@ bool has_bits(uvec2 p, uvec2 q, out uvec2 r) {
   switch (kFunction) {
     case WICK_BINARY_MAX:
     case WICK_BINARY_MIN: r = extreme_double(p, q, kFunction == WICK_BINARY_MAX); return true;
+    case WICK_BINARY_PRELU: return is_nan_64(p) || is_zero || (p.y & kSign.y) == 0;
     case WICK_DOUBLE_UNARY + WICK_FN_NEG: r = p ^ kSign; return true;
     case WICK_DOUBLE_UNARY + WICK_FN_ABS: r = p & ~kSign; return true;
     case WICK_DOUBLE_UNARY + WICK_FN_RELU:
@@ -40,6 +41,7 @@ Number result_of(Number v, Number w) {
   switch (kFunction) {
     case WICK_BINARY_ADD:
     case WICK_BINARY_SUB: return plus(v, w);
+    case WICK_BINARY_PRELU:
     case WICK_BINARY_MUL: return times(v, w);
     case WICK_BINARY_FMOD: return fmod_of(v, w);
     case WICK_BINARY_FLOOR_MOD: return floor_mod_of(v, w);

@@ -30,6 +30,9 @@ float activate(float x, float alpha, float beta) {
     case WICK_FN_HARD_SWISH: return x * clip_f32(x * (1.0 / 6.0) + 0.5, 0.0, 1.0);
     case WICK_FN_GELU_TANH: return 0.5 * x * (1.0 + t);
     case WICK_FN_GELU_ERF: return gelu_with(x, tail.x * e);
+    case WICK_FN_HARD_SIGMOID: return clip_f32(alpha * x + beta, 0.0, 1.0);
+    case WICK_FN_TIMES_SIGMOID: return x * (1.0 / (1.0 + e));
+    case WICK_FN_TIMES_HARD_SIGMOID: return x * clip_f32(alpha * x + beta, 0.0, 1.0);
     default: return x;
   }
 }

@@ -90,6 +90,7 @@ uvec2 combine(uvec2 p, uvec2 q) {
   switch (kFunction) {
     case WICK_INTEGER_ADD: return add_64(p, q);
     case WICK_INTEGER_SUB: return add_64(p, negate_64(q));
+    case WICK_INTEGER_PRELU: return negative(p) ? multiply_64(p, q) : p;
     case WICK_INTEGER_MUL: return multiply_64(p, q);
     case WICK_INTEGER_DIV: return quotient_of(p, q);
     case WICK_INTEGER_MAX: return below(q, p) ? p : q;

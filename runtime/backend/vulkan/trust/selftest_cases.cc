@@ -117,8 +117,9 @@ void elementwise(Cases& c) {
     for (DType t : kDTypes) {
       if (one) c.may(info.id, attrs, {in(t, {3, 71})});
       if (two) c.may(info.id, attrs, {in(t, {3, 71}), in(t, {3, 71})});
+      const Shape x = info.id == OpId::kPRelu ? Shape{5, 3, 7} : Shape{5, 1, 7};
       if (two && (t == kF32 || t == kF16 || t == kI32))
-        c.may(info.id, attrs, {in(t, {5, 1, 7}), in(t, {3, 1})});
+        c.may(info.id, attrs, {in(t, x), in(t, {3, 1})});
     }
   }
   for (DType t : kDTypes) {
@@ -166,7 +167,8 @@ void products(Cases& c) {
       c.may(OpId::kFusedMatMul, EpilogueAttrs{9}, {in(t, {7, 37}), w({37, 21}), w({21})});
     }
   }
-  for (int64_t activation = 0; activation <= 9; ++activation) {
+  for (int64_t activation = 0; activation <= static_cast<int64_t>(Activation::kLast);
+       ++activation) {
     c.add(OpId::kFusedLinear, EpilogueAttrs{activation, -0.5, 0.75},
           {in(kF32, {9, 20}), weight(kF32, {18, 20}), weight(kF32, {18}), weight(kF32, {18}),
            weight(kF32, {18}), in(kF32, {9, 18})});
@@ -382,6 +384,8 @@ void integers(Cases& c) {
       c.may(op, NoAttrs{},
             {in(t, {3, 71}), s(0.02f), z(3), in(t, {3, 71}), s(0.01f), z(1), s(0.03f), z(5)});
     }
+    c.may(OpId::kQLinearPRelu, NoAttrs{},
+          {in(t, {3, 71}), s(0.02f), z(3), in(kF32, {71}), s(0.03f), z(5)});
     PoolAttrs pool;
     pool.kernel_shape = {3, 3};
     c.may(OpId::kQLinearAveragePool, pool, {in(t, {1, 5, 9, 9}), s(0.02f), z(3), s(0.02f), z(5)});

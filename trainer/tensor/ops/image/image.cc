@@ -6,6 +6,8 @@
 #include "runtime/ops/resize_scale.h"
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/modes.h"
+#include "trainer/tensor/ops/image/native_interpolate.h"
 
 namespace wick {
 namespace {
@@ -117,14 +119,16 @@ Tensor antialias_weights(const Resizing& r, bool cubic) {
   return at(weight) / at(sum(at(weight), {1}, true));
 }
 
-Tensor resize(const Tensor& x, int dim, const Taps& taps, const At& at) {
+// x is one tensor, or one for each tap.
+Tensor resize(const std::vector<Tensor>& x, int dim, const Taps& taps, const At& at) {
   Tensor y;
   for (size_t k = 0; k < taps.from.size(); ++k) {
-    Tensor part = index_select(at(x), dim, at(taps.from[k]));
+    const Tensor& source = x[x.size() == 1 ? 0 : k];
+    Tensor part = index_select(at(source), dim, at(taps.from[k]));
     if (taps.weight.empty()) return part;
     Dims line;
-    for (int i = 0; i < x.rank(); ++i) line.values[line.count++] = i == dim ? -1 : 1;
-    part = at(part) * at(reshape_to(taps.weight[k].to(x.dtype(), at.where), line, at));
+    for (int i = 0; i < source.rank(); ++i) line.values[line.count++] = i == dim ? -1 : 1;
+    part = at(part) * at(reshape_to(taps.weight[k].to(source.dtype(), at.where), line, at));
     y = k == 0 ? part : at(y) + at(part);
   }
   return y;
@@ -151,9 +155,39 @@ bool places_are_exact(double factor) {
 }
 
 bool is_one_op(const Tensor& x, const InterpolateOptions& o, bool smooth) {
-  if (active_tracer() == nullptr || o.antialias) return false;
+  if (o.antialias) return false;
   if (smooth && x.dtype() != DType::kF32 && x.dtype() != DType::kF64) return false;
   return std::all_of(o.scale_factor.begin(), o.scale_factor.end(), is_ratio);
+}
+
+// Where the ops need not be visible, one node takes the place of a linear or cubic interpolation of
+// float32, with the bits of its ops.
+bool is_one_node(const Tensor& x, bool smooth) {
+  return smooth && x.dtype() == DType::kF32 && x.rank() <= 4 && x.layout().numel() != 0 &&
+         !x.is_vulkan() && modes().forward == 0;
+}
+
+// The same as one node of the graph, whose gradient is that of the ops.
+Tensor resize_node(const Arg& x, const InterpolateOptions& o, bool cubic, const Sizes& out,
+                   const Tensor& scales, const Tensor& sizes, const ResizeAttrs& a) {
+  struct Line {
+    int64_t in, out;
+    double factor;
+  };
+  std::vector<Line> lines;
+  for (int i = 0; i < out.count; ++i) {
+    const size_t k = o.scale_factor.size() == 1 ? 0 : static_cast<size_t>(i);
+    lines.push_back({dim_of(x.tensor, 2 + i), out[i], o.size.empty() ? o.scale_factor[k] : 0});
+  }
+  const auto ops = [lines, cubic, corners = o.align_corners](std::vector<Tensor> y) {
+    const At at(Where::current());
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const Resizing r{lines[i].in, lines[i].out, lines[i].factor, corners, at};
+      y = {resize(y, 2 + static_cast<int>(i), cubic ? cubic_taps(r) : linear_taps(r), at)};
+    }
+    return y[0];
+  };
+  return detail::native_interpolate(x, cubic ? 4 : 2, scales, sizes, a, ops);
 }
 
 // `out` has the spatial sizes.
@@ -184,11 +218,8 @@ Tensor resize_op(const Arg& x, const InterpolateOptions& o, bool smooth, bool cu
   a.interpolate = plain ? 0 : 1;
   const Tensor scales = o.size.empty() ? tensor(factors) : Tensor();
   const Tensor sizes = o.size.empty() ? Tensor() : tensor(to);
-  const Tensor none;
-  const Tensor* in[] = {&x.tensor, &none, &scales, &sizes};
-  Tensor y;
-  call(OpId::kResize, &a, in, Span<Tensor>(&y, 1), x.where);
-  return y;
+  if (active_tracer() == nullptr) return resize_node(x, o, cubic, out, scales, sizes, a);
+  return detail::resized(x, scales, sizes, a);
 }
 
 }  // namespace
@@ -307,7 +338,8 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     as_given =
         as_given && (by_size || factor_of(i, dim_of(x.tensor, 2 + i), size_of(x.tensor, i)) != 0);
   }
-  if (as_given && is_one_op(x.tensor, o, smooth)) {
+  const bool one = active_tracer() != nullptr || is_one_node(x.tensor, smooth);
+  if (one && as_given && is_one_op(x.tensor, o, smooth)) {
     Sizes out;
     bool empty = false;
     for (int i = 0; i < spatial; ++i) {
@@ -332,7 +364,7 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
       y = i == 0 ? matmul(at(weight), at(y)) : matmul(at(y), at(mt(weight, at)));
       continue;
     }
-    y = resize(y, 2 + i, cubic ? cubic_taps(r) : smooth ? linear_taps(r) : nearest(r, exact), at);
+    y = resize({y}, 2 + i, cubic ? cubic_taps(r) : smooth ? linear_taps(r) : nearest(r, exact), at);
   }
   return y;
 }

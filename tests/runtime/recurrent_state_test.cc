@@ -1,0 +1,215 @@
+// What a recurrent model remembers of a stream, as an object that is given to each run of a pool.
+#include "runtime/exec/recurrent_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "runtime/exec/session_pool.h"
+#include "tests/runtime/small_cnn.h"
+#include "tests/runtime/string_programs.h"
+
+namespace wick {
+namespace {
+
+using test::kSym;
+using test::ramp;
+using test::same_bits;
+using ::testing::HasSubstr;
+
+// x, h, c [n,4] -> y = h' + x, h' = tanh(x + h), c' = c + h': two links, and ports that are none,
+// in an order that is not that of the links.
+std::vector<uint8_t> cell() {
+  test::ProgramBuilder p;
+  p.symbol("n", 1, 8);
+  auto c = p.value("c", DType::kF32, {kSym, 4}), x = p.value("x", DType::kF32, {kSym, 4}),
+       h = p.value("h", DType::kF32, {kSym, 4});
+  auto s = p.value("s", DType::kF32, {kSym, 4}), hn = p.value("hn", DType::kF32, {kSym, 4}),
+       cn = p.value("cn", DType::kF32, {kSym, 4}), y = p.value("y", DType::kF32, {kSym, 4});
+  p.node(OpId::kAdd, {x, h}, {s});
+  p.node(OpId::kTanh, {s}, {hn});
+  p.node(OpId::kAdd, {c, hn}, {cn});
+  p.node(OpId::kAdd, {hn, x}, {y});
+  p.entry("main", {c, x, h}, {hn, y, cn});
+  return p.finish();
+}
+
+constexpr StateLink kLinks[] = {{"h", "hn"}, {"c", "cn"}};
+
+Result<Owned<RecurrentState>> make(const Program& program, int64_t n,
+                                   Span<const StateLink> links = kLinks) {
+  const DimBinding dim{"n", n};
+  RecurrentStateOptions options;
+  options.dims = {&dim, 1};
+  return RecurrentState::create(program, links, options);
+}
+
+// The outputs of `steps` steps of a stream, by one session and buffers of its own.
+std::vector<float> alone(const Program& program, int64_t n, int number, int steps) {
+  auto session = test::open(program);
+  const auto size = static_cast<size_t>(n) * 4;
+  std::vector<float> h(size), c(size), y(size), all;
+  for (int step = 0; step < steps; ++step) {
+    std::vector<float> x = ramp(size, 0.1f * static_cast<float>(number + step));
+    const TensorView in[] = {TensorView(c.data(), DType::kF32, {n, 4}),
+                             TensorView(x.data(), DType::kF32, {n, 4}),
+                             TensorView(h.data(), DType::kF32, {n, 4})};
+    TensorView out[3];
+    EXPECT_TRUE(session->run(in, out).ok());
+    all.insert(all.end(), out[1].as<float>(), out[1].as<float>() + size);
+    h.assign(out[0].as<float>(), out[0].as<float>() + size);
+    c.assign(out[2].as<float>(), out[2].as<float>() + size);
+  }
+  all.insert(all.end(), c.begin(), c.end());
+  return all;
+}
+
+std::vector<float> streamed(SessionPool& pool, RecurrentState& state, int64_t n, int number,
+                            int steps) {
+  const auto size = static_cast<size_t>(n) * 4;
+  std::vector<float> y(size), all;
+  for (int step = 0; step < steps; ++step) {
+    std::vector<float> x = ramp(size, 0.1f * static_cast<float>(number + step));
+    const TensorView in(x.data(), DType::kF32, {n, 4});
+    TensorView out(y.data(), DType::kF32, {n, 4});
+    const Status s = pool.run({&in, 1}, {&out, 1}, state);
+    EXPECT_TRUE(s.ok()) << s.message();
+    all.insert(all.end(), y.begin(), y.end());
+  }
+  const TensorView c = state.value(1);
+  all.insert(all.end(), c.as<float>(), c.as<float>() + size);
+  return all;
+}
+
+Owned<SessionPool> open_pool(const Program& program, const SessionPoolOptions& options = {}) {
+  auto pool = SessionPool::create(program, options);
+  EXPECT_TRUE(pool.ok()) << pool.status().message();
+  return pool.ok() ? std::move(*pool) : Owned<SessionPool>();
+}
+
+TEST(RecurrentState, StreamsThroughAPoolHaveTheirOwnBits) {
+  constexpr int kStreams = 6, kSteps = 40;
+  auto l = test::load(cell());
+  auto pool = open_pool(*l.program);
+  std::vector<std::thread> all;
+  for (int i = 0; i < kStreams; ++i) {
+    all.emplace_back([&, i] {
+      const int64_t n = 1 + i % 3;
+      auto state = make(*l.program, n);
+      ASSERT_TRUE(state.ok()) << state.status().message();
+      EXPECT_EQ((*state)->size(), 2u);
+      const std::vector<float> want = alone(*l.program, n, i, kSteps);
+      EXPECT_TRUE(same_bits(streamed(*pool, **state, n, i, kSteps), want)) << i;
+      (*state)->reset();
+      EXPECT_TRUE(same_bits(streamed(*pool, **state, n, i, kSteps), want)) << i << " again";
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+}
+
+TEST(RecurrentState, AFailedRunLeavesItAsItWas) {
+  auto l = test::load(cell());
+  auto pool = open_pool(*l.program);
+  auto state = make(*l.program, 1);
+  ASSERT_TRUE(state.ok());
+  const std::vector<float> want = alone(*l.program, 1, 0, 2);
+  std::vector<float> got = streamed(*pool, **state, 1, 0, 1);
+  float x[4] = {9, 9, 9, 9}, y[4] = {};
+  const TensorView in(x, DType::kF32, {1, 4});
+  TensorView out(y, DType::kF32, {1, 4});
+  RunOptions late;
+  late.timeout_ns = 1;
+  EXPECT_EQ(pool->run({&in, 1}, {&out, 1}, **state, late).code(), Code::kDeadline);
+  const TensorView two(x, DType::kF32, {2, 2});
+  EXPECT_EQ(pool->run({&two, 1}, {&out, 1}, **state).code(), Code::kShapeMismatch);
+  EXPECT_EQ(pool->run({}, {&out, 1}, **state).code(), Code::kInvalidArgument);
+  // the second step, as if nothing had been
+  const std::vector<float> ramped = ramp(4, 0.1f);
+  std::copy(ramped.begin(), ramped.end(), x);
+  ASSERT_TRUE(pool->run({&in, 1}, {&out, 1}, **state).ok());
+  EXPECT_EQ(memcmp(y, want.data() + 4, sizeof(y)), 0);
+  EXPECT_EQ(memcmp((*state)->value(1).data, want.data() + 8, sizeof(y)), 0);
+}
+
+// The steps of a stream come one after the other: a second run is told, and the first goes on.
+TEST(RecurrentState, ServesOneRunAtATime) {
+  auto l = test::load(cell());
+  struct Hook final : TraceHook {
+    void on_op(const TraceEvent&) override {
+      if (told.empty()) told = pool->run({&in, 1}, {&out, 1}, *state).message();
+    }
+    SessionPool* pool = nullptr;
+    RecurrentState* state = nullptr;
+    TensorView in, out;
+    std::string told;
+  } hook;
+  SessionPoolOptions options;
+  options.session.trace = &hook;
+  options.session.threads = 1;
+  auto pool = open_pool(*l.program, options);
+  auto state = make(*l.program, 1);
+  ASSERT_TRUE(state.ok());
+  float x[4] = {}, y[4] = {};
+  hook.pool = pool.get();
+  hook.state = state->get();
+  hook.in = TensorView(x, DType::kF32, {1, 4});
+  hook.out = TensorView(y, DType::kF32, {1, 4});
+  EXPECT_TRUE(same_bits(streamed(*pool, **state, 1, 0, 3), alone(*l.program, 1, 0, 3)));
+  EXPECT_THAT(hook.told, HasSubstr("another run uses this state"));
+}
+
+TEST(RecurrentState, RefusesWhatItCannotHold) {
+  auto l = test::load(cell());
+  auto refused = [&](std::vector<StateLink> links, int64_t n = 1) {
+    auto state = make(*l.program, n, {links.data(), links.size()});
+    EXPECT_FALSE(state.ok());
+    return std::string(state.status().message());
+  };
+  EXPECT_EQ(refused({{"q", "hn"}}), "no input is named q; there are: c, x, h");
+  EXPECT_EQ(refused({{"h", "q"}}), "no output is named q; there are: hn, y, cn");
+  EXPECT_EQ(refused({{nullptr, "hn"}}), "no input is named (null); there are: c, x, h");
+  EXPECT_EQ(refused({{"h", "hn"}, {"c", "hn"}}), "c or hn is linked twice");
+  EXPECT_EQ(refused({{"h", "hn"}, {"h", "cn"}}), "h or cn is linked twice");
+  EXPECT_EQ(RecurrentState::create(*l.program, kLinks).status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(refused({{"h", "hn"}}, -1), HasSubstr("its size n is free"));
+  EXPECT_FALSE(make(*l.program, INT64_MAX / 8).ok()) << "its bytes have no size";
+  auto large = make(*l.program, int64_t{1} << 40);
+  EXPECT_EQ(large.status().code(), Code::kBudgetExceeded);
+  RecurrentStateOptions options;
+  options.entry = "train";
+  EXPECT_EQ(RecurrentState::create(*l.program, {}, options).status().code(), Code::kNotFound);
+  auto words = test::load(test::greeting());
+  const StateLink text{"x", "y"};
+  EXPECT_EQ(RecurrentState::create(*words.program, {&text, 1}).status().code(),
+            Code::kTypeMismatch);
+
+  auto other = test::load(cell());
+  auto pool = open_pool(*other.program);
+  auto state = make(*l.program, 1);
+  ASSERT_TRUE(state.ok());
+  EXPECT_THAT(pool->run({}, {}, **state).message(), HasSubstr("made for another program"));
+}
+
+TEST(RecurrentState, EveryFailingAllocationIsAStatusAndNothingLeaks) {
+  auto l = test::load(cell());
+  const DimBinding dim{"n", 3};
+  for (int64_t n = 0;; ++n) {
+    ASSERT_LT(n, 100);
+    test::CountingAllocator allocator(n);
+    RecurrentStateOptions options;
+    options.dims = {&dim, 1};
+    options.allocator = &allocator;
+    Status s;
+    {
+      auto state = RecurrentState::create(*l.program, kLinks, options);
+      s = state.status();
+    }
+    EXPECT_EQ(allocator.alive, 0) << n;
+    if (s.ok()) break;
+    EXPECT_EQ(s.code(), Code::kOutOfMemory) << n;
+  }
+}
+
+}  // namespace
+}  // namespace wick

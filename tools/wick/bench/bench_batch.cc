@@ -1,0 +1,139 @@
+// wick bench: the times of one batch size.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tools/lib/arrays.h"
+#include "tools/lib/now_ms.h"
+#include "tools/lib/run_times.h"
+#include "tools/wick/bench/bench.h"
+#include "tools/wick/bench/bench_against.h"
+#include "tools/wick/bench/counters.h"
+#include "tools/wick/bench/machine.h"
+#include "tools/wick/json.h"
+#include "tools/wick/placement.h"
+#include "tools/wick/process_time.h"
+
+namespace wick::tool {
+namespace {
+
+// Times runs, after warm-up runs that do not count; `trace` has those that do.
+RunTimes timed_runs(const BenchCommand& c, Session& session, Span<const TensorView> in,
+                    Span<TensorView> out, NodeTimes& trace, Counters& counters) {
+  const double wanted = c.seconds * 1e3, warm = now_ms() + wanted;
+  for (int i = 0; i < 5 && (i == 0 || now_ms() < warm); ++i) check(session.run(in, out), "run");
+  trace.clear();
+  RunTimes times;
+  // Makes ten runs even if they take longer, three if they take very long.
+  const double start = now_ms(), very_long = std::max(5e3, 5 * wanted);
+  const auto enough = [&] {
+    const double passed = now_ms() - start;
+    return times.runs() >= 10 ? passed >= wanted : times.runs() >= 3 && passed >= very_long;
+  };
+  counters.start();
+  while (!enough()) {
+    // The session uses its own memory each time: outputs are not copied.
+    for (TensorView& v : out) v = TensorView();
+    const double cpu = cpu_ms(), begin = now_ms();
+    check(session.run(in, out), "run");
+    const double end = now_ms();
+    times.add(end - begin, cpu_ms() - cpu);
+  }
+  counters.stop();
+  return times;
+}
+
+void print_batch(const nlohmann::json& row) {
+  const auto of = [&](const char* key) { return row.at(key).get<double>(); };
+  fmt::print(
+      "batch {:<4} threads {} {}: p50 {:.4f} ms  p95 {:.4f}  p99 {:.4f}  {:.0f} items/s  (load "
+      "{:.2f} ms, first run {:.2f} ms, {:.1f} MB resident, peak RSS {:.1f} MB, {} runs)\n",
+      row.at("batch").get<int64_t>(), row.at("threads").get<int>(),
+      row.at("backend").get<std::string>(), of("p50_ms"), of("p95_ms"), of("p99_ms"),
+      of("items_per_s"), of("load_ms"), of("first_run_ms"), of("resident_mb"), of("peak_rss_mb"),
+      row.at("runs").get<size_t>());
+  fmt::print(
+      "  least {:.4f} ms; processor time p50 {:.4f} ms  p95 {:.4f}  p99 {:.4f}  least {:.4f}; file "
+      "to first answer {:.2f} ms; load of the machine {:.2f}\n",
+      of("min_ms"), of("cpu_p50_ms"), of("cpu_p95_ms"), of("cpu_p99_ms"), of("cpu_min_ms"),
+      of("first_answer_ms"), of("load_average"));
+}
+
+}  // namespace
+
+Sample bench_inputs(const BenchCommand& c, const Session& session, const Program& program,
+                    std::optional<int64_t> batch) {
+  if (c.inputs.empty()) return sample_inputs(session, program, {.batch = batch, .named = c.dims});
+  Sample sample;
+  sample.inputs = named_arrays(session, program, c.inputs);
+  if (!sample.inputs.empty() && sample.inputs[0].shape().rank() > 0)
+    sample.batch = sample.inputs[0].shape()[0];
+  return sample;
+}
+
+BatchFigures bench_batch(const BenchCommand& c, const Model& model, std::optional<int64_t> wanted) {
+  BatchFigures figures;
+  const double load = load_average();
+  Counters counters;  // before the session, whose threads it counts
+  const double begin = now_ms();
+  NodeTimes& trace = figures.trace;
+  if (c.roofline) trace.count_costs(model.program());
+  Runner runner(model, {.backend = c.backend,
+                        .threads = c.threads,
+                        .trace = c.split || c.profile || c.roofline ? &trace : nullptr,
+                        .device = c.device,
+                        .all_it_can = c.all_it_can});
+  Session& session = runner.session();
+  const double session_ms = now_ms() - begin;
+  const auto [inputs, batch] = bench_inputs(c, session, model.program(), wanted);
+  std::vector<TensorView> in;
+  for (const HostTensor& t : inputs) in.push_back(t.view());
+  std::vector<TensorView> out(session.output_count());
+  const double first = now_ms();
+  check(session.run(in, out), "run");
+  const double first_ms = session_ms + now_ms() - first;
+  const RunTimes times = timed_runs(c, session, in, out, trace, counters);
+  const TimeFigures wall = times.wall();
+  const Counters::Counts counts = counters.of_one(times.runs());
+  figures.runs = times.runs(), figures.batch = batch, figures.threads = session.threads();
+  nlohmann::json& row = figures.row;
+  row = json_of(times);
+  row["batch"] = batch;
+  row["threads"] = session.threads();
+  row["backend"] = c.backend;
+  row["items_per_s"] = static_cast<double>(batch) / wall.p50 * 1e3;
+  row["load_ms"] = model.load_ms();
+  row["first_run_ms"] = first_ms;
+  row["first_answer_ms"] = model.load_ms() + first_ms;
+  row["resident_mb"] = resident_mb(c.model);
+  row["peak_rss_mb"] = peak_rss_mb();
+  row["packed_bytes"] = session.packed_bytes();
+  row["arena_bytes"] = session.arena_bytes();
+  row["load_average"] = load;
+  row["counters"] = counts_json(counts);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Shape& s = inputs[i].shape();
+    row["inputs"].push_back(
+        {{"name", session.input(i).name}, {"shape", std::vector<int64_t>(s.begin(), s.end())}});
+  }
+  std::map<std::string, double> split;
+  if (c.split) split = trace.ms_by_op(times.runs());
+  for (const auto& [op, ms] : split) row["split_ms"][op] = ms;
+  if (c.profile) row["profile"] = json_of(trace, times.runs());
+  std::optional<Placement> placement;
+  if (c.explain) placement.emplace(session, runner.vulkan());
+  if (c.explain) row["explain"] = placement->json();
+  if (!c.json) {
+    print_batch(row);
+    fmt::print("  counters of a run: {}\n", counts_text(counts));
+    for (const auto& [op, ms] : split) fmt::print("  {:<18} {:.4f} ms\n", op, ms);
+    if (c.profile) fmt::print("{}", trace.table(times.runs()));
+    if (c.explain) fmt::print("{}", placement->text());
+  }
+  for (const std::string& peer : c.against)
+    row["against"].push_back(bench_against({c.model, peer, c.seconds, c.json}, runner, inputs));
+  return figures;
+}
+
+}  // namespace wick::tool

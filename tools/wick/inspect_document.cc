@@ -1,0 +1,121 @@
+#include "tools/wick/inspect_document.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/ops/products.h"
+#include "runtime/registry/registry.h"
+#include "tools/lib/products.h"
+#include "tools/wick/page/page_data.h"
+
+namespace wick::tool {
+namespace {
+
+const char* numerics_text(NumericsClass n) {
+  return n == NumericsClass::kExact          ? "exact"
+         : n == NumericsClass::kReassociates ? "reassociates"
+                                             : "approximates";
+}
+
+std::string hex(Span<const uint8_t> bytes) {
+  std::string text;
+  for (uint8_t b : bytes) text += fmt::format("{:02x}", b);
+  return text;
+}
+
+nlohmann::json ports(const Program& program, Span<const uint32_t> ids) {
+  auto list = nlohmann::json::array();
+  const EntryDef& entry = program.entries()[0];
+  for (uint32_t id : ids) {
+    const ValueDef& v = entry.values[id];
+    PortInfo port{v.name, v.dtype, v.unranked, v.dims};
+    list.push_back(
+        {{"name", v.name}, {"dtype", dtype_name(v.dtype)}, {"shape", dims_text(program, port)}});
+  }
+  return list;
+}
+
+// Returns only what the file says of itself; numerics and the weights' digest are known of any
+// program.
+nlohmann::json provenance(const Model& model) {
+  const ProvenanceDef& p = model.program().provenance();
+  nlohmann::json doc = {{"numerics", numerics_text(p.numerics)},
+                        {"edition", edition_number(model.program().edition())},
+                        {"weights_sha256", hex(p.weights_sha256)}};
+  // The file's digest; `wick verify` checks it.
+  const Span<const uint8_t> digest = model.program().digest();
+  if (!model.graph() && !digest.empty()) doc["file_sha256"] = hex(digest);
+  if (!model.graph()) {
+    doc["wick_version"] = p.wick_version;
+    doc["source"] = p.source;
+    doc["seed"] = p.seed;
+    return doc;
+  }
+  const auto& metadata = model.graph()->metadata;
+  if (metadata.contains("wick.version")) doc["wick_version"] = metadata.at("wick.version");
+  if (metadata.contains("wick.source")) doc["source"] = metadata.at("wick.source");
+  if (metadata.contains("wick.seed")) doc["seed"] = p.seed;
+  return doc;
+}
+
+// Returns the nodes of the body, then those of If and Loop. `ops` counts each op, `steps` those in
+// all FusedElementwise.
+nlohmann::json nodes_of(const Model& model, OpCounts& ops, OpCounts& steps) {
+  auto nodes = nlohmann::json::array();
+  const Program& p = model.program();
+  const NodeOrigins origins = node_origins(model);
+  Span<const RegionDef> regions = p.entries()[0].regions;
+  for (size_t r = 0; r < regions.size(); ++r) {
+    for (size_t at = 0; at < regions[r].nodes.size(); ++at) {
+      const NodeDef& n = regions[r].nodes[at];
+      ops[op_text(p, n)]++;
+      nodes.push_back({{"op", op_text(p, n)}, {"name", n.name}});
+      const Products products = products_of(n.op, n.attrs);
+      if (products != Products::kExact) nodes.back()["products"] = products_name(products);
+      if (n.op == OpId::kFusedElementwise) {
+        const auto& chain = *static_cast<const ChainAttrs*>(n.attrs);
+        nodes.back()["steps"] = chain_text(chain);
+        for (int64_t word : chain.steps.span()) steps[find_op(chain_step(word).op)->name]++;
+      }
+      add_origin(origins, r, at, nodes.back());
+      if (r > 0) nodes.back()["region"] = r;
+      if (!n.regions.empty())
+        nodes.back()["regions"] = std::vector<uint32_t>(n.regions.begin(), n.regions.end());
+    }
+  }
+  return nodes;
+}
+
+}  // namespace
+
+nlohmann::json inspect_document(const Model& model, const ir::LowerReport& lowered,
+                                OpCounts* steps) {
+  const Program& p = model.program();
+  const EntryDef& entry = p.entries()[0];
+  OpCounts ops;
+  const nlohmann::json nodes = nodes_of(model, ops, *steps);
+  uint64_t parameters = 0;
+  for (const ConstantDef& k : p.constants()) parameters += static_cast<uint64_t>(k.view.numel());
+  nlohmann::json doc = {{"file_bytes", model.file_bytes()},
+                        {"weight_bytes", p.weight_bytes()},
+                        {"constant_elements", parameters},
+                        {"inputs", ports(p, entry.body().inputs)},
+                        {"outputs", ports(p, entry.body().outputs)},
+                        {"nodes", nodes},
+                        {"ops", ops},
+                        {"growing", entry.growing},
+                        {"labels", std::vector<std::string>(p.labels().begin(), p.labels().end())},
+                        {"provenance", provenance(model)}};
+  for (const CustomOpDef& op : p.custom_ops()) {
+    doc["custom_ops"].push_back({{"name", custom_op_name(op.domain, op.name).text},
+                                 {"version", op.version},
+                                 {"given", op.op != nullptr}});
+  }
+  for (const ir::StayedFloat& s : lowered.stayed)
+    doc["stayed_float"].push_back({{"op", s.op}, {"name", s.name}, {"reason", s.reason}});
+  for (const KeyValueDef& kv : p.metadata()) doc["metadata"][kv.key] = kv.value;
+  return doc;
+}
+
+}  // namespace wick::tool
