@@ -77,7 +77,11 @@ endif()
 if(WICK_BUILD_TOOLS)
   wick_install(tools ROOMS tools/lib tools/submission TARGETS wick_tools wick_submission)
   wick_must_be_built(tools wick)
-  install(TARGETS wick RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  set(wick_programs wick)
+  if(TARGET wick-serve)
+    list(APPEND wick_programs wick-serve)
+  endif()
+  install(TARGETS ${wick_programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
   install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/scripts/ort_run.py ${PROJECT_SOURCE_DIR}/tools/scripts/openvino_run.py
     DESTINATION ${CMAKE_INSTALL_DATADIR}/wick COMPONENT tools)
   # `wick build` compiles the runtime for other machines.

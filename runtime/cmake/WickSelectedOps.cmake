@@ -1,8 +1,8 @@
-# wick_selected_ops(TARGET MODEL.wick... [OP[:simd|:blocked|:narrow|:reference]...])
+# wick_selected_ops(TARGET MODEL.wick... [OP[:simd|:blocked|:products|:narrow|:reference]...])
 #
 # Links TARGET, statically, with the kernels of these models and ops only. Each op is given by its name in
 # runtime/ops/ops.def; ":simd" leaves out the plain loops of other dtypes, ":reference" takes only those; ":blocked",
-# together with ":simd", adds the kernels for values in blocked layout; FusedElementwise:arithmetic is for chains of
+# together with ":simd", adds the kernels for values in blocked layout; ":products" those of numerics "fast" and "bf16"; FusedElementwise:arithmetic is for chains of
 # Add, Sub, Mul and Div alone.
 # A model that needs more fails when it is opened, with the op's name. With models, the ops are found at build time by
 # wick_select_ops, a program of this package; where that cannot run (a cross build), list the output of running it
@@ -37,7 +37,7 @@ function(wick_selected_ops target)
       list(APPEND models ${arg})
       continue()
     endif()
-    if(NOT arg MATCHES "^([A-Za-z0-9]+)(:simd|:blocked|:narrow|:arithmetic|:reference)?$"
+    if(NOT arg MATCHES "^([A-Za-z0-9]+)(:simd|:blocked|:products|:narrow|:arithmetic|:reference)?$"
         OR (arg MATCHES ":arithmetic$" AND NOT arg STREQUAL "FusedElementwise:arithmetic"))
       message(FATAL_ERROR "wick_selected_ops(${target}): ${arg} is neither a .wick file nor an op")
     endif()
@@ -50,6 +50,8 @@ function(wick_selected_ops target)
       set(name kSimd)
     elseif(set STREQUAL ":blocked")
       set(name kBlocked)
+    elseif(set STREQUAL ":products")
+      set(name kProducts)
     elseif(set STREQUAL ":narrow")
       set(name kNarrow)
     elseif(set STREQUAL ":arithmetic")

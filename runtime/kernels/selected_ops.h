@@ -14,6 +14,7 @@
 #include "runtime/kernels/elementwise/chain_rows.h"
 #include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/product_rows.h"
 #include "runtime/ops/rule.h"
 
 namespace wick {
@@ -31,6 +32,7 @@ constexpr unsigned kSimd = 1, kReference = 2, kAny = kSimd | kReference;
 constexpr unsigned kNarrow = 4;      // rows of half_kernels.h
 constexpr unsigned kArithmetic = 8;  // chain_rows.h, for FusedElementwise
 constexpr unsigned kBlocked = 16;    // blocked_rows.h, together with kSimd
+constexpr unsigned kProducts = 32;   // product_rows.h
 
 struct Choice {
   OpId op;
@@ -93,6 +95,10 @@ constexpr KernelEntry kAllReference[] = {
   {OpId::k##Name, has(OpId::k##Name, kNarrow) ? &kHalfRows_##Name : nullptr},
 constexpr KernelEntry kAllNarrow[] = {WICK_HALF_OPS(WICK_NARROW_ENTRY)};
 #undef WICK_NARROW_ENTRY
+#define WICK_PRODUCT_ENTRY(Name) \
+  {OpId::k##Name, has(OpId::k##Name, kProducts) ? &kProductRows_##Name : nullptr},
+constexpr KernelEntry kAllProducts[] = {WICK_PRODUCT_OPS(WICK_PRODUCT_ENTRY)};
+#undef WICK_PRODUCT_ENTRY
 #if WICK_BLOCKS
 #define WICK_BLOCKED_ENTRY(Name) \
   {OpId::k##Name, has(OpId::k##Name, kBlocked) ? &kBlockedRows_##Name : nullptr},
@@ -108,7 +114,7 @@ constexpr KernelEntry kAllArithmetic[] = {
 #undef WICK_ENTRY_kControl
 constexpr Rule<int64_t> kRules[] = {
 #define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
-  has(OpId::k##Name, kAny | kBlocked | kNarrow | kArithmetic) ? &rules::rule<int64_t> : nullptr,
+  has(OpId::k##Name, ~0u) ? &rules::rule<int64_t> : nullptr,
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };
@@ -117,6 +123,8 @@ constexpr Rule<int64_t> kRules[] = {
 constexpr auto kSimdEntries = selected_of<count_of(kAllSimd, kSimd)>(kAllSimd, kSimd);
 constexpr auto kBlockedEntries =
     selected_of<count_of(kAllBlocked, kBlocked)>(kAllBlocked, kBlocked);
+constexpr auto kProductEntries =
+    selected_of<count_of(kAllProducts, kProducts)>(kAllProducts, kProducts);
 constexpr auto kNarrowEntries = selected_of<count_of(kAllNarrow, kNarrow)>(kAllNarrow, kNarrow);
 constexpr auto kArithmeticEntries =
     selected_of<count_of(kAllArithmetic, kArithmetic)>(kAllArithmetic, kArithmetic);
@@ -124,11 +132,12 @@ constexpr auto kReferenceEntries =
     selected_of<count_of(kAllReference, kReference)>(kAllReference, kReference);
 constexpr KernelSet kSimdSet = {"selected", kSimdEntries.span(), true};
 constexpr KernelSet kBlockedSet = {"selected-blocked", kBlockedEntries.span(), true};
+constexpr KernelSet kProductSet = {"selected-products", kProductEntries.span(), true};
 constexpr KernelSet kNarrowSet = {"selected-narrow", kNarrowEntries.span(), true};
 constexpr KernelSet kArithmeticSet = {"selected-arithmetic", kArithmeticEntries.span(), true};
 constexpr KernelSet kReferenceSet = {"selected-reference", kReferenceEntries.span(), true};
-constexpr const KernelSet* kSets[] = {&kSimdSet, &kBlockedSet, &kNarrowSet, &kArithmeticSet,
-                                      &kReferenceSet};
+constexpr const KernelSet* kSets[] = {&kSimdSet,   &kProductSet,    &kBlockedSet,
+                                      &kNarrowSet, &kArithmeticSet, &kReferenceSet};
 
 }  // namespace
 }  // namespace selected_ops

@@ -1,5 +1,5 @@
-// wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:blocked|:narrow|:reference]...]
-// [FusedElementwise:arithmetic] [-o FILE.cc]
+// wick_select_ops [--ops LIBRARY.so]... MODEL.wick...
+// [OP[:simd|:blocked|:products|:narrow|:reference]...] [FusedElementwise:arithmetic] [-o FILE.cc]
 // Prints the list of the kernels that these models need, or writes the source file that links only
 // them.
 #include <cstdio>
@@ -50,19 +50,19 @@ int run(int argc, char** argv) {
       return 1;
     }
     if (!g_selection.add(argv[i])) {
-      fprintf(
-          stderr,
-          "wick_select_ops: %s is neither a .wick file nor an op, OP:simd, OP:blocked, OP:narrow, "
-          "OP:reference or FusedElementwise:arithmetic "
-          "(wick ops lists them)\n",
-          argv[i]);
+      fprintf(stderr,
+              "wick_select_ops: %s is neither a .wick file nor an op, OP:simd, OP:blocked, "
+              "OP:products, OP:narrow, "
+              "OP:reference or FusedElementwise:arithmetic "
+              "(wick ops lists them)\n",
+              argv[i]);
       return 1;
     }
   }
   if (given == 0) {
     fprintf(stderr,
             "usage: wick_select_ops [--ops LIBRARY.so]... MODEL.wick... "
-            "[OP[:simd|:blocked|:narrow|:reference]...] "
+            "[OP[:simd|:blocked|:products|:narrow|:reference]...] "
             "[-o FILE.cc]\n");
     return 2;
   }

@@ -7,6 +7,7 @@
 #include "runtime/kernels/blocked/blocked_rows.h"
 #include "runtime/kernels/elementwise/chain_rows.h"
 #include "runtime/kernels/elementwise/half_kernels.h"
+#include "runtime/kernels/product_rows.h"
 
 namespace wick {
 namespace {
@@ -22,9 +23,11 @@ class Recorder final : public Backend {
     static constexpr const KernelSet* kSimdOnly[] = {&kCpuKernels};
     static constexpr const KernelSet* kNarrowOnly[] = {&kHalfKernels};
     static constexpr const KernelSet* kArithmeticOnly[] = {&kArithmeticChains};
+    static constexpr const KernelSet* kProductsOnly[] = {&kProductKernels};
     selection_.add(query.op,
                    find_kernel(kArithmeticOnly, query) != nullptr ? OpSelection::kArithmetic
                    : find_kernel(kSimdOnly, query) != nullptr     ? OpSelection::kSimd
+                   : find_kernel(kProductsOnly, query) != nullptr ? OpSelection::kProducts
                    : find_kernel(kNarrowOnly, query) != nullptr   ? OpSelection::kNarrow
                                                                   : OpSelection::kReference);
     return false;
@@ -96,7 +99,7 @@ Status OpSelection::add(const Program& program, Span<const DimBinding> dims) {
              WICK_BLOCKED_OPS(WICK_BLOCKED_OP)
 #undef WICK_BLOCKED_OP
          }) {
-      if ((of(op) & kAny) != 0) add(op, kBlocked);
+      if ((of(op) & (kAny | kProducts)) != 0) add(op, kBlocked);
     }
   }
   return {};
@@ -112,6 +115,7 @@ bool OpSelection::add(const char* text) {
   const Sets sets = colon == nullptr                    ? kAny
                     : strcmp(colon, ":simd") == 0       ? kSimd
                     : strcmp(colon, ":blocked") == 0    ? kBlocked
+                    : strcmp(colon, ":products") == 0   ? kProducts
                     : strcmp(colon, ":narrow") == 0     ? kNarrow
                     : strcmp(colon, ":reference") == 0  ? kReference
                     : strcmp(colon, ":arithmetic") == 0 ? kArithmetic
@@ -131,9 +135,9 @@ bool OpSelection::write_source(const char* path) const {
   for (const OpInfo& op : all_ops()) {
     const Sets s = of(op.id);
     if (s == kNone) continue;
-    fprintf(f, " \\\n  X(%s, 0%s%s%s%s)", op.name, kAnyNames[s & kAny],
-            (s & kBlocked) != 0 ? " | kBlocked" : "", (s & kNarrow) != 0 ? " | kNarrow" : "",
-            (s & kArithmetic) != 0 ? " | kArithmetic" : "");
+    fprintf(f, " \\\n  X(%s, 0%s%s%s%s%s)", op.name, kAnyNames[s & kAny],
+            (s & kBlocked) != 0 ? " | kBlocked" : "", (s & kProducts) != 0 ? " | kProducts" : "",
+            (s & kNarrow) != 0 ? " | kNarrow" : "", (s & kArithmetic) != 0 ? " | kArithmetic" : "");
   }
   fprintf(f, "\n#include \"runtime/kernels/selected_ops.h\"\n");
   const bool ok = ferror(f) == 0;

@@ -18,11 +18,12 @@ class OpSelection {
     kAny = 3,
     kNarrow = 4,
     kArithmetic = 8,
-    kBlocked = 16
+    kBlocked = 16,
+    kProducts = 32
   };
 
   void add(OpId op, Sets sets);
-  // Adds "OP", "OP:simd", "OP:blocked", "OP:narrow", "OP:reference" or
+  // Adds "OP", "OP:simd", "OP:blocked", "OP:products", "OP:narrow", "OP:reference" or
   // "FusedElementwise:arithmetic"; returns false when `text` is none of these.
   bool add(const char* text);
   // Opens every entry point for a few sizes of its symbolic dimensions and records which kernel
@@ -45,6 +46,7 @@ class OpSelection {
                       {kSimd, kAny, ":simd"},
                       {kReference, kAny, ":reference"},
                       {kBlocked, kBlocked, ":blocked"},
+                      {kProducts, kProducts, ":products"},
                       {kNarrow, kNarrow, ":narrow"},
                       {kArithmetic, kArithmetic, ":arithmetic"}};
       for (const auto& c : kChoices) {

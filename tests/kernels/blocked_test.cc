@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/prepared.h"
+#include "runtime/kernels/product_rows.h"
 #include "runtime/kernels/simd.h"
 #include "tests/kernels/kernel_test_util.h"
 
@@ -94,7 +95,7 @@ struct Call {
     view.block = static_cast<uint8_t>(y_blocked ? lanes : 0);
     std::vector<float> stored(static_cast<size_t>(view.stored()), -7.0f);
     view.data = stored.data();
-    const KernelSet* sets[] = {&kCpuKernels, &kBlockedSet, &kReferenceKernels};
+    const KernelSet* sets[] = {&kCpuKernels, &kProductKernels, &kBlockedSet, &kReferenceKernels};
     const int threads = pool == nullptr ? 1 : pool->threads();
     const KernelQuery query{op, attrs, in, {&view, 1}, threads};
     PreparedKernel kernel;

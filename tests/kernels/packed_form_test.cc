@@ -10,6 +10,7 @@
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/prepared.h"
+#include "runtime/kernels/product_rows.h"
 #include "runtime/kernels/simd.h"
 
 namespace wick {
@@ -155,7 +156,7 @@ Known form_of(const Case& c, std::string* digest) {
   if (dynamic) in.push_back(real);
   const TensorView out[] = {TensorView(nullptr, y, c.y)};
   const KernelQuery query{c.op, conv_op ? static_cast<const void*>(&conv) : &product, in, out, 1};
-  const KernelSet* sets[] = {&kCpuKernels};
+  const KernelSet* sets[] = {&kCpuKernels, &kProductKernels};
   PreparedKernel kernel;
   if (!kernel.prepare(sets, query).ok() || kernel.pack_of(0) == nullptr ||
       kernel.pack_of(0)->layout == 0)

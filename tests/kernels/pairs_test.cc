@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/product_rows.h"
 #include "runtime/kernels/simd.h"
 #include "tests/kernels/row_call.h"
 #include "tests/support/digest.h"
@@ -53,7 +54,7 @@ void expect_bits(const RowCall& call, const std::string& row, Random& random) {
     for (ThreadPool* pool : pools) {
       SCOPED_TRACE(simd_target_name(target));
       std::string name;
-      const std::vector<float> got = call.run(kCpuKernels, pool, random.next() % 2 != 0, &name);
+      const std::vector<float> got = call.run(kProductKernels, pool, random.next() % 2 != 0, &name);
       EXPECT_EQ(name, row);
       if (!simd_target_has_fma(target)) continue;
       EXPECT_TRUE(same_bits(got, want));
@@ -192,7 +193,7 @@ TEST(Pairs, KeepTheirBits) {
   EXPECT_EQ(digest(kReferenceKernels), kDigest);
   for_each_simd_target([&](int64_t target) {
     if (!simd_target_has_fma(target)) return;
-    EXPECT_EQ(digest(kCpuKernels), kDigest) << simd_target_name(target);
+    EXPECT_EQ(digest(kProductKernels), kDigest) << simd_target_name(target);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/product_rows.h"
 #include "runtime/kernels/simd.h"
 #include "tests/kernels/row_call.h"
 #include "tests/support/digest.h"
@@ -46,7 +47,8 @@ TEST(Winograd, RandomShapesHaveTheReferenceBits) {
                      to_text(call.y).text + ", " +
                      std::to_string(pool == nullptr ? 1 : pool->threads()) + " threads");
         std::string row;
-        const std::vector<float> got = call.run(kCpuKernels, pool, random.next() % 2 != 0, &row);
+        const std::vector<float> got =
+            call.run(kProductKernels, pool, random.next() % 2 != 0, &row);
         EXPECT_EQ(row, "fused_conv.f32.winograd");
         ++checked;
         if (!simd_target_has_fma(target)) continue;
@@ -71,7 +73,7 @@ TEST(Winograd, LargeShapesHaveTheReferenceBits) {
     const std::vector<float> want = call.run(kReferenceKernels);
     for_each_simd_target([&](int64_t target) {
       if (!simd_target_has_fma(target)) return;
-      EXPECT_TRUE(same_bits(call.run(kCpuKernels), want));
+      EXPECT_TRUE(same_bits(call.run(kProductKernels), want));
     });
   }
 }
@@ -117,7 +119,7 @@ TEST(Winograd, KeepsItsBits) {
   EXPECT_EQ(digest(kReferenceKernels), kDigest);
   for_each_simd_target([&](int64_t target) {
     if (!simd_target_has_fma(target)) return;
-    EXPECT_EQ(digest(kCpuKernels), kDigest) << simd_target_name(target);
+    EXPECT_EQ(digest(kProductKernels), kDigest) << simd_target_name(target);
   });
   RowCall exact = call;
   exact.attrs.as<FusedConvAttrs>().conv.products = 0;

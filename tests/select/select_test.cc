@@ -30,7 +30,7 @@ HostTensor floats(const Shape& shape) {
   return t;
 }
 
-ir::Graph chain(int convolutions) {
+ir::Graph chain(int convolutions, Products products = Products::kExact) {
   ir::Graph g;
   SymShape shape = to_symbolic(Shape{1, 16, 12, 13});
   shape[0] = g.symbol("n");
@@ -39,6 +39,7 @@ ir::Graph chain(int convolutions) {
     ConvAttrs conv;
     conv.strides = conv.dilations = {1, 1};
     conv.pads = {1, 1, 1, 1};
+    conv.products = static_cast<int64_t>(products);
     const std::string name = "w" + std::to_string(i);
     x = g.emit(OpId::kConv, conv, {x, g.add_constant(floats({16, 16, 3, 3}), name, true)});
     if (i != 1) continue;
@@ -53,8 +54,8 @@ ir::Graph chain(int convolutions) {
   return g;
 }
 
-std::vector<std::string> choices(int convolutions) {
-  const auto bytes = program_bytes(chain(convolutions));
+std::vector<std::string> choices(int convolutions, Products products = Products::kExact) {
+  const auto bytes = program_bytes(chain(convolutions, products));
   auto program = Program::load(bytes);
   EXPECT_TRUE(program.ok()) << program.status().message();
   auto selection = std::make_unique<OpSelection>();
@@ -76,6 +77,14 @@ TEST(Select, ManyConvolutionsTakeTheKernelsOfBlocks) {
   EXPECT_THAT(choices(4),
               AllOf(Contains("Conv:simd"), Contains("Conv:blocked"), Contains("MaxPool:blocked")));
   EXPECT_THAT(choices(3), AllOf(Contains("Conv:simd"), Not(Contains("Conv:blocked"))));
+}
+
+TEST(Select, ProductsOfAnotherOrderTakeTheirKernels) {
+  EXPECT_THAT(choices(3), Not(Contains("Conv:products")));
+  EXPECT_THAT(choices(3, Products::kWinograd),
+              AllOf(Contains("Conv:products"), Not(Contains("Conv:simd"))));
+  EXPECT_THAT(choices(4, Products::kBf16),
+              AllOf(Contains("Conv:products"), Contains("Conv:blocked")));
 }
 
 TEST(Select, AProgramOfThemRunsOnBlocks) {

@@ -351,8 +351,6 @@ void HttpServer::Impl::listen() {
   }
 }
 
-bool can_serve() { return true; }
-
 HttpServer::HttpServer(Service* service, const ServeOptions& options)
     : impl_(std::make_unique<Impl>(service, options)) {
   impl_->port = impl_->front.bind(options.port);

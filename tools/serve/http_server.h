@@ -8,13 +8,9 @@
 
 namespace wick::serve {
 
-// Returns whether this build can serve at all: it was made with cpp-httplib.
-bool can_serve();
-
 class HttpServer {
  public:
-  // Listens from now on. `service` must outlive it. Throws Error: the address is taken or none, or
-  // the build has no cpp-httplib (kUnsupported).
+  // Listens from now on. `service` must outlive it. Throws Error: the address is taken or none.
   HttpServer(Service* service, const ServeOptions& options);
   ~HttpServer();  // drains without patience
   HttpServer(const HttpServer&) = delete;

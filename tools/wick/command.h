@@ -27,6 +27,8 @@ struct Interrupted {};
 
 // Runs the whole command line, argv[0] included; returns the exit code.
 int run_wick(int argc, char** argv);
+// The same with the commands that `add` adds.
+int run_commands(int argc, char** argv, void (*add)(CommandLine& app));
 
 bool ends_with(const std::string& text, const std::string& end);
 

@@ -331,6 +331,7 @@ void CommandLine::print(const CLI::Error& ended) {
 }
 
 int CommandLine::run(int argc, char** argv) {
+  words_ = argv;
   Strings words(argv, argv + argc);
   if (words.empty()) words.emplace_back("wick");
   const CLI::App* command = find(argc, argv);

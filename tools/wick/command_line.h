@@ -82,6 +82,8 @@ class CommandLine {
   // and --help are printed here, and give the exit code; with --json wrong usage is an object, too
   // (failure.h). Anything else that a callback throws passes through.
   int run(int argc, char** argv);
+  // Returns the words that run() was given.
+  char** words() const { return words_; }
   // Returns the command that the words call, "" if the first is none.
   std::string command_of(int argc, char** argv) const;
   // Returns whether the words have the command's flag --json (conformance names a file by it).
@@ -92,6 +94,7 @@ class CommandLine {
   void print(const CLI::Error& ended);
 
   std::unique_ptr<CLI::App> app_;
+  char** words_ = nullptr;
 };
 
 }  // namespace wick::tool

@@ -234,15 +234,6 @@ void ops(const OpsOptions& options) {
 
 }  // namespace
 
-void accept_ops(Command command) {
-  command.add_option_function<std::vector<std::string>>(
-      "--ops",
-      [](const std::vector<std::string>& libraries) {
-        for (const std::string& library : libraries) load_ops(library);
-      },
-      "library of custom ops that the model names; may be given more than once");
-}
-
 void add_ops(CommandLine& app) {
   auto options = std::make_shared<OpsOptions>();
   Command command = app.add_command(

@@ -1,12 +1,35 @@
 // The options that several commands have.
 #include <cstdlib>
 
+#include "runtime/registry/registry.h"
 #include "tools/lib/products.h"
+#include "tools/lib/trust.h"
 #include "tools/wick/command.h"
 
 namespace wick::tool {
 
 bool ends_with(const std::string& text, const std::string& end) { return text.ends_with(end); }
+
+void accept_ops(Command command) {
+  command.add_option_function<std::vector<std::string>>(
+      "--ops",
+      [](const std::vector<std::string>& libraries) {
+        for (const std::string& library : libraries) load_ops(library);
+      },
+      "library of custom ops that the model names; may be given more than once");
+}
+
+void accept_signature(Command command) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--require-signature",
+          [](const std::vector<std::string>& keys) {
+            for (const std::string& key : keys) require_signature(key);
+          },
+          "a public key's file (any number of times): refuse a model without a signature of one of "
+          "these in MODEL.minisig")
+      .one_word();
+}
 
 void accept_qdq(Command command, bool* lower) {
   command

@@ -10,7 +10,6 @@
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
 #include "sign/include/wick/sign.h"
-#include "tools/lib/trust.h"
 #include "tools/wick/command.h"
 #include "wick/error.h"
 
@@ -65,18 +64,6 @@ void sign(const SignCommand& c) {
 }
 
 }  // namespace
-
-void accept_signature(Command command) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--require-signature",
-          [](const std::vector<std::string>& keys) {
-            for (const std::string& key : keys) require_signature(key);
-          },
-          "a public key's file (any number of times): refuse a model without a signature of one of "
-          "these in MODEL.minisig")
-      .one_word();
-}
 
 void add_sign(CommandLine& app) {
   auto c = std::make_shared<SignCommand>();

@@ -1,5 +1,7 @@
 #include "runtime/kernels/blocked/blocked_rows.h"
 
+#include "runtime/kernels/entry_order.h"
+
 namespace wick {
 namespace {
 
@@ -7,13 +9,7 @@ namespace {
 #define WICK_ENTRY(Name) {OpId::k##Name, &kBlockedRows_##Name},
 constexpr KernelEntry kEntries[] = {WICK_BLOCKED_OPS(WICK_ENTRY)};
 #undef WICK_ENTRY
-constexpr bool in_order() {
-  for (size_t i = 1; i < sizeof(kEntries) / sizeof(kEntries[0]); ++i) {
-    if (!(kEntries[i - 1].op < kEntries[i].op)) return false;
-  }
-  return true;
-}
-static_assert(in_order(), "find_kernel searches by halves");
+static_assert(in_order(kEntries), "find_kernel searches by halves");
 #else
 constexpr Span<const KernelEntry> kEntries;
 #endif

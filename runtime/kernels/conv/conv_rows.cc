@@ -14,6 +14,7 @@
 #include "runtime/kernels/elementwise/via_f32.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/product_rows.h"
 #include "runtime/ops/products.h"
 
 namespace wick {
@@ -153,15 +154,18 @@ Status fused_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
 static constexpr KernelRow kConv = {"conv.f32.simd", kContiguous, match, plan, pack, run};
 static constexpr KernelRow kFusedConv = {
     "fused_conv.f32.simd", kContiguous, match, plan, pack, fused_run};
-#if WICK_SMALL  // other orders would be in every program: the plain loops serve
 WICK_CPU_ROWS(Conv, kConv);
 WICK_CPU_ROWS(FusedConv, kFusedConv);
+WICK_BLOCKED_ROWS(Conv, kBlockedConv);
+WICK_BLOCKED_ROWS(FusedConv, kBlockedFusedConv);
+#if WICK_BLOCKS
+WICK_PRODUCT_ROWS(Conv, kWinogradConv, kPairsConv, kBlockedWinogradConv, kBlockedPairsConv);
+WICK_PRODUCT_ROWS(FusedConv, kWinogradFusedConv, kPairsFusedConv, kBlockedWinogradFusedConv,
+                  kBlockedPairsFusedConv);
 #else
-WICK_CPU_ROWS(Conv, kConv, kWinogradConv, kPairsConv);
-WICK_CPU_ROWS(FusedConv, kFusedConv, kWinogradFusedConv, kPairsFusedConv);
+WICK_PRODUCT_ROWS(Conv, kWinogradConv, kPairsConv);
+WICK_PRODUCT_ROWS(FusedConv, kWinogradFusedConv, kPairsFusedConv);
 #endif
-WICK_BLOCKED_ROWS(Conv, kBlockedConv, kBlockedWinogradConv, kBlockedPairsConv);
-WICK_BLOCKED_ROWS(FusedConv, kBlockedFusedConv, kBlockedWinogradFusedConv, kBlockedPairsFusedConv);
 WICK_HALF_ROWS(Conv, WICK_VIA_F32("conv.16.simd", kConv));
 
 }  // namespace wick

@@ -11,6 +11,7 @@
 #include "runtime/kernels/gemm/gemm.h"
 #include "runtime/kernels/gemm/pair_rows.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/product_rows.h"
 #include "runtime/kernels/reference/real.h"
 #include "runtime/ops/products.h"
 
@@ -277,13 +278,10 @@ constexpr KernelRow kFusedLinear = {
 constexpr KernelRow kFusedMatMul = {
     "fused_matmul.f32.simd",        kContiguous, fused_match,
     linear_plan<Outputs::kColumns>, matmul_pack, fused_run<Outputs::kColumns>};
-#if WICK_SMALL  // the plain loops serve pairs
 WICK_CPU_ROWS(FusedLinear, kFusedLinear);
 WICK_CPU_ROWS(FusedMatMul, kFusedMatMul);
-#else
-WICK_CPU_ROWS(FusedLinear, kFusedLinear, kPairsLinear);
-WICK_CPU_ROWS(FusedMatMul, kFusedMatMul, kPairsMatMul);
-#endif
+WICK_PRODUCT_ROWS(FusedLinear, kPairsLinear);
+WICK_PRODUCT_ROWS(FusedMatMul, kPairsMatMul);
 
 WICK_HALF_ROWS(MatMul,
                {"matmul.bf16.tiles", kStridedInputs, all_bf16, tiles_matmul_plan, nullptr,
