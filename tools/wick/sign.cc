@@ -10,6 +10,7 @@
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
 #include "sign/include/wick/sign.h"
+#include "tools/lib/trust.h"
 #include "tools/wick/command.h"
 #include "wick/error.h"
 
