@@ -10,8 +10,8 @@
 #include "runtime/select/selection.h"
 #include "wick/compile.h"
 
-#define WICK_SELECTED_OPS(X) \
-  X(Conv, kSimd | kBlocked)  \
+#define WICK_SELECTED_OPS(X)            \
+  X(Conv, kSimd | kBlocked | kProducts) \
   X(MaxPool, kSimd | kBlocked)
 
 #include "runtime/kernels/selected_ops.h"
@@ -87,8 +87,8 @@ TEST(Select, ProductsOfAnotherOrderTakeTheirKernels) {
               AllOf(Contains("Conv:products"), Contains("Conv:blocked")));
 }
 
-TEST(Select, AProgramOfThemRunsOnBlocks) {
-  const ir::Graph g = chain(5);
+void expect_bits_on_blocks(Products products) {
+  const ir::Graph g = chain(5, products);
   const auto bytes = program_bytes(g);
   auto program = Program::load(bytes);
   ASSERT_TRUE(program.ok()) << program.status().message();
@@ -113,6 +113,13 @@ TEST(Select, AProgramOfThemRunsOnBlocks) {
   EXPECT_GE(selected.blocked, blocked_kernels().lanes != 0 ? 4 : 0);
   ASSERT_EQ(got.nbytes(), want.nbytes());
   EXPECT_EQ(memcmp(got.data(), want.data(), got.nbytes()), 0);
+}
+
+TEST(Select, AProgramOfThemRunsOnBlocks) {
+  for (const Products products : {Products::kExact, Products::kWinograd, Products::kBf16}) {
+    SCOPED_TRACE(static_cast<int>(products));
+    expect_bits_on_blocks(products);
+  }
 }
 
 }  // namespace
