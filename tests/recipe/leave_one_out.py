@@ -76,9 +76,10 @@ LAYERS = [
        "    case Activation::kHardSwish: return scalar_math")],
      "runtime/kernels/reference/conv.cc", COMPILES, "kHardShrink.*not handled"),
     ("the activation in tiles", "runtime/kernels/gemm/tile_finish-inl.h",
-     [("    case Activation::kHardSwish:", "    case Activation::kHardShrink:\n      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR {\n"
-       "        namespace hn = hwy::HWY_NAMESPACE;\n        return F(hn::IfThenZeroElse(hn::Le(hn::Abs(x.v), hn::Set(TileTag(), 0.5f)), x.v));\n      });\n"
-       "    case Activation::kHardSwish:")],
+     [("  static void hard_swish(", "  static void hard_shrink(float* y, int64_t n, float, float) {\n    map_vectors(y, n, [](F x) HWY_ATTR {\n"
+       "      return F(hn::IfThenZeroElse(hn::Le(hn::Abs(x.v), hn::Set(TileTag(), 0.5f)), x.v));\n    });\n  }\n"
+       "  static void hard_swish("),
+      ("    case Activation::kHardSwish:", "    case Activation::kHardShrink: return Loops::hard_shrink;\n    case Activation::kHardSwish:")],
      "runtime/kernels/gemm/tile.cc", COMPILES, "kHardShrink.*not handled"),
     ("the activation's gradient", "trainer/autograd/grad/epilogue.cc",
      [("    case Activation::kHardSwish:", "    case Activation::kHardShrink: return where(gt(abs(y), 0.5), y, zeros_like(y));\n    case Activation::kHardSwish:")],
