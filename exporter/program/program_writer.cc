@@ -259,17 +259,21 @@ class Writer {
     for (const AttrField& f : op.attrs->fields) {
       if (attr_is_default(*op.attrs, f, node.attrs.get())) continue;
       Offset<flatbuffers::Vector<int64_t>> ints;
+      Offset<flatbuffers::String> text;
       int64_t i = 0;
       double d = 0;
       if (f.kind == AttrKind::kInts) {
         auto list = attr_ints(f, node.attrs.get());
         ints = b_.CreateVector(list.data(), list.size());
+      } else if (f.kind == AttrKind::kText) {
+        text = b_.CreateString(ir::attr_text(f, node.attrs.get()));
       } else if (f.kind == AttrKind::kInt) {
         i = attr_int(f, attrs_copy.get());
       } else {
         d = attr_float(f, attrs_copy.get());
       }
-      attrs.push_back(fbs::CreateAttr(b_, f.id, static_cast<fbs::AttrKind>(f.kind), i, d, ints));
+      attrs.push_back(
+          fbs::CreateAttr(b_, f.id, static_cast<fbs::AttrKind>(f.kind), i, d, ints, text));
     }
     std::vector<uint32_t> in, out;
     for (ir::ValueId id : node.inputs)

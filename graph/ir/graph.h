@@ -214,6 +214,9 @@ void verify(const Graph& graph, const std::string& when = "");
 // Returns the names of the op and the node for messages: "Conv conv1 (train.cpp:41)".
 std::string node_text(const Graph& graph, NodeId id);
 
+// Returns the characters of a field of kind kText.
+std::string attr_text(const AttrField& field, const void* attrs);
+
 // Returns the text form. With `weights` constants are written in full, and parse_graph(print(g))
 // prints the same.
 std::string print(const Graph& graph, bool weights = false);

@@ -310,6 +310,9 @@ class Parser {
         double value = 0;
         if (!read_real(until(" }"), &value)) fail(name + " is no number");
         attr_float(f, attrs->get()) = value;
+      } else if (f.kind == AttrKind::kText) {
+        const std::string text = quoted();
+        if (!set_attr_text(f, attrs->get(), text.data(), text.size())) fail(name + " is too long");
       } else {
         expect("[");
         std::vector<int64_t> values;

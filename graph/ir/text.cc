@@ -78,6 +78,7 @@ std::string attrs_text(const Node& n) {
     s += "=";
     if (f.kind == AttrKind::kInt) s += std::to_string(attr_int(f, bytes));
     if (f.kind == AttrKind::kFloat) s += float_text(attr_float(f, bytes));
+    if (f.kind == AttrKind::kText) s += quote(attr_text(f, bytes));
     if (f.kind == AttrKind::kInts) {
       s += "[";
       bool first = true;
@@ -100,6 +101,12 @@ std::string value_text(ValueId v) {
 }
 
 }  // namespace
+
+std::string attr_text(const AttrField& field, const void* attrs) {
+  std::string text;
+  for (int64_t c : attr_ints(field, attrs)) text += static_cast<char>(c);
+  return text;
+}
 
 std::string type_text(const Value& v) {
   std::string s = dtype_name(v.dtype);

@@ -25,7 +25,7 @@ void put(std::string& key, const T& v) {
 void put_attrs(std::string& key, const AttrType& type, const void* attrs) {
   for (const AttrField& f : type.fields) {
     const char* at = static_cast<const char*>(attrs) + f.offset;
-    if (f.kind != AttrKind::kInts) {
+    if (!is_list(f.kind)) {
       put(key, at, sizeof(int64_t));
       continue;
     }

@@ -146,7 +146,7 @@ Status check_counts(const wick_op_def& d) {
   if (d.attrs_size == 0 && d.field_count != 0)
     return Status(Code::kInvalidArgument, "it has attribute fields, and attrs_size is 0");
   for (size_t i = 0; i < d.field_count; ++i) {
-    if (d.fields[i].kind < WICK_ATTR_INT || d.fields[i].kind > WICK_ATTR_INTS)
+    if (d.fields[i].kind < WICK_ATTR_INT || d.fields[i].kind > WICK_ATTR_TEXT)
       return error(Code::kInvalidArgument, "attribute field %zu is of kind %d", i,
                    d.fields[i].kind);
   }

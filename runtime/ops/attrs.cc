@@ -6,7 +6,7 @@ namespace wick {
 namespace {
 
 bool field_equal(const AttrField& f, const void* a, const void* b) {
-  if (f.kind == AttrKind::kInts) {
+  if (is_list(f.kind)) {
     auto x = attr_ints(f, a), y = attr_ints(f, b);
     return x.size() == y.size() && (x.empty() || memcmp(x.data(), y.data(), x.size_bytes()) == 0);
   }
@@ -35,6 +35,14 @@ bool set_attr_ints(const AttrField& f, void* attrs, Span<const int64_t> values) 
   auto* p = reinterpret_cast<int64_t*>(static_cast<char*>(attrs) + f.offset);
   p[0] = static_cast<int64_t>(values.size());
   for (size_t i = 0; i < values.size(); ++i) p[1 + i] = values[i];
+  return true;
+}
+
+bool set_attr_text(const AttrField& f, void* attrs, const char* text, size_t length) {
+  if (length > f.capacity) return false;
+  auto* p = reinterpret_cast<int64_t*>(static_cast<char*>(attrs) + f.offset);
+  p[0] = static_cast<int64_t>(length);
+  for (size_t i = 0; i < length; ++i) p[1 + i] = static_cast<unsigned char>(text[i]);
   return true;
 }
 

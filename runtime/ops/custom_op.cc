@@ -28,7 +28,7 @@ bool reserved_domain(const char* domain) {
 // Returns whether the field can be read and written within a struct of `size` bytes.
 bool sound(const AttrField& f, size_t size) {
   size_t words = 1;
-  if (f.kind == AttrKind::kInts) {
+  if (is_list(f.kind)) {
     words = size_t{1} + f.capacity;
   } else if (f.kind != AttrKind::kInt && f.kind != AttrKind::kFloat) {
     return false;
@@ -133,7 +133,7 @@ Status run_shape_rule(const CustomOp& op, OpShapes& ctx) {
     if (!ctx.in[i].present()) return error(Code::kInvalidArgument, "input %zu is required", i);
   }
   if (op.shape != nullptr) {
-    WICK_TRY(op.shape(ctx));
+    WICK_TRY(op.guard == nullptr ? op.shape(ctx) : op.guard(op.shape, ctx));
   } else {
     for (auto& v : ctx.out) {
       v.dtype = ctx.in[0].dtype;

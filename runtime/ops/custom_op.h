@@ -5,13 +5,22 @@
 
 #include "runtime/ops/rule.h"
 
+#if defined(__cpp_exceptions) && !defined(WICK_AMALGAMATED)
+#include <runtime/ops/op_guard.h>
+// 1: this code has exceptions, so that rules and kernels that are compiled with it may throw.
+#define WICK_OPS_THROW 1
+#else
+// 0: they may not. The runtime as one source (WICK_AMALGAMATED) has C callbacks only.
+#define WICK_OPS_THROW 0
+#endif
+
 namespace wick {
 
 class Gradient;    // custom_gradient.h
 struct KernelRow;  // runtime/kernels/kernel.h
 
 // The version of this header's structs and of KernelRow. A library with another version is refused.
-constexpr uint32_t kCustomOpAbi = 3;
+constexpr uint32_t kCustomOpAbi = 4;
 constexpr uint32_t kKernelRowBytes = 48;  // sizeof(KernelRow), which kernel.h checks
 // How many inputs and outputs a custom op may have.
 constexpr size_t kMaxCustomInputs = 16;
@@ -111,6 +120,14 @@ struct CustomOp {
   uint32_t saves_in = ~0u;                // bit i: the formula reads input i
   uint32_t saves_out = 0;                 // bit i: it reads output i
   uint32_t nondiff_in = 0;                // bit i: input i never gets a gradient (indices)
+  // -- set by this header
+#if WICK_OPS_THROW
+  // Calls the shape rule, and turns what it throws into a Status; null: the rule is called as it
+  // is.
+  Status (*guard)(Status (*)(OpShapes&), OpShapes&) = call_guarded;
+#else
+  Status (*guard)(Status (*)(OpShapes&), OpShapes&) = nullptr;  // the rule is called as it is
+#endif
 };
 
 // The full name, "com.example::Swish", which errors, traces and the graph's text use.

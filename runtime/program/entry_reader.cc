@@ -16,6 +16,7 @@ Span<const T> in_place(const flatbuffers::Vector<T>* v) {
 static_assert(static_cast<int>(fbs::AttrKind::Int) == static_cast<int>(AttrKind::kInt));
 static_assert(static_cast<int>(fbs::AttrKind::Float) == static_cast<int>(AttrKind::kFloat));
 static_assert(static_cast<int>(fbs::AttrKind::Ints) == static_cast<int>(AttrKind::kInts));
+static_assert(static_cast<int>(fbs::AttrKind::String) == static_cast<int>(AttrKind::kText));
 
 }  // namespace
 
@@ -157,6 +158,12 @@ Status ProgramReader::read_attrs(const fbs::Node& node, const OpInfo& info, void
         if (!set_attr_ints(*field, attrs, in_place(a.ints()))) {
           return error(Code::kInvalidProgram, "attribute %s has %u entries, at most %u",
                        field->name, count(a.ints()), field->capacity);
+        }
+        break;
+      case AttrKind::kText:
+        if (!set_attr_text(*field, attrs, text(a.s()), count(a.s()))) {
+          return error(Code::kInvalidProgram, "attribute %s has %u characters, at most %u",
+                       field->name, count(a.s()), field->capacity);
         }
         break;
     }

@@ -66,6 +66,31 @@ TEST(OpLibraryTest, ExampleHasAtMostThirtyLines) {
   EXPECT_LE(lines, 30) << "kernel, gradient and ONNX name";
 }
 
+TEST(OpLibraryTest, InlineExampleHasAtMostThirtyLines) {
+  std::ifstream in(source_dir("/examples/inline_op/main.cc"));
+  ASSERT_TRUE(in);
+  int lines = -1;  // before the source begins
+  for (std::string line; std::getline(in, line);) {
+    if (lines == -1 && line.ends_with("R\"(")) {
+      lines = 0;
+    } else if (lines >= 0 && line.starts_with(")\"")) {
+      break;
+    } else if (lines >= 0 && line.find_first_not_of(' ') != std::string::npos) {
+      ++lines;
+    }
+  }
+  EXPECT_GT(lines, 10);
+  EXPECT_LE(lines, 30) << "shape rule, kernel and gradient";
+}
+
+// `wick ops new` writes the file that this library is built of.
+TEST(OpLibraryTest, TheSkeletonIsAnOp) {
+  load_ops(OPS_SKELETON);
+  const Tensor x = tensor({3.f, 4.f, 0.f, -5.f}).reshape({2, 2});
+  const std::vector<float> y = custom_op("my::RowNorm", {x}, {{"eps", 0}}).to_vector<float>();
+  EXPECT_EQ(y, (std::vector<float>{0.6f, 0.8f, 0, -1}));
+}
+
 TEST(OpLibraryTest, TheSameFileTwiceIsTheSameOps) {
   EXPECT_EQ(load_ops(OPS_SWISH), load_ops(OPS_SWISH));
 }
@@ -77,7 +102,7 @@ TEST(OpLibraryTest, EveryWrongLibraryIsRefusedWithItsReason) {
     const char* why;
   };
   for (const Case& c : {
-           Case{OPS_OLD_ABI, "was built for version 2 of the custom-op interface, this Wick has 3"},
+           Case{OPS_OLD_ABI, "was built for version 3 of the custom-op interface, this Wick has 4"},
            Case{OPS_OTHER_LAYOUT,
                 "build it again with this Wick's <wick/custom_op.h> and the same"},
            Case{OPS_NO_ENTRY, "is no library of Wick ops: it has no wick_op_library()"},
@@ -172,7 +197,7 @@ TEST(OpLibraryTest, CommandsTakeOps) {
   EXPECT_NE(r.text.find("--ops LIBRARY.so"), std::string::npos) << r.text;
   r = wick_command({"run", files().wick, "--input", x, "--ops", OPS_OLD_ABI});
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.text.find("version 2 of the custom-op interface"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("version 3 of the custom-op interface"), std::string::npos) << r.text;
 }
 #endif
 

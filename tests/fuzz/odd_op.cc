@@ -158,7 +158,7 @@ void OddOps::change_attrs(CustomOp& op, Dice& dice) {
     switch (dice.below(8)) {
       case 0: f.name = dice.one_in(2) ? nullptr : dice.of(kNames); break;
       case 1: f.id = small(); break;
-      case 2: f.kind = static_cast<AttrKind>(dice.below(5)); break;
+      case 2: f.kind = static_cast<AttrKind>(dice.below(6)); break;
       case 3: f.offset = small(); break;
       case 4: f.capacity = small(); break;
       default: break;

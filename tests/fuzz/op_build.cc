@@ -151,7 +151,7 @@ std::string to_text(const OpCase& c) {
     text += fmt::format(" {}=", f.name);
     if (f.kind == AttrKind::kFloat) text += fmt::format("{}", attr_float(f, attrs.get()));
     if (f.kind == AttrKind::kInt) text += fmt::format("{}", attr_int(f, attrs.get()));
-    if (f.kind == AttrKind::kInts) {
+    if (is_list(f.kind)) {
       text += "[";
       for (int64_t v : attr_ints(f, attrs.get())) text += fmt::format("{} ", v);
       text += "]";

@@ -84,6 +84,13 @@ case $what in
       "-DWICK_COMPONENTS=${components%;}"
     build_and_run tests/install/consumer consumer-subdirectory -DWICK_RUNTIME_DIR="$PWD/runtime" \
       -DWICK_COMPONENTS=runtime
+    if [ -x "$stage/bin/wick" ]; then
+      ( cd "$work"
+        rm -f installed_op.cc
+        quiet "$stage/bin/wick" ops new installed_op
+        WICK_CACHE="$work/op-cache" quiet "$stage/bin/wick" ops test installed_op.cc )
+      echo "ok: an op of one's own, by the installed headers"
+    fi
     ;;
   examples)
     build_and_run examples/own_model own_model -DCMAKE_PREFIX_PATH="$stage"

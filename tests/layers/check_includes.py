@@ -17,13 +17,15 @@ PROGRAM, PLAN, BACKEND, EXEC = "runtime/program", "runtime/plan", "runtime/backe
 PUBLIC = "runtime/include"  # wick/runtime.h, wick/wick.h
 REGISTRY = "runtime/registry"  # users' own ops: for everything above the runtime, as ERROR
 ERROR = "runtime/include/wick/error.h"  # wick::Error: for everything above the runtime, never for the runtime
+GUARD = "runtime/ops/op_guard.h"  # what users' ops throw: compiled with them, never in the runtime
 EAGER = "runtime/backend/vulkan/eager"  # Vulkan memory and calls: the trainer's device
 BASE = [CORE, OPS, KERNELS, ERROR, REGISTRY]
 EVERYTHING = ["*"]
 SEES = {
     PLATFORM: [],
     CORE: [PLATFORM],
-    OPS: [CORE, PLATFORM],
+    OPS: [CORE, PLATFORM, GUARD],
+    GUARD: [OPS, PLATFORM],
     KERNELS: [CORE, OPS, PLATFORM],
     PROGRAM: [CORE, OPS, PLATFORM],
     PLAN: [CORE, OPS],
@@ -211,7 +213,7 @@ def check_file(root, path):
             if kind == '"':
                 problems.append(f'{where}: "{include}" is not a file of this repository '
                                 "(paths start at its root)")
-            elif room.startswith("runtime") and room not in (ERROR, REGISTRY) and include in RUNTIME_FORBIDDEN:
+            elif room.startswith("runtime") and room not in (ERROR, GUARD, REGISTRY) and include in RUNTIME_FORBIDDEN:
                 problems.append(f"{where}: runtime may not include <{include}> (no containers, streams, "
                                 "threads or throwing types below the line)")
             continue

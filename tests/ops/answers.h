@@ -64,7 +64,7 @@ inline std::string sample_digest(const TestRow& row, const Sample& s) {
   for (const AttrField& f : find_op(row.op)->attrs->fields) {
     const char* at = static_cast<const char*>(s.attrs.get()) + f.offset;
     const auto* words = reinterpret_cast<const uint64_t*>(at);
-    const uint64_t count = f.kind == AttrKind::kInts ? words[0] + 1 : 1;
+    const uint64_t count = is_list(f.kind) ? words[0] + 1 : 1;
     for (uint64_t i = 0; i < count; ++i) hash = digest_word(words[i], hash);
   }
   for (const Value& v : make_inputs(s)) {

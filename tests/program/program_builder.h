@@ -236,7 +236,7 @@ class ProgramBuilder {
     double d = 0;
     if (f.kind == AttrKind::kInt) memcpy(&i, at, 8);
     if (f.kind == AttrKind::kFloat) memcpy(&d, at, 8);
-    if (f.kind != AttrKind::kInts) return fbs::CreateAttr(b_, f.id, kind, i, d);
+    if (!is_list(f.kind)) return fbs::CreateAttr(b_, f.id, kind, i, d);
     auto list = attr_ints(f, attrs);
     return fbs::CreateAttr(b_, f.id, kind, 0, 0, b_.CreateVector(list.data(), list.size()));
   }

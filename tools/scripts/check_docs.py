@@ -32,7 +32,7 @@ STATES = ("works", "part", "not yet", "out")
 FEATURES = """S01-26 T01-25 M01-02 M03a M03b M04a M04b M05a M05b M05c M05d M06a M06b M07-09
     P1-01-10 P1-p1-5 P2-01-10 P2-p1 P2-p2 P2-p4-6 P3-01-10 P3-p1 P3-p2 P3-p5 P3-p6 P4-01-09 P4-p1..p6
     P5-01-08 P5-p1 P5-p2 P5-p3 P5-p6 P6-01-04 P6-p1-6 P7-01-08 P7-p1..p6 P8-01-07 P8-p1-6 P9-01-07
-    P9-p1..p5 P10-01-02 P10-p K1-11 X06 X12 X15 X17 X18 X19 X20"""
+    P9-p1..p5 P10-01-02 P10-p K1-11 X06 X08 X12 X15 X17 X18 X19 X20"""
 
 
 def anchors(text):

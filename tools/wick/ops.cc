@@ -12,6 +12,7 @@
 #include "tools/wick/command.h"
 #include "tools/wick/onnx_ops.h"
 #include "tools/wick/onnx_reading.h"
+#include "tools/wick/own_op/own_op.h"
 #include "trainer/autograd/grad_table.h"
 #include "trainer/kernels/kernel_set.h"
 #include "wick/error.h"
@@ -20,7 +21,8 @@ namespace wick::tool {
 namespace {
 
 struct OpsOptions {
-  std::string name, search;
+  std::string name, search, subject;
+  OwnOp own;
   bool json = false, markdown = false, onnx = false;
 };
 
@@ -204,7 +206,23 @@ void onnx_name(const OpsOptions& options) {
   fmt::print("{}", onnx_reading_text(reading));
 }
 
-void ops(const OpsOptions& options) {
+// Returns what makes, checks or times a file of an op, if the name says that; null otherwise.
+auto work_on_a_file(const OpsOptions& options) -> void (*)(const std::string&, const OwnOp&) {
+  if (options.name == "new") return ops_new;
+  if (options.name == "test") return ops_test;
+  return options.name == "bench" ? ops_bench : nullptr;
+}
+
+void ops(OpsOptions& options) {
+  if (const auto work = work_on_a_file(options); work != nullptr) {
+    if (options.subject.empty())
+      wrong_usage("subject", options.name == "new" ? "is missing: the new op's name"
+                                                   : "is missing: the file of the op");
+    options.own.json = options.json;
+    return work(options.subject, options.own);
+  }
+  if (!options.subject.empty())
+    wrong_usage("subject", "goes with new, test and bench; a list takes one name");
   if (options.onnx) return onnx_operators_table(options);
   auto document = nlohmann::json::array();
   auto add = [&](const OpInfo& op) {
@@ -240,14 +258,25 @@ void add_ops(CommandLine& app) {
       "ops",
       "List the ops with their attributes, kernels, gradients and ONNX names, or ONNX's operators");
   command.add_option("name", options->name,
-                     "one op, whole: Add; or an operator of ONNX, and the ops that it is read as");
+                     "one op, whole: Add; or an operator of ONNX, and the ops that it is read as; "
+                     "or new, test, bench: an op of your own");
+  command.add_option("subject", options->subject,
+                     "new NAME writes NAME.cc, test FILE.cc checks it, bench FILE.cc times it");
+  command.add_option("--domain", options->own.domain, "of a new op");
+  command
+      .add_option("--flag", options->own.flags,
+                  "of the compiler, for test and bench: --flag=-march=native; may be given more "
+                  "than once")
+      .one_word();
   command.add_flag("--onnx", options->onnx,
                    "ONNX's operators instead: by opset, what reads, runs, writes and trains");
   command.add_option("--search", options->search, "only ops whose name contains this");
   accept_ops(command);
   command.add_flag("--json", options->json, "print JSON");
   command.add_flag("--markdown", options->markdown, "print one table in Markdown");
-  command.footer("Example:\n  wick ops --search conv\n  wick ops Add\n  wick ops --onnx Resize");
+  command.footer(
+      "Example:\n  wick ops --search conv\n  wick ops Add\n  wick ops --onnx Resize\n"
+      "  wick ops new my_softmax");
   command.callback([options] { ops(*options); });
 }
 

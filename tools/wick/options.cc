@@ -5,6 +5,7 @@
 #include "tools/lib/products.h"
 #include "tools/lib/trust.h"
 #include "tools/wick/command.h"
+#include "trainer/inline/load_inline.h"
 
 namespace wick::tool {
 
@@ -14,9 +15,13 @@ void accept_ops(Command command) {
   command.add_option_function<std::vector<std::string>>(
       "--ops",
       [](const std::vector<std::string>& libraries) {
-        for (const std::string& library : libraries) load_ops(library);
+        for (const std::string& library : libraries) {
+          const bool source = ends_with(library, ".cc") || ends_with(library, ".cpp");
+          source ? load_source(library) : load_ops(library);
+        }
       },
-      "library of custom ops that the model names; may be given more than once");
+      "library of custom ops that the model names, or its source (.cc), which is compiled; may be "
+      "given more than once");
 }
 
 void accept_signature(Command command) {

@@ -31,19 +31,26 @@ void set_attr(const OpInfo& info, AnyAttrs* attrs, const NamedAttr& given, const
   for (const AttrField& f : info.attrs->fields) {
     if (strcmp(f.name, given.name) != 0) continue;
     bool fits = f.kind == given.kind;
-    if (f.kind == AttrKind::kFloat && given.kind != AttrKind::kInts) {
+    if (f.kind == AttrKind::kFloat && !is_list(given.kind)) {
       attr_float(f, attrs->get()) = given.real;
       fits = true;
     } else if (fits && f.kind == AttrKind::kInt) {
       attr_int(f, attrs->get()) = given.integer;
-    } else if (fits && !set_attr_ints(f, attrs->get(), given.list)) {
+    } else if (fits) {
+      const bool text = f.kind == AttrKind::kText;
+      if (text ? set_attr_text(f, attrs->get(), given.text.data(), given.text.size())
+               : set_attr_ints(f, attrs->get(), given.list))
+        return;
       throw_error(info.name,
                   std::string("attribute ") + f.name + " takes at most " +
-                      std::to_string(f.capacity) + " numbers",
+                      std::to_string(f.capacity) + (text ? " characters" : " numbers"),
                   where);
     }
     if (fits) return;
-    const char* want = f.kind == AttrKind::kInts ? "a list of whole numbers" : "a whole number";
+    const char* want = f.kind == AttrKind::kInts    ? "a list of whole numbers"
+                       : f.kind == AttrKind::kText  ? "a text"
+                       : f.kind == AttrKind::kFloat ? "a number"
+                                                    : "a whole number";
     throw_error(info.name, std::string("attribute ") + f.name + " takes " + want, where);
   }
   throw_error(info.name,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "runtime/registry/registry.h"
@@ -11,7 +12,8 @@
 
 namespace wick {
 
-// A field of the op's attribute struct: {"beta", 1.5}, {"axis", 1}, {"pads", {1, 1}}.
+// A field of the op's attribute struct: {"beta", 1.5}, {"axis", 1}, {"pads", {1, 1}}, {"mode",
+// "mean"}.
 struct NamedAttr {
   NamedAttr(const char* n, double v) : name(n), kind(AttrKind::kFloat), real(v) {}
   template <class T>
@@ -20,14 +22,16 @@ struct NamedAttr {
       : name(n), kind(AttrKind::kInt), real(static_cast<double>(v)), integer(v) {}
   NamedAttr(const char* n, std::initializer_list<int64_t> v)
       : name(n), kind(AttrKind::kInts), list(v) {}
+  NamedAttr(const char* n, const char* v) : name(n), kind(AttrKind::kText), text(v) {}
 
   // The attribute's name and kind, and its value: `real` for kFloat, `integer` for kInt, `list` for
-  // kInts.
+  // kInts, `text` for kText.
   const char* name;
   AttrKind kind;
   double real = 0;
   int64_t integer = 0;
   std::vector<int64_t> list;
+  std::string text;
 };
 
 // Returns the first output: custom_op("example::Swish", {x}, {{"beta", 1.5}}). An undefined tensor

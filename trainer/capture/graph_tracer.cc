@@ -25,7 +25,7 @@ AnyAttrs attrs_of(OpId op, const void* attrs) {
   type->init(copy.get());
   if (attrs == nullptr) return copy;
   for (const AttrField& f : type->fields) {
-    size_t bytes = f.kind == AttrKind::kInts ? 8 * (f.capacity + size_t{1}) : 8;
+    size_t bytes = is_list(f.kind) ? 8 * (f.capacity + size_t{1}) : 8;
     memcpy(static_cast<char*>(copy.get()) + f.offset, static_cast<const char*>(attrs) + f.offset,
            bytes);
   }

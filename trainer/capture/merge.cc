@@ -29,6 +29,7 @@ std::string field_text(const AttrField& f, const AnyAttrs& a) {
   auto* bytes = const_cast<void*>(a.get());
   if (f.kind == AttrKind::kInt) return std::to_string(attr_int(f, bytes));
   if (f.kind == AttrKind::kFloat) return fmt::format("{}", attr_float(f, bytes));
+  if (f.kind == AttrKind::kText) return fmt::format("\"{}\"", ir::attr_text(f, a.get()));
   auto list = attr_ints(f, a.get());
   return fmt::format("[{}]", fmt::join(list.begin(), list.end(), ","));
 }

@@ -205,6 +205,12 @@ void read_custom(ReadCtx& c, const CustomOp& op) {
         if (!set_attr_ints(*field, attrs.get(), c.attr_ints(field->name)))
           c.fail(fmt::format("attribute {} has over {} numbers", field->name, field->capacity));
         break;
+      case AttrKind::kText: {
+        const std::string text = c.attr_string(field->name, "");
+        if (!set_attr_text(*field, attrs.get(), text.data(), text.size()))
+          c.fail(fmt::format("attribute {} has over {} characters", field->name, field->capacity));
+        break;
+      }
     }
   }
   if (c.outputs() > op.outputs)

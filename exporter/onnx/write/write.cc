@@ -249,6 +249,7 @@ void write_custom(WriteCtx& c) {
       case AttrKind::kInt: set_int(n, f.name, attr_int(f, attrs.get())); break;
       case AttrKind::kFloat: set_float(n, f.name, attr_float(f, attrs.get())); break;
       case AttrKind::kInts: set_ints(n, f.name, attr_ints(f, attrs.get())); break;
+      case AttrKind::kText: set_string(n, f.name, ir::attr_text(f, attrs.get())); break;
     }
   }
 }

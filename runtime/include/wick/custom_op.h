@@ -20,7 +20,8 @@
 
 namespace wick {
 
-// Returns a kernel row for inputs of T's dtype, all of them contiguous.
+// Returns a kernel row for inputs of T's dtype, all of them contiguous. What `run` throws ends the
+// process; see below.
 template <class T>
 constexpr KernelRow kernel_row(const char* name,
                                Status (*run)(const KernelCtx&, Span<const TensorView>,
@@ -37,6 +38,24 @@ constexpr KernelRow kernel_row(const char* name,
           nullptr,
           run};
 }
+
+#if WICK_OPS_THROW
+// The same for a function that may throw: kernel_row<float, swish<float>>("swish.f32"). What it
+// throws on the thread that called it is an error of the op; a task of a thread pool must not
+// throw.
+template <class T, auto run>
+constexpr KernelRow kernel_row(const char* name) {
+  return kernel_row<T>(name,
+                       [](const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                          const void* attrs) -> Status {
+                         try {
+                           return run(ctx, in, out, attrs);
+                         } catch (...) {
+                           return thrown_status("its kernel");
+                         }
+                       });
+}
+#endif
 
 }  // namespace wick
 

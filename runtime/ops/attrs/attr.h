@@ -44,10 +44,42 @@ struct IntList {
   constexpr bool empty() const { return count == 0; }
 };
 
+// A short text, stored inline like a list, a character in each integer: "mean" for a mode. For ops
+// of one's own; Wick's have integers there.
+template <int N>
+struct AttrText {
+  // How many characters there are, and they.
+  int64_t count = 0;
+  int64_t values[N] = {};
+
+  constexpr AttrText() = default;
+  // Keeps the first N characters.
+  constexpr AttrText(const char* text) {  // NOLINT: implicit
+    for (; count < N && text[count] != '\0'; ++count)
+      values[count] = static_cast<unsigned char>(text[count]);
+  }
+  static constexpr int kCapacity = N;  // the most characters
+  // Returns whether it is this text.
+  constexpr bool operator==(const char* text) const {
+    for (int64_t i = 0; i < count; ++i) {
+      if (text[i] == '\0' || values[i] != static_cast<unsigned char>(text[i])) return false;
+    }
+    return text[count] == '\0';
+  }
+};
+
 // One integer for each dimension.
 using DimList = IntList<kMaxRank>;
 
-enum class AttrKind : uint8_t { kInt = 1, kFloat = 2, kInts = 3 };  // int64, double, IntList
+// What a field is.
+enum class AttrKind : uint8_t {
+  kInt = 1,    // int64
+  kFloat = 2,  // double
+  kInts = 3,   // IntList
+  kText = 4,   // AttrText
+};
+// Returns whether such a field is a count and integers.
+constexpr bool is_list(AttrKind kind) { return kind == AttrKind::kInts || kind == AttrKind::kText; }
 
 // A field of an attribute struct.
 struct AttrField {
@@ -55,7 +87,7 @@ struct AttrField {
   uint16_t id;        // stored in files: never reused within a struct
   AttrKind kind;      // what it is
   uint16_t offset;    // of the field in the struct, in bytes
-  uint16_t capacity;  // for kInts
+  uint16_t capacity;  // of a list
 };
 
 // The description of an attribute struct.
@@ -76,11 +108,13 @@ template <>
 inline constexpr AttrKind kAttrKindOf<int64_t> = AttrKind::kInt;
 template <>
 inline constexpr AttrKind kAttrKindOf<double> = AttrKind::kFloat;
+template <int N>
+inline constexpr AttrKind kAttrKindOf<AttrText<N>> = AttrKind::kText;
 
 // Returns the most integers of a list of type T; 0 for a number.
 template <class T>
 constexpr uint16_t attr_capacity() {
-  if constexpr (kAttrKindOf<T> == AttrKind::kInts) return T::kCapacity;
+  if constexpr (is_list(kAttrKindOf<T>)) return T::kCapacity;
   return 0;
 }
 
@@ -132,7 +166,8 @@ inline Span<const int64_t> attr_ints(const AttrField& f, const void* attrs) {
   auto* p = reinterpret_cast<const int64_t*>(static_cast<const char*>(attrs) + f.offset);
   return {p + 1, static_cast<size_t>(p[0])};
 }
-// Returns false when the list is longer than the field's capacity.
+// Return false when the list or text is longer than the field's capacity.
 bool set_attr_ints(const AttrField& f, void* attrs, Span<const int64_t> values);
+bool set_attr_text(const AttrField& f, void* attrs, const char* text, size_t length);
 
 }  // namespace wick

@@ -370,6 +370,7 @@ json attributes_of(const AttrType& type, const void* attrs) {
     if (attr_is_default(type, f, attrs)) continue;
     if (f.kind == AttrKind::kInt) doc[f.name] = attribute(f.name, attr_int(f, bytes));
     if (f.kind == AttrKind::kFloat) doc[f.name] = number(attr_float(f, bytes));
+    if (f.kind == AttrKind::kText) doc[f.name] = ir::attr_text(f, attrs);
     if (f.kind != AttrKind::kInts) continue;
     doc[f.name] = json::array();
     for (int64_t v : attr_ints(f, attrs)) doc[f.name].push_back(number(v));

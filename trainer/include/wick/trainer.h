@@ -53,6 +53,7 @@
 #include "trainer/explain/report.h"
 #include "trainer/explain/trace_ops.h"
 #include "trainer/explain/warn.h"
+#include "trainer/inline/load_inline.h"
 #include "trainer/loop/recipes.h"
 #include "trainer/loop/trainer.h"
 #include "trainer/nn/attention.h"

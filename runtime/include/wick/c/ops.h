@@ -29,8 +29,8 @@ extern "C" {
 #endif
 
 /* Kinds of an attribute: int64_t, double, or an int64_t with the count followed by `capacity`
- * int64_t. */
-enum { WICK_ATTR_INT = 1, WICK_ATTR_FLOAT = 2, WICK_ATTR_INTS = 3 };
+ * int64_t; a text has a character in each of them. */
+enum { WICK_ATTR_INT = 1, WICK_ATTR_FLOAT = 2, WICK_ATTR_INTS = 3, WICK_ATTR_TEXT = 4 };
 
 /* A field of an op's attribute struct. */
 typedef struct wick_attr_field {
@@ -38,7 +38,7 @@ typedef struct wick_attr_field {
   uint16_t id;       /* stored in files: never reused within a struct */
   uint16_t kind;     /* WICK_ATTR_INT ... */
   uint16_t offset;   /* of the field, in bytes: a multiple of 8 */
-  uint16_t capacity; /* of WICK_ATTR_INTS; else 0 */
+  uint16_t capacity; /* of a list or text; else 0 */
 } wick_attr_field;
 
 /* What a callback gets. */
