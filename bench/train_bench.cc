@@ -3,7 +3,7 @@
 // figures in ms, the CPU time of all threads, which on a machine with other jobs says more, and the
 // peak bytes of tensors beyond model and data.
 //   train_bench [--by-op | --by-shape] [--seconds S] [--autocast none|bf16|f16] THREADS
-//               [mlp lenet resnet18 gpt lstm gru rnn dcgan upconv ...]
+//               [mlp lenet resnet18 gpt transformer lstm gru rnn dcgan upconv ...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/train_models.h"
+#include "bench/train_cases.h"
 #include "trainer/loop/recipe_parts.h"
 #include "trainer/tensor/storage.h"
 
@@ -29,77 +29,21 @@ double now_ms() {
 }
 double cpu_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-struct Case {
-  std::shared_ptr<nn::Module> model;
-  std::unique_ptr<optim::Optimizer> optimizer;
-  Tensor x, target;
-
+struct Case : TrainCase {
   optim::Amp amp;
 
   double step() {
     optimizer->zero_grad();
-    Tensor loss;
+    Tensor value;
     {
       const auto scope = amp.begin();
-      Tensor out = (*model)(x);
-      if (out.rank() == 3) out = out.reshape({-1, out.size(2)});
-      loss = target.dtype() == DType::kF32 ? mse_loss(out, target) : cross_entropy(out, target);
+      value = loss(x, target);
     }
-    amp.backward(loss);
+    amp.backward(value);
     amp.step(*optimizer);
-    return loss.item();
+    return value.item();
   }
 };
-
-optim::SgdOptions sgd() {
-  optim::SgdOptions o;
-  o.lr = 0.01;
-  o.momentum = 0.9;
-  return o;
-}
-
-Case make(const std::string& name) {
-  Case c;
-  if (name == "mlp") {
-    c.model = nn::mlp();
-    c.x = randn({128, 784});
-    c.target = randint(0, 10, {128});
-    c.optimizer = std::make_unique<optim::Adam>(c.model->parameters());
-  } else if (name == "lenet") {
-    c.model = nn::lenet();
-    c.x = randn({64, 1, 28, 28});
-    c.target = randint(0, 10, {64});
-    c.optimizer = std::make_unique<optim::SGD>(c.model->parameters(), sgd());
-  } else if (name == "resnet18") {
-    c.model = std::make_shared<ResNet18>();
-    c.x = randn({32, 3, 32, 32});
-    c.target = randint(0, 10, {32});
-    c.optimizer = std::make_unique<optim::SGD>(c.model->parameters(), sgd());
-  } else if (name == "gpt") {
-    c.model = std::make_shared<Gpt>();
-    c.x = randint(0, 256, {8, 128});
-    c.target = randint(0, 256, {8 * 128});
-    c.optimizer = std::make_unique<optim::AdamW>(c.model->parameters());
-  } else if (name == "lstm" || name == "gru" || name == "rnn") {
-    if (name == "lstm") c.model = std::make_shared<Tagger<nn::LSTM>>();
-    if (name == "gru") c.model = std::make_shared<Tagger<nn::GRU>>();
-    if (name == "rnn") c.model = std::make_shared<Tagger<nn::RNN>>();
-    c.x = randn({50, 32, 64});
-    c.target = randint(0, 10, {50 * 32});
-    c.optimizer = std::make_unique<optim::SGD>(c.model->parameters(), sgd());
-  } else if (name == "dcgan" || name == "upconv") {
-    const bool gan = name == "dcgan";
-    if (gan) c.model = std::make_shared<Dcgan>();
-    if (!gan) c.model = std::make_shared<UpConvs>();
-    c.x = gan ? randn({64, 100, 1, 1}) : randn({8, 256, 16, 16});
-    c.target = gan ? randn({64, 3, 32, 32}) : randn({8, 64, 64, 64});
-    c.optimizer = std::make_unique<optim::SGD>(c.model->parameters(), sgd());
-  } else {
-    throw Error("[train_bench] unknown model '" + name +
-                "'; known: mlp, lenet, resnet18, gpt, lstm, gru, rnn, dcgan, upconv");
-  }
-  return c;
-}
 
 struct ByOp : TraceHook {
   bool shapes = false;
@@ -138,7 +82,8 @@ void run(const std::string& name, int threads, double seconds, Detail detail,
          const optim::AmpOptions& amp) {
   set_num_threads(threads);
   manual_seed(0);
-  Case c = make(name);
+  Case c;
+  static_cast<TrainCase&>(c) = make_case(name);
   c.amp = optim::Amp(amp);
   for (int i = 0; i < 5; ++i) c.step();
   const size_t before = live_bytes();

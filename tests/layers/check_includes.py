@@ -41,6 +41,8 @@ SEES = {
     ERROR: [CORE],
     "graph": BASE,
     "trainer": BASE + [EAGER],
+    "trainer/compile": BASE + [PLAN, "trainer"],  # plans the memory of a repeated step; nothing else of the trainer sees it
+    "trainer/include": [OPS, ERROR, "trainer", "trainer/compile"],
     "trainer/capture": BASE + ["graph", "trainer"],  # a library of its own: the trainer builds without graph/
     "quantize": BASE + ["graph"],
     "quantize/modules": BASE + ["graph", "quantize", "trainer", "trainer/capture"],

@@ -20,6 +20,7 @@
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/view_info.h"
 #include "trainer/tensor/watcher.h"
 
@@ -299,6 +300,8 @@ void Run::run_node(Node& node) {
 }
 
 void Run::take_rows(const Tensor& leaf, SparseGrad rows, const Where& line) {
+  note_break("embedding", "has a sparse gradient, whose size depends on the indices",
+             "make the Embedding without sparse", line);
   const char* why = nullptr;
   if (create_graph) {
     why = "has no history: call backward() without create_graph";

@@ -5,6 +5,7 @@
 
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick {
 namespace {
@@ -50,6 +51,10 @@ void stop_retaining(TensorImpl* t) {
 
 Tensor run_hooks(const TensorHooks& hooks, Tensor g) {
   auto list = hooks.before;  // a hook may remove itself
+  if (!list.empty()) {
+    note_break("register_hook", "runs a hook of a tensor in backward, which is code of the program",
+               "change the gradient behind backward(), or remove the hook", list.front().where);
+  }
   for (const TensorHooks::Before& h : list) {
     Tensor r = h.f(g);
     if (!r.defined()) continue;
@@ -76,6 +81,7 @@ HookHandle Tensor::add_hook(std::function<Tensor(const Tensor&)> f, Where where)
                 where);
   }
   const std::shared_ptr<TensorHooks>& hooks = hooks_of(impl());
+  note_step_change();
   uint64_t id = g_next_hook.fetch_add(1, std::memory_order_relaxed);
   hooks->before.push_back({id, std::move(f), where});
   return HookHandle([list = std::weak_ptr<TensorHooks>(hooks), id] {
@@ -90,6 +96,7 @@ HookHandle Tensor::register_post_accumulate_grad_hook(std::function<void(const T
                 "post accumulate grad hooks cannot be registered on non-leaf tensors", where);
   }
   const std::shared_ptr<TensorHooks>& hooks = hooks_of(impl());
+  note_step_change();
   uint64_t id = g_next_hook.fetch_add(1, std::memory_order_relaxed);
   hooks->after.push_back({id, std::move(f)});
   return HookHandle([list = std::weak_ptr<TensorHooks>(hooks), id] {

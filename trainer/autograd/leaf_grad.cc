@@ -8,6 +8,7 @@
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/view_info.h"
 
 namespace wick {
@@ -118,6 +119,11 @@ void add_rows(const Tensor& leaf, const SparseGrad& rows, const Where& where) {
 void run_after_hooks(TensorImpl* leaf) {
   if (!leaf->hooks) return;
   auto list = leaf->hooks->after;  // a hook may remove itself
+  if (!list.empty()) {
+    note_break("register_post_accumulate_grad_hook",
+               "runs a hook of a tensor in backward, which is code of the program",
+               "do it behind backward(), or remove the hook", Where());
+  }
   for (const TensorHooks::After& h : list) h.f(Tensor(IntrusivePtr<TensorImpl>(leaf)));
 }
 

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "runtime/core/thread_pool.h"
 #include "trainer/autograd/sparse_slot.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick::nn {
 namespace {
@@ -96,9 +98,8 @@ std::vector<Tensor> gradients_of(const char* op, const std::vector<Tensor>& para
 
 }  // namespace
 
-double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
-                       bool error_if_nonfinite, Where where) {
-  constexpr const char* kOp = "clip_grad_norm_";
+static double clip_norm(const char* kOp, const std::vector<Tensor>& parameters, double max_norm,
+                        double norm_type, bool error_if_nonfinite, const Where& where) {
   if (!(max_norm >= 0)) {
     throw_error(kOp, fmt::format("max_norm must be >= 0, got {}", max_norm), where);
   }
@@ -124,9 +125,33 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
   const double factor = max_norm / (total + 1e-6);
   // Not "factor < 1": a NaN factor has to reach the gradients.
   if (!(factor >= 1)) {
-    for (const Tensor& g : gradients) g.mul_(factor);
+    Tensor by;  // shared by the gradients of one dtype
+    for (const Tensor& g : gradients) {
+      if (!is_float(g.dtype()) || g.is_vulkan()) {
+        g.mul_(factor);
+        continue;
+      }
+      if (!by.defined() || by.dtype() != g.dtype()) by = full({}, factor, g.dtype());
+      g.mul_(by);
+    }
   }
   return total;
+}
+
+double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
+                       bool error_if_nonfinite, Where where) {
+  constexpr const char* kOp = "clip_grad_norm_";
+  auto clip = [=] {
+    return clip_norm(kOp, parameters, max_norm, norm_type, error_if_nonfinite, where);
+  };
+  Recorder* r = modes().recorder;
+  if (r == nullptr) return clip();
+  for (const Tensor& p : parameters) {
+    if (p.defined()) r->on_tensor(p);
+  }
+  auto norm = std::make_shared<double>(0);
+  r->on_host(kOp, nullptr, [=] { *norm = clip(); });
+  return *norm;
 }
 
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value, Where where) {

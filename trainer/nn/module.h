@@ -20,6 +20,11 @@
 #include "trainer/nn/hook_forms.h"
 #include "trainer/tensor/tensor.h"
 
+namespace wick {
+// Tells this thread's recorder (trainer/tensor/recorder.h), if there is one, that a flag is read.
+void note_flag_read(const bool* flag);
+}  // namespace wick
+
 namespace wick::nn {
 
 // Tensors by name, in order: the state dict of a module.
@@ -132,7 +137,10 @@ class Module {
   // Sets the eval mode: train(false).
   void eval() { train(false); }
   // Returns whether the module is in training mode.
-  bool training() const { return training_; }
+  bool training() const {
+    note_flag_read(&training_);
+    return training_;
+  }
   // Removes the gradients, or (set_to_none = false) sets existing ones to zero.
   void zero_grad(bool set_to_none = true);
   void to(DType dtype);  // converts floating-point parameters, their gradients, and buffers

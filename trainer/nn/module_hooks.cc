@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "trainer/autograd/node.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/view_info.h"
 
 namespace wick::nn {
@@ -13,6 +14,7 @@ namespace {
 
 template <class Hooks, class List, class F>
 HookHandle add(const std::shared_ptr<Hooks>& hooks, List Hooks::*list, F f) {
+  note_step_change();
   uint64_t id = hooks->next_id++;
   ((*hooks).*list).push_back({id, std::move(f)});
   return HookHandle([weak = std::weak_ptr<Hooks>(hooks), list, id] {
@@ -199,6 +201,7 @@ Module& Module::operator=(Module&& o) noexcept {
 }
 Module::~Module() {
   if (hooks_) hooks_->owner = nullptr;
+  note_owner_gone(&training_);
 }
 
 HookHandle Module::add_pre_hook(hook_forms::PreHook f) {
@@ -243,6 +246,10 @@ std::vector<Tensor> Module::run_hooked(
     std::vector<Hooks::Entry<hook_forms::PreHook>> pre;
     std::vector<Hooks::Entry<hook_forms::CallHook>> forward, backward;
   } now{hooks_->pre, hooks_->forward, hooks_->backward};
+  if (!now.pre.empty() || !now.forward.empty() || !now.backward.empty()) {
+    note_break("module hook", "runs a hook of a module, which is code of the program",
+               "remove the hook, or do its work in forward()", where);
+  }
   for (auto& h : now.pre) replace_tensors("forward pre-hook", "inputs", &in, h.f(*this, in), where);
   refresh();
   std::shared_ptr<Hooks::BackwardCall> call;

@@ -9,6 +9,7 @@
 #include "trainer/explain/warn.h"
 #include "trainer/profile/range.h"
 #include "trainer/tensor/autocast.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick::optim {
 
@@ -81,7 +82,18 @@ void Optimizer::set_momentum(int group, double momentum) {
   *f.momentum = momentum;
 }
 
+Optimizer::~Optimizer() { note_owner_gone(this); }
+
 void Optimizer::step() {
+  if (Recorder* r = modes().recorder) [[unlikely]] {
+    r->on_optimizer(*this);
+    r->on_host(name(), this, [this] { step_now(); });
+  } else {
+    step_now();
+  }
+}
+
+void Optimizer::step_now() {
   if (accumulate_ > 1 && ++calls_ % accumulate_ != 0) return;
   refuse_float16();
   ProfileRange range("optimizer");
@@ -108,6 +120,7 @@ void Optimizer::accumulate(int64_t k, Where where) {
 }
 
 void Optimizer::skip_step() {
+  note_host_read("skip_step", Where());
   if (accumulate_ > 1 && ++calls_ % accumulate_ == 0) zero_grad();
 }
 

@@ -32,7 +32,7 @@ struct OptimizerFootprint {
 // that require grad; each belongs to one group.
 class Optimizer {
  public:
-  virtual ~Optimizer() = default;
+  virtual ~Optimizer();
   // Makes one update from the present gradients, in one pass over all parameters of all groups;
   // parameters without a gradient are skipped. An error leaves every parameter unchanged.
   void step();
@@ -137,6 +137,7 @@ class Optimizer {
     }
   }
   GroupFields checked_fields(int group) const;
+  void step_now();
   void refuse_float16() const;
   // Warns once per optimizer ("stale-gradient") if a gradient that an earlier step applied was
   // accumulated into since.

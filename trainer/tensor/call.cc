@@ -20,6 +20,7 @@
 #include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/view_info.h"
 #include "trainer/tensor/view_rule.h"
 #include "trainer/tensor/watcher.h"
@@ -92,6 +93,8 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
   uint64_t begin = hook != nullptr ? now_ns() : 0;
   FloatModeScope mode;  // the same as in the pool's workers
   if (Status s = kernel.run(loan, q.op, q.in, out, q.attrs); !s.ok()) fail_call(q.op, s, where);
+  if (Recorder* r = modes().recorder) [[unlikely]]
+    r->on_kernel(q, out, where);
   if (hook == nullptr) return;
   std::string path = module_path();
   hook->on_op({op_info(q.op)->name, path.c_str(), row.name, "cpu", modes().trace_index++, begin,
@@ -189,6 +192,8 @@ bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<Tens
                 const Where& where, uint32_t in_place, const ShapeArgs* args) {
   if (any_on_device(in) || any_on_device(out)) [[unlikely]] {
     if (in_place != 0) return false;
+    note_break("vulkan", "runs on a Vulkan device, which repeats nothing",
+               "keep the step on the CPU", where);
     run_there(op, attrs, in, out, where);
     return true;
   }
@@ -208,6 +213,8 @@ bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<Tens
         copies[i] = new_tensor(in[i].shape, in[i].dtype);
         views[i] = copies[i].raw();
         copy_strided(in[i], views[i]);
+        if (Recorder* r = modes().recorder) [[unlikely]]
+          r->on_copy(in[i], views[i], where);
         ++modes().copies;
       }
       q.in = views;
@@ -220,6 +227,10 @@ bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<Tens
 }
 
 void accumulate(const Tensor& a, const Tensor& b) {
+  if (Recorder* r = modes().recorder) [[unlikely]] {
+    r->on_tensor(a);
+    r->on_tensor(b);
+  }
   TensorView in[2] = {a.layout(), b.layout()}, out[1] = {a.layout()};
   bool overlap = a.impl()->storage == b.impl()->storage;  // possibly
   if (!overlap && run_kernel(OpId::kAdd, nullptr, in, out, Where::current(), kInPlace)) return;
@@ -255,6 +266,12 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i] == nullptr || !in[i]->defined()) continue;
     const TensorView& v = in_views[i] = in[i]->impl()->view;
+    if (Recorder* r = modes().recorder) [[unlikely]] {
+      r->on_tensor(*in[i]);
+      if (i > 0 && (is_view(op) || has_shape_args(op)) && is_int(v.dtype))
+        note_break(display_name(op).c_str(), "takes sizes from a tensor",
+                   "pass the sizes as numbers", where);
+    }
     in_info[i].dtype = v.dtype;
     in_info[i].shape = v.shape;
     if (there && on_device(v.data)) {

@@ -12,6 +12,22 @@ namespace wick {
 struct Draw {
   uint64_t seed, stream;
 };
+// How a draw fills a tensor: enough to fill another one from another stream.
+struct DrawFill {
+  enum Kind : uint8_t {
+    kUniform,      // [a, b) of float32 or float64
+    kCoarse,       // the same in steps of 1 / steps, of float32 for a 16-bit float
+    kNormal,       // of float32 or float64
+    kIntegers,     // [low, high) of int64
+    kPermutation,  // 0 .. n - 1 of int64
+  } kind;
+  double a = 0, b = 1;
+  float steps = 0;
+  int64_t low = 0, high = 0;
+};
+// Fills `to`, which is contiguous, from the draw's stream.
+void fill_draw(const DrawFill& fill, const Draw& draw, const TensorView& to);
+
 // Returns the stream for a draw from `g`, and advances `g`.
 Draw next_draw(Generator& g);
 

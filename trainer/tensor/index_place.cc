@@ -7,6 +7,7 @@
 #include "trainer/tensor/lines.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops/index.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/view_info.h"
 
 namespace wick::indexing {
@@ -144,6 +145,18 @@ class Walk {
     for (int64_t k = 0, count = c.layout().numel(); k < count; ++k) {
       const int64_t at = int_at(c.raw(), k);
       if (at < -n || at >= n) out_of_bounds(place_.op, at, source_, n, place_.where);
+    }
+    if (Recorder* r = modes().recorder) [[unlikely]] {
+      r->on_check(
+          c,
+          [n](const TensorView& v) {
+            for (int64_t k = 0, count = v.numel(); k < count; ++k) {
+              const int64_t at = int_at(v, k);
+              if (at < -n || at >= n) return false;
+            }
+            return true;
+          },
+          place_.op, place_.where);
     }
   }
 

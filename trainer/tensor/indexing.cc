@@ -7,6 +7,7 @@
 #include "trainer/tensor/lines.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops/index.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/view_info.h"
 
 namespace wick {
@@ -157,6 +158,9 @@ bool put_bytes(Place& p, const Tensor& value, bool accumulate) {
   Tensor values = u.values.contiguous(p.where), tuple = u.at.contiguous(p.where);
   for (const Tensor& t : {values, tuple})
     if (t.impl()->storage == p.view.impl()->storage) return false;
+  if (Recorder* r = modes().recorder) [[unlikely]] {
+    for (const Tensor* t : {&u.lines, &tuple, &values}) r->on_tensor(*t);
+  }
   TensorView in[] = {u.lines.layout(), tuple.layout(), values.layout()}, out[] = {u.lines.layout()};
   if (!run_kernel(OpId::kScatterND, &u.attrs, in, out, p.where, kInPlace)) return false;
   p.view.storage().bump_version(p.op, p.where);

@@ -13,6 +13,7 @@
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/ops/pointwise.h"
 #include "trainer/tensor/promote.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/view_info.h"
 #include "trainer/tensor/watcher.h"
 
@@ -136,6 +137,10 @@ bool write_by_kernel(const char* name, OpId op, const Tensor& a, const Tensor& b
   if (!a.is_contiguous() || !(a.raw_shape() == b.raw_shape() || b.rank() == 0)) return false;
   if (a.dtype() != b.dtype() || a.impl()->storage == b.impl()->storage) return false;
   if (active_tracer() != nullptr || modes().forward != 0 || recorded(a, b)) return false;
+  if (Recorder* r = modes().recorder) [[unlikely]] {
+    r->on_tensor(a);
+    r->on_tensor(b);
+  }
   TensorView in[2] = {a.layout(), b.layout()}, out[1] = {a.layout()};
   if (!run_kernel(op, nullptr, in, out, where, kInPlace)) return false;
   tell(a, name, where);
@@ -237,6 +242,10 @@ const Tensor& Tensor::zero_(Where where) const {
     return write("zero_", {*this, where}, zero);
   tell(*this, "zero_", where);
   if (impl_->view.numel() > 0) memset(impl_->view.data, 0, impl_->view.nbytes());
+  if (Recorder* r = modes().recorder) [[unlikely]] {
+    r->on_tensor(*this);
+    r->on_zero(layout(), where);
+  }
   return *this;
 }
 

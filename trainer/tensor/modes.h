@@ -8,6 +8,7 @@
 namespace wick {
 
 struct AutocastState;
+class Recorder;
 class Saver;
 class Watcher;
 
@@ -31,6 +32,7 @@ struct Modes {
   int64_t trace_index = 0;
   const CallSite* site = nullptr;  // null: errors name the op itself
   Watcher* watcher = nullptr;      // the innermost one; null: none
+  Recorder* recorder = nullptr;    // of compile_step(), while it records a step
 };
 Modes& modes();
 

@@ -8,6 +8,7 @@
 
 #include "trainer/tensor/draws.h"
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick {
 namespace {
@@ -123,6 +124,8 @@ Draw next_draw(Generator& g) {
   } else {
     d = {g.seed, std::atomic_ref(g.stream).fetch_add(1, std::memory_order_relaxed)};
   }
+  if (Recorder* r = modes().recorder) [[unlikely]]
+    r->on_stream(g, d);
   for (DrawScope* s = g_scope; s != again; s = s->outer_) {
     ++s->draws_;
     s->list_->push_back(d);
@@ -149,32 +152,80 @@ void Generator::set_state(const Tensor& state, Where where) {
   stream = words[1];
 }
 
+// Fills the tensor from the next stream of `g`.
+static Tensor drawn(const Tensor& t, const DrawFill& fill, Generator& g) {
+  const Draw draw = next_draw(g);
+  fill_draw(fill, draw, t.raw());
+  if (Recorder* r = modes().recorder) [[unlikely]]
+    r->on_draw(fill, draw, t.raw());
+  return t;
+}
+
+void fill_draw(const DrawFill& fill, const Draw& draw, const TensorView& to) {
+  const int64_t n = to.numel();
+  switch (fill.kind) {
+    case DrawFill::kUniform: {
+      if (to.dtype == DType::kF32) {
+        auto base = static_cast<float>(fill.a), width = static_cast<float>(fill.b - fill.a);
+        fill_f32(n, draw, [&, p = to.as<float>()](int64_t i, float u) { p[i] = base + width * u; });
+      } else {
+        fill_f64(n, draw, [&, p = to.as<double>()](int64_t i, double u) {
+          p[i] = fill.a + (fill.b - fill.a) * u;
+        });
+      }
+      return;
+    }
+    case DrawFill::kCoarse: {
+      const auto base = static_cast<float>(fill.a), width = static_cast<float>(fill.b - fill.a);
+      fill_f32(n, draw, [&, p = to.as<float>()](int64_t i, float u) {
+        p[i] = base + width * (std::floor(u * fill.steps) / fill.steps);
+      });
+      return;
+    }
+    case DrawFill::kNormal:
+      // One block gives two numbers, computed in double for any dtype, so that float32 results are
+      // the rounded float64 ones.
+      for (int64_t i = 0; i < n; i += 2) {
+        const auto pair = normal_pair(philox(draw.seed, draw.stream, static_cast<uint64_t>(i / 2)));
+        for (int64_t k = 0; k < 2 && i + k < n; ++k) {
+          const double number = pair[static_cast<size_t>(k)];
+          if (to.dtype == DType::kF32) {
+            to.as<float>()[i + k] = static_cast<float>(number);
+          } else {
+            to.as<double>()[i + k] = number;
+          }
+        }
+      }
+      return;
+    case DrawFill::kIntegers: {
+      const auto range = static_cast<uint64_t>(fill.high - fill.low);
+      for (int64_t i = 0; i < n; ++i) {
+        auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i));
+        to.as<int64_t>()[i] = fill.low + static_cast<int64_t>(scaled(w[0], w[1], range));
+      }
+      return;
+    }
+    case DrawFill::kPermutation: {
+      auto* p = to.as<int64_t>();
+      for (int64_t i = 0; i < n; ++i) p[i] = i;
+      for (int64_t i = n - 1; i > 0; --i) {
+        auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i));
+        std::swap(p[i], p[scaled(w[0], w[1], static_cast<uint64_t>(i + 1))]);
+      }
+    }
+  }
+}
+
 Tensor uniform(const SizeList& shape, double lo, double hi, DType dtype, Generator& g,
                Where where) {
   need_float("uniform", dtype, where);
   if (is_half(dtype)) {
     // Uses as many bits as the dtype has below 1, so that no draw rounds up to 1.
-    Tensor u = uniform(shape, 0, 1, DType::kF32, g, where);
     const float steps = dtype == DType::kF16 ? 0x1p11f : 0x1p8f;
-    const auto base = static_cast<float>(lo), width = static_cast<float>(hi - lo);
-    float* p = u.raw().as<float>();
-    for (int64_t i = 0, n = u.layout().numel(); i < n; ++i) {
-      p[i] = base + width * (std::floor(p[i] * steps) / steps);
-    }
-    return rounded(u, dtype, where);
+    const DrawFill fill{.kind = DrawFill::kCoarse, .a = lo, .b = hi, .steps = steps};
+    return rounded(drawn(new_tensor(shape, DType::kF32, where), fill, g), dtype, where);
   }
-  Tensor t = new_tensor(shape, dtype, where);
-  const Draw draw = next_draw(g);
-  int64_t n = t.layout().numel();
-  if (dtype == DType::kF32) {
-    auto base = static_cast<float>(lo), width = static_cast<float>(hi - lo);
-    fill_f32(n, draw,
-             [&, p = t.raw().as<float>()](int64_t i, float u) { p[i] = base + width * u; });
-  } else {
-    fill_f64(n, draw,
-             [&, p = t.raw().as<double>()](int64_t i, double u) { p[i] = lo + (hi - lo) * u; });
-  }
-  return t;
+  return drawn(new_tensor(shape, dtype, where), {.kind = DrawFill::kUniform, .a = lo, .b = hi}, g);
 }
 Tensor rand(const SizeList& shape, DType dtype, Generator& g, Where where) {
   return uniform(shape, 0, 1, dtype, g, where);
@@ -183,46 +234,18 @@ Tensor rand(const SizeList& shape, DType dtype, Generator& g, Where where) {
 Tensor randn(const SizeList& shape, DType dtype, Generator& g, Where where) {
   need_float("randn", dtype, where);
   if (is_half(dtype)) return rounded(randn(shape, DType::kF32, g, where), dtype, where);
-  Tensor t = new_tensor(shape, dtype, where);
-  const Draw draw = next_draw(g);
-  int64_t n = t.layout().numel();
-  // One block gives two numbers, computed in double for any dtype, so that float32 results are the
-  // rounded float64 ones.
-  for (int64_t i = 0; i < n; i += 2) {
-    const auto pair = normal_pair(philox(draw.seed, draw.stream, static_cast<uint64_t>(i / 2)));
-    for (int64_t k = 0; k < 2 && i + k < n; ++k) {
-      const double number = pair[static_cast<size_t>(k)];
-      if (dtype == DType::kF32) {
-        t.raw().as<float>()[i + k] = static_cast<float>(number);
-      } else {
-        t.raw().as<double>()[i + k] = number;
-      }
-    }
-  }
-  return t;
+  return drawn(new_tensor(shape, dtype, where), {.kind = DrawFill::kNormal}, g);
 }
 
 Tensor randint(int64_t low, int64_t high, const SizeList& shape, Generator& g, Where where) {
   if (high <= low) throw_error("randint", "needs low < high", where);
-  Tensor t = new_tensor(shape, DType::kI64, where);
-  const Draw draw = next_draw(g);
-  for (int64_t i = 0, n = t.layout().numel(); i < n; ++i) {
-    auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i));
-    t.raw().as<int64_t>()[i] =
-        low + static_cast<int64_t>(scaled(w[0], w[1], static_cast<uint64_t>(high - low)));
-  }
-  return t;
+  return drawn(new_tensor(shape, DType::kI64, where),
+               {.kind = DrawFill::kIntegers, .low = low, .high = high}, g);
 }
 
 Tensor randperm(SizeArg n, Generator& g, Where where) {
-  Tensor t = arange(n, DType::kI64, where);
-  const Draw draw = next_draw(g);
-  int64_t* p = t.raw().as<int64_t>();
-  for (int64_t i = n - 1; i > 0; --i) {
-    auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i));
-    std::swap(p[i], p[scaled(w[0], w[1], static_cast<uint64_t>(i + 1))]);
-  }
-  return t;
+  return drawn(new_tensor({n > 0 ? n.number : 0}, DType::kI64, where),
+               {.kind = DrawFill::kPermutation}, g);
 }
 
 }  // namespace wick

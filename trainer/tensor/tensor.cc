@@ -14,6 +14,7 @@
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/view_info.h"
 
 namespace wick {
@@ -113,6 +114,7 @@ void Tensor::check_access(const char* what, DType want, const Where& where, bool
   if (is_vulkan()) not_on_host(what, where);
   if (!is_contiguous())
     throw_error(what, "the tensor is not contiguous: call contiguous() first", where);
+  note_host_read(what, where);
   if (Tracer* t = active_tracer()) {
     if (write) {
       t->on_write(*this, Tensor(), what, where);
@@ -134,6 +136,7 @@ double Tensor::item(Where where) const {
              to_text(raw_shape()).text,
          Code::kShapeMismatch);
   }
+  note_host_read("item", where);
   if (Tracer* t = active_tracer()) t->on_read(*this, "item", where);
   return read_element(one_element(where).layout(), 0);
 }
@@ -262,6 +265,7 @@ Tensor Tensor::named(std::string name, Where where) const {
 void Tensor::set_data(const Tensor& other, Where where) const {
   need("set_data", where);
   other.need("set_data", where);
+  note_break("set_data", "gives a tensor other bytes", "write into it: copy_()", where);
   impl_->storage = other.impl_->storage;
   impl_->view = other.impl_->view;
   impl()->grad = {};

@@ -7,6 +7,7 @@
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/view_info.h"
 #include "trainer/tensor/view_rule.h"
 
@@ -214,6 +215,7 @@ void* Tensor::unsafe_data(Where where) const {
   if (is_vulkan()) not_on_host("unsafe_data", where);
   if (!is_contiguous())
     throw_error("unsafe_data", "the tensor is not contiguous: call contiguous() first", where);
+  note_host_read("unsafe_data", where);
   if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), "unsafe_data", where);
   impl_->storage->bump_version("unsafe_data", where);
   return impl_->view.data;

@@ -6,6 +6,7 @@
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops/reuse.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/tracer.h"
 
 namespace wick::formula {
@@ -41,6 +42,9 @@ Tensor Pass::run(int result, std::initializer_list<const Tensor*> in, bool take_
     TensorView views[4];
     size_t n = 0;
     for (const Tensor* t : in) views[n++] = t->layout();
+    if (Recorder* r = modes().recorder) [[unlikely]] {
+      for (const Tensor* t : in) r->on_tensor(*t);
+    }
     TensorView to[1] = {first.layout()};
     if (run_kernel(OpId::kFusedElementwise, &attrs, Span<const TensorView>(views, n), to,
                    Where::current(), kInPlace)) {

@@ -23,6 +23,7 @@
 #include "trainer/autograd/vmap.h"
 #include "trainer/board/summary_writer.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/compile/compile_step.h"
 #include "trainer/data/array_data.h"
 #include "trainer/data/cifar.h"
 #include "trainer/data/csv_table.h"

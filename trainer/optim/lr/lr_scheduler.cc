@@ -9,6 +9,7 @@
 
 #include "trainer/checkpoint/json.h"
 #include "trainer/optim/integer_power.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick::optim {
 namespace {
@@ -58,6 +59,17 @@ void LrScheduler::start() {
   last_step_ = -1;
   step_count_ = 0;
   step();
+}
+
+LrScheduler::~LrScheduler() { note_owner_gone(this); }
+
+void LrScheduler::step() {
+  run_on_host(name_, this, [this] { advance(nullptr); });
+}
+
+void LrScheduler::step(double metric) {
+  note_host_read(name_, Where());  // the metric is a number of the program
+  advance(&metric);
 }
 
 void LrScheduler::advance(const double*) {

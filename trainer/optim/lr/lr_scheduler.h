@@ -31,14 +31,14 @@ struct PerGroup {
 // every group of its optimizer when it is made (step 0), and at each step().
 class LrScheduler {
  public:
-  virtual ~LrScheduler() = default;
+  virtual ~LrScheduler();
   LrScheduler(const LrScheduler&) = delete;
   LrScheduler& operator=(const LrScheduler&) = delete;
 
   // Goes on to the next step and sets its rates.
-  void step() { advance(nullptr); }
+  void step();
   // Takes the epoch's metric, which only ReduceLROnPlateau uses (and needs).
-  void step(double metric) { advance(&metric); }
+  void step(double metric);
   // Returns whether step() needs a metric.
   virtual bool wants_metric() const { return false; }
 

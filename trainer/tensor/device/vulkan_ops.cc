@@ -3,6 +3,7 @@
 #include "trainer/autograd/function.h"
 #include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/modes.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick {
 namespace {
@@ -119,7 +120,13 @@ void run_on_vulkan(OpId op, const void* attrs, Span<const TensorView> in,
 void copy_bytes(const Tensor& from, const Tensor& to, const Where& where) {
   if (from.layout().numel() == 0) return;
   if (!from.is_vulkan() && !to.is_vulkan()) {
+    if (Recorder* r = modes().recorder) [[unlikely]] {
+      r->on_tensor(from);
+      r->on_tensor(to);
+    }
     copy_strided(from.raw(), to.raw());
+    if (Recorder* r = modes().recorder) [[unlikely]]
+      r->on_copy(from.layout(), to.layout(), where);
     return;
   }
   VulkanPlace& place = *spot_of(to.layout().data).place;

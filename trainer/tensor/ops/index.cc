@@ -5,12 +5,15 @@
 #include <limits>
 #include <tuple>
 
+#include "runtime/core/int_at.h"
+
 #include "trainer/autograd/forward.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/lines.h"
 #include "trainer/tensor/ops/pointwise.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick {
 namespace {
@@ -374,8 +377,23 @@ Tensor embedding(const Arg& indices, const Arg& weight, std::optional<int64_t> p
   if (active_tracer() == nullptr && indices.tensor.numel() > 0) {
     NoGrad guard;
     const Tensor at = to_host(indices.tensor, indices.where);
-    int64_t low = amin(at).item_int(), high = amax(at).item_int();
+    int64_t low = 0, high = 0;
+    {
+      UnrecordedScope scope;  // the check below says the same
+      low = amin(at).item_int(), high = amax(at).item_int();
+    }
     if (low < 0 || high >= n) outside_table(indices, low < 0 ? low : high, n);
+    if (Recorder* r = modes().recorder) [[unlikely]] {
+      r->on_check(
+          at.contiguous(),
+          [n](const TensorView& v) {
+            for (int64_t k = 0, count = v.numel(); k < count; ++k) {
+              if (int_at(v, k) < 0 || int_at(v, k) >= n) return false;
+            }
+            return true;
+          },
+          "embedding", indices.where);
+    }
   }
   Tensor y = index_select({w, indices.where}, 0, indices);
   if (!padding_idx) return y;

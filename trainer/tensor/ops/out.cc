@@ -4,6 +4,7 @@
 #include "trainer/autograd/forward.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/ops/pointwise.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick {
 
@@ -70,6 +71,10 @@ const Tensor& into(const char* name, OpId op, const void* attrs, const Arg& out,
     // The function may convert inputs that the rule refuses.
     if (infer_shapes(ctx).ok() && result.dtype == t.dtype() && result.shape == t.raw_shape()) {
       check_writable(name, t, out.where);
+      if (Recorder* r = modes().recorder) [[unlikely]] {
+        r->on_tensor(t);
+        for (const Arg& a : in) r->on_tensor(a.tensor);
+      }
       TensorView target[1] = {t.layout()};
       run_kernel(op, attrs, {views, n}, target, out.where);
       t.storage().bump_version(name, out.where);

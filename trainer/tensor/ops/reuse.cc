@@ -2,6 +2,7 @@
 
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
+#include "trainer/tensor/recorder.h"
 #include "trainer/tensor/tensor_impl.h"
 #include "trainer/tensor/tracer.h"
 
@@ -46,6 +47,10 @@ Tensor detail::reuse(OpId op, const Arg& a, const Arg& b) {
   if (!first && !(gone(b) && fits(x.layout(), y.layout()))) return {};
   const TensorView in[2] = {x.layout(), y.layout()};
   TensorView out[1] = {first ? in[0] : in[1]};
+  if (Recorder* r = modes().recorder) [[unlikely]] {
+    r->on_tensor(x);
+    r->on_tensor(y);
+  }
   const CallSite* site = modes().site;
   const uint32_t slot = first ? kInPlace : kInPlaceSecond;
   if (!run_kernel(op, nullptr, in, out, site != nullptr ? site->where : a.where, slot)) return {};

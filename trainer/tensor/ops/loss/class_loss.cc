@@ -4,6 +4,7 @@
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/ops/loss/losses.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick {
 namespace {
@@ -61,6 +62,21 @@ Classes check(const char* op, const Arg& x, const Arg& target, const ClassLossOp
                       std::to_string(c.count - 1),
                   x.where);
     }
+  }
+  if (Recorder* r = modes().recorder) [[unlikely]] {
+    const bool half = dtype_bits(x.tensor.dtype()) == 16;
+    r->on_check(
+        values,
+        [=, count = c.count, ignored = o.ignore_index, ignores = c.ignores](const TensorView& t) {
+          bool found = half;
+          for (int64_t i = 0, n = t.numel(); i < n; ++i) {
+            const int64_t target = t.as<int64_t>()[i];
+            found = found || target == ignored;
+            if (target != ignored && (target < 0 || target >= count)) return false;
+          }
+          return found == ignores;
+        },
+        op, x.where);
   }
   return c;
 }

@@ -7,6 +7,7 @@
 #include "trainer/autograd/function.h"
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick {
 namespace {
@@ -111,6 +112,7 @@ struct Ctc : Function<Ctc> {
   static Tensor forward(AutogradContext& ctx, const Tensor& log_probs, const Batch& b) {
     ctx.save_for_backward({log_probs});
     ctx.saved_data["batch"] = b;
+    note_host_read("ctc_loss", Where());
     Tensor x = log_probs.detach().to(DType::kF64).contiguous();
     std::vector<double> losses;
     for (int64_t i = 0; i < b.entries; ++i) {

@@ -1,10 +1,12 @@
 #include "trainer/tensor/ops/loss/losses.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "trainer/explain/warn.h"
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/recorder.h"
 
 namespace wick {
 namespace {
@@ -91,6 +93,15 @@ static void need_probabilities(const Arg& x) {
                     std::to_string(p[i]) +
                     ": apply sigmoid, or use binary_cross_entropy_with_logits",
                 x.where);
+  }
+  if (Recorder* r = modes().recorder) [[unlikely]] {
+    r->on_check(
+        v,
+        [](const TensorView& t) {
+          const auto* p = t.as<double>();
+          return std::none_of(p, p + t.numel(), [](double q) { return q < 0 || q > 1; });
+        },
+        "binary_cross_entropy", x.where);
   }
 }
 
