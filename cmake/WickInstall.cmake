@@ -58,7 +58,7 @@ foreach(target wick_runtime_shared wick_vulkan_shared wick_vulkan wick_selection
 endforeach()
 wick_install(runtime ROOMS runtime TARGETS ${runtime_targets})
 if(WICK_BUILD_TRAINER)
-  wick_install(trainer ROOMS trainer TARGETS wick_trainer)
+  wick_install(trainer ROOMS trainer trainer/distributed TARGETS wick_trainer wick_distributed)
 endif()
 if(WICK_BUILD_QUANTIZE)
   # trainer/capture's headers are installed with the trainer's.

@@ -50,3 +50,4 @@ option(WICK_ARCHIVE "Read .tar and .npz files with libarchive, where libarchive-
 option(WICK_SIGN "Sign models and check signatures with libsodium, where libsodium-dev is installed" ON)
 option(WICK_SERVE "Serve models over HTTP with cpp-httplib, where libcpp-httplib-dev is installed" ON)
 option(WICK_CSV "Read CSV files with libcsv, where libcsv-dev is installed" ON)
+option(WICK_MPI "Train by several processes with MPI, where libopenmpi-dev or libmpich-dev is installed" ON)

@@ -44,6 +44,8 @@ SEES = {
     "trainer/compile": BASE + [PLAN, "trainer"],  # plans the memory of a repeated step; nothing else of the trainer sees it
     "trainer/include": [OPS, ERROR, "trainer", "trainer/compile"],
     "trainer/capture": BASE + ["graph", "trainer"],  # a library of its own: the trainer builds without graph/
+    "trainer/distributed": BASE + ["trainer"],  # a library of its own: the rest of the trainer does not see it
+    "trainer/distributed/include": ["trainer/distributed"],
     "quantize": BASE + ["graph"],
     "quantize/modules": BASE + ["graph", "quantize", "trainer", "trainer/capture"],
     "quantize/qat": BASE + ["graph", "quantize", "trainer", "trainer/capture"],
@@ -74,6 +76,7 @@ THIRD_PARTY = {
     "fmt": ["graph", "trainer", "quantize", "exporter", "tools"],
     "nlohmann": ["graph", "trainer", "quantize", "exporter", "tools"],
     "sodium.h": ["sign"],
+    "mpi.h": ["trainer/distributed/mpi"],
     "zlib.h": ["trainer/data"],
     "archive.h": ["trainer/data"],
     "png.h": ["trainer/data"],
@@ -120,7 +123,7 @@ SHOWN = {
     "runtime/program/program.h",
 }
 
-WITH_HEADERS = ("runtime", "trainer", "quantize", "exporter", "tools/lib")  # rooms with an include/ folder
+WITH_HEADERS = ("runtime", "trainer", "trainer/distributed", "quantize", "exporter", "tools/lib")  # rooms with an include/ folder
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 SOURCE = re.compile(r"\.(h|cc|cpp|c|def|inc)$")
 SKIP_FOLDERS = {".git", "build", "docs"}

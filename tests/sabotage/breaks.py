@@ -26,7 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 # folder around its first file, and in tools.breaks where there is none.
 ROOMS = """exporter graph graph/passes quantize runtime runtime/backend/vulkan runtime/backend/vulkan/shaders
     runtime/core runtime/exec runtime/kernels runtime/kernels/reference runtime/ops runtime/program tools trainer
-    trainer/autograd trainer/capture trainer/loop trainer/nn trainer/tensor""".split()
+    trainer/autograd trainer/capture trainer/distributed trainer/loop trainer/nn trainer/tensor""".split()
 NAME = re.compile(r"[a-z0-9_]+")
 TEST = re.compile(r"(test_[a-z_0-9]+|tests/[a-z_0-9/]+\.sh) (\S.*)")
 START, MIDDLE, END = MARKS = "<<<<", "====", ">>>>"

@@ -25,9 +25,9 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands = {
-    "train", "explain",     "export", "convert", "run",      "compare", "bench",    "inspect",
-    "ops",   "conformance", "prove",  "report",  "quantize", "devices", "selftest", "data",
-    "sign",  "verify",      "build",  "size",    "targets",  "serve"};
+    "train", "explain",     "export", "convert", "run",      "compare", "bench",      "inspect",
+    "ops",   "conformance", "prove",  "report",  "quantize", "devices", "selftest",   "data",
+    "sign",  "verify",      "build",  "size",    "targets",  "serve",   "hang-report"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});
@@ -60,6 +60,28 @@ TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   for (size_t at = 0; (at = listed.find("\n  ", at)) != std::string::npos; ++at) ++lines;
   EXPECT_EQ(lines, kCommands.size()) << listed;
   EXPECT_THAT(wick({"--version"}).out, ContainsRegex("^[0-9]+\\.[0-9]+\\.[0-9]+\n$"));
+}
+
+TEST(HangReport, MergesTheDumpsOfAFolder) {
+  auto dump = [](int rank, const std::string& call) {
+    write_file(
+        scratch() + "/flights/wick-flight-" + std::to_string(rank) + ".json",
+        "{\"rank\": " + std::to_string(rank) +
+            ", \"ranks\": 2, \"now\": 9, \"reason\": \"\", \"entries\": [{\"group\": \"world\", "
+            "\"sequence\": 3, \"call\": \"" +
+            call + "\", \"called\": 1, \"ended\": -1}]}");
+  };
+  std::filesystem::create_directories(scratch() + "/flights");
+  dump(0, "barrier (a.cc:1)");
+  dump(1, "barrier (a.cc:2)");
+  const Ran ran = wick({"hang-report", scratch() + "/flights"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out,
+              HasSubstr("group 'world' #3: the ranks called different things, for up to 8.0 s"));
+  EXPECT_THAT(ran.out, HasSubstr("  rank 1: barrier (a.cc:2)"));
+  const auto json = parse_json(wick({"hang-report", scratch() + "/flights", "--json"}).out);
+  EXPECT_EQ(json.at("report"), ran.out);
+  EXPECT_EQ(wick({"hang-report", scratch() + "/none"}).code, 1);
 }
 
 // The image that `wick data -o` writes has the set's own bytes, and `wick run` reads it.

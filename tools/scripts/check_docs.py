@@ -23,7 +23,7 @@ CTEST = re.compile(r"(?:wick_(?:script_)?test\(|add_test\(NAME )(\w+)")
 COPY = re.compile(r"^<!-- ([\w./-]+) -->\n```\w*\n(.*?)^```", re.M | re.S)
 # An example in a header: "Example (tests/docs/x.cc):", and the comment's lines indented by three.
 EXAMPLE = re.compile(r"Example\s+(?://|\*)?\s*\(([\w./-]+)\):\n((?:(?://| \*)(?:   .*)?\n)+)")
-PUBLIC = tuple(f"{room}/include/wick/*.h" for room in ("runtime", "trainer", "quantize", "exporter", "tools/lib")) + ("runtime/include/wick/c/*.h",)
+PUBLIC = tuple(f"{room}/include/wick/*.h" for room in ("runtime", "trainer", "trainer/distributed", "quantize", "exporter", "tools/lib")) + ("runtime/include/wick/c/*.h",)
 FOLDERS = ("runtime/", "graph/", "trainer/", "exporter/", "quantize/", "targets/", "tools/", "tests/",
            "bench/", "examples/", "docs/", "cmake/")
 
@@ -144,7 +144,8 @@ def check_ids(path):
 def check_tools(page):
     """Every command of wick and every long option of it stands in the page."""
     problems, text = [], read(page)
-    for command in re.findall(r"^void add_(\w+)\(", read("tools/wick/command.h"), re.M):
+    for function in re.findall(r"^void add_(\w+)\(", read("tools/wick/command.h"), re.M):
+        command = function.replace("_", "-")
         if f"**{command}**" not in text:
             problems.append(f"{page}: no command **{command}**")
     for path in sorted(glob.glob(os.path.join(ROOT, "tools/wick/*.cc"))):

@@ -25,7 +25,7 @@ import reference_filter  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GIVEN = False  # whether the command line has a ROOT
-ROOMS = ("runtime", "trainer", "quantize", "exporter", "sign", "tools/lib")
+ROOMS = ("runtime", "trainer", "trainer/distributed", "quantize", "exporter", "sign", "tools/lib")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 # Headers that the pages tell programs to include by themselves.
 BESIDE = ["trainer/data/array_data.h", "trainer/data/idx.h"]

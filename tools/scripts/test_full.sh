@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
 parts=(subset readme vulkan models onnx sanitize attack tsan seeds math functions fuzz faults milestones images quantized export install soak kills timing aarch64 rows targets gate coverage sabotage injected)
-threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
+threaded=(runtime ops trainer distributed explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
     subset) tools/scripts/test.sh ;;

@@ -68,6 +68,7 @@ void add_conformance(CommandLine& app);
 void add_verify(CommandLine& app);
 void add_prove(CommandLine& app);
 void add_report(CommandLine& app);
+void add_hang_report(CommandLine& app);
 void add_quantize(CommandLine& app);
 void add_data(CommandLine& app);
 void add_sign(CommandLine& app);

@@ -20,6 +20,7 @@ int run_wick(int argc, char** argv) {
     add_verify(app);
     add_prove(app);
     add_report(app);
+    add_hang_report(app);
     add_quantize(app);
     add_data(app);
     add_sign(app);

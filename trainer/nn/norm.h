@@ -19,6 +19,10 @@ class BatchNormNd : public Module {
   Tensor weight, bias;  // [C], or undefined
   // [C], [C] and int64 []; or undefined
   Tensor running_mean, running_var, num_batches_tracked;
+  // Return the arguments of the constructor.
+  int64_t num_features() const { return features_; }
+  double eps() const { return eps_; }
+  std::optional<double> momentum() const { return momentum_; }
 
  protected:
   BatchNormNd(const char* kind, int min_rank, int max_rank, int64_t num_features, double eps,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include "trainer/tensor/draws.h"
 #include "trainer/tensor/internal.h"
@@ -14,11 +15,13 @@ namespace wick {
 namespace {
 
 constinit Generator g_default;
+constinit thread_local Generator* g_own = nullptr;  // of this thread; null: g_default
 constinit thread_local DrawScope* g_scope = nullptr;
 
 // Other threads that draw at the same time only change the stream.
 Generator default_now() {
-  return {g_default.seed, std::atomic_ref(g_default.stream).load(std::memory_order_relaxed)};
+  Generator& g = default_generator();
+  return {g.seed, std::atomic_ref(g.stream).load(std::memory_order_relaxed)};
 }
 
 void need_float(const char* op, DType t, const Where& where) {
@@ -102,7 +105,10 @@ std::array<double, 2> normal_pair(const std::array<uint32_t, 4>& w) {
   return pair;
 }
 
-Generator& default_generator() { return g_default; }
+Generator& default_generator() { return g_own != nullptr ? *g_own : g_default; }
+
+GeneratorScope::GeneratorScope(Generator& g) : before_(std::exchange(g_own, &g)) {}
+GeneratorScope::~GeneratorScope() { g_own = before_; }
 
 DrawScope::DrawScope(std::vector<Draw>* list, Mode mode)
     : list_(list), mode_(mode), before_(default_now()), outer_(g_scope) {
@@ -112,7 +118,7 @@ DrawScope::~DrawScope() {
   g_scope = outer_;
   if (mode_ != kAgain) return;
   const Generator now = default_now();
-  if (now.seed != before_.seed || now.stream < before_.stream) g_default = before_;
+  if (now.seed != before_.seed || now.stream < before_.stream) default_generator() = before_;
 }
 
 Draw next_draw(Generator& g) {

@@ -49,9 +49,22 @@ struct Generator {
   void set_state(const Tensor& state, Where where = Where::current());
 };
 
-// The generator of the process, used if none is given. Threads may draw from one generator at the
-// same time, as each draw uses a stream of its own; seed and save it while no thread draws.
+// The generator that is used if none is given: of the process, or of this thread while it has a
+// GeneratorScope. Threads may draw from one generator at the same time, as each draw uses a stream
+// of its own; seed and save it while no thread draws.
 Generator& default_generator();
+// Makes `g` this thread's default generator while it lives. Scopes nest.
+class GeneratorScope {
+ public:
+  explicit GeneratorScope(Generator& g);
+  ~GeneratorScope();
+  GeneratorScope(const GeneratorScope&) = delete;
+  GeneratorScope& operator=(const GeneratorScope&) = delete;
+
+ private:
+  Generator* before_;
+};
+// The members of that generator, as functions.
 inline void manual_seed(uint64_t seed) { default_generator().manual_seed(seed); }
 inline uint64_t initial_seed() { return default_generator().seed; }
 inline uint64_t seed() { return default_generator().reseed(); }

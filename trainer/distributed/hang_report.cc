@@ -1,0 +1,142 @@
+#include "trainer/distributed/hang_report.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "trainer/checkpoint/json.h"
+
+namespace wick::distributed {
+namespace {
+
+struct Entry {
+  std::string call;
+  bool ended = false;
+  double age = 0;  // seconds from the call to the dump
+};
+using Key = std::pair<std::string, int64_t>;  // group, sequence
+struct Dump {
+  int64_t rank = 0, ranks = 0;
+  std::string reason;
+  std::map<Key, Entry> collectives;
+  std::vector<std::string> messages;  // of two ranks, that did not end
+};
+
+bool of_two_ranks(const std::string& call) {
+  return call.rfind("send ", 0) == 0 || call.rfind("receive ", 0) == 0;
+}
+
+Dump read_dump(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw Error("[hang_report] cannot read " + path);
+  const nlohmann::json tree = read_json(text.str(), path);
+  const JsonPlace top(tree, path);
+  Dump dump;
+  dump.rank = top.at("rank").integer(0, INT32_MAX);
+  dump.ranks = top.at("ranks").integer(1, INT32_MAX);
+  dump.reason = top.at("reason").text();
+  const double now = top.at("now").number(0, 1e18);
+  const JsonPlace entries = top.at("entries");
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const JsonPlace e = entries.at(i);
+    const Entry entry{e.at("call").text(), e.at("ended").number(-1, 1e18) >= 0,
+                      now - e.at("called").number(0, 1e18)};
+    const Key key{e.at("group").text(), e.at("sequence").integer(0, UINT32_MAX)};
+    if (!of_two_ranks(entry.call)) {
+      dump.collectives[key] = entry;
+    } else if (!entry.ended) {
+      dump.messages.push_back("group '" + key.first + "' #" + std::to_string(key.second) +
+                              ": rank " + std::to_string(dump.rank) + " waits in " + entry.call);
+    }
+  }
+  return dump;
+}
+
+std::string ranks_text(const std::vector<int64_t>& ranks) {
+  std::string s = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < ranks.size(); ++i) s += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  return s;
+}
+
+// One line for each call of a collective, and one for the ranks that are not there yet.
+std::string describe_collective(const Key& key, const std::vector<Dump>& dumps) {
+  std::map<std::string, std::vector<int64_t>> by_call;
+  std::vector<int64_t> missing;
+  bool all_ended = true;
+  double oldest = 0;
+  for (const Dump& d : dumps) {
+    const auto it = d.collectives.find(key);
+    if (it != d.collectives.end()) {
+      by_call[it->second.call].push_back(d.rank);
+      all_ended = all_ended && it->second.ended;
+      if (!it->second.ended) oldest = std::max(oldest, it->second.age);
+      continue;
+    }
+    // Of its group, but not so far: the map's entry before the key has the group's name.
+    const auto after = d.collectives.lower_bound(key);
+    const bool later = after != d.collectives.end() && after->first.first == key.first;
+    const bool of_group =
+        after != d.collectives.begin() && std::prev(after)->first.first == key.first;
+    if (of_group && !later) missing.push_back(d.rank);
+  }
+  if (all_ended && by_call.size() == 1) return "";
+  char waited[64] = "";
+  if (oldest > 0) snprintf(waited, sizeof waited, ", for up to %.1f s", oldest);
+  std::string text = "group '" + key.first + "' #" + std::to_string(key.second) +
+                     (by_call.size() > 1 ? ": the ranks called different things" : ": not ended") +
+                     waited + "\n";
+  for (const auto& [call, ranks] : by_call) text += "  " + ranks_text(ranks) + ": " + call + "\n";
+  if (!missing.empty()) text += "  " + ranks_text(missing) + ": did not call it\n";
+  return text;
+}
+
+}  // namespace
+
+std::string hang_report(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code failed;
+  for (const auto& file : std::filesystem::directory_iterator(folder, failed)) {
+    const std::string name = file.path().filename().string();
+    if (file.is_regular_file(failed) && name.rfind("wick-flight-", 0) == 0 && name.size() > 5 &&
+        name.compare(name.size() - 5, 5, ".json") == 0) {
+      paths.push_back(file.path().string());
+    }
+  }
+  if (paths.empty()) {
+    throw Error("[hang_report] no wick-flight-RANK.json in " + folder +
+                    ": set WICK_FLIGHT_RECORDER=" + folder + " before the ranks start",
+                Code::kNotFound);
+  }
+  std::vector<Dump> dumps;
+  for (const std::string& path : paths) dumps.push_back(read_dump(path));
+  std::sort(dumps.begin(), dumps.end(),
+            [](const Dump& a, const Dump& b) { return a.rank < b.rank; });
+  std::vector<int64_t> there, absent;
+  for (const Dump& d : dumps) there.push_back(d.rank);
+  for (int64_t r = 0; r < dumps[0].ranks; ++r) {
+    if (std::find(there.begin(), there.end(), r) == there.end()) absent.push_back(r);
+  }
+  std::string text = "dumps of " + ranks_text(there) + " of a job of " +
+                     std::to_string(dumps[0].ranks) + " ranks\n";
+  if (!absent.empty()) text += "no dump of " + ranks_text(absent) + "\n";
+  if (!dumps[0].reason.empty())
+    text += "rank " + std::to_string(there[0]) + " reported:\n" + dumps[0].reason + "\n";
+  std::map<Key, bool> keys;
+  for (const Dump& d : dumps) {
+    for (const auto& [key, entry] : d.collectives) keys[key] = true;
+  }
+  std::string found;
+  for (const auto& [key, there_is] : keys) found += describe_collective(key, dumps);
+  for (const Dump& d : dumps) {
+    for (const std::string& message : d.messages) found += message + "\n";
+  }
+  return text +
+         (found.empty() ? "all collectives that are kept were ended, and were the same\n" : found);
+}
+
+}  // namespace wick::distributed

@@ -1,0 +1,81 @@
+// The job of this process: started by the first init(), left when the process ends.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "trainer/distributed/comm/communicator.h"
+#include "trainer/distributed/group.h"
+#include "trainer/distributed/mpi/world.h"
+
+namespace wick::distributed {
+namespace {
+
+std::mutex g_mutex;
+std::terminate_handler g_terminate = nullptr;
+
+std::shared_ptr<Communicator>& world() {
+  static std::shared_ptr<Communicator> communicator;
+  return communicator;
+}
+
+void leave() { world()->engine().stop(); }
+
+// An exception that nobody catches ends this rank: the others are told why.
+void report_and_terminate() {
+  if (world()->size() == 1) {
+    if (g_terminate != nullptr) g_terminate();
+    std::abort();
+  }
+  std::string what = "std::terminate was called";
+  if (const std::exception_ptr e = std::current_exception()) {
+    try {
+      std::rethrow_exception(e);
+    } catch (const std::exception& error) {
+      what = std::string("ended by an exception: ") + error.what();
+    } catch (...) {
+      what = "ended by an exception that is no std::exception";
+    }
+  }
+  const std::string report = world()->engine().fail(what);
+  fprintf(stderr, "%s\n", report.c_str());
+  fflush(stderr);
+  // The launcher ends all ranks when one is gone: the others print theirs first.
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  world()->engine().transport().end_process();
+}
+
+double timeout_of(const InitOptions& options) {
+  if (options.timeout_s > 0) return options.timeout_s;
+  const char* text = std::getenv("WICK_COLLECTIVE_TIMEOUT");
+  if (text == nullptr) return EngineOptions().timeout_s;
+  char* end = nullptr;
+  const double seconds = strtod(text, &end);
+  if (end != text && *end == 0 && seconds > 0) return seconds;
+  throw Error(std::string("[distributed] WICK_COLLECTIVE_TIMEOUT is '") + text +
+              "'; it must be a number of seconds above 0");
+}
+
+}  // namespace
+
+bool has_mpi() { return built_with_mpi(); }
+
+Group init(const InitOptions& options) {
+  std::lock_guard lock(g_mutex);
+  std::shared_ptr<Communicator>& job = world();
+  if (job == nullptr) {
+    EngineOptions o;
+    o.timeout_s = timeout_of(options);
+    o.dump_folder = options.flight_recorder;
+    if (const char* folder = std::getenv("WICK_FLIGHT_RECORDER"); folder && o.dump_folder.empty())
+      o.dump_folder = folder;
+    job = std::make_shared<Communicator>(std::make_shared<Engine>(join_world(), o));
+    g_terminate = std::set_terminate(report_and_terminate);
+    std::atexit(leave);
+  }
+  return Group(job);
+}
+
+}  // namespace wick::distributed

@@ -1,0 +1,72 @@
+// ZeRO: the state of training cut into segments, one for each rank.
+//
+//   distributed::FullyShard fs(net, world, {.shards = 8, .stage = 2});
+//   optim::Adam optimizer(fs.segments(), {.lr = 1e-3});
+//   for (distributed::Batch& batch : loader) {
+//     fs.step(batch, [&](distributed::Part& p) { return cross_entropy(fs(p.x), p.y); });
+//     optimizer.step();
+//     optimizer.zero_grad();
+//   }
+#pragma once
+
+#include "trainer/distributed/parallel/data_parallel.h"
+#include "trainer/optim/optimizer.h"
+
+namespace wick::distributed {
+
+class ParamUnits;
+
+// Options of FullyShard; those that DataParallelOptions has too mean the same.
+struct FullyShardOptions {
+  int shards = 0;  // parts of a batch; 0: as many as ranks
+  // 1: each rank keeps the optimizer's state of its segments; gradients are summed on every rank.
+  // 2: each rank keeps also the gradients of its segments only, and grad() of the net's parameters
+  // stays as it was. 3: a layer's parameters are whole only while it runs.
+  int stage = 2;
+  int64_t bucket_bytes = int64_t{25} << 20;
+  bool mean = true;
+};
+
+// DataParallel whose optimizer works on this rank's segments of the parameters (Rajbhandari et al.,
+// 2020). The net's own parameters follow by an all-gather before the next forward through this; in
+// stage 3 by one for each layer before its forward, and one before its backward. With an optimizer
+// whose update is elementwise, all parameters in one group, the weights have the bits of
+// DataParallel's.
+class FullyShard : public DataParallel {
+ public:
+  // As DataParallel's. Throws Error also for another stage, and for a bucket (stage 3: a layer)
+  // with fewer elements than there are ranks. In stage 3 a step needs the form of step() where a
+  // rank has several parts, and parameters may be read within calls of their layers only: elsewhere
+  // they are NaN, which an error of backward tells.
+  FullyShard(nn::Module& net, const Group& group, const FullyShardOptions& options = {},
+             Where where = Where::current());
+  ~FullyShard() override;
+
+  // Returns what to make the optimizer of: this rank's segments of all parameters, as flat leaves,
+  // one for each bucket.
+  const std::vector<Tensor>& segments() const;
+  // Runs the net's forward, on gathered parameters.
+  Tensor operator()(const Arg& x) override;
+  // Gives the net the parameters that the optimizer's last step made, if it does not have them:
+  // every rank calls it, before the net is used by itself (evaluated, saved). In stage 3 all layers
+  // then stay whole until the next batch; call it before this goes, or the net has no weights.
+  void gather(Where where = Where::current());
+
+  // Writes a checkpoint: each rank its segments and the optimizer's state of them, rank 0 also the
+  // buffers and the default generator, as FOLDER/shard-R-of-N.safetensors. The folder is replaced
+  // as a whole when every rank has written: an interrupted save leaves the one before, in FOLDER or
+  // FOLDER.old.
+  void save(const std::string& folder, const optim::Optimizer& optimizer,
+            Where where = Where::current());
+  // Reads one that any number of ranks wrote, with the same net, shards and bucket_bytes. Throws
+  // Error, with nothing changed, where it does not fit or a file's SHA-256 is not that of its
+  // tensors.
+  void load(const std::string& folder, optim::Optimizer& optimizer, Where where = Where::current());
+
+ private:
+  static std::unique_ptr<Impl> make(nn::Module& net, const Group& group,
+                                    const FullyShardOptions& options, const Where& where);
+  std::unique_ptr<ParamUnits> units_;  // of stage 3
+};
+
+}  // namespace wick::distributed

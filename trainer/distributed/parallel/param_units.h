@@ -1,0 +1,50 @@
+// Stage 3 of FullyShard: parameters that are whole only while their layer runs. Internal.
+#pragma once
+
+#include <vector>
+
+#include "trainer/distributed/parallel/data_parallel_impl.h"
+
+namespace wick::distributed {
+
+// A unit is a module with parameters of its own. They are gathered before its forward and before
+// the backward of what it returned, and let go behind both; the parts of a rank do that together.
+class ParamUnits {
+ public:
+  // The parameters of each unit, as buckets: the last unit first.
+  static Buckets::Lists lists_of(nn::Module& net, const nn::NamedTensors& parameters);
+  // `segments` are this rank's, by bucket. `gathers` is a group for the gathers alone. Registers
+  // hooks with the modules, which must not outlive this.
+  ParamUnits(nn::Module& net, Buckets& buckets, const std::vector<Tensor>& segments, Group gathers,
+             const nn::NamedTensors& parameters);
+  ~ParamUnits();
+
+  // Begins a batch of so many parts of this rank: all parameters are let go.
+  void begin(size_t parts);
+  // Makes all of them whole until the next batch begins.
+  void hold();
+
+ private:
+  struct Unit {
+    std::string path;
+    std::vector<size_t> buckets;
+    bool whole = false;
+    size_t inside = 0;    // parts whose forward of the unit is not over
+    size_t complete = 0;  // buckets of parts whose gradients have all come
+  };
+  void gather(Unit& unit, const Where& where);
+  void let_go(Unit& unit);
+  void together(const char* what, const std::function<void()>& action);
+  void watch(Unit& unit, const std::vector<Tensor>& outputs);
+
+  Buckets& buckets_;
+  const std::vector<Tensor>& segments_;
+  Group gathers_;
+  std::vector<std::unique_ptr<Unit>> units_;
+  std::vector<Unit*> of_bucket_;
+  std::vector<HookHandle> hooks_;
+  size_t parts_ = 1;
+  bool held_ = false;
+};
+
+}  // namespace wick::distributed
