@@ -12,7 +12,6 @@
 
 namespace wick {
 
-using compiled::Program;
 using compiled::Recording;
 using compiled::StepRecorder;
 
@@ -46,7 +45,7 @@ double ms_since(std::chrono::steady_clock::time_point begin) {
 struct CompiledStep::State {
   CompileOptions options;
   CompileReport report;
-  std::vector<std::unique_ptr<Program>> forms;
+  std::vector<std::unique_ptr<compiled::Program>> forms;
   std::vector<Tensor> leaves;  // that the last recording knew: those of earlier ones, and new ones
   bool met = false;            // they are all, and a call was made: optimizers have their state
   bool gave_up = false;
@@ -64,13 +63,13 @@ struct CompiledStep::State {
     report.breaks.push_back(std::move(b));
   }
   Recording record(Span<const Tensor* const> in, FunctionRef<std::vector<Tensor>()> function,
-                   const Program* beside, std::string* bits);
+                   const compiled::Program* beside, std::string* bits);
   void make_form(Recording r, Span<const Tensor* const> in);
-  const std::vector<Tensor>& make_ready(Program& form, Span<const Tensor* const> in,
+  const std::vector<Tensor>& make_ready(compiled::Program& form, Span<const Tensor* const> in,
                                         FunctionRef<std::vector<Tensor>()> function);
-  const std::vector<Tensor>& audit(Program& form, Span<const Tensor* const> in,
+  const std::vector<Tensor>& audit(compiled::Program& form, Span<const Tensor* const> in,
                                    FunctionRef<std::vector<Tensor>()> function);
-  void give_up(const Program& form, std::string why, const char* rewrite) {
+  void give_up(const compiled::Program& form, std::string why, const char* rewrite) {
     add_break({"compile_step", std::move(why), rewrite, ""});
     std::erase_if(forms, [&](const auto& f) { return f.get() == &form; });
     gave_up = true;
@@ -81,7 +80,7 @@ struct CompiledStep::State {
 // its rehearsal had others.
 Recording CompiledStep::State::record(Span<const Tensor* const> in,
                                       FunctionRef<std::vector<Tensor>()> function,
-                                      const Program* beside, std::string* bits) {
+                                      const compiled::Program* beside, std::string* bits) {
   StepRecorder recorder(in, leaves, beside != nullptr ? &beside->recording() : nullptr);
   if (bits != nullptr) {
     recorder.at_first_host = [beside, bits](StepRecorder::Addresses address) {
@@ -103,7 +102,7 @@ void CompiledStep::State::make_form(Recording r, Span<const Tensor* const> in) {
   }
   const auto begin = std::chrono::steady_clock::now();
   try {
-    forms.push_back(std::make_unique<Program>(std::move(r), in, options.fuse));
+    forms.push_back(std::make_unique<compiled::Program>(std::move(r), in, options.fuse));
   } catch (const Error& e) {
     add_break({"compile_step", e.what(), "see docs/use/compile.md", ""});
     gave_up = true;
@@ -120,7 +119,8 @@ void CompiledStep::State::make_form(Recording r, Span<const Tensor* const> in) {
 
 // Runs the function beside a form that has just been rehearsed: both must do the same.
 const std::vector<Tensor>& CompiledStep::State::make_ready(
-    Program& form, Span<const Tensor* const> in, FunctionRef<std::vector<Tensor>()> function) {
+    compiled::Program& form, Span<const Tensor* const> in,
+    FunctionRef<std::vector<Tensor>()> function) {
   std::string bits;
   Recording r = record(in, function, &form, &bits);
   if (r.other_path) {
@@ -141,7 +141,8 @@ const std::vector<Tensor>& CompiledStep::State::make_ready(
 }
 
 // Runs the function in place of a repetition. It must do what was recorded.
-const std::vector<Tensor>& CompiledStep::State::audit(Program& form, Span<const Tensor* const> in,
+const std::vector<Tensor>& CompiledStep::State::audit(compiled::Program& form,
+                                                      Span<const Tensor* const> in,
                                                       FunctionRef<std::vector<Tensor>()> function) {
   ++form.repeats;
   ++report.audits;
@@ -179,7 +180,7 @@ const std::vector<Tensor>& CompiledStep::run(Span<const Tensor* const> in,
     s.met = false;
   }
   for (size_t i = 0; i < s.forms.size(); ++i) {
-    Program& form = *s.forms[i];
+    compiled::Program& form = *s.forms[i];
     if (!form.holds(in)) continue;
     if (!form.ready) {
       if (!form.rehearse(in)) continue;
