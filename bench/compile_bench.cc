@@ -44,7 +44,7 @@ Tensor eager_step(TrainCase& c, const Tensor& x, const Tensor& y) {
   return loss;
 }
 
-void run(const std::string& name, double seconds, const CompileOptions& options) {
+void run(const std::string& name, double seconds, const CompileStepOptions& options) {
   manual_seed(0);
   TrainCase eager = make_case(name);
   manual_seed(0);
@@ -83,7 +83,7 @@ void run(const std::string& name, double seconds, const CompileOptions& options)
 
 int main(int argc, char** argv) {
   double seconds = 5;
-  wick::CompileOptions options;
+  wick::CompileStepOptions options;
   std::vector<std::string> names;
   int threads = 0;
   for (int i = 1; i < argc; ++i) {

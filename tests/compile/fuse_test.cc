@@ -126,7 +126,7 @@ TEST(CompileFuse, ProductsTakeWhatFollowsThem) {
   const auto run = [](bool fuse) {
     manual_seed(2);
     const Tensor w = randn({8, 8}).requires_grad_(), b = randn({8}).requires_grad_();
-    CompileOptions o = unaudited();
+    CompileStepOptions o = unaudited();
     o.fuse = fuse;
     auto step = compile_step(
         [&](const Tensor& x) {

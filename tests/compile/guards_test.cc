@@ -38,7 +38,7 @@ TEST(CompileGuards, ShapesHaveAFormEach) {
     return t;
   };
   EXPECT_EQ(expect_same(make, 18, 10, unaudited()).forms, 2);
-  CompileOptions one = unaudited();
+  CompileStepOptions one = unaudited();
   one.max_forms = 1;
   const CompileReport r = expect_same(make, 18, 8, one);
   EXPECT_EQ(r.forms, 1);

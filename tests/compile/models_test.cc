@@ -72,7 +72,7 @@ TEST(CompileModels, GptWithDropoutFusesAndPlans) {
   EXPECT_GT(r.fused, 0) << r.text();
   EXPECT_LT(r.launches, r.kernels);
   EXPECT_LT(r.planned, r.unplanned / 2);
-  CompileOptions plain = unaudited();
+  CompileStepOptions plain = unaudited();
   plain.fuse = false;
   EXPECT_EQ(expect_same(make, 6, 3, plain).fused, 0);
 }

@@ -61,7 +61,7 @@ inline std::vector<Tensor> all_of(const Training& t) {
 }
 
 inline Trajectory run(const std::function<Training()>& make, int steps, bool compiled,
-                      CompileReport* report = nullptr, CompileOptions options = {}) {
+                      CompileReport* report = nullptr, CompileStepOptions options = {}) {
   manual_seed(7);
   Training t = make();
   Trajectory out;
@@ -80,7 +80,7 @@ inline Trajectory run(const std::function<Training()>& make, int steps, bool com
 
 // Runs both, and expects the same bits and `repeated` repetitions at least.
 inline CompileReport expect_same(const std::function<Training()>& make, int steps, int64_t repeated,
-                                 CompileOptions options = {}) {
+                                 CompileStepOptions options = {}) {
   CompileReport report;
   const Trajectory eager = run(make, steps, false);
   const Trajectory compiled = run(make, steps, true, &report, options);
@@ -112,8 +112,8 @@ inline std::pair<Tensor, Tensor> images(int64_t n, int64_t size, int64_t channel
 }
 
 // The audits of the first repetitions leave fewer repetitions to look at.
-inline CompileOptions unaudited() {
-  CompileOptions o;
+inline CompileStepOptions unaudited() {
+  CompileStepOptions o;
   o.audit_every = 0;
   return o;
 }

@@ -119,7 +119,9 @@ TEST(DataParallel, AccumulatesOverBatchesTheSameForAnyNumberOfRanks) {
                               grads.emplace_back(name, p.grad());
                             const std::string digest = state_sha256(grads);
                             if (w.rank() == 0 && expected.empty()) expected = digest;
-                            if (w.rank() == 0) EXPECT_EQ(digest, expected) << w.size();
+                            if (w.rank() == 0) {
+                              EXPECT_EQ(digest, expected) << w.size();
+                            }
                           }),
                 Each(IsEmpty()));
   }

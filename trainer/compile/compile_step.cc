@@ -43,7 +43,7 @@ double ms_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 struct CompiledStep::State {
-  CompileOptions options;
+  CompileStepOptions options;
   CompileReport report;
   std::vector<std::unique_ptr<compiled::Program>> forms;
   std::vector<Tensor> leaves;  // that the last recording knew: those of earlier ones, and new ones
@@ -156,10 +156,10 @@ const std::vector<Tensor>& CompiledStep::State::audit(compiled::Program& form,
   throw Error(
       "[compile_step] the function does not do what was recorded, and repeated since: " + now +
       ". Pass what changes from call to call as an argument, or put it into "
-      "run_eagerly(); CompileOptions::audit_every says how often this is looked at");
+      "run_eagerly(); CompileStepOptions::audit_every says how often this is looked at");
 }
 
-CompiledStep::CompiledStep(CompileOptions options) : state_(new State) {
+CompiledStep::CompiledStep(CompileStepOptions options) : state_(new State) {
   state_->options = options;
 }
 CompiledStep::CompiledStep(CompiledStep&&) noexcept = default;

@@ -25,7 +25,7 @@
 
 namespace wick {
 
-struct CompileOptions {
+struct CompileStepOptions {
   // How many forms of the step are kept: one for each combination of argument shapes, frozen
   // parameters, training flags and the like. A further one runs as always.
   int max_forms = 8;
@@ -56,7 +56,7 @@ struct CompileReport {
 // The part of a compiled step that does not depend on the function's type.
 class CompiledStep {
  public:
-  explicit CompiledStep(CompileOptions options = {});
+  explicit CompiledStep(CompileStepOptions options = {});
   CompiledStep(CompiledStep&&) noexcept;
   CompiledStep& operator=(CompiledStep&&) noexcept;
   ~CompiledStep();
@@ -76,7 +76,7 @@ class CompiledStep {
 template <class F>
 class StepOf {
  public:
-  StepOf(F f, CompileOptions options) : f_(std::move(f)), step_(options) {}
+  StepOf(F f, CompileStepOptions options) : f_(std::move(f)), step_(options) {}
 
   // Takes the tensors that F takes; returns what F returns, a Tensor, a vector of them or nothing,
   // without a history. Throws what F throws, and Error if F has changed since it was recorded.
@@ -119,14 +119,15 @@ class StepOf {
 // runs: in the first three calls, in two for each further form, and in audits. What it uses must
 // outlive the step.
 template <class F>
-StepOf<F> compile_step(F f, CompileOptions options = {}) {
+StepOf<F> compile_step(F f, CompileStepOptions options = {}) {
   return StepOf<F>(std::move(f), options);
 }
 
 // Makes the common step of a module: zero_grad(), loss(net(x), y), backward(), step(). Its call
 // takes (x, y) and returns the loss.
 template <class Loss>
-auto compile(nn::Module& net, optim::Optimizer& optimizer, Loss loss, CompileOptions options = {}) {
+auto compile(nn::Module& net, optim::Optimizer& optimizer, Loss loss,
+             CompileStepOptions options = {}) {
   return compile_step(
       [&net, &optimizer, loss = std::move(loss)](const Tensor& x, const Tensor& y) -> Tensor {
         optimizer.zero_grad();

@@ -40,7 +40,7 @@ struct CallOptions {
   ReduceOp op = ReduceOp::kSum;  // of all_reduce and reduce_scatter
   // A name for the reports. Ranks must give the same one; without it they must call from the same
   // line.
-  std::string name;
+  std::string name = {};
   double timeout_s = 0;  // 0: that of init()
 };
 
