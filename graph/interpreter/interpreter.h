@@ -26,7 +26,7 @@ struct InterpreterOptions {
   // A node that is run alone takes this one; run() and run_any() take the graph's.
   Edition edition = kNewestEdition;
   // Called with every node's outputs as soon as they are made, except those in regions.
-  std::function<void(NodeId, Span<const HostTensor>)> after_node;
+  std::function<void(NodeId, Span<const HostTensor>)> after_node = {};
 };
 
 // Takes inputs in the graph's order. Throws Error for a dtype or shape that does not fit, if there

@@ -39,7 +39,7 @@ struct Calibration {
 // Options of calibrate().
 struct CalibrateOptions {
   // Called after each batch with the number of batches done.
-  std::function<void(int64_t done)> progress;
+  std::function<void(int64_t done)> progress = {};
   // The fast kernels, which by contract give the bits of the reference.
   std::vector<const KernelSet*> kernels{default_kernels().begin(), default_kernels().end()};
 };

@@ -83,7 +83,7 @@ struct CompareOptions {
   // Measured on the first batch only: it takes as many runs of half the graph as there are layers.
   bool effects = true;
   // Called with what is done and how much there is, in runs of one layer.
-  std::function<void(int64_t done, int64_t all)> progress;
+  std::function<void(int64_t done, int64_t all)> progress = {};
   // The kernels that compute.
   std::vector<const KernelSet*> kernels{default_kernels().begin(), default_kernels().end()};
 };

@@ -16,10 +16,10 @@ struct StateLink {
 
 // Options of RecurrentState::create().
 struct RecurrentStateOptions {
-  const char* entry = nullptr;     // null: the first
-  Span<const DimBinding> dims;     // sizes that the program leaves free, such as {"batch", 1}
-  Allocator* allocator = nullptr;  // null: default_allocator(); must outlive the state
-  uint64_t max_ram = 1 << 30;      // bytes that it may hold: two buffers for each link
+  const char* entry = nullptr;       // null: the first
+  Span<const DimBinding> dims = {};  // sizes that the program leaves free, such as {"batch", 1}
+  Allocator* allocator = nullptr;    // null: default_allocator(); must outlive the state
+  uint64_t max_ram = 1 << 30;        // bytes that it may hold: two buffers for each link
 };
 
 // Holds two buffers for each link: a run reads one and writes the other, and they change places

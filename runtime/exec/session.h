@@ -28,7 +28,7 @@ struct SessionOptions {
   int threads = 0;                 // 0: as many as the process may use, or as the given pool has
   Allocator* allocator = nullptr;  // null: default_allocator(); must outlive the session
   // Searched in order; empty: default_kernels().
-  Span<const KernelSet* const> kernels;
+  Span<const KernelSet* const> kernels = {};
   Backend* backend = nullptr;  // asked before the CPU; must outlive the session
   Span<const DimBinding>
       max_dims;  // plan for these at once; later bindings up to them reuse the memory

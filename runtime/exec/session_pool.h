@@ -28,7 +28,7 @@ struct SessionPoolOptions {
   // Of each session; max_ram is each one's. Without a ThreadPool of yours the pool makes one of
   // `threads` threads, which its sessions share. A trace hook is called from several threads at
   // once.
-  SessionOptions session;
+  SessionOptions session = {};
 };
 
 // Keeps no value between runs: what a recurrent model remembers is the caller's, in a

@@ -55,18 +55,18 @@ struct LoadOptions {
   bool guard = false;
   // The names of the ops that a file may use ("Conv", "my.domain::Swish"); a file with any other op
   // is refused. Empty: every op is allowed. Use it when you load files from untrusted sources.
-  Span<const char* const> ops;
+  Span<const char* const> ops = {};
   Ledger* ledger =
       nullptr;  // counts what the load looks at, under its limits; null: kVisitsPerByte
   // Custom ops that programs may use; they must outlive the program. A missing one is no error
   // before a session is opened.
-  Span<const CustomOp* const> custom_ops;
+  Span<const CustomOp* const> custom_ops = {};
   // Keeps packed weights until the program is freed; else they are freed with the last session that
   // uses them. The kernel sets of its sessions must then outlive the program.
   bool keep_packed = false;
   // The segments of a program made in memory, in order, when its weights are lent instead of copied
   // (lend_program in exporter/program).
-  Span<const LentSegment> lent;
+  Span<const LentSegment> lent = {};
 };
 
 // A dimension: `value`, or symbols()[symbol] when symbol >= 0.

@@ -27,7 +27,7 @@ struct ServeOptions {
   uint64_t max_ram = uint64_t{1} << 33;  // of each session (SessionOptions::max_ram)
   bool control = false;                  // clients may load and unload models
   // Takes a line of text for the operator; it is called from several threads. Null: none.
-  std::function<void(const std::string&)> log;
+  std::function<void(const std::string&)> log = {};
 };
 
 // The answer to a request that cannot be served: an HTTP status, and what and where is wrong.

@@ -48,9 +48,9 @@ struct BenchmarkReport {
 };
 
 struct SubmissionOptions {
-  std::string author;                   // empty: not given
-  std::vector<std::string> techniques;  // of the optimized form: "int8", "pruned by half"
-  int threads = 0;                      // used in the measurement; 0: num_threads()
+  std::string author = {};                   // empty: not given
+  std::vector<std::string> techniques = {};  // of the optimized form: "int8", "pruned by half"
+  int threads = 0;                           // used in the measurement; 0: num_threads()
   // The targets of M09; the report says what was reached.
   double speedup = 10, compression = 4, latency_ms = 100;
 };

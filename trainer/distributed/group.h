@@ -32,7 +32,7 @@ struct InitOptions {
   double timeout_s = 0;
   // Where every rank writes its flight recorder after an error, as wick-flight-RANK.json. Empty:
   // the environment variable WICK_FLIGHT_RECORDER, or nowhere.
-  std::string flight_recorder;
+  std::string flight_recorder = {};
 };
 
 // Options of a collective.

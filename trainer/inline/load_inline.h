@@ -35,16 +35,16 @@ struct InlineSource {
 // How a source is compiled, and where the library is kept.
 struct InlineOptions {
   // The compiler and its first arguments ("ccache g++"); "": the variable CXX, else c++.
-  std::string compiler;
+  std::string compiler = {};
   // Arguments behind Wick's own, which are -std=c++20 -O3 -ffp-contract=off and what a library
   // needs. With -march=native the library is kept for this processor alone.
-  std::vector<std::string> flags;
+  std::vector<std::string> flags = {};
   // The folder that has wick/custom_op.h; "": the variable WICK_INCLUDE, else the headers beside
   // this program, of the tree that built it, or where they were installed.
-  std::string include;
+  std::string include = {};
   // The folder where libraries are kept; "": the variable WICK_CACHE, else wick/ in
   // $XDG_CACHE_HOME or ~/.cache. It must be one that nobody else may write to.
-  std::string cache;
+  std::string cache = {};
 };
 
 // A library of ops that was made of a source.

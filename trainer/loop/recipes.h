@@ -21,48 +21,49 @@ struct RunConfig {
   int64_t batch = 0;                   // images a step
   double lr = 0;                       // learning rate that the schedule starts from
   uint64_t seed = 0;                   // for weights, shuffling, dropout, validation split
-  std::string optimizer, schedule;     // optimizer_names(), schedule_names() (recipe_parts.h)
-  double weight_decay = -1;            // negative: the default of the optimizer
-  int64_t accumulate = 1;              // batches per step
-  double clip_norm = 0;                // 0: none
-  int64_t patience = 0;                // epochs; 0: no early stopping
-  double val_split = 0;                // share of the training images to validate on
+  // optimizer_names(), schedule_names() (recipe_parts.h).
+  std::string optimizer = {}, schedule = {};
+  double weight_decay = -1;  // negative: the default of the optimizer
+  int64_t accumulate = 1;    // batches per step
+  double clip_norm = 0;      // 0: none
+  int64_t patience = 0;      // epochs; 0: no early stopping
+  double val_split = 0;      // share of the training images to validate on
   double ema = 0;  // decay of an average of the weights, which is then saved instead; 0: none
   double label_smoothing = 0;     // of the cross entropy, as PyTorch's
   std::string autocast = "none";  // autocast_names()
-  std::string out;                // the run's folder
+  std::string out = {};           // the run's folder
 };
 
 // The configuration that the caller asks for. A missing value takes the default, or when resuming
 // that of the saved run; a given value must then equal the saved run's.
 struct TrainConfig {
-  std::optional<std::string> model;                // "lenet"
-  std::optional<std::string> data;                 // "fashion-mnist"
-  std::optional<int64_t> epochs;                   // default: the recipe's, also for 0
-  std::optional<int64_t> batch;                    // default: the recipe's, also for 0
-  std::optional<double> lr;                        // default: the recipe's, also for 0
-  std::optional<uint64_t> seed;                    // 0
-  std::optional<std::string> optimizer, schedule;  // the recipe's, "cosine"
-  std::optional<double> weight_decay;              // the recipe's, or the optimizer's default
-  std::optional<int64_t> accumulate;               // 1
-  std::optional<int64_t> patience;                 // 0
-  std::optional<double> clip_norm;                 // 0
-  std::optional<double> val_split;                 // 0
-  std::optional<double> ema;                       // 0
-  std::optional<double> label_smoothing;           // 0
-  std::optional<std::string> autocast;             // "none"
-  std::string out;                                 // empty: nothing is saved
-  bool resume = false;                             // goes on with the run that `out` holds
+  std::optional<std::string> model = {};                     // "lenet"
+  std::optional<std::string> data = {};                      // "fashion-mnist"
+  std::optional<int64_t> epochs = {};                        // default: the recipe's, also for 0
+  std::optional<int64_t> batch = {};                         // default: the recipe's, also for 0
+  std::optional<double> lr = {};                             // default: the recipe's, also for 0
+  std::optional<uint64_t> seed = {};                         // 0
+  std::optional<std::string> optimizer = {}, schedule = {};  // the recipe's, "cosine"
+  std::optional<double> weight_decay = {};     // the recipe's, or the optimizer's default
+  std::optional<int64_t> accumulate = {};      // 1
+  std::optional<int64_t> patience = {};        // 0
+  std::optional<double> clip_norm = {};        // 0
+  std::optional<double> val_split = {};        // 0
+  std::optional<double> ema = {};              // 0
+  std::optional<double> label_smoothing = {};  // 0
+  std::optional<std::string> autocast = {};    // "none"
+  std::string out = {};                        // empty: nothing is saved
+  bool resume = false;                         // goes on with the run that `out` holds
 
   // These do not change the result.
   int threads = 1;
   int workers = 1;
   int64_t save_every_steps = 0;
-  TensorBoardOptions tensorboard;
+  TensorBoardOptions tensorboard = {};
   std::FILE* progress = nullptr;
   bool verdict = false;
-  std::string resume_command;
-  std::function<void(int64_t step)> on_step;
+  std::string resume_command = {};
+  std::function<void(int64_t step)> on_step = {};
 };
 
 // Says what a training gave.

@@ -12,11 +12,12 @@
 namespace wick::tool {
 
 struct ProjectOptions {
-  std::string name;        // the functions' prefix; made valid for C
-  std::string model_file;  // the .wick file whose bytes are copied
-  bool inside = true;      // the weights are in the program; else NAME_open takes the file's path
-  std::vector<std::string> dims;    // "NAME=N": sizes planned at opening, and of the smoke test
-  std::vector<std::string> inputs;  // "[NAME=]FILE": for the smoke test; the others are made up
+  std::string name = {};        // the functions' prefix; made valid for C
+  std::string model_file = {};  // the .wick file whose bytes are copied
+  bool inside = true;  // the weights are in the program; else NAME_open takes the file's path
+  std::vector<std::string> dims = {};  // "NAME=N": sizes planned at opening, and of the smoke test
+  // "[NAME=]FILE": for the smoke test; the others are made up.
+  std::vector<std::string> inputs = {};
 };
 
 struct Project {

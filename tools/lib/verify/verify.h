@@ -47,20 +47,21 @@ struct VerifyReport {
 struct VerifyOptions {
   std::vector<std::string> backends = {"cpu"};           // cpu, reference, vulkan
   std::vector<int> threads = {1, 0};                     // for cpu; 0: all
-  std::string device;                                    // for vulkan
-  std::vector<std::string> dims;                         // "NAME=N": the others take several sizes
+  std::string device = {};                               // for vulkan
+  std::vector<std::string> dims = {};                    // "NAME=N": the others take several sizes
   NumericsClass loosest = NumericsClass::kApproximates;  // that a made file may state
   std::vector<int64_t> sizes = {0, 1, 3, 7, 33};         // for each free dim, clamped to its bounds
   bool edges = true;                                     // edge values, too (SampleValues)
   double extra_work = 2e9;  // with more steps the largest size and the edge values are skipped
-  std::vector<std::string> files;  // "[name=]array.npy": then the only inputs
-  bool passes = true;              // checks each one by itself
+  std::vector<std::string> files = {};  // "[name=]array.npy": then the only inputs
+  bool passes = true;                   // checks each one by itself
   bool lower_qdq = true;
   bool onnxruntime = false;
   double tolerance = 1e-5;  // for ONNX Runtime's floats, over the largest
-  std::string repro;        // folder for the nodes that show the first difference; "": none
-  std::string old_library;  // another version's libwick_runtime: the same .wick gives the same bits
-  double work = 1e18;       // steps (op_work) that the interpreter may take for one run
+  std::string repro = {};   // folder for the nodes that show the first difference; "": none
+  // Another version's libwick_runtime: the same .wick gives the same bits.
+  std::string old_library = {};
+  double work = 1e18;  // steps (op_work) that the interpreter may take for one run
   // Is called as work begins that may take long: "cpu threads=1 [batch=3]", as the row that it
   // makes.
   std::function<void(const std::string&)> begins = {};

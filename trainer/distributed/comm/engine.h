@@ -58,11 +58,11 @@ class Operation {
 };
 
 struct EngineOptions {
-  double timeout_s = 600;   // after which a rank that waits for others ends the job
-  double answer_s = 1.5;    // for the answers of the other ranks to a fault
-  double grace_s = 3;       // for the program to notice a fault before its process is ended
-  double stopped_s = 2;     // a process that is stopped for longer is a fault
-  std::string dump_folder;  // flight recorders are written here after a fault; empty: nowhere
+  double timeout_s = 600;        // after which a rank that waits for others ends the job
+  double answer_s = 1.5;         // for the answers of the other ranks to a fault
+  double grace_s = 3;            // for the program to notice a fault before its process is ended
+  double stopped_s = 2;          // a process that is stopped for longer is a fault
+  std::string dump_folder = {};  // flight recorders are written here after a fault; empty: nowhere
 };
 
 class Engine {

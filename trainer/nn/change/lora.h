@@ -12,7 +12,7 @@ struct LoraOptions {
   double alpha = 8;    // the update is scaled by alpha / rank
   double dropout = 0;  // on A's input, in training mode
   // Endings of the paths of layers, "fc1" or "attention.query"; empty: every Linear of the model.
-  std::vector<std::string> targets;
+  std::vector<std::string> targets = {};
 };
 
 // Replaces a Linear, which becomes its child "base_layer"; the other keys are lora_A.weight and
