@@ -44,7 +44,9 @@ void expect_break(const std::function<Training()>& make, const std::string& op,
   EXPECT_EQ(r.breaks[0].op, op);
   EXPECT_THAT(r.breaks[0].why, HasSubstr(why));
   EXPECT_FALSE(r.breaks[0].rewrite.empty());
-  if (has_line) EXPECT_THAT(r.breaks[0].where, HasSubstr("breaks_test.cc:"));
+  if (has_line) {
+    EXPECT_THAT(r.breaks[0].where, HasSubstr("breaks_test.cc:"));
+  }
   EXPECT_THAT(r.text(), HasSubstr("break: [" + op + "]"));
 }
 

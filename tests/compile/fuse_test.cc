@@ -168,7 +168,9 @@ TEST(CompileFuse, WritesBetweenKeepTheirPlace) {
       const Tensor x = randn({32});
       seen.push_back((compiled ? step(x) : f(x)).clone());
     }
-    if (compiled) EXPECT_EQ(step.report().repeated, 3) << step.report().text();
+    if (compiled) {
+      EXPECT_EQ(step.report().repeated, 3) << step.report().text();
+    }
     seen.push_back(state);
     return test::digest(seen);
   };

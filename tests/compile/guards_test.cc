@@ -188,7 +188,9 @@ TEST(CompileGuards, ErrorsAreEagers) {
       }
     }
     EXPECT_THROW(step(randn({6, 11}), zeros({6}, DType::kI64)), Error);
-    if (compiled) EXPECT_GE(step.report().repeated, 4) << step.report().text();
+    if (compiled) {
+      EXPECT_GE(step.report().repeated, 4) << step.report().text();
+    }
     return test::digest(test::all_of(t));
   };
   EXPECT_EQ(run(true), run(false));
@@ -248,7 +250,9 @@ TEST(CompileGuards, ResultThatIsFedBackIsRead) {
       const Tensor x = randn({3, 4});
       h = compiled ? step(h, x) : f(h, x);
     }
-    if (compiled) EXPECT_GE(step.report().repeated, 6) << step.report().text();
+    if (compiled) {
+      EXPECT_GE(step.report().repeated, 6) << step.report().text();
+    }
     return test::digest({h});
   };
   EXPECT_EQ(make(true), make(false));
@@ -346,7 +350,9 @@ TEST(CompileGuards, ANetThatIsReplacedIsNotTouched) {
       const Tensor x = randn({6, 12}), y = randint(0, 5, {6});
       seen.push_back((compiled ? step(x, y) : f(x, y)).clone());
     }
-    if (compiled) EXPECT_GE(step.report().repeated, 8) << step.report().text();
+    if (compiled) {
+      EXPECT_GE(step.report().repeated, 8) << step.report().text();
+    }
     for (const Tensor& p : net->parameters()) seen.push_back(p);
     return test::digest(seen);
   };
@@ -367,7 +373,9 @@ TEST(CompileGuards, GeneratorsOfOneSeedAreTwo) {
       const Tensor x = rand({4});
       seen.push_back((compiled ? step(x) : f(x)).clone());
     }
-    if (compiled) EXPECT_EQ(step.report().repeated, 5) << step.report().text();
+    if (compiled) {
+      EXPECT_EQ(step.report().repeated, 5) << step.report().text();
+    }
     seen.push_back(full({2}, static_cast<int64_t>(own.stream), DType::kI64));
     return test::digest(seen);
   };
