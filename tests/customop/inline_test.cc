@@ -142,6 +142,41 @@ TEST_F(InlineTest, AFolderThatOthersMayWriteIsRefused) {
   EXPECT_NE(e.find("can be written by others, whose code would run here"), std::string::npos) << e;
 }
 
+// A training step with the op, eager and through compile_step().
+TEST_F(InlineTest, IsRepeatedInACompiledStep) {
+  const auto train = [](bool compiled) {
+    manual_seed(5);
+    nn::Linear first(6, 16), second(16, 3);
+    std::vector<Tensor> parameters = first.parameters();
+    for (const Tensor& p : second.parameters()) parameters.push_back(p);
+    optim::Adam adam(parameters, {.lr = 0.05});
+    const auto function = [&](const Tensor& x, const Tensor& y) {
+      adam.zero_grad();
+      Tensor loss = mse_loss(second(soft(first(x))), y);
+      loss.backward();
+      adam.step();
+      return loss;
+    };
+    auto step = compile_step(function);
+    std::vector<float> seen;
+    for (int i = 0; i < 12; ++i) {
+      const Tensor x = randn({8, 6}), y = randn({8, 3});
+      seen.push_back((compiled ? step(x, y) : function(x, y)).item<float>());
+    }
+    if (compiled) {
+      EXPECT_TRUE(step.report().breaks.empty()) << step.report().text();
+      EXPECT_GE(step.report().repeated, 4) << step.report().text();
+    }
+    for (const Tensor& p : parameters) {
+      for (const float v : p.detach().to_vector<float>()) seen.push_back(v);
+    }
+    return seen;
+  };
+  const std::vector<float> eager = train(false), compiled = train(true);
+  EXPECT_EQ(eager, compiled);
+  EXPECT_LT(eager[11], eager[0]);
+}
+
 TEST_F(InlineTest, DifferentiatesToTheSecondOrder) {
   GradcheckOptions twice;
   twice.second_order = true;

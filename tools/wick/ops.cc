@@ -216,13 +216,16 @@ auto work_on_a_file(const OpsOptions& options) -> void (*)(const std::string&, c
 void ops(OpsOptions& options) {
   if (const auto work = work_on_a_file(options); work != nullptr) {
     if (options.subject.empty())
-      wrong_usage("subject", options.name == "new" ? "is missing: the new op's name"
-                                                   : "is missing: the file of the op");
+      wrong_usage("subject", "is missing: wick ops " + options.name + " takes " +
+                                 (options.name == "new" ? "the new op's name" : "the op's file"));
     options.own.json = options.json;
     return work(options.subject, options.own);
   }
   if (!options.subject.empty())
-    wrong_usage("subject", "goes with new, test and bench; a list takes one name");
+    wrong_usage("subject",
+                "'" + options.subject +
+                    "' is too many: new, test and bench take a second word, a list of ops "
+                    "one name");
   if (options.onnx) return onnx_operators_table(options);
   auto document = nlohmann::json::array();
   auto add = [&](const OpInfo& op) {

@@ -25,6 +25,7 @@
 
 namespace wick {
 
+// How compile_step() records and repeats.
 struct CompileStepOptions {
   // How many forms of the step are kept: one for each combination of argument shapes, frozen
   // parameters, training flags and the like. A further one runs as always.

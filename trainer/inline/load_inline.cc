@@ -107,6 +107,12 @@ BuiltOps build_source(const std::string& path, const InlineOptions& options, Whe
   text << file.rdbuf();
   if (!file || fs::is_directory(path))
     throw_error("load_source", "cannot read " + path + ": check the path", where, Code::kNotFound);
+  const std::string end = fs::path(path).extension();
+  if (end != ".cc" && end != ".cpp" && end != ".cxx") {
+    throw_error("load_source",
+                path + " is no source: give a file of C++ whose name ends in .cc, .cpp or .cxx",
+                where);
+  }
   const fs::path folder = fs::absolute(path).parent_path();
   return build(InlineSource(text.str(), path), folder.string(), options, where);
 }
