@@ -103,8 +103,9 @@ TEST_F(OwnOp, ErrorsOfTheCompilerNameTheFileAndItsLine) {
 
 TEST_F(OwnOp, WrongUsesSayWhatToDo) {
   EXPECT_EQ(wick({"ops", "new"}).code, 2);
-  EXPECT_THAT(wick({"ops", "test"}).err, HasSubstr("subject: is missing: the file of the op"));
-  EXPECT_THAT(wick({"ops", "Add", "Sub"}).err, HasSubstr("a list takes one name"));
+  EXPECT_THAT(wick({"ops", "test"}).err,
+              HasSubstr("subject: is missing: wick ops test takes the op's file"));
+  EXPECT_THAT(wick({"ops", "Add", "Sub"}).err, HasSubstr("a list of ops one name"));
   Ran r = wick({"ops", "new", "9lives"}, scratch());
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.err, HasSubstr("an op cannot be named '9lives'"));
