@@ -83,7 +83,7 @@ def needed_sources(build, selected):
     defines, undefined = {}, {}
     with tempfile.TemporaryDirectory() as scratch:
         own = pathlib.Path(scratch) / "selected.o"
-        run("g++", "-std=c++20", "-c", selected, "-o", own, f"-I{ROOT}", f"-I{ROOT / 'runtime/include'}")
+        run("g++", "-std=c++20", "-fno-exceptions", "-fno-rtti", "-c", selected, "-o", own, f"-I{ROOT}", f"-I{ROOT / 'runtime/include'}")
         for each in [own, *objects]:
             undefined[each] = set()
             for line in run("nm", each).splitlines():
