@@ -89,6 +89,7 @@ class Arena {
   }
   size_t used() const { return used_; }
   size_t held() const { return held_; }  // bytes of all blocks, also of those that clear() keeps
+  size_t limit() const { return limit_; }
   void set_limit(size_t limit) { limit_ = limit; }
 
  private:

@@ -78,6 +78,19 @@ TEST(Faults, ASilentRankWithinTheTimeOut) {
   EXPECT_THAT(r, Each(HasSubstr("rank 1: in no collective, and it called none before")));
 }
 
+TEST(Faults, ASlowLink) {
+  EngineOptions o = quick_faults();
+  o.timeout_s = 0.5;
+  auto job = std::make_shared<ThreadJob>(3);
+  job->slow_from = 2, job->slow_to = 0;
+  job->bytes_per_second = 1e4;  // a fingerprint takes 2 ms, a segment of the tensor 4 s
+  const Reports r = run_ranks(
+      3, [](Group w) { w.all_reduce(ones({30000}), {.name = "x"}); }, o, job);
+  EXPECT_THAT(r, Each(AllOf(HasSubstr("the messages of #1 of group 'world', all_reduce"),
+                            HasSubstr("did not arrive within"),
+                            HasSubstr(" s, waits for messages from or to rank 2\n  rank 1: "))));
+}
+
 TEST(Faults, AProcessThatIsGoneOrStopped) {
   for (const auto& [peer, text] :
        {std::pair(Transport::Peer::kDead, "the process of rank 1 is gone"),

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "tests/distributed/nets.h"
 #include "tests/distributed/thread_ranks.h"
+#include "tests/support/temp_folder.h"
 
 namespace wick::distributed {
 namespace {
@@ -285,6 +288,98 @@ TEST(DataParallel, Bf16GradientsHalveTheBytes) {
                   }),
         Each(IsEmpty()));
   }
+}
+
+TEST(DataParallel, ALossThatIsNotFiniteEndsAllRanks) {
+  auto step = [](Group w, bool check) {
+    Mlp net;
+    DataParallel ddp(net, w, {.shards = 4, .check_loss = check});
+    data::Batch batch = samples("mlp", 8)->get_batch(std::vector<int64_t>{0, 1, 2, 3, 4, 5});
+    if (w.rank() == 1) batch[0] = batch[0] * NAN;
+    EXPECT_TRUE(std::isnan(ddp.step(batch, [&](Part& p) { return cross_entropy(ddp(p.x), p.y); })));
+  };
+  EXPECT_THAT(run_ranks(2, [&](Group w) { step(w, true); }),
+              Each(AllOf(HasSubstr("[data_parallel] the loss of part 2 is "), HasSubstr("nan"),
+                         HasSubstr("rank 1: "))));
+  EXPECT_THAT(run_ranks(2, [&](Group w) { step(w, false); }), Each(IsEmpty()));
+}
+
+TEST(DataParallel, GoesOnFromACheckpointOnAnyNumberOfRanks) {
+  const std::string folder = test::temp_folder() + "ddp_checkpoint";
+  const data::Batch batch = samples("mlp", 8)->get_batch(std::vector<int64_t>{0, 1, 2, 3, 4, 5});
+  std::string whole;
+  auto train = [&](Group w, bool resume) {
+    Mlp net;
+    DataParallel ddp(net, w, {.shards = 4});
+    optim::Adam adam(net.parameters(), {.lr = 0.01});
+    auto step = [&] {
+      ddp.step(batch, [&](Part& p) { return cross_entropy(ddp(p.x), p.y); });
+      adam.step();
+      adam.zero_grad();
+    };
+    Saving saving;
+    if (resume) {
+      EXPECT_EQ(ddp.load(folder, adam), (Notes{{"step", "1"}}));
+    } else {
+      step();
+      saving = ddp.save_async(folder, adam, {{"step", "1"}});  // what follows is not in it
+    }
+    step();
+    saving.wait();
+    const std::string digest = state_sha256(net.state_dict());
+    if (resume) {
+      EXPECT_EQ(digest, whole) << w.size();
+    } else if (w.rank() == 0) {
+      whole = digest;
+    }
+  };
+  EXPECT_FALSE(has_checkpoint(folder));
+  EXPECT_THAT(run_ranks(2, [&](Group w) { train(w, false); }), Each(IsEmpty()));
+  EXPECT_TRUE(has_checkpoint(folder));
+  for (int ranks : {1, 3}) {
+    EXPECT_THAT(run_ranks(ranks, [&](Group w) { train(w, true); }), Each(IsEmpty()));
+  }
+  // A save that was interrupted between its two renames.
+  std::filesystem::rename(folder, folder + ".old");
+  EXPECT_THAT(run_ranks(2, [&](Group w) { train(w, true); }), Each(IsEmpty()));
+  EXPECT_THAT(run_ranks(1,
+                        [&](Group w) {
+                          LeNet net;
+                          DataParallel ddp(net, w, {.shards = 4});
+                          optim::Adam adam(net.parameters());
+                          ddp.load(folder, adam);
+                        }),
+              Each(HasSubstr("it is of another net: 'parameter.conv1.weight'")));
+}
+
+TEST(Pace, NamesTheRankThatHoldsTheOthersUp) {
+  EXPECT_THAT(slow_ranks({8, 8.1, 12.5, 8.2}, 1.5), ::testing::ElementsAre(2));
+  EXPECT_THAT(slow_ranks({8, 8.1, 12, 8.2}, 1.5), IsEmpty());
+  EXPECT_THAT(slow_ranks({}, 1.5), IsEmpty());
+  EXPECT_THAT(run_ranks(3,
+                        [](Group w) {
+                          Pace pace(w, {.every = 2});
+                          std::string line;
+                          for (int i = 0; i < 4; ++i) {
+                            if (w.rank() == 1)
+                              std::this_thread::sleep_for(std::chrono::milliseconds(60));
+                            w.barrier();
+                            const std::string now = pace.step();
+                            EXPECT_TRUE(i % 2 == 1 || now.empty());
+                            if (!now.empty()) line = now;
+                          }
+                          EXPECT_THAT(pace.stragglers(), ::testing::ElementsAre(1));
+                          EXPECT_EQ(pace.own_ms().size(), 3u);
+                          EXPECT_GT(pace.own_ms()[1], 50);
+                          EXPECT_EQ(line.empty(), w.rank() != 0);
+                          if (w.rank() == 0) {
+                            EXPECT_THAT(line, AllOf(HasSubstr("step 4: "),
+                                                    HasSubstr("; rank 1 is slow (")));
+                          }
+                        }),
+              Each(IsEmpty()));
+  EXPECT_THAT(run_ranks(1, [](Group w) { Pace(w, {.every = 0}); }),
+              Each(HasSubstr("[pace] takes every >= 1")));
 }
 
 TEST(DataParallel, MetadataHoldsARunToItsShards) {

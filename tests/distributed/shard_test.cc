@@ -10,6 +10,7 @@
 #include "tests/distributed/nets.h"
 #include "tests/distributed/thread_ranks.h"
 #include "tests/support/temp_folder.h"
+#include "trainer/distributed/parallel/exact_sum.h"
 
 namespace wick::distributed {
 namespace {
@@ -113,6 +114,167 @@ TEST(FullyShard, StageThreeHasTheWeightsOnlyWhileALayerRuns) {
                           EXPECT_EQ(fs(x).to_vector<float>(), y);
                         }),
               Each(IsEmpty()));
+}
+
+// Trains an MLP by FullyShard and returns the weights of the segments.
+std::string train_by(Group w, const FullyShardOptions& options, double max_norm = 0,
+                     std::vector<double>* norms = nullptr) {
+  Mlp net;
+  FullyShard fs(net, w, options);
+  optim::Adam adam(fs.segments(), {.lr = 0.01});
+  Loader loader(samples("mlp", 44), w, {.batch_size = 16, .shards = 8, .shuffle = true, .seed = 3});
+  for (Batch& batch : loader) {
+    fs.step(batch, [&](Part& p) {
+      const Tensor x = options.compute == DType::kNone ? p.x : p.x.to(options.compute);
+      return cross_entropy(fs(x).to(DType::kF32), p.y.flatten());
+    });
+    if (max_norm > 0) norms->push_back(fs.clip_grad_norm(max_norm));
+    adam.step();
+    adam.zero_grad();
+  }
+  const nn::NamedTensors state = fs.state_dict();
+  for (const auto& [name, t] : state) EXPECT_EQ(t.dtype(), DType::kF32) << name;
+  fs.gather();
+  return state_sha256(state);
+}
+
+TEST(FullyShard, BFloat16ComputesAndFloat32Keeps) {
+  std::string one;
+  for (int stage : {2, 3}) {
+    for (int ranks : {1, 2, 3, 4}) {
+      EXPECT_THAT(run_ranks(ranks,
+                            [&](Group w) {
+                              const std::string digest = train_by(
+                                  w, {.shards = 8, .stage = stage, .compute = DType::kBF16});
+                              if (w.rank() == 0 && one.empty()) one = digest;
+                              w.barrier();
+                              EXPECT_EQ(digest, one) << "stage " << stage << ", ranks " << ranks;
+                            }),
+                  Each(IsEmpty()));
+    }
+  }
+  EXPECT_THAT(run_ranks(1, [&](Group w) { EXPECT_NE(train_by(w, {.shards = 8}), one); }),
+              Each(IsEmpty()));
+  // Gathers have half the bytes; sums of gradients are float32.
+  for (DType compute : {DType::kNone, DType::kBF16}) {
+    EXPECT_THAT(run_ranks(2,
+                          [&](Group w) {
+                            nn::Linear net(64, 64, false);
+                            FullyShard fs(net, w, {.shards = 2, .compute = compute});
+                            optim::SGD sgd(fs.segments(), {.lr = 0.1});
+                            const bool low = compute != DType::kNone;
+                            const Tensor x = ones({4, 64}, low ? compute : DType::kF32);
+                            auto step = [&] {
+                              fs.step(data::Batch{x},
+                                      [&](Part& p) { return mean(square(fs(p.x))); });
+                              sgd.step();
+                              sgd.zero_grad();
+                            };
+                            step();
+                            const int64_t before = w.traffic().payload_bytes;
+                            step();
+                            constexpr int64_t kHalf = 64 * 64 * 4 / 2;
+                            EXPECT_EQ(w.traffic().payload_bytes - before,
+                                      kHalf / (low ? 2 : 1) + kHalf + 8);
+                          }),
+                Each(IsEmpty()));
+  }
+  EXPECT_THAT(run_ranks(1,
+                        [](Group w) {
+                          Mlp net;
+                          FullyShard fs(net, w, {.stage = 1, .compute = DType::kBF16});
+                        }),
+              Each(HasSubstr("compute = bfloat16 in stage 1: takes bfloat16 and float16, in")));
+}
+
+TEST(FullyShard, PrefetchesTheNextLayer) {
+  for (bool prefetch : {false, true}) {
+    EXPECT_THAT(run_ranks(2,
+                          [&](Group w) {
+                            train_by(w, {.shards = 8, .stage = 3, .prefetch = prefetch});
+                            // In the last backward the first layer's parameters are asked for
+                            // before the gradients of the second one are there.
+                            const std::string calls = w.flight_recorder();
+                            const size_t sums = calls.rfind("gradients of fc2");
+                            ASSERT_NE(sums, std::string::npos);
+                            const size_t second = calls.rfind("'parameters of fc2'", sums);
+                            const size_t first = calls.find("'parameters of fc1'", second);
+                            EXPECT_EQ(first < sums, prefetch);
+                          }),
+                Each(IsEmpty()));
+  }
+}
+
+TEST(FullyShard, ClipsByTheNormOfAllSegments) {
+  std::vector<double> expected;
+  std::string digest;
+  for (int stage : {2, 1, 3}) {
+    for (int ranks : {1, 2, 3}) {
+      EXPECT_THAT(run_ranks(ranks,
+                            [&](Group w) {
+                              std::vector<double> norms;
+                              const std::string mine =
+                                  train_by(w, {.shards = 8, .stage = stage}, 0.5, &norms);
+                              if (w.rank() == 0 && digest.empty()) digest = mine, expected = norms;
+                              w.barrier();
+                              EXPECT_EQ(norms, expected) << stage << " " << ranks;
+                              EXPECT_EQ(mine, digest) << stage << " " << ranks;
+                            }),
+                  Each(IsEmpty()));
+    }
+  }
+  // DataParallel's is the same sum, rounded once; nn's has an order.
+  EXPECT_THAT(
+      run_ranks(2,
+                [&](Group w) {
+                  Mlp net;
+                  DataParallel ddp(net, w, {.shards = 8});
+                  Loader loader(samples("mlp", 44), w,
+                                {.batch_size = 16, .shards = 8, .shuffle = true, .seed = 3});
+                  Batch batch;
+                  ASSERT_TRUE(loader.next(batch));
+                  ddp.step(batch, [&](Part& p) { return cross_entropy(ddp(p.x), p.y.flatten()); });
+                  const double ordered = nn::clip_grad_norm_(net.parameters(), 1e9);
+                  EXPECT_EQ(ddp.clip_grad_norm(1e9), expected[0]);
+                  EXPECT_NEAR(ordered, expected[0], 1e-14 * ordered);
+                  const double inf = std::numeric_limits<double>::infinity();
+                  EXPECT_EQ(ddp.clip_grad_norm(1e9, inf),
+                            nn::clip_grad_norm_(net.parameters(), 1e9, inf));
+                  ddp.clip_grad_norm(1, 3);
+                }),
+      Each(HasSubstr("takes max_norm >= 0 and norm_type 1, 2 or infinity")));
+}
+
+TEST(ExactSum, IsRoundedOnce) {
+  auto sum = [](const std::vector<double>& terms) {
+    ExactSum s;
+    for (double x : terms) s.add(x);
+    return s.value();
+  };
+  EXPECT_EQ(sum({}), 0);
+  EXPECT_EQ(sum({1e300, 1, 1e-300}), 1e300);
+  EXPECT_EQ(sum({0.1, 0.2}), 0.1 + 0.2);
+  EXPECT_EQ(sum(std::vector<double>(1000, 0x1p-60)), 1000 * 0x1p-60);
+  EXPECT_EQ(sum({1, 0x1p-53}), 1);  // half an ulp: to even
+  EXPECT_EQ(sum({1, 0x1p-53, 0x1p-1074}), 1 + 0x1p-52);
+  EXPECT_EQ(sum({1 + 0x1p-52, 0x1p-53}), 1 + 0x1p-51);
+  EXPECT_EQ(sum({0x1p-1074, 0x1p-1074}), 0x1p-1073);
+  EXPECT_EQ(sum({0x1.fffffffffffffp1023}), 0x1.fffffffffffffp1023);
+  EXPECT_TRUE(std::isnan(sum({1, NAN})));
+  EXPECT_TRUE(std::isinf(sum({1, HUGE_VAL})));
+  ExactSum squares, left, right;
+  Generator g{3, 0};
+  const std::vector<double> x = randn({500}, DType::kF64, g).to_vector<double>();
+  long double wide = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    squares.add_square(x[i]);
+    (i % 3 == 0 ? left : right).add_square(x[x.size() - 1 - i]);
+    wide += static_cast<long double>(x[i]) * x[i];
+  }
+  EXPECT_NEAR(squares.value(), static_cast<double>(wide), 1e-15 * static_cast<double>(wide));
+  auto words = left.state();
+  for (size_t i = 0; i < words.size(); ++i) words[i] += right.state()[i];
+  EXPECT_EQ(ExactSum::from_state(words).value(), squares.value());
 }
 
 TEST(ShardedCheckpoint, GoesOnOnAnyNumberOfRanks) {

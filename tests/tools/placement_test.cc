@@ -15,6 +15,7 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 struct Files {
@@ -94,6 +95,40 @@ TEST(Explain, BenchHasTheSameAndTimes) {
     EXPECT_GT(line.at("ms"), 0);
     EXPECT_EQ(line.at("times"), row.at("runs")) << line;
   }
+}
+
+// What a model's kernels do on a device ships with it: the next machine of this kind checks
+// nothing.
+TEST(Warm, ACacheIsTakenOrSaysWhyNot) {
+  const Files f;
+  const std::string cache = scratch() + "/placed.cache";
+  if (no_device()) {
+    const Ran r = wick({"devices", "--warm", f.model, "-o", cache});
+    EXPECT_EQ(r.code, 1);
+    EXPECT_THAT(r.err, AllOf(StartsWith("wick: vulkan: "), HasSubstr("`wick devices`")));
+    GTEST_SKIP() << r.err;
+  }
+  const Ran made = wick({"devices", "--warm", f.model, "-o", cache, "--json"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_GT(parse_json(made.out).at("checked"), 0);
+  EXPECT_GT(parse_json(made.out).at("bytes"), 96);
+  const Ran plain = wick({"run", f.model, "-i", f.x, "--backend", "vulkan"});
+  const Ran warm =
+      wick({"run", f.model, "-i", f.x, "--backend", "vulkan", "--device-cache", cache});
+  EXPECT_EQ(warm.code, 0) << warm.err;
+  EXPECT_EQ(warm.out, plain.out);
+  EXPECT_THAT(warm.err, Not(HasSubstr("is not used")));
+  const Ran refused =
+      wick({"run", f.model, "-i", f.x, "--backend", "vulkan", "--device-cache", f.model});
+  EXPECT_EQ(refused.code, 0) << refused.err;
+  EXPECT_EQ(refused.out, plain.out);
+  EXPECT_THAT(refused.err, HasSubstr("is not used: it is no cache of a model's kernels"));
+  const Ran unchecked =
+      wick({"run", f.model, "-i", f.x, "--backend", "vulkan", "--skip-kernel-checks"});
+  EXPECT_EQ(unchecked.code, 0) << unchecked.err;
+  const Ran sized = wick({"devices", "--warm", f.model, "-o", cache, "--batch", "2,3"});
+  EXPECT_EQ(sized.code, 0) << sized.err;
+  EXPECT_THAT(sized.out, HasSubstr(" kernels checked on "));
 }
 
 TEST(SelfTest, EveryKernelOrNoDevice) {

@@ -208,11 +208,14 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
       backend_->vulkan = take(std::move(opened), "vulkan");
       backend_->said = backend_->vulkan->complaint_count();
       o.backend = backend_->vulkan.get();
+      if (!options.device_cache.empty()) o.device_cache = options.device_cache.c_str();
     }
   } else if (options.backend != "cpu") {
     throw Error(fmt::format("unknown backend '{}': cpu or vulkan", options.backend));
   }
   session_ = take(Session::create(model.program(), o), "session");
+  if (session_->refused_cache()[0] != '\0')
+    fmt::print(stderr, "wick: {}; kernels are checked anew\n", session_->refused_cache());
   say_complaints();
 }
 

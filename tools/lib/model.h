@@ -97,6 +97,9 @@ struct RunnerOptions {
   // Also runs kernels that the device gets wrong, rather than leaving them to the CPU: for finding
   // them.
   bool unchecked = false;
+  // A file of `wick devices --warm`: SessionOptions::device_cache; "": none. Says why where it
+  // cannot be used.
+  std::string device_cache = {};
 };
 
 // A session with its backend. The constructor throws if the backend that was asked for is not

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "tools/lib/limits.h"
 #include "wick/error.h"
@@ -57,14 +58,16 @@ class Forwarded {
 
 bool forwards_signals() { return g_group > 0; }
 
-Finished shell(const std::string& command) {
+Finished shell(const std::string& command) { return shell(command, nullptr); }
+
+Finished shell(const std::string& command, const std::function<void(const std::string&)>& line) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw Error("cannot start a process");
   const Forwarded forwarded;
   const AtTimeUp last(end_group);
   char name[] = "sh", option[] = "-c";
-  std::string line = command;
-  char* const arguments[] = {name, option, line.data(), nullptr};
+  std::string script = command;
+  char* const arguments[] = {name, option, script.data(), nullptr};
   const pid_t child = fork();
   if (child == 0) {
     setpgid(0, 0);
@@ -84,7 +87,12 @@ Finished shell(const std::string& command) {
   for (ssize_t n; (n = read(ends[0], buffer.data(), buffer.size())) != 0;) {
     if (n > 0) f.out.append(buffer.data(), static_cast<size_t>(n));
     if (n < 0 && errno != EINTR) break;
+    size_t begin = 0;
+    for (size_t end; line && (end = f.out.find('\n', begin)) != std::string::npos; begin = end + 1)
+      line(f.out.substr(begin, end - begin));
+    f.out.erase(0, begin);
   }
+  if (line && !f.out.empty()) line(std::exchange(f.out, {}));
   close(ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math functions fuzz faults milestones images quantized export install soak kills timing aarch64 rows targets gate coverage sabotage injected)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math functions fuzz faults milestones images quantized export install soak kills ranks timing aarch64 rows targets gate coverage sabotage injected)
 threaded=(runtime ops trainer distributed explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -73,6 +73,8 @@ run_part() {
       tools/scripts/build.sh release wick && tests/tools/kills.py build/release/tools/wick/wick --train 200 --convert 200 \
         --work build/full/kills
       ;;
+    # Trainings whose ranks are killed in random steps, and started again.
+    ranks) tools/scripts/test.sh -- -L '^ranks$' ;;
     # Times, which nothing else asserts: an idle machine is best.
     timing) tools/scripts/test.sh -- -L '^timing$' ;;
     aarch64)

@@ -106,7 +106,13 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
              !model.graph() ? ""
                             : fmt::format(" ({}, shown as Wick compiles it)",
                                           is_tflite_file(c.model) ? "TensorFlow Lite" : "ONNX"));
-  for (const char* kind : {"inputs", "outputs"}) {
+  if (p.entries().size() > 1) {
+    fmt::print("  entries");
+    for (const EntryDef& entry : p.entries()) fmt::print(" {};", one_line(entry.name));
+    fmt::print(" what follows is of the first one\n");
+  }
+  for (const char* kind : {"inputs", "outputs", "states"}) {
+    if (!doc.contains(kind)) continue;
     for (const auto& port : doc[kind]) {
       fmt::print("  {:<7} {} {}{}\n", std::string(kind).substr(0, std::string(kind).size() - 1),
                  port["name"].get<std::string>(), port["dtype"].get<std::string>(),

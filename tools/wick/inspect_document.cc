@@ -107,6 +107,14 @@ nlohmann::json inspect_document(const Model& model, const ir::LowerReport& lower
                         {"growing", entry.growing},
                         {"labels", std::vector<std::string>(p.labels().begin(), p.labels().end())},
                         {"provenance", provenance(model)}};
+  if (p.entries().size() > 1) {
+    for (const EntryDef& each : p.entries()) doc["entries"].push_back(each.name);
+  }
+  for (const StateDef& s : p.states()) {
+    doc["states"].push_back({{"name", s.name},
+                             {"dtype", dtype_name(s.dtype)},
+                             {"shape", dims_text(p, {s.name, s.dtype, false, s.dims})}});
+  }
   for (const CustomOpDef& op : p.custom_ops()) {
     doc["custom_ops"].push_back({{"name", custom_op_name(op.domain, op.name).text},
                                  {"version", op.version},

@@ -29,6 +29,7 @@ struct RunCommand {
   bool trace = false, json = false, lower_qdq = true, explain = false, profile = false;
   bool all_it_can = false;
   Fallback fallback;
+  KernelChecks checks;
 };
 
 // Prints the steps, and gives them to other hooks.
@@ -95,6 +96,7 @@ std::string write_out(const std::vector<HostTensor>& outputs) {
 void run(const RunCommand& c) {
   if (c.backend == "cpu" && (c.fallback.allowed || c.fallback.refused))
     wrong_usage(c.fallback.allowed ? "--allow-fallback" : "--strict", "is for --backend vulkan");
+  check_kernel_checks(c.checks, c.backend);
   check_places({c.model}, {{"--trace", c.trace_file}});
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   NodeTimes times;
@@ -107,7 +109,9 @@ void run(const RunCommand& c) {
                                  .trace = trace.listens() ? &trace : nullptr,
                                  .device = c.device,
                                  .or_cpu = c.fallback.allowed,
-                                 .all_it_can = c.all_it_can};
+                                 .all_it_can = c.all_it_can,
+                                 .unchecked = c.checks.skipped,
+                                 .device_cache = c.checks.device_cache};
   auto running = std::make_unique<Runner>(model, options);
   std::vector<HostTensor> inputs = named_arrays(running->session(), model.program(), c.inputs);
   const std::string why = two_sizes(model.program(), running->session(), inputs);
@@ -189,6 +193,7 @@ void add_run(CommandLine& app) {
       "folder for the outputs, one .npy each (strings: .json; sequences, optionals: .pb); -: the "
       "only output to standard output");
   accept_backend(command, &c->backend, &c->device);
+  accept_kernel_checks(command, &c->checks);
   command.add_option("--threads", c->threads, "0: as many as there are").at_least(0);
   accept_fallback(command, &c->fallback);
   accept_offload(command, &c->all_it_can);

@@ -156,6 +156,8 @@ Tensor MultiheadAttention::joined_mask(const Tensor& padding, const Tensor& mask
 AttentionResult MultiheadAttention::forward(const Arg& query, const Arg& key, const Arg& value,
                                             const Tensor& key_padding_mask, bool need_weights,
                                             const Tensor& attn_mask, bool average) {
+  if (instead_)
+    return instead_(query, key, value, key_padding_mask, need_weights, attn_mask, average);
   const Where& where = query.where;
   const At at(where);
   const int rank = query.tensor.rank(where);
@@ -226,6 +228,36 @@ AttentionResult MultiheadAttention::forward(const Arg& query, const Arg& key, co
     r.output = options_.batch_first ? y : y.transpose(0, 1, where);
   }
   return r;
+}
+
+// Three products instead of one that is cut: a graph then keeps three weights and no Split.
+Tensor MultiheadAttention::forward(const Arg& x, const Tensor& seen, KvStore& cache,
+                                   int64_t layer) {
+  const Where& where = x.where;
+  const At at(where);
+  if (!options_.batch_first || !in_proj_weight.defined() || bias_k.defined() ||
+      options_.add_zero_attn) {
+    throw_error("MultiheadAttention",
+                "a cache needs batch_first, key and value of embed_dim, no add_bias_kv and no "
+                "add_zero_attn",
+                where);
+  }
+  if (x.tensor.rank(where) != 3 || dim_of(x.tensor, -1) != embed_) {
+    bad_shape("MultiheadAttention",
+              "takes x[N, L, " + std::to_string(embed_) + "] with a cache, got " + text(x.tensor),
+              where);
+  }
+  auto part = [&](int64_t i) {
+    const Tensor weight = in_proj_weight.slice(0, i * embed_, (i + 1) * embed_, 1, where);
+    Tensor bias;
+    if (in_proj_bias.defined())
+      bias = in_proj_bias.slice(0, i * embed_, (i + 1) * embed_, 1, where);
+    return split(linear(x, at(weight), bias), where);
+  };
+  const Tensor q = part(0), k = part(1), v = part(2);
+  const KeysValues all = cache.extend(layer, k, v, where);
+  const Tensor y = scaled_dot_product_attention(at(q), at(all.keys), at(all.values), seen);
+  return out_proj(at(reshape_to(y.permute({0, 2, 1, 3}, where), {kCopy, kCopy, embed_}, at)));
 }
 
 }  // namespace wick::nn

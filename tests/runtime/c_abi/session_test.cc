@@ -78,6 +78,28 @@ TEST(CSessionTest, RunsInTwoHalves) {
   EXPECT_EQ(wick_session_run(s.session, &in, 1, out, 2, nullptr), WICK_OK);
 }
 
+// Tensors on a device and its cache are of no use to a session on the CPU.
+TEST(CSessionTest, WhatIsForADeviceNeedsOne) {
+  wick_session_options options = WICK_INIT(wick_session_options);
+  options.device_cache = "model.cache";
+  CSession s(test::mlp(), &options);
+  EXPECT_STREQ(wick_session_refused_cache(s.session), "the session has no device");
+  float x[3] = {1, 2, 3};
+  wick_tensor in = c_matrix(x, 1, 3), out[2] = {};
+  wick_device_tensor* none[2] = {};
+  wick_run_options run = WICK_INIT(wick_run_options);
+  run.device_inputs = none;
+  run.device_input_count = 1;
+  EXPECT_EQ(wick_session_run(s.session, &in, 1, out, 2, &run), WICK_INVALID_ARGUMENT);
+  EXPECT_THAT(wick_last_error(), HasSubstr("the session has no device"));
+  run.device_inputs = nullptr;
+  run.device_input_count = 0;
+  run.device_output_count = 1;
+  EXPECT_EQ(wick_session_run(s.session, &in, 1, out, 2, &run), WICK_INVALID_ARGUMENT);
+  EXPECT_THAT(wick_last_error(), HasSubstr("options.device_outputs is null"));
+  EXPECT_EQ(wick_session_run(s.session, &in, 1, out, 2, nullptr), WICK_OK) << wick_last_error();
+}
+
 TEST(CSessionTest, CountsAreTheCppSessions) {
   wick_session_options options = WICK_INIT(wick_session_options);
   options.threads = 2;
@@ -94,6 +116,7 @@ TEST(CSessionTest, CountsAreTheCppSessions) {
             wick_session_memory(s.session));
   EXPECT_EQ(wick_session_threads(s.session), 2);
   EXPECT_STREQ(wick_session_left_backend(s.session), "");
+  EXPECT_STREQ(wick_session_refused_cache(s.session), "");
   ASSERT_EQ(wick_session_packed_form_count(s.session), same.packed_form_count());
   for (size_t i = 0; i < same.packed_form_count(); ++i) {
     wick_packed_form form = WICK_INIT(wick_packed_form);

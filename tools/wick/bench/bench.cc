@@ -73,6 +73,7 @@ void bench(const BenchCommand& c, const Command& command) {
       wrong_usage("--against", "measures whole runs");
     check_peers(c);
   }
+  check_kernel_checks(c.checks, c.backend);
   if (c.load) return bench_load(c);
   const Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   std::vector<std::optional<int64_t>> sizes(c.batches.begin(), c.batches.end());
@@ -140,6 +141,7 @@ void add_bench(CommandLine& app) {
       .one_word();
   command.add_option("--threads", c->threads, "0: as many as there are (default: 1)").at_least(0);
   accept_backend(command, &c->backend, &c->device);
+  accept_kernel_checks(command, &c->checks);
   command.add_option("--seconds", c->seconds, "per batch size, and of a peer (default: 2)")
       .above_zero();
   command.add_flag("--split", c->split, "time by op, those in the regions of If and Loop too");

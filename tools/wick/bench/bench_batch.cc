@@ -6,6 +6,7 @@
 
 #include "tools/lib/arrays.h"
 #include "tools/lib/now_ms.h"
+#include "tools/lib/process_time.h"
 #include "tools/lib/run_times.h"
 #include "tools/wick/bench/bench.h"
 #include "tools/wick/bench/bench_against.h"
@@ -13,7 +14,6 @@
 #include "tools/wick/bench/machine.h"
 #include "tools/wick/json.h"
 #include "tools/wick/placement.h"
-#include "tools/wick/process_time.h"
 
 namespace wick::tool {
 namespace {
@@ -83,7 +83,9 @@ BatchFigures bench_batch(const BenchCommand& c, const Model& model, std::optiona
                         .threads = c.threads,
                         .trace = c.split || c.profile || c.roofline ? &trace : nullptr,
                         .device = c.device,
-                        .all_it_can = c.all_it_can});
+                        .all_it_can = c.all_it_can,
+                        .unchecked = c.checks.skipped,
+                        .device_cache = c.checks.device_cache});
   Session& session = runner.session();
   const double session_ms = now_ms() - begin;
   const auto [inputs, batch] = bench_inputs(c, session, model.program(), wanted);

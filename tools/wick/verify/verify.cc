@@ -32,18 +32,6 @@ struct VerifyCommand {
   bool update = false, json = false, test_set = false, outputs = false, no_passes = false;
 };
 
-Verified open_run(const std::string& folder) {
-  const auto trained = std::make_shared<Trained>(open_trained(folder));
-  Verified v;
-  v.name = std::filesystem::path(folder).lexically_normal().filename().string();
-  if (v.name.empty()) v.name = folder;
-  v.root = capture_trained(*trained);
-  v.trainer = [trained](Span<const HostTensor> inputs) {
-    return std::vector<HostTensor>{trainer_logits(*trained, inputs[0])};
-  };
-  return v;
-}
-
 bool is_run(const std::string& path) {
   std::error_code failed;
   return std::filesystem::is_directory(path, failed);
@@ -74,7 +62,7 @@ struct SoFar {
 VerifyReport verify_all(const VerifyCommand& c, SoFar* so_far) {
   std::FILE* lines = c.json ? stderr : stdout;
   Verified model =
-      is_run(c.models[0]) ? open_run(c.models[0]) : open_verified(c.models[0], c.options);
+      is_run(c.models[0]) ? verified_run(c.models[0]) : open_verified(c.models[0], c.options);
   model.made_of_it.assign(c.models.begin() + 1, c.models.end());
   VerifyProgress progress(plain_stderr());
   progress.print(lines, model.name);

@@ -33,7 +33,8 @@ Engine::Engine(std::unique_ptr<Transport> transport, const EngineOptions& option
 Engine::~Engine() { stop(); }
 
 Traffic Engine::traffic() const {
-  return {payload_.load(), fingerprints_.load(), messages_.load()};
+  return {payload_.load(), fingerprints_.load(), messages_.load(),
+          static_cast<double>(waited_us_.load()) / 1e6};
 }
 
 std::shared_ptr<Operation> Engine::submit(const std::shared_ptr<CommGroup>& group, Call call,
@@ -44,11 +45,7 @@ std::shared_ptr<Operation> Engine::submit(const std::shared_ptr<CommGroup>& grou
   op->schedule_ = std::move(schedule);
   op->call_ = std::move(call);
   std::unique_lock lock(mutex_);
-  if (!report_.empty()) {
-    noticed_ = true;
-    wake_.notify_one();
-    throw Error(report_);
-  }
+  if (!report_.empty()) throw_report(&lock);
   const int lane = is_pair(op->call_.kind) ? static_cast<int>(op->call_.kind) : 0;
   const uint32_t sequence = ++group->sequences[{lane, lane == 0 ? 0 : op->call_.peer}];
   op->mine_ = fingerprint_of(op->call_, sequence);
@@ -75,11 +72,22 @@ bool Engine::done(const Operation& op) {
 
 void Engine::wait(const Operation& op) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return op.finished_ || !report_.empty(); });
-  if (op.finished_) return;
+  const auto over = [&] { return op.finished_ || !report_.empty(); };
+  if (!over()) {
+    const double began = recorder_.now();
+    changed_.wait(lock, over);
+    waited_us_ += static_cast<int64_t>((recorder_.now() - began) * 1e6);
+  }
+  if (!op.finished_) throw_report(&lock);
+}
+
+// Where nobody catches the error, std::terminate runs here, and fail() takes the lock again.
+void Engine::throw_report(std::unique_lock<std::mutex>* lock) {
   noticed_ = true;
   wake_.notify_one();
-  throw Error(report_);
+  const std::string report = report_;
+  lock->unlock();
+  throw Error(report);
 }
 
 bool Engine::take_submitted() {
@@ -103,7 +111,7 @@ void Engine::post(Operation& op, const Round& round, bool sends, int receives_fr
   auto world = [&](int peer) { return group.ranks[static_cast<size_t>(peer)]; };
   if (sends) {
     for (const Transfer& t : round.sends) {
-      op.requests_.push_back(transport_->send(world(t.peer), tag, t.data, t.bytes));
+      op.requests_.push_back({t.peer, transport_->send(world(t.peer), tag, t.data, t.bytes)});
       payload_ += static_cast<int64_t>(t.bytes);
       ++messages_;
     }
@@ -111,7 +119,7 @@ void Engine::post(Operation& op, const Round& round, bool sends, int receives_fr
   }
   for (const Transfer& t : round.receives) {
     if (receives_from >= 0 && t.peer != receives_from) continue;
-    op.requests_.push_back(transport_->receive(world(t.peer), tag, t.data, t.bytes));
+    op.requests_.push_back({t.peer, transport_->receive(world(t.peer), tag, t.data, t.bytes)});
   }
 }
 
@@ -125,7 +133,7 @@ void Engine::start(Operation& op) {
     if (peer == group.rank || (pair && peer != op.call_.peer)) continue;
     const int world = group.ranks[static_cast<size_t>(peer)];
     if (op.call_.kind != Kind::kReceive) {
-      op.requests_.push_back(transport_->send(world, tag, &op.mine_, sizeof(Fingerprint)));
+      op.requests_.push_back({peer, transport_->send(world, tag, &op.mine_, sizeof(Fingerprint))});
       fingerprints_ += sizeof(Fingerprint);
       ++messages_;
     }
@@ -164,7 +172,7 @@ bool Engine::progress(Operation& op) {
   }
   auto& requests = op.requests_;
   const size_t before = requests.size();
-  std::erase_if(requests, [](const auto& r) { return r->done(); });
+  std::erase_if(requests, [](const auto& m) { return m.request->done(); });
   moved = moved || requests.size() != before;
   if (all_here && !op.met_) {
     op.met_ = true;

@@ -50,7 +50,11 @@ class Operation {
   Schedule schedule_;                 // before the requests, which use its buffers
   Fingerprint mine_;
   std::vector<Header> headers_;
-  std::vector<std::unique_ptr<Transport::Request>> requests_;
+  struct Message {
+    int peer;
+    std::unique_ptr<Transport::Request> request;
+  };
+  std::vector<Message> requests_;
   size_t round_ = 0;
   bool started_ = false, met_ = false, finished_ = false;
   uint64_t entry_ = 0;  // of the flight recorder
@@ -106,6 +110,7 @@ class Engine {
   };
   using Lane = std::tuple<int, int, int>;  // the group's tag, 0 or the kind, the other rank
 
+  [[noreturn]] void throw_report(std::unique_lock<std::mutex>* lock);
   void run();
   bool take_submitted();
   bool progress(Operation& op);
@@ -118,6 +123,7 @@ class Engine {
   void say_goodbye();
   void wait_for_own_call(const std::map<int, Statement>& answers);
   void inquest(const std::string& reason, std::map<int, Statement> answers);
+  static std::vector<int> peers_under_way(const Operation& op);
   Statement own_statement(const std::string& reason) const;
   std::string compose(const std::map<int, Statement>& statements) const;
   std::string differing_calls(const std::map<int, Statement>& statements) const;
@@ -146,7 +152,7 @@ class Engine {
   std::string wanted_fault_, report_;
   bool stopping_ = false, noticed_ = false, over_ = false;
 
-  std::atomic<int64_t> payload_{0}, fingerprints_{0}, messages_{0};
+  std::atomic<int64_t> payload_{0}, fingerprints_{0}, messages_{0}, waited_us_{0};
   std::thread thread_;
 };
 

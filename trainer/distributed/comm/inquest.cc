@@ -65,12 +65,22 @@ Engine::Statement Engine::unpack(const std::string& text) {
   return s;
 }
 
+// The ranks whose messages of a collective are not here, or not with them.
+std::vector<int> Engine::peers_under_way(const Operation& op) {
+  std::set<int> ranks;
+  for (const Operation::Message& m : op.requests_)
+    ranks.insert(op.group_->ranks[static_cast<size_t>(m.peer)]);
+  return {ranks.begin(), ranks.end()};
+}
+
 Engine::Statement Engine::own_statement(const std::string& reason) const {
   Statement s{reason, recorder_.state(), {}};
   if (said_goodbye_) s.state = "ended; " + s.state;
   for (const auto& [key, lane] : lanes_) {
     if (lane.empty()) continue;
     const Operation& op = *lane.front();
+    const std::vector<int> late = op.met_ ? peers_under_way(op) : std::vector<int>();
+    if (!late.empty()) s.state += ", waits for messages from or to " + list_of(late);
     s.current.push_back({op.group_->name, op.mine_.sequence, op.call_.text()});
   }
   return s;
@@ -140,7 +150,8 @@ void Engine::watch_operation(const Operation& op, const std::vector<int>& stoppe
   } else if (now - op.started_at_ <= limit) {
     return;
   } else if (missing.empty()) {
-    fault_ = "5the messages of " + what + " did not arrive within " + waited;
+    fault_ = "5the messages of " + what + " between rank " + std::to_string(transport_->rank()) +
+             " and " + list_of(peers_under_way(op)) + " did not arrive within " + waited;
   } else {
     fault_ = "5" + list_of(missing) + " did not call " + what + " within " + waited + " of rank " +
              std::to_string(transport_->rank());
@@ -224,11 +235,11 @@ void Engine::inquest(const std::string& reason, std::map<int, Statement> answers
   const int self = transport_->rank(), ranks = transport_->size();
   const Statement mine = own_statement(reason);
   const std::string packed = pack(mine);
-  std::vector<std::unique_ptr<Transport::Request>> sent;
+  std::map<int, std::unique_ptr<Transport::Request>> sent;  // by rank
   for (int rank = 0; rank < ranks; ++rank) {
     if (rank == self) continue;
     try {
-      sent.push_back(transport_->send(rank, kControlTag, packed.data(), packed.size()));
+      sent[rank] = transport_->send(rank, kControlTag, packed.data(), packed.size());
     } catch (const std::exception&) {  // that rank is gone, which the report says
     }
   }
@@ -236,7 +247,7 @@ void Engine::inquest(const std::string& reason, std::map<int, Statement> answers
   while (recorder_.now() < deadline) {
     try {
       read_control(&answers);
-      std::erase_if(sent, [](const auto& r) { return r->done(); });
+      std::erase_if(sent, [](const auto& s) { return s.second->done(); });
     } catch (const std::exception&) {
     }
     int missing = 0;
@@ -246,7 +257,11 @@ void Engine::inquest(const std::string& reason, std::map<int, Statement> answers
       if (peer != Transport::Peer::kAlive) dead_[static_cast<size_t>(rank)] = gone_text(peer);
       missing += dead_[static_cast<size_t>(rank)].empty() ? 1 : 0;
     }
-    if (missing == 0 && sent.empty()) break;
+    // A message to a rank that is gone may stay under way for ever.
+    const bool told = std::all_of(sent.begin(), sent.end(), [&](const auto& s) {
+      return !dead_[static_cast<size_t>(s.first)].empty();
+    });
+    if (missing == 0 && told) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   for (auto& [rank, s] : answers) dead_[static_cast<size_t>(rank)].clear();

@@ -45,6 +45,8 @@ class Buckets {
   // Copies between a flat tensor of a bucket's elements and its parameters.
   Tensor flatten(size_t bucket) const;
   void unflatten(size_t bucket, const Tensor& flat) const;
+  // The parameters' names, with windows of `flat`.
+  nn::NamedTensors named_windows(size_t bucket, const Tensor& flat) const;
   int64_t elements(size_t bucket) const { return buckets_[bucket].count; }
   // Names, dtypes and shapes of all parameters, by bucket: what a checkpoint must agree with.
   std::string layout() const;

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "trainer/distributed/parallel/data_parallel.h"
-#include "trainer/optim/optimizer.h"
 
 namespace wick::distributed {
 
@@ -25,6 +24,13 @@ struct FullyShardOptions {
   int stage = 2;
   int64_t bucket_bytes = int64_t{25} << 20;
   bool mean = true;
+  bool check_loss = true;
+  // kBF16 or kF16: the net's parameters and buffers become of this dtype, and travel in it, while
+  // segments, gradients' sums and the optimizer stay in float32 (master weights). Stages 2 and 3.
+  DType compute = DType::kNone;
+  // Stage 3: a layer's parameters are gathered while the layer before computes, in the order of the
+  // batch before. Costs the memory of one more layer.
+  bool prefetch = true;
 };
 
 // DataParallel whose optimizer works on this rank's segments of the parameters (Rajbhandari et al.,
@@ -51,17 +57,19 @@ class FullyShard : public DataParallel {
   // every rank calls it, before the net is used by itself (evaluated, saved). In stage 3 all layers
   // then stay whole until the next batch; call it before this goes, or the net has no weights.
   void gather(Where where = Where::current());
+  // Returns the state dict with the segments' own values, in float32 also where the net computes in
+  // another dtype; every rank calls it.
+  nn::NamedTensors state_dict(Where where = Where::current());
 
-  // Writes a checkpoint: each rank its segments and the optimizer's state of them, rank 0 also the
-  // buffers and the default generator, as FOLDER/shard-R-of-N.safetensors. The folder is replaced
-  // as a whole when every rank has written: an interrupted save leaves the one before, in FOLDER or
-  // FOLDER.old.
-  void save(const std::string& folder, const optim::Optimizer& optimizer,
-            Where where = Where::current());
-  // Reads one that any number of ranks wrote, with the same net, shards and bucket_bytes. Throws
-  // Error, with nothing changed, where it does not fit or a file's SHA-256 is not that of its
-  // tensors.
-  void load(const std::string& folder, optim::Optimizer& optimizer, Where where = Where::current());
+  // save() writes FOLDER/shard-R-of-N.safetensors: each rank its segments and the optimizer's state
+  // of them, rank 0 also the buffers and the default generator. load() reads what any number of
+  // ranks wrote, with the same net, shards and bucket_bytes.
+  Notes load(const std::string& folder, optim::Optimizer& optimizer,
+             Where where = Where::current()) override;
+
+ protected:
+  Snapshot snapshot(const optim::Optimizer& optimizer) override;
+  std::vector<Tensor> own_gradients(bool* of_all) const override;
 
  private:
   static std::unique_ptr<Impl> make(nn::Module& net, const Group& group,

@@ -45,12 +45,35 @@ Buckets::Lists ParamUnits::lists_of(nn::Module& net, const nn::NamedTensors& par
   return lists;
 }
 
+GatheredBucket gather_bucket(const Group& group, const Tensor& segment, int64_t n, DType compute,
+                             const std::string& name, const Where& where) {
+  NoGrad guard;
+  const Tensor mine =
+      compute == DType::kNone ? segment.detach() : segment.detach().to(compute, where);
+  const Segment own = segment_of(group.rank(), group.size(), n);
+  GatheredBucket g{new_tensor(Shape{n}, mine.dtype(), where), {}};
+  memcpy(static_cast<std::byte*>(g.flat.raw().data) +
+             own.begin * static_cast<int64_t>(dtype_size(mine.dtype())),
+         mine.raw().data, mine.nbytes());
+  Call call;
+  call.dtype = mine.dtype();
+  call.count = n;
+  call.name = name;
+  call.where = where;
+  g.handle = group.communicator().gather_segments(call, g.flat.raw().data,
+                                                  std::make_shared<const Tensor>(g.flat));
+  return g;
+}
+
 ParamUnits::ParamUnits(nn::Module& net, Buckets& buckets, const std::vector<Tensor>& segments,
-                       Group gathers, const nn::NamedTensors& parameters)
+                       DType compute, Group gathers, const nn::NamedTensors& parameters,
+                       bool prefetch)
     : buckets_(buckets),
       segments_(segments),
+      compute_(compute),
       gathers_(std::move(gathers)),
-      of_bucket_(buckets.count()) {
+      of_bucket_(buckets.count()),
+      prefetch_(prefetch) {
   std::map<const nn::Module*, std::string> paths;
   for (const auto& [path, module] : net.named_modules()) paths[module] = path;
   for (const auto& [module, list] : owners(net, parameters)) {
@@ -66,7 +89,7 @@ ParamUnits::ParamUnits(nn::Module& net, Buckets& buckets, const std::vector<Tens
     using Tensors = std::vector<Tensor>;
     hooks_.push_back(module->register_forward_pre_hook([this, unit](nn::Module&, const Tensors&) {
       together("parameters", [&] {
-        gather(*unit, Where::current());
+        gather_in_batch(*unit);
         unit->inside = current_part() != nullptr ? parts_ : 1;
       });
     }));
@@ -106,34 +129,38 @@ void ParamUnits::watch(Unit& unit, const std::vector<Tensor>& outputs) {
     out.register_hook([this, &unit, asked](const Tensor&) {
       if (*asked) return;
       *asked = true;
-      together("parameters in backward", [&] { gather(unit, Where::current()); });
+      together("parameters in backward", [&] { gather_in_batch(unit); });
     });
+  }
+}
+
+void ParamUnits::start(Unit& unit, const Where& where) {
+  for (size_t b : unit.buckets) {
+    unit.coming.push_back(gather_bucket(gathers_, segments_[b], buckets_.elements(b), compute_,
+                                        "parameters of " + unit.path, where));
   }
 }
 
 void ParamUnits::gather(Unit& unit, const Where& where) {
   if (unit.whole) return;
-  std::vector<std::pair<Tensor, Handle>> flats;
-  for (size_t b : unit.buckets) {
-    const int64_t n = buckets_.elements(b);
-    const Segment own = segment_of(gathers_.rank(), gathers_.size(), n);
-    const Tensor flat = new_tensor(Shape{n}, segments_[b].dtype(), where);
-    memcpy(static_cast<std::byte*>(flat.raw().data) +
-               own.begin * static_cast<int64_t>(dtype_size(flat.dtype())),
-           segments_[b].raw().data, segments_[b].nbytes());
-    Call call;
-    call.dtype = flat.dtype();
-    call.count = n;
-    call.name = "parameters of " + unit.path;
-    call.where = where;
-    flats.emplace_back(flat, gathers_.communicator().gather_segments(
-                                 call, flat.raw().data, std::make_shared<const Tensor>(flat)));
+  if (unit.coming.empty()) start(unit, where);
+  for (size_t i = 0; i < unit.coming.size(); ++i) {
+    unit.coming[i].handle.wait();
+    buckets_.point_to(unit.buckets[i], unit.coming[i].flat);
   }
-  for (size_t i = 0; i < flats.size(); ++i) {
-    flats[i].second.wait();
-    buckets_.point_to(unit.buckets[i], flats[i].first);
-  }
+  unit.coming.clear();
   unit.whole = true;
+}
+
+// Gathers a unit, and begins to gather the one that came next in the batch before. All ranks run
+// the same layers in one order, so they begin the same gathers.
+void ParamUnits::gather_in_batch(Unit& unit) {
+  gather(unit, Where::current());
+  if (!prefetch_ || current_part() == nullptr) return;
+  order_.push_back(&unit);
+  if (order_.size() >= before_.size() || before_[order_.size() - 1] != &unit) return;
+  Unit& next = *before_[order_.size()];
+  if (!next.whole && next.coming.empty()) start(next, Where::current());
 }
 
 void ParamUnits::let_go(Unit& unit) {
@@ -146,8 +173,11 @@ void ParamUnits::let_go(Unit& unit) {
 void ParamUnits::begin(size_t parts) {
   parts_ = parts;
   held_ = false;
+  before_ = std::move(order_);
+  order_.clear();
   for (auto& unit : units_) {
     unit->inside = 0;
+    unit->coming.clear();  // of values before the optimizer's step
     let_go(*unit);
   }
 }
@@ -155,6 +185,7 @@ void ParamUnits::begin(size_t parts) {
 void ParamUnits::hold() {
   for (auto& unit : units_) {
     if (!held_) unit->whole = false;  // the optimizer may have made a step
+    unit->coming.clear();
     gather(*unit, Where::current());
   }
   held_ = true;
