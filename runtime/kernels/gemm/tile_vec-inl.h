@@ -1,4 +1,4 @@
-// Vector helpers of the tiles, per SIMD target: partial loads and stores, and one fma.
+// Vector helpers of the tiles, per SIMD target: partial loads and stores.
 #if defined(WICK_KERNELS_TILE_VEC_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_TILE_VEC_INL_H_
 #undef WICK_KERNELS_TILE_VEC_INL_H_
@@ -27,17 +27,6 @@ constexpr int kMr = 8;
 constexpr int kMr = 4;
 #endif
 constexpr int kNv = 3;
-
-// Highway's one-lane fallback rounds the product and the sum separately; the contract requires one
-// rounding.
-template <class V>
-HWY_INLINE V fused_mul_add(V a, V b, V c) {
-#if HWY_TARGET == HWY_SCALAR
-  return V(__builtin_fmaf(a.raw, b.raw, c.raw));
-#else
-  return hn::MulAdd(a, b, c);
-#endif
-}
 
 // Where the CPU has no masked moves, Highway's MaskedLoad may read whole vectors, and its
 // BlendedStore rewrites a neighbour's elements; partial vectors go through a local buffer there.

@@ -1,0 +1,58 @@
+// Wick's runtime in WebAssembly: index.d.ts describes what is exported.
+import {Engine} from './engine.js';
+import {bytesOf, moduleOf} from './fetch.js';
+import {Model} from './model.js';
+import {probe} from './probe.js';
+import {openRemote} from './remote.js';
+
+export {WickError, CODES} from './errors.js';
+export {Model} from './model.js';
+export {toFloat32} from './tensor.js';
+export {probe};
+
+class Wick {
+  #engine;
+  constructor(engine) {
+    this.#engine = engine;
+    this.version = engine.version;
+    this.numerics = engine.numerics;
+    this.worker = false;
+  }
+  async load(source, {onProgress, signal, ...options} = {}) {
+    const bytes = await bytesOf(source, {signal, progress: onProgress && (p => onProgress({what: 'model', ...p}))});
+    return new Model(this.#engine, bytes, options);
+  }
+  close() {
+    this.#engine = null;
+  }
+}
+
+const PLAIN = () => new URL('./wick.wasm', import.meta.url);
+const FUSED = () => new URL('./wick-fma.wasm', import.meta.url);
+
+/** Chooses the module by what the engine computes with, compiles it and starts it. */
+export async function open(options = {}) {
+  const {fused} = probe();
+  if (options.worker) return openRemote(options);
+  const {wasm, wasmFused, onProgress, signal} = options;
+  const own = wasm === undefined && wasmFused === undefined;
+  const source = fused && (own || wasmFused !== undefined) ? wasmFused ?? FUSED() : wasm ?? PLAIN();
+  const module = await moduleOf(source, {signal, progress: onProgress && (p => onProgress({what: 'engine', ...p}))});
+  return new Wick(await Engine.start(module));
+}
+
+// One engine for each place that models of load() run in.
+const shared = new Map();
+
+/** Loads a model into an engine that all models of load() share: open() first, then load() of what it returns. */
+export async function load(source, {worker = false, ...options} = {}) {
+  if (!shared.has(worker)) shared.set(worker, open({worker, onProgress: options.onProgress}));
+  let wick;
+  try {
+    wick = await shared.get(worker);
+  } catch (error) {
+    shared.delete(worker);
+    throw error;
+  }
+  return wick.load(source, options);
+}
