@@ -10,10 +10,10 @@ const here = dirname(fileURLToPath(import.meta.url));
 
 export async function brotli(folder) {
   for (const name of await readdir(folder, {recursive: true})) {
-    if (!/\.(js|css|html|json|wasm|wick|txt)$/.test(name)) continue;
+    if (!/\.(js|css|html|json|wasm|txt)$/.test(name)) continue;
     const bytes = await readFile(join(folder, name));
     await writeFile(join(folder, `${name}.br`), brotliCompressSync(bytes, {params: {
-      [constants.BROTLI_PARAM_QUALITY]: name.endsWith('.wick') ? 5 : 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+      [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
     }}));
   }
 }

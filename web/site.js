@@ -12,6 +12,7 @@ import {fileURLToPath} from 'node:url';
 import {parseArgs} from 'node:util';
 
 import {readNpy} from './demo/npy.js';
+import {bundle} from './bundle.js';
 import {brotli} from './package.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -41,8 +42,10 @@ async function lenet(id, file, data, facts) {
 
 await rm(out, {recursive: true, force: true});
 await mkdir(join(out, 'models'), {recursive: true});
-await cp(join(here, 'demo'), out, {recursive: true});
+await cp(join(here, 'demo'), out, {recursive: true, filter: path => !/(page|pad|npy)\.js$/.test(path)});
 await cp(given.package, join(out, 'wick'), {recursive: true, filter: path => !/\.(br|md|d\.ts)$|LICENSE$|package\.json$/.test(path)});
+// Beside the worker, which it finds by its own address.
+await writeFile(join(out, 'wick/page.js'), await bundle(join(here, 'demo/page.js')));
 await copyFile(join(given.plain, 'lenet.wasm'), join(out, 'lenet.wasm'));
 await copyFile(join(given.fused, 'lenet.wasm'), join(out, 'lenet-fma.wasm'));
 const lenets = [await lenet('garment', given.garment, 'fashion-mnist', {title: 'Garment', says: 'It looks like:', digit: false})];
@@ -57,7 +60,7 @@ await writeFile(join(out, 'models.json'), JSON.stringify({lenets, reader}));
 
 // What the page keeps for when there is no network: all but the reader and its engine, which come when they are used.
 const files = (await readdir(out, {recursive: true, withFileTypes: true})).filter(f => f.isFile())
-  .map(f => join(f.parentPath ?? f.path, f.name).slice(out.length + 1)).filter(f => !/^models\/read|^wick\/wick|^sw\.js$/.test(f)).sort();
+  .map(f => join(f.parentPath ?? f.path, f.name).slice(out.length + 1)).filter(f => !/^models\/read|^wick\/(?!page)|^sw\.js$/.test(f)).sort();
 await writeFile(join(out, 'files.json'), JSON.stringify({files: ['./', ...files]}));
 const digest = createHash('sha256');
 for (const file of files) digest.update(await readFile(join(out, file)));

@@ -62,6 +62,9 @@ WITHOUT = "".join(f"#define WICK_HAS_{part} 0\n" for part in ("FILES", "LIBRARIE
 # Names of the standard library, which any source that uses it may define.
 STANDARD = re.compile(r"_Z(?:TV|TI|TS|GV)?N?K?S[tabsiod]")
 
+# A page waits for all of the code, and nothing waits for what runs once: with clang's -Os this becomes -Oz.
+SMALLEST = "#pragma clang attribute push(__attribute__((minsize)), apply_to = function)\n"
+
 
 def run(*command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
@@ -277,6 +280,8 @@ def main():
         text += "".join(f"\n#undef {n}" for n in sorted(macros) if source in macros[n] and len(macros[n]) > 1
                         and n not in ("HWY_TARGET_INCLUDE", "HWY_WANT_AVX3_DL"))
         name = source.relative_to(ROOT)
+        if asked.wasm and not simd and not {"conv", "gemm", "blocked", "bytes", "window", "elementwise"} & set(name.parts):
+            text = SMALLEST + text + "\n#pragma clang attribute pop"
         parts.append(f"\n// {name}\n{text}\n" if simd else f"\n// {name}\n#if HWY_ONCE\n{text}\n#endif  // HWY_ONCE\n")
     parts.append("\n// The kernels of this program.\n#if HWY_ONCE\n" +
                  writer.body(pseudo, selection.replace('#include "runtime/kernels/selected_ops.h"', pseudo.read_text())) +

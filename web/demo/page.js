@@ -1,11 +1,11 @@
 // The page: which network is asked, what it is shown, and what it answers.
-import {WickError, load, open} from './wick/index.js';
+import {WickError, load, open} from '../src/index.js';
 import {readNpy} from './npy.js';
 import {Pad} from './pad.js';
 
 const part = id => document.getElementById(id);
 const pad = new Pad(part('pad'));
-const bytesOf = async file => new Uint8Array(await (await fetch(file)).arrayBuffer());
+const fetched = async file => new Uint8Array(await (await fetch(file)).arrayBuffer());
 
 let wick;  // the engine with LeNet's kernels alone
 let modes = [];  // of models.json, and the reader's
@@ -88,6 +88,7 @@ function show28(bytes) {
 function lenet(facts, engine) {
   const model = once(async () => (await engine()).load(facts.file, {onProgress: progress}));
   let shown = null;  // the example that the picture shows as it is
+  let examples = null, next = 0;
   return {
     ...facts, size: {width: 280, height: 280, pen: facts.digit ? 20 : 14, dark: false}, model,
     async answer() {
@@ -108,15 +109,14 @@ function lenet(facts, engine) {
       pad.put(bytes, 28);
     },
     async examples() {
-      this.images ??= readNpy(await bytesOf(facts.images)).data;
-      const n = this.images.length / 784;
-      this.next = ((this.next ?? 0) + 1) % n;
-      this.example(this.images.slice(784 * this.next, 784 * (this.next + 1)));
+      examples ??= readNpy(await fetched(facts.images)).data;
+      next = (next + 1) % (examples.length / 784);
+      this.example(examples.slice(784 * next, 784 * (next + 1)));
     },
     /** Compares with the answers that the trainer gave to the same images. */
     async check() {
       const net = await model();
-      const images = readNpy(await bytesOf(facts.images)), wanted = readNpy(await bytesOf(facts.answers));
+      const images = readNpy(await fetched(facts.images)), wanted = readNpy(await fetched(facts.answers));
       const {logits} = await net.run({data: images.data, dims: images.dims});
       let differ = 0, most = 0, largest = 0;
       const bits = new Int32Array(logits.data.buffer), ours = new Int32Array(wanted.data.buffer);
@@ -231,7 +231,7 @@ try {
   const {lenets, reader} = await (await fetch('models.json')).json();
   modes = lenets.map(facts => lenet(facts, engine));
   if (reader) {
-    const make = once(async () => (await import('./read.js')).reader(reader, pad, {load, progress, part}));
+    const make = once(async () => (await import(new URL('read.js', document.baseURI))).reader(reader, pad, {load, progress, part}));
     const first = {title: 'Read', wide: true, size: {width: 960, height: 144, pen: 7, dark: true}, model: make};
     first.answer = async () => {
       const read = await make();
@@ -244,4 +244,4 @@ try {
 } catch (error) {
   trouble(error);
 }
-if ('serviceWorker' in navigator && isSecureContext) addEventListener('load', () => navigator.serviceWorker.register('sw.js').catch(console.warn));
+if ('serviceWorker' in navigator && isSecureContext) navigator.serviceWorker.register('sw.js').catch(console.warn);

@@ -6,7 +6,7 @@ import {probe} from './probe.js';
 import {openRemote} from './remote.js';
 
 export {WickError, CODES} from './errors.js';
-export {Model} from './model.js';
+
 export {toFloat32} from './tensor.js';
 export {probe};
 
@@ -27,8 +27,8 @@ class Wick {
   }
 }
 
-const PLAIN = () => new URL('./wick.wasm', import.meta.url);
-const FUSED = () => new URL('./wick-fma.wasm', import.meta.url);
+const PLAIN_MODULE = () => new URL('./wick.wasm', import.meta.url);
+const FUSED_MODULE = () => new URL('./wick-fma.wasm', import.meta.url);
 
 /** Chooses the module by what the engine computes with, compiles it and starts it. */
 export async function open(options = {}) {
@@ -36,7 +36,7 @@ export async function open(options = {}) {
   if (options.worker) return openRemote(options);
   const {wasm, wasmFused, onProgress, signal} = options;
   const own = wasm === undefined && wasmFused === undefined;
-  const source = fused && (own || wasmFused !== undefined) ? wasmFused ?? FUSED() : wasm ?? PLAIN();
+  const source = fused && (own || wasmFused !== undefined) ? wasmFused ?? FUSED_MODULE() : wasm ?? PLAIN_MODULE();
   const module = await moduleOf(source, {signal, progress: onProgress && (p => onProgress({what: 'engine', ...p}))});
   return new Wick(await Engine.start(module));
 }

@@ -28,9 +28,8 @@ export function dtypeOf(code) {
 }
 
 export const elements = dims => dims.reduce((n, d) => n * d, 1);
-const bytesOf = (type, count) => Math.ceil(count * type.bits / 8);
 /** The length of the array that holds so many elements. */
-export const arrayLength = (type, count) => type.bits < 8 ? bytesOf(type, count) : count;
+export const arrayLength = (type, count) => type.bits < 8 ? Math.ceil(count * type.bits / 8) : count;
 
 const kind = value => value === null ? 'null' : Array.isArray(value) ? 'Array' : value?.constructor?.name ?? typeof value;
 

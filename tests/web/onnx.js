@@ -1,0 +1,27 @@
+// ONNX files of one node, written byte by byte: what `wick convert` makes of them has inputs and outputs of any type.
+const varint = n => {
+  const bytes = [];
+  for (; n > 127; n = Math.floor(n / 128)) bytes.push(n % 128 | 128);
+  return [...bytes, n];
+};
+const number = (field, n) => [...varint(field * 8), ...varint(n)];
+const bytes = (field, content) => [...varint(field * 8 + 2), ...varint(content.length), ...content];
+const text = (field, s) => bytes(field, [...new TextEncoder().encode(s)]);
+
+const tensor = (elem, dims) => bytes(1, [...number(1, elem), ...bytes(2, dims.flatMap(d =>
+  bytes(1, typeof d === 'number' ? number(1, d) : text(2, d))))]);
+const TYPES = {
+  tensor: (elem, dims) => tensor(elem, dims),
+  sequence: (elem, dims) => bytes(4, bytes(1, tensor(elem, dims))),
+  optional: (elem, dims) => bytes(9, bytes(1, tensor(elem, dims))),
+  optional_sequence: (elem, dims) => bytes(9, bytes(1, bytes(4, bytes(1, tensor(elem, dims))))),
+};
+const port = (field, {name, kind = 'tensor', elem, dims}) => bytes(field, [...text(1, name), ...bytes(2, TYPES[kind](elem, dims))]);
+
+/** Returns the bytes of a model: `op` on all inputs, one output. Attributes are integers. */
+export function onnx({op, inputs, output, attributes = {}, opset = 23}) {
+  const attribute = ([name, value]) => bytes(5, [...text(1, name), ...number(3, value), ...number(20, 2)]);
+  const node = [...inputs.flatMap(i => text(1, i.name)), ...text(2, output.name), ...text(3, 'one'), ...text(4, op), ...Object.entries(attributes).flatMap(attribute)];
+  const graph = [...bytes(1, node), ...text(2, 'one'), ...inputs.flatMap(i => port(11, i)), ...port(12, output)];
+  return new Uint8Array([...number(1, 10), ...bytes(8, number(2, opset)), ...bytes(7, graph)]);
+}
