@@ -58,9 +58,10 @@ if (given.read) {
 }
 await writeFile(join(out, 'models.json'), JSON.stringify({lenets, reader}));
 
-// What the page keeps for when there is no network: all but the reader and its engine, which come when they are used.
+// What the page keeps for when there is no network: all but the reader and its engine, which come when they are used, and
+// the module, of which the page chooses one.
 const files = (await readdir(out, {recursive: true, withFileTypes: true})).filter(f => f.isFile())
-  .map(f => join(f.parentPath ?? f.path, f.name).slice(out.length + 1)).filter(f => !/^models\/read|^wick\/(?!page)|^sw\.js$/.test(f)).sort();
+  .map(f => join(f.parentPath ?? f.path, f.name).slice(out.length + 1)).filter(f => !/^models\/read|^wick\/(?!page)|^sw\.js$|\.wasm$/.test(f)).sort();
 await writeFile(join(out, 'files.json'), JSON.stringify({files: ['./', ...files]}));
 const digest = createHash('sha256');
 for (const file of files) digest.update(await readFile(join(out, file)));

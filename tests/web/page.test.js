@@ -155,7 +155,7 @@ test('without a network', async () => {
   const page = await visit();
   await answered(page);
   await page.evaluate(() => navigator.serviceWorker.ready);
-  await page.waitForFunction(() => navigator.serviceWorker.controller);
+  await page.waitForFunction(async () => navigator.serviceWorker.controller && (await caches.match('lenet-fma.wasm') ?? await caches.match('lenet.wasm')));
   await page.context().setOffline(true);
   await page.reload();
   await answered(page);
@@ -214,6 +214,8 @@ test('it asks for no isolation, and loads only what it needs', async () => {
   const first = server.requests.map(r => r.path);
   assert.equal(await page.evaluate(() => crossOriginIsolated), false);
   assert.ok(!first.some(path => /wick\.wasm|wick-fma|read/.test(path)), 'neither the reader nor every op');
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  await page.waitForTimeout(1000);
   const code = new Map(server.requests.filter(r => !/\.wick$|\.npy$|sw\.js|files/.test(r.path)).map(r => [r.path, r.bytes]));
   const bytes = [...code.values()].reduce((a, b) => a + b);
   console.log(`# the page without weights: ${bytes} bytes, ${[...code.keys()].join(' ')}`);

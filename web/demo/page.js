@@ -22,7 +22,7 @@ const once = make => {
 function trouble(error) {
   console.error(error);
   const refused = error instanceof WickError && error.code === 'refused';
-  const offline = !navigator.onLine && error instanceof WickError && error.code === 'io';
+  const offline = !navigator.onLine && (error instanceof TypeError || error.code === 'io');
   part('trouble').textContent = refused ? `No network can answer here. ${error.message}`
     : offline ? 'You are offline, and this network was not loaded before.' : `${error.message}`;
   part('trouble').hidden = false;
@@ -244,4 +244,7 @@ try {
 } catch (error) {
   trouble(error);
 }
-if ('serviceWorker' in navigator && isSecureContext) navigator.serviceWorker.register('sw.js').catch(console.warn);
+// Without a network the page needs the module that it chose, too.
+if ('serviceWorker' in navigator && isSecureContext)
+  navigator.serviceWorker.register('sw.js').then(() => navigator.serviceWorker.ready)
+    .then(({active}) => wick && active.postMessage({keep: wick.numerics.fused ? 'lenet-fma.wasm' : 'lenet.wasm'})).catch(console.warn);

@@ -1,5 +1,6 @@
-// Keeps the page for when there is no network: what files.json lists is stored when the page is first seen, models when
-// they are first asked for. The build writes the version, so that a new page replaces an old one.
+// Keeps the page for when there is no network: what files.json lists is stored when the page is first seen, what the page
+// names by a message, and the reader when it is first used. The build writes the version, so that a new page replaces an
+// old one.
 const STORE = 'wick-@VERSION@';
 
 addEventListener('install', event => event.waitUntil((async () => {
@@ -12,6 +13,8 @@ addEventListener('activate', event => event.waitUntil((async () => {
   for (const name of await caches.keys()) if (name.startsWith('wick-') && name !== STORE) await caches.delete(name);
   await clients.claim();
 })()));
+
+addEventListener('message', event => event.waitUntil((async () => (await caches.open(STORE)).add(event.data.keep))()));
 
 addEventListener('fetch', event => {
   const url = new URL(event.request.url);
