@@ -21,7 +21,7 @@ after(async () => {
 
 /** Opens the page as a first visitor, and fails the test for what the page complains of. */
 async function visit(options = {}, prepare = async () => {}) {
-  const context = await browser.newContext({viewport: {width: 900, height: 900}, ...options});
+  const context = await browser.newContext({viewport: {width: 800, height: 780}, ...options});
   const page = await context.newPage();
   page.errors = [];
   page.on('pageerror', error => page.errors.push(error.message));
@@ -137,7 +137,7 @@ test('a line is read, typed and drawn', {skip: hasReader ? false : 'the page has
 });
 
 test('a phone', async () => {
-  const page = await visit({viewport: {width: 360, height: 740}, isMobile: true, hasTouch: true, deviceScaleFactor: 2});
+  const page = await visit({viewport: {width: 360, height: 740}, isMobile: true, hasTouch: true, deviceScaleFactor: 1});
   await answered(page);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than the screen');
   for (const button of await page.locator('button:visible').all()) assert.ok((await button.boundingBox()).height >= 44, 'large enough for a finger');

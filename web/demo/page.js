@@ -22,9 +22,10 @@ const once = make => {
 function trouble(error) {
   console.error(error);
   const refused = error instanceof WickError && error.code === 'refused';
-  const offline = !navigator.onLine && (error instanceof TypeError || error.code === 'io');
-  part('trouble').textContent = refused ? `No network can answer here. ${error.message}`
-    : offline ? 'You are offline, and this network was not loaded before.' : `${error.message}`;
+  // The reader is not kept until it was used; then its worker, its model or its letters fail first.
+  const offline = !navigator.onLine && mode?.wide;
+  part('trouble').textContent = offline ? 'You are offline, and the reader was not loaded before.'
+    : refused ? `No network can answer here. ${error.message}` : error.message;
   part('trouble').hidden = false;
   part('loading').hidden = true;
 }
