@@ -20,9 +20,11 @@ using TileVec = hn::Vec<TileTag>;
 
 constexpr int kLanes = static_cast<int>(HWY_LANES(float));
 // Rows x 3 accumulators, 3 vectors and a broadcast must fit the registers: AVX-512 and aarch64 have
-// 32, other targets 16.
+// 32, other targets 16. Engines of WebAssembly need more of the 16 for themselves.
 #if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 constexpr int kMr = 8;
+#elif HWY_ARCH_WASM
+constexpr int kMr = 2;
 #else
 constexpr int kMr = 4;
 #endif
