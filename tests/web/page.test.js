@@ -20,13 +20,13 @@ after(async () => {
 });
 
 /** Opens the page as a first visitor, and fails the test for what the page complains of. */
-async function visit(options = {}, prepare = async () => {}) {
+async function visit({url = server.url, ...options} = {}, prepare = async () => {}) {
   const context = await browser.newContext({viewport: {width: 800, height: 780}, ...options});
   const page = await context.newPage();
   page.errors = [];
   page.on('pageerror', error => page.errors.push(error.message));
   await prepare(page, context);
-  await page.goto(options.url ?? server.url);
+  await page.goto(url);
   return page;
 }
 const answered = page => page.waitForFunction(() => performance.getEntriesByName('first answer').length === 1, null, {timeout: 30_000});
@@ -208,17 +208,18 @@ for (const [why, prepare, pattern] of [
 }
 
 test('it asks for no isolation, and loads only what it needs', async () => {
-  server.requests.length = 0;
-  const page = await visit();
+  const own = await serve([site]);
+  const page = await visit({url: own.url});
   await answered(page);
-  const first = server.requests.map(r => r.path);
+  const first = own.requests.map(r => r.path);
   assert.equal(await page.evaluate(() => crossOriginIsolated), false);
   assert.ok(!first.some(path => /wick\.wasm|wick-fma|read/.test(path)), 'neither the reader nor every op');
   await page.evaluate(() => navigator.serviceWorker.ready);
   await page.waitForTimeout(1000);
-  const code = new Map(server.requests.filter(r => !/\.wick$|\.npy$|sw\.js|files/.test(r.path)).map(r => [r.path, r.bytes]));
+  const code = new Map(own.requests.filter(r => !/\.wick$|\.npy$|sw\.js|files/.test(r.path)).map(r => [r.path, r.bytes]));
   const bytes = [...code.values()].reduce((a, b) => a + b);
   console.log(`# the page without weights: ${bytes} bytes, ${[...code.keys()].join(' ')}`);
   assert.ok(bytes <= 100_000);
   await leave(page);
+  await own.close();
 });
