@@ -4,10 +4,21 @@ import {readNpy} from './npy.js';
 import {Pad} from './pad.js';
 
 const part = id => document.getElementById(id);
+
+/** Shows how much of what is loading has come; where a size is unknown, that something is coming. */
+function progress({loaded, total}) {
+  const bar = part('loading');
+  bar.hidden = false;
+  if (total) bar.value = loaded / total;
+  else bar.removeAttribute('value');
+}
+
+// The engine with LeNet's kernels alone: what the first answer waits for is asked for first.
+const starting = open({wasm: 'lenet.wasm', wasmFused: 'lenet-fma.wasm', onProgress: progress});
+starting.catch(() => {});
 const pad = new Pad(part('pad'));
 const fetched = async file => new Uint8Array(await (await fetch(file)).arrayBuffer());
 
-let wick;  // the engine with LeNet's kernels alone
 let modes = [];  // of models.json, and the reader's
 let mode = null;
 
@@ -28,14 +39,6 @@ function trouble(error) {
     : refused ? `No network can answer here. ${error.message}` : error.message;
   part('trouble').hidden = false;
   part('loading').hidden = true;
-}
-
-/** Shows how much of what is loading has come; where a size is unknown, that something is coming. */
-function progress({loaded, total}) {
-  const bar = part('loading');
-  bar.hidden = false;
-  if (total) bar.value = loaded / total;
-  else bar.removeAttribute('value');
 }
 
 // ---- LeNet: a picture of 28 x 28 -------------------------------------------------------------------------------------
@@ -86,8 +89,8 @@ function show28(bytes) {
   part('seen').getContext('2d').putImageData(image, 0, 0);
 }
 
-function lenet(facts, engine) {
-  const model = once(async () => (await engine()).load(facts.file, {onProgress: progress}));
+function lenet(facts) {
+  const model = once(async () => (await starting).load(facts.file, {onProgress: progress}));
   let shown = null;  // the example that the picture shows as it is
   let examples = null, next = 0;
   return {
@@ -223,14 +226,11 @@ part('example').addEventListener('click', () => mode.examples().catch(trouble));
 part('typed').addEventListener('input', event => pad.write(event.target.value));
 
 try {
-  const engine = once(async () => {
-    wick = await open({wasm: 'lenet.wasm', wasmFused: 'lenet-fma.wasm', onProgress: progress});
-    part('numerics').textContent = `Wick ${wick.version}; ${wick.numerics.text} (${wick.numerics.promise}).`;
-    return wick;
-  });
-  engine().catch(trouble);
+  starting.then(({version, numerics}) => {
+    part('numerics').textContent = `Wick ${version}; ${numerics.text} (${numerics.promise}).`;
+  }, trouble);
   const {lenets, reader} = await (await fetch('models.json')).json();
-  modes = lenets.map(facts => lenet(facts, engine));
+  modes = lenets.map(lenet);
   if (reader) {
     const make = once(async () => (await import(new URL('read.js', document.baseURI))).reader(reader, pad, {load, progress, part}));
     const first = {title: 'Read', wide: true, size: {width: 960, height: 144, pen: 7, dark: true}, model: make};
@@ -248,4 +248,4 @@ try {
 // Without a network the page needs the module that it chose, too.
 if ('serviceWorker' in navigator && isSecureContext)
   navigator.serviceWorker.register('sw.js').then(() => navigator.serviceWorker.ready)
-    .then(({active}) => wick && active.postMessage({keep: wick.numerics.fused ? 'lenet-fma.wasm' : 'lenet.wasm'})).catch(console.warn);
+    .then(async ({active}) => active.postMessage({keep: (await starting).numerics.fused ? 'lenet-fma.wasm' : 'lenet.wasm'})).catch(console.warn);

@@ -1,11 +1,13 @@
-/* What JavaScript calls besides wick.h: memory, and the functions of wick.h that take structs of options. The layouts
- * that src/layout.js writes and reads are checked here, where the compiler knows them. */
+/* What JavaScript calls besides wick.h: memory, and the functions of wick.h that take structs of
+ * options. The layouts that src/layout.js writes and reads are checked here, where the compiler
+ * knows them. */
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "wick/wick.h"
 
-#define AT(type, field, place) _Static_assert(offsetof(type, field) == (place), "web/src/layout.js says otherwise")
+#define AT(type, field, place) \
+  _Static_assert(offsetof(type, field) == (place), "web/src/layout.js says otherwise")
 AT(wick_tensor, data, 0);
 AT(wick_tensor, dtype, 4);
 AT(wick_tensor, rank, 8);
@@ -27,11 +29,13 @@ _Static_assert(sizeof(wick_string) == 16, "web/src/layout.js says otherwise");
 /* Returns memory aligned as programs want their bytes to be; null: there is no more. */
 WICK_API void* wick_web_allocate(size_t bytes);
 WICK_API void wick_web_free(void* memory);
-/* As wick_program_load_memory(): the bytes must stay until the program is freed. max_ram: 0 is wick.h's own limit. */
+/* As wick_program_load_memory(): the bytes must stay until the program is freed. max_ram: 0 is
+ * wick.h's own limit. */
 WICK_API int wick_web_load(const void* data, size_t bytes, double max_ram, wick_program** program);
 /* As wick_session_create(), with one thread. An entry of null is the first. */
-WICK_API int wick_web_open(const wick_program* program, const char* entry, const wick_dim_binding* dims,
-                           size_t dim_count, double max_ram, wick_session** session);
+WICK_API int wick_web_open(const wick_program* program, const char* entry,
+                           const wick_dim_binding* dims, size_t dim_count, double max_ram,
+                           wick_session** session);
 /* As wick_session_run(). timeout_ms: 0 is none. */
 WICK_API int wick_web_run(wick_session* session, const wick_tensor* inputs, size_t input_count,
                           wick_tensor* outputs, size_t output_count, double timeout_ms);
@@ -51,8 +55,8 @@ int wick_web_load(const void* data, size_t bytes, double max_ram, wick_program**
   return wick_program_load_memory(data, bytes, &options, program);
 }
 
-int wick_web_open(const wick_program* program, const char* entry, const wick_dim_binding* dims, size_t dim_count,
-                  double max_ram, wick_session** session) {
+int wick_web_open(const wick_program* program, const char* entry, const wick_dim_binding* dims,
+                  size_t dim_count, double max_ram, wick_session** session) {
   wick_session_options options = WICK_INIT(wick_session_options);
   options.entry = entry;
   options.threads = 1;
@@ -62,8 +66,8 @@ int wick_web_open(const wick_program* program, const char* entry, const wick_dim
   return wick_session_create(program, &options, session);
 }
 
-int wick_web_run(wick_session* session, const wick_tensor* inputs, size_t input_count, wick_tensor* outputs,
-                 size_t output_count, double timeout_ms) {
+int wick_web_run(wick_session* session, const wick_tensor* inputs, size_t input_count,
+                 wick_tensor* outputs, size_t output_count, double timeout_ms) {
   wick_run_options options = WICK_INIT(wick_run_options);
   options.timeout_ns = (uint64_t)(timeout_ms * 1e6);
   return wick_session_run(session, inputs, input_count, outputs, output_count, &options);
