@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests of web/ in Node: run.sh unit | api | page | types. All but `unit` need what tools/scripts/web.sh built:
+# The tests of web/ in Node: run.sh unit | api | nodes | page | types. All but `unit` need what tools/scripts/web.sh built:
 # WICK_WEB (build/web/package) and WICK_SITE (build/web/site). Prints "N passed, N failed", or why it skips.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -7,17 +7,19 @@ skip() {
   echo "SKIP: $1"
   exit 77
 }
-what=${1:?unit, api, page or types}
+what=${1:?unit, api, nodes, page or types}
 command -v node >/dev/null || skip "node is not installed"
 major=$(node -p 'process.versions.node.split(".")[0]')
 [ "$major" -ge 18 ] || skip "node is not installed (18 or newer; this is $major)"
 export WICK_WEB=${WICK_WEB:-$PWD/build/web/package} WICK_SITE=${WICK_SITE:-$PWD/build/web/site}
 export WICK_NODE_MODULES=${WICK_NODE_MODULES:-$PWD/build/web/npm/node_modules}
-if [ "$what" = api ] || [ "$what" = types ]; then
+if [[ $what =~ ^(api|nodes|types)$ ]]; then
   [ -f "$WICK_WEB/wick.wasm" ] || skip "wick.wasm is not built (tools/scripts/web.sh)"
 fi
 case $what in
-  api)
+  api | nodes)
+    export WICK_NODE_TESTS=/usr/share/libonnx-testdata/data/node
+    [ "$what" = api ] || [ -d "$WICK_NODE_TESTS" ] || skip "Debian's libonnx-testdata is not installed"
     export WICK_TOOL=${WICK_TOOL:-${WICK_BUILD:?the native build folder}/tools/wick/wick}
     export WICK_LENET=${WICK_LENET:-$WICK_BUILD/examples/lenet_static/lenet.wick}
     ;;
@@ -48,6 +50,6 @@ code=$?
 grep -aE '^ *not ok|the page without' -A12 "$log" | grep -aE '^ *not ok|error:|the page without' | head -40
 count() { sed -nE "s/^(# |ℹ )$1 ([0-9]+)$/\2/p" "$log" | tail -1; }
 passed=$(count pass) failed=$(count fail) skipped=$(count skipped)
-[ "${skipped:-0}" = 0 ] || echo "COUNT: $skipped cases of web_$what skipped, which this page or machine does not have"
+[ "${skipped:-0}" = 0 ] || echo "COUNT: $skipped cases of web_$what skipped"
 echo "${passed:-0} passed, ${failed:-1} failed"
 [ $code = 0 ]
