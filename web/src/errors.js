@@ -1,4 +1,4 @@
-/** Codes of wick.h, by number; `EngineCode.refused` is this package's own: there is no engine to call. */
+/** Codes of wick.h, by number. 'refused' is this package's own: there is no engine to call. */
 export const CODES = Object.freeze([
   'ok', 'invalid argument', 'shape mismatch', 'type mismatch', 'not found', 'unsupported', 'invalid program',
   'budget exceeded', 'out of memory', 'io', 'device', 'deadline', 'internal', 'cancelled', 'busy',
