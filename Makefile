@@ -3,7 +3,7 @@ ifdef JOBS
 export WICK_JOBS := $(JOBS)
 endif
 
-.PHONY: all setup install demo test test-full check reference format bench size clean
+.PHONY: all setup install demo web test test-full check reference format bench size clean
 
 all:  ## build the release preset
 	@tools/scripts/build.sh
@@ -17,6 +17,9 @@ install:  ## build what is installed, without tests, and install it: make instal
 
 demo:  ## train, export, compare every path, quantize; writes build/demo/report.json and submission.json
 	@tools/scripts/demo.sh
+
+web:  ## build the runtime for browsers, its npm package and the demo page, and serve the page
+	@tools/scripts/web.sh
 
 test:  ## build and run the fixed subset (under 15 minutes)
 	@tools/scripts/test.sh

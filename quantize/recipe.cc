@@ -7,8 +7,10 @@
 namespace wick::quantize {
 namespace {
 
-constexpr const char* kModes[] = {"static", "dynamic", "weight-only", "qat"};
+constexpr const char* kModes[] = {"static", "dynamic", "weight-only", "qat", "f16", "bf16"};
 constexpr const char* kObservers[] = {"min-max", "moving-average", "percentile", "entropy", "mse"};
+
+constexpr const char* kWidths[] = {"int4", "int8", "f16", "f32"};
 
 template <size_t n>
 size_t find(const char* const (&names)[n], const std::string& name, const char* what) {
@@ -39,6 +41,16 @@ ObserverKind observer_from(const std::string& name) {
   return static_cast<ObserverKind>(find(kObservers, name, "observer"));
 }
 
+const char* width_name(Width w) { return kWidths[static_cast<size_t>(w)]; }
+
+DType weight_dtype(const Recipe& r, const std::string& node) {
+  const auto found = r.widths.find(node);
+  if (found == r.widths.end()) return r.weight;
+  return found->second == Width::kInt4   ? DType::kI4
+         : found->second == Width::kInt8 ? DType::kI8
+                                         : r.weight;
+}
+
 void check(const Recipe& r) {
   if (r.activation != DType::kU8 && r.activation != DType::kI8)
     throw_error("quantize",
@@ -48,14 +60,25 @@ void check(const Recipe& r) {
                 std::string("weights are int8, int4 or uint4, not ") + dtype_name(r.weight));
   if (r.weight_symmetric && r.weight == DType::kU4)
     throw_error("quantize", "uint4 weights have zero points: weight_symmetric must be false");
-  if (r.mode == Mode::kWeightOnly && r.block_size != 32 && r.block_size != 64 &&
-      r.block_size != 128) {
+  if (r.block_size != 32 && r.block_size != 64 && r.block_size != 128) {
     throw_error("quantize",
                 "block_size must be 32, 64 or 128, got " + std::to_string(r.block_size));
   }
   if (r.correction_batches < 1)
     throw_error("quantize", "correction_batches must be at least 1, got " +
                                 std::to_string(r.correction_batches));
+  if (r.gptq && (r.mode == Mode::kQat || r.mode == Mode::kF16 || r.mode == Mode::kBF16))
+    throw_error("quantize",
+                std::string("gptq rounds weights to integers after training: not for ") +
+                    mode_name(r.mode));
+  if (!r.widths.empty() && (r.mode == Mode::kQat || r.mode == Mode::kF16 || r.mode == Mode::kBF16))
+    throw_error("quantize", std::string("widths of layers are for static, dynamic and weight-only "
+                                        "recipes, not ") +
+                                mode_name(r.mode));
+  for (const auto& [node, width] : r.widths) {
+    if (r.mode == Mode::kDynamic && width == Width::kInt4)
+      throw_error("quantize", "node \"" + node + "\": dynamic layers have int8 weights, not int4");
+  }
   check(r.activation_observer, "activation");
   check(r.weight_observer, "weight");
   if (r.weight_observer.kind == ObserverKind::kMovingAverage)

@@ -1,6 +1,7 @@
 // Recipe says how a model is quantized. Passes, calibration, training and the command line read it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,10 @@
 namespace wick::quantize {
 
 // How activations get their scales: from calibration, from each tensor as it comes, not at all
-// (weights alone are integers), or from training.
-enum class Mode : uint8_t { kStatic, kDynamic, kWeightOnly, kQat };
-const char* mode_name(Mode m);            // "static", "dynamic", "weight-only", "qat"
+// (weights alone are integers), or from training. The last two have no integers: weights are
+// rounded to 16-bit floats, which a file keeps in half the bytes.
+enum class Mode : uint8_t { kStatic, kDynamic, kWeightOnly, kQat, kF16, kBF16 };
+const char* mode_name(Mode m);  // "static", "dynamic", "weight-only", "qat", "f16", "bf16"
 Mode mode_from(const std::string& name);  // throws Error listing them
 
 // An observer keeps this of the values that it sees.
@@ -32,6 +34,11 @@ struct ObserverSpec {
   double averaging = 0.01;    // kMovingAverage: a new batch's share, PyTorch's averaging_constant
   double percentile = 99.99;  // kPercentile: the share inside the range, both ends together
 };
+
+// How wide the numbers of one layer's weight are. The wider two keep the layer float: its weight
+// has float32 numbers, of which those of kF16 are rounded to float16 (a .wick file stores them so).
+enum class Width : uint8_t { kInt4, kInt8, kF16, kF32 };
+const char* width_name(Width width);  // "int4", "int8", "f16", "f32"
 
 // Says what is quantized, and how.
 struct Recipe {
@@ -55,6 +62,9 @@ struct Recipe {
   bool bias_correction = false;     // runs over the first batches again, all at one time:
   int64_t correction_batches = 16;  // how many of them
   bool embeddings = true;           // weight-only: tables of Gather are quantized, too
+  // Weights of Linear are rounded by GPTQ instead of to the nearest integer (passes/gptq.h). This
+  // needs batches in the dynamic and weight-only modes too.
+  bool gptq = false;
 
   // These say whether the layers (Conv, Linear, MatMul) nearest to the graph's inputs
   // (quantize_first) and outputs (quantize_last) are quantized.
@@ -64,7 +74,14 @@ struct Recipe {
   bool float_output = false;
   // Nodes whose name or module matches stay float: * matches any text, ? one character.
   std::vector<std::string> skip;
+  // By a node's name (display_name() in passes/plan.h): the width of its weight, whatever `weight`
+  // says, in static, dynamic and weight-only recipes. quantize_within() (choose/mixed.h) finds
+  // these.
+  std::map<std::string, Width> widths;
 };
+
+// Returns the integers of a node's weight: `weight`, or what `widths` says of that node.
+DType weight_dtype(const Recipe& recipe, const std::string& node);
 
 // Throws Error for a value that is invalid: a dtype, block size, percentile or average.
 void check(const Recipe& recipe);

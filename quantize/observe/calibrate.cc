@@ -15,15 +15,27 @@ using ir::ValueId;
 
 class Calibrator {
  public:
-  Calibrator(const Graph& g, const Recipe& r, const CalibrateOptions& o)
-      : g_(g), r_(r), o_(o), plan_(plan_quantization(g, r)), watched_(g.value_count(), nullptr) {
+  Calibrator(const Graph& g, const Recipe& r, const std::vector<ObserverSpec>& specs,
+             const CalibrateOptions& o)
+      : g_(g),
+        r_(r),
+        o_(o),
+        specs_(specs),
+        plan_(plan_quantization(g, r)),
+        watched_(g.value_count(), nullptr) {
+    // One observer sees the values for all of them: the first that keeps a histogram, if one does.
+    ObserverSpec all = specs_.front();
+    for (const ObserverSpec& spec : specs_) {
+      if (keeps_histogram(spec.kind) && !keeps_histogram(all.kind)) all = spec;
+    }
+    all.averaging = r.activation_observer.averaging;
     for (const auto& [name, sources] : plan_.sources) {
-      Observer& seen = observers_.emplace(name, Observer(r.activation_observer)).first->second;
+      Observer& seen = observers_.emplace(name, Observer(all)).first->second;
       for (ValueId v : sources) watched_[static_cast<size_t>(v)] = &seen;
     }
   }
 
-  Calibration run(const Batches& batches) {
+  std::vector<Calibration> run(const Batches& batches) {
     for (int64_t i = 0;; ++i) {
       const std::optional<Batch> batch = batches(i);
       if (!batch) break;
@@ -36,7 +48,13 @@ class Calibrator {
     for (auto& [v, mean] : result_.means) {
       for (double& m : mean) m /= static_cast<double>(counts_[v]);
     }
-    return std::move(result_);
+    std::vector<Calibration> all;
+    for (const ObserverSpec& spec : specs_) {
+      all.push_back(result_);
+      for (const auto& [name, observer] : observers_)
+        all.back().params[name] = observer.params(spec, r_.activation, r_.activation_symmetric);
+    }
+    return all;
   }
 
  private:
@@ -78,7 +96,7 @@ class Calibrator {
   }
 
   void add_mean(const Node& n, const HostTensor& out) {
-    if (n.op != OpId::kConv && n.op != OpId::kLinear) return;
+    if ((n.op != OpId::kConv && n.op != OpId::kLinear) || out.dtype() != DType::kF32) return;
     const int axis = n.op == OpId::kConv ? 1 : out.shape().rank() - 1;
     add_channel_sums(out, axis, &result_.means[n.outputs[0]], &counts_[n.outputs[0]]);
   }
@@ -94,7 +112,6 @@ class Calibrator {
     if (observer.count() == 0)
       throw_error("calibrate", "no number came out of " + name_of(name) + " in any batch");
     result_.seen[name] = observer.seen();
-    result_.params[name] = observer.params(r_.activation, r_.activation_symmetric);
     if (observer.constant()) {
       result_.notes.push_back(name_of(name) + " was " + std::to_string(observer.seen().lo) +
                               " everywhere in all batches: its scale says nothing of other data");
@@ -104,11 +121,12 @@ class Calibrator {
   const Graph& g_;
   const Recipe& r_;
   const CalibrateOptions& o_;
+  const std::vector<ObserverSpec>& specs_;
   const Plan plan_;
   std::map<ValueId, Observer> observers_;
   std::vector<Observer*> watched_;  // by value; null: not observed
   std::map<ValueId, int64_t> counts_;
-  Calibration result_;
+  Calibration result_;  // without the parameters, which each observer chooses for itself
 };
 
 }  // namespace
@@ -162,7 +180,15 @@ void add_channel_sums(const HostTensor& x, int axis, std::vector<double>* sums, 
 
 Calibration calibrate(const Graph& graph, const Batches& batches, const Recipe& recipe,
                       const CalibrateOptions& options) {
-  return Calibrator(graph, recipe, options).run(batches);
+  return calibrate_all(graph, batches, recipe, {recipe.activation_observer}, options).front();
+}
+
+std::vector<Calibration> calibrate_all(const Graph& graph, const Batches& batches,
+                                       const Recipe& recipe,
+                                       const std::vector<ObserverSpec>& observers,
+                                       const CalibrateOptions& options) {
+  if (observers.empty()) throw_error("calibrate", "there is no observer");
+  return Calibrator(graph, recipe, observers, options).run(batches);
 }
 
 }  // namespace wick::quantize

@@ -50,6 +50,13 @@ struct CalibrateOptions {
 Calibration calibrate(const ir::Graph& graph, const Batches& batches, const Recipe& recipe,
                       const CalibrateOptions& options = {});
 
+// Does the same for several observers of activations in one pass over the batches, and returns what
+// each found, in their order. All average by the share that the recipe's observer has.
+std::vector<Calibration> calibrate_all(const ir::Graph& graph, const Batches& batches,
+                                       const Recipe& recipe,
+                                       const std::vector<ObserverSpec>& observers,
+                                       const CalibrateOptions& options = {});
+
 // Returns the batch as the graph's inputs, in order.
 std::vector<HostTensor> graph_inputs(const ir::Graph& graph, const Batch& batch, int64_t index);
 

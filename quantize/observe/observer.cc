@@ -26,11 +26,28 @@ void grow(Range& r, bool& any, float lo, float hi) {
                              std::to_string(x[first]));
 }
 
-bool needs_histogram(ObserverKind k) {
-  return k == ObserverKind::kPercentile || k == ObserverKind::kEntropy || k == ObserverKind::kMse;
+Range range_of(const ObserverSpec& spec, Range seen, Range average, const Histogram& h, DType dtype,
+               bool symmetric) {
+  const Range wide{std::min(seen.lo, 0.0F), std::max(seen.hi, 0.0F)};
+  switch (spec.kind) {
+    case ObserverKind::kMinMax: return seen;
+    case ObserverKind::kMovingAverage: return average;
+    case ObserverKind::kPercentile: return percentile_range(h, wide, spec.percentile, symmetric);
+    case ObserverKind::kEntropy: {
+      // Numbers of one sign use all the integers, unless these are symmetric.
+      const bool one_side = !symmetric && (wide.lo == 0 || wide.hi == 0);
+      return entropy_range(h, wide, 1 << (dtype_bits(dtype) - (one_side ? 0 : 1)));
+    }
+    case ObserverKind::kMse: return mse_range(h, wide, dtype, symmetric);
+  }
+  return seen;
 }
 
 }  // namespace
+
+bool keeps_histogram(ObserverKind k) {
+  return k == ObserverKind::kPercentile || k == ObserverKind::kEntropy || k == ObserverKind::kMse;
+}
 
 Observer::Observer(const ObserverSpec& spec, int64_t axis) : spec_(spec), axis_(axis) {}
 
@@ -70,7 +87,7 @@ void Observer::add(Channel& c, const float* x, int64_t n) {
   if (odd != 0 || odd != odd) refuse(x, n);
   grow(c.seen, c.any, lo, hi);
   grow(c.batch, c.any_in_batch, lo, hi);
-  if (needs_histogram(spec_.kind)) c.histogram.add(x, n, lo, hi);
+  if (keeps_histogram(spec_.kind)) c.histogram.add(x, n, lo, hi);
 }
 
 void Observer::end_batch() {
@@ -97,32 +114,29 @@ Range Observer::seen() const {
   return all;
 }
 
-Range Observer::range(const Channel& c, DType dtype, bool symmetric) const {
-  const Range wide{std::min(c.seen.lo, 0.0F), std::max(c.seen.hi, 0.0F)};
-  switch (spec_.kind) {
-    case ObserverKind::kMinMax: return c.seen;
-    case ObserverKind::kMovingAverage: return c.averaged ? c.average : c.seen;
-    case ObserverKind::kPercentile:
-      return percentile_range(c.histogram, wide, spec_.percentile, symmetric);
-    case ObserverKind::kEntropy: {
-      // Numbers of one sign use all the integers, unless these are symmetric.
-      const bool one_side = !symmetric && (wide.lo == 0 || wide.hi == 0);
-      return entropy_range(c.histogram, wide, 1 << (dtype_bits(dtype) - (one_side ? 0 : 1)));
-    }
-    case ObserverKind::kMse: return mse_range(c.histogram, wide, dtype, symmetric);
-  }
-  return c.seen;
-}
-
-std::vector<Range> Observer::ranges(DType dtype, bool symmetric) const {
+std::vector<Range> Observer::ranges(const ObserverSpec& spec, DType dtype, bool symmetric) const {
   if (count_ == 0) throw_error("observe", "nothing was observed: no range");
   std::vector<Range> all;
-  for (const Channel& c : channels_) all.push_back(range(c, dtype, symmetric));
+  for (const Channel& c : channels_) {
+    all.push_back(
+        range_of(spec, c.seen, c.averaged ? c.average : c.seen, c.histogram, dtype, symmetric));
+  }
   return all;
 }
 
+std::vector<Range> Observer::ranges(DType dtype, bool symmetric) const {
+  return ranges(spec_, dtype, symmetric);
+}
+
+QParams Observer::params(const ObserverSpec& spec, DType dtype, bool symmetric) const {
+  if (keeps_histogram(spec.kind) && !keeps_histogram(spec_.kind)) {
+    throw_error("observe", std::string("no histogram was kept for ") + observer_name(spec.kind));
+  }
+  return params_of(ranges(spec, dtype, symmetric), dtype, symmetric, axis_);
+}
+
 QParams Observer::params(DType dtype, bool symmetric) const {
-  return params_of(ranges(dtype, symmetric), dtype, symmetric, axis_);
+  return params(spec_, dtype, symmetric);
 }
 
 }  // namespace wick::quantize

@@ -11,6 +11,9 @@
 
 namespace wick::quantize {
 
+// Returns whether an observer of this kind keeps a histogram.
+bool keeps_histogram(ObserverKind kind);
+
 class Observer {
  public:
   // axis -1: per tensor.
@@ -37,6 +40,9 @@ class Observer {
   // Error if nothing was seen.
   std::vector<Range> ranges(DType dtype, bool symmetric) const;
   QParams params(DType dtype, bool symmetric) const;
+  // Returns what an observer of `spec` would choose that saw the same. This one must keep a
+  // histogram (percentile, entropy, mse) if that one does, and average by the same share.
+  QParams params(const ObserverSpec& spec, DType dtype, bool symmetric) const;
 
  private:
   struct Channel {
@@ -45,7 +51,7 @@ class Observer {
     Histogram histogram;
   };
   void add(Channel& c, const float* x, int64_t n);
-  Range range(const Channel& c, DType dtype, bool symmetric) const;
+  std::vector<Range> ranges(const ObserverSpec& spec, DType dtype, bool symmetric) const;
 
   ObserverSpec spec_;
   int64_t axis_, count_ = 0;

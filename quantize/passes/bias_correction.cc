@@ -119,13 +119,23 @@ class Corrector {
   std::vector<std::map<ValueId, HostTensor>> batches_;
 };
 
+// Returns whether the graph has layers whose biases are corrected.
+bool has_layers(const Graph& g) {
+  return std::any_of(g.nodes().begin(), g.nodes().end(), [&](const Node& n) {
+    return (n.op == OpId::kConv || n.op == OpId::kLinear) && !n.removed() &&
+           g.value(n.outputs[0]).dtype == DType::kF32;
+  });
+}
+
 }  // namespace
 
 int correct_biases(Graph& graph, const Calibration& calibration, const Recipe& recipe,
                    const Batches& batches, const CalibrateOptions& options) {
   if (!batches) throw_error("bias_correction", "it needs the calibration's batches, and got none");
-  if (calibration.means.empty())
+  if (calibration.means.empty()) {
+    if (!has_layers(graph)) return 0;
     throw_error("bias_correction", "the calibration was made by a recipe without it");
+  }
   Corrector corrector(graph, calibration, options);
   for (int64_t i = 0; i < std::min(recipe.correction_batches, calibration.batches); ++i) {
     const std::optional<Batch> batch = batches(i);

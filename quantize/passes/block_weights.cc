@@ -30,9 +30,34 @@ class BlockWriter {
     for (int64_t i = 0; i < w.numel(); ++i) most = std::max(most, std::fabs(w_[i]));
     half_ = most / static_cast<float>(range_.hi) < kMostHalf && !has_tiny_blocks();
     out.scale = HostTensor(half_ ? DType::kF16 : DType::kF32, Shape{rows_, per_row_});
+  }
+
+  void round_to_nearest() {
     for (int64_t r = 0; r < rows_; ++r) {
       for (int64_t b = 0; b < per_row_; ++b) write(r, b);
     }
+  }
+
+  // Returns false where the moments are of no use; nothing is written then.
+  bool round_by(const HostTensor& w, const Moments& moments) {
+    std::vector<Choice> choices(static_cast<size_t>(rows_));
+    std::vector<float> numbers(static_cast<size_t>(block_));
+    ColumnRounding to;
+    to.block = block_;
+    to.begin = [&](int64_t row, int64_t from, int64_t end, const double* at) {
+      for (int64_t i = from; i < end; ++i)
+        numbers[static_cast<size_t>(i - from)] = static_cast<float>(at[i - from]);
+      Choice& c = choices[static_cast<size_t>(row)];
+      c = choose(numbers.data(), end - from);
+      store(row, from / block_, c);
+    };
+    to.round = [&](int64_t row, int64_t column, double x) {
+      const Choice c = choices[static_cast<size_t>(row)];
+      const float q = integer(static_cast<float>(x), c);
+      put(out.bytes, row * columns_ + column, static_cast<int32_t>(q) + c.zero);
+      return static_cast<double>(q) * c.scale;
+    };
+    return gptq(w, moments, to);
   }
 
  private:
@@ -83,9 +108,7 @@ class BlockWriter {
     return sum;
   }
 
-  void write(int64_t row, int64_t block) {
-    const int64_t from = block * block_, n = std::min(block_, columns_ - from);
-    const float* w = w_ + row * columns_ + from;
+  Choice choose(const float* w, int64_t n) const {
     const auto [lo, hi] = std::minmax_element(w, w + n);
     Choice best;
     if (*lo != 0 || *hi != 0) {
@@ -95,23 +118,37 @@ class BlockWriter {
       const bool few = range_.hi - range_.lo < 255;
       for (int step = few ? -3 : 0; step <= (few ? 11 : 0); ++step) {
         const float f = 1 - 0.02F * static_cast<float>(step);
-        const QParams q = params_of(Range{*lo * f, *hi * f}, dtype(), symmetric_);
+        const Range range{*lo * f, *hi * f};
+        if (!std::isfinite(range.lo) || !std::isfinite(range.hi)) continue;  // near float32's end
+        const QParams q = params_of(range, dtype(), symmetric_);
         const Choice c{as_stored(q.scale[0]), q.zero_point[0]};
+        if (!(c.scale > 0)) continue;  // float16 has no number this small
         const double e = error(w, n, c);
         if (e < least) least = e, best = c;
       }
     }
+    return best;
+  }
+
+  void store(int64_t row, int64_t block, Choice c) {
+    const int64_t at = row * per_row_ + block;
+    put(out.zero, at, c.zero);
+    if (half_) {
+      out.scale.as<Half>()[at] = Half(c.scale);
+    } else {
+      out.scale.as<float>()[at] = c.scale;
+    }
+  }
+
+  void write(int64_t row, int64_t block) {
+    const int64_t from = block * block_, n = std::min(block_, columns_ - from);
+    const float* w = w_ + row * columns_ + from;
+    const Choice best = choose(w, n);
     for (int64_t i = 0; i < n; ++i) {
       const auto q = static_cast<int32_t>(integer(w[i], best)) + best.zero;
       put(out.bytes, row * columns_ + from + i, q);
     }
-    const int64_t at = row * per_row_ + block;
-    put(out.zero, at, best.zero);
-    if (half_) {
-      out.scale.as<Half>()[at] = Half(best.scale);
-    } else {
-      out.scale.as<float>()[at] = best.scale;
-    }
+    store(row, block, best);
   }
 
   DType dtype() const { return out.bytes.dtype(); }
@@ -134,8 +171,11 @@ class BlockWriter {
 
 }  // namespace
 
-BlockedWeight in_blocks(const HostTensor& w, DType dtype, bool symmetric, int64_t block) {
-  return BlockWriter(w, dtype, symmetric, block).out;
+BlockedWeight in_blocks(const HostTensor& w, DType dtype, bool symmetric, int64_t block,
+                        const Moments* moments) {
+  BlockWriter writer(w, dtype, symmetric, block);
+  if (moments == nullptr || !writer.round_by(w, *moments)) writer.round_to_nearest();
+  return std::move(writer.out);
 }
 
 }  // namespace wick::quantize

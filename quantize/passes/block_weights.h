@@ -1,6 +1,7 @@
 // Quantizes a matrix with a scale for each block of a row.
 #pragma once
 
+#include "quantize/passes/gptq.h"
 #include "quantize/qparams.h"
 
 namespace wick::quantize {
@@ -14,7 +15,9 @@ struct BlockedWeight {
 
 // Quantizes w, float32 [rows, columns] and finite. The last block of a row may be short. Integers
 // are rounded to nearest by the scale as it is stored; for 4 bits the scale is, of 15 around the
-// block's range, the one with the least squared error.
-BlockedWeight in_blocks(const HostTensor& w, DType dtype, bool symmetric, int64_t block);
+// block's range, the one with the least squared error. With `moments` of the layer's inputs they
+// are rounded by GPTQ instead, block by block, where the moments are finite.
+BlockedWeight in_blocks(const HostTensor& w, DType dtype, bool symmetric, int64_t block,
+                        const Moments* moments = nullptr);
 
 }  // namespace wick::quantize

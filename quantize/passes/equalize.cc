@@ -19,6 +19,12 @@ constexpr int kMaxRounds = 20;
 // A channel is scaled by no more than 2^16: far from where float32 has no more digits.
 constexpr int kMaxExponent = 16;
 
+// Returns whether x times 2^exponent is a number that has all of x's digits.
+bool keeps_bits(float x, int exponent) {
+  const float moved = std::ldexp(x, exponent);
+  return std::isfinite(moved) && std::ldexp(moved, -exponent) == x;
+}
+
 // Pair is two layers and the channels between them.
 struct Pair {
   ValueId first_weight, first_bias;  // bias: kNoValue if there is none
@@ -175,11 +181,15 @@ class Equalizer {
       const auto exponent =
           std::clamp(static_cast<int>(std::nearbyint(half)), -kMaxExponent, kMaxExponent);
       if (exponent == 0) continue;
+      float* bias =
+          p.first_bias == kNoValue ? nullptr : g_.value(p.first_bias).constant.as<float>() + c;
+      // Next to nothing a number would lose digits, and near float32's end become infinite.
+      bool exact = bias == nullptr || keeps_bits(*bias, -exponent);
+      each_of_first(p, c, [&](float& w) { exact = exact && keeps_bits(w, -exponent); });
+      each_of_second(p, c, [&](float& w) { exact = exact && keeps_bits(w, exponent); });
+      if (!exact) continue;
       each_of_first(p, c, [&](float& w) { w = std::ldexp(w, -exponent); });
-      if (p.first_bias != kNoValue) {
-        float& b = g_.value(p.first_bias).constant.as<float>()[c];
-        b = std::ldexp(b, -exponent);
-      }
+      if (bias != nullptr) *bias = std::ldexp(*bias, -exponent);
       each_of_second(p, c, [&](float& w) { w = std::ldexp(w, exponent); });
       moved = true;
     }

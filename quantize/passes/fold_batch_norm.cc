@@ -31,7 +31,8 @@ NodeId layer_of(const Graph& g, const Node& norm, const std::vector<std::vector<
       !is_real_constant(g, layer->inputs[2]))
     return -1;
   for (size_t i = 1; i < 5; ++i) {
-    if (!is_real_constant(g, norm.inputs[i])) return -1;
+    if (!is_real_constant(g, norm.inputs[i]) || g.value(norm.inputs[i]).constant.numel() == 0)
+      return -1;
   }
   return g.value(x).producer;
 }

@@ -22,12 +22,19 @@ using ir::ValueId;
 constexpr double kMaxBias = 1 << 30;
 // If a bias is all that a channel has, this is its integer: enough digits for float32's own.
 constexpr double kLoneBias = 1 << 20;
+// What is left of 32 bits for sums beside the bias.
+constexpr int64_t kFree = ir::kMostSum - static_cast<int64_t>(kMaxBias);
+
+// Returns how many products of a byte of `input` and an 8-bit weight always fit.
+int64_t free_terms(const QParams& input) {
+  return kFree / (255 * ir::reach_of(input.dtype, input.zero_point[0]).most());
+}
 
 class Inserter {
  public:
   Inserter(const Graph& g, const Plan& plan, const Calibration& c, const Recipe& r, bool give_bias,
-           std::vector<std::string>* notes)
-      : g_(g), plan_(plan), c_(c), r_(r), give_bias_(give_bias), notes_(notes) {}
+           LayerInputs* inputs, std::vector<std::string>* notes)
+      : g_(g), plan_(plan), c_(c), r_(r), give_bias_(give_bias), inputs_(inputs), notes_(notes) {}
 
   Graph run() {
     reals_.resize(g_.value_count(), kNoValue);
@@ -51,7 +58,8 @@ class Inserter {
       const OpPart p = op_part(g_, g_.node(id));
       const std::string name = display_name(g_, id);
       const bool weighted = p.part == Part::kLayer && g_.node(id).op != OpId::kMatMul;
-      if (weighted) quantize_weights(name, &in);
+      const bool linear = g_.node(id).op == OpId::kLinear;
+      if (weighted) quantize_weights(name, linear, &in);
       for (size_t i : p.data) in[i] = g_.is_constant(in[i]) ? number(in[i], part) : reals(in[i]);
     }
     g_.node(id).inputs = std::move(in);
@@ -107,7 +115,10 @@ class Inserter {
   }
 
   ValueId constant(const HostTensor& t, const QParams& q, const std::string& name, bool zero) {
-    const ValueId bytes = g_.add_constant(to_integers(t, q), name, true),
+    return constant_of(to_integers(t, q), q, name, zero);
+  }
+  ValueId constant_of(HostTensor integers, const QParams& q, const std::string& name, bool zero) {
+    const ValueId bytes = g_.add_constant(std::move(integers), name, true),
                   scale = g_.add_constant(scale_tensor(q), name + ".scale"),
                   at =
                       zero ? g_.add_constant(zero_point_tensor(q), name + ".zero_point") : kNoValue;
@@ -127,12 +138,12 @@ class Inserter {
     return at->second = constant(g_.value(v).constant, q, name_of(v), true);
   }
 
-  void quantize_weights(const std::string& name, std::vector<ValueId>* in) {
+  void quantize_weights(const std::string& name, bool linear, std::vector<ValueId>* in) {
     const QParams& input = params_of_value((*in)[0]);
     const float input_scale = input.scale[0];
     const HostTensor weight = g_.value((*in)[1]).constant;
     const auto known = c_.weights.find((*in)[1]);
-    QParams q = known != c_.weights.end() ? known->second : weight_params(weight, r_);
+    QParams q = known != c_.weights.end() ? known->second : weight_params(weight, r_, name);
     in->resize(3, kNoValue);
     HostTensor bias;
     if ((*in)[2] != kNoValue) {
@@ -150,7 +161,9 @@ class Inserter {
     } else {
       in->pop_back();
     }
-    (*in)[1] = shared_weight((*in)[1], weight, q);
+    // Sums that may only just fit were checked with the nearest integers.
+    const bool near = weight.numel() / weight.shape()[0] > free_terms(input);
+    (*in)[1] = shared_weight((*in)[1], weight, q, linear && !near);
   }
 
   void note(const std::string& name, int widened, int64_t channels, const QParams& q,
@@ -164,11 +177,12 @@ class Inserter {
   }
 
   // Returns one copy for all layers that share a weight, as long as they need the same scales.
-  ValueId shared_weight(ValueId v, const HostTensor& weight, const QParams& q) {
+  ValueId shared_weight(ValueId v, const HostTensor& weight, const QParams& q, bool by_gptq) {
     for (const auto& [scales, made] : weights_[v]) {
       if (scales == q.scale) return made;
     }
-    const ValueId made = constant(weight, q, name_of(v), true);
+    const Moments* moments = inputs_ != nullptr && by_gptq ? inputs_->of(v) : nullptr;
+    const ValueId made = constant_of(gptq_integers(weight, q, moments), q, name_of(v), true);
     weights_[v].emplace_back(q.scale, made);
     return made;
   }
@@ -178,6 +192,7 @@ class Inserter {
   const Calibration& c_;
   const Recipe& r_;
   const bool give_bias_;
+  LayerInputs* const inputs_;
   std::vector<std::string>* notes_;
   std::vector<ValueId> reals_;
   std::map<ValueId, ValueId> numbers_;
@@ -186,10 +201,10 @@ class Inserter {
 
 }  // namespace
 
-QParams weight_params(const HostTensor& weight, const Recipe& recipe) {
+QParams weight_params(const HostTensor& weight, const Recipe& recipe, const std::string& node) {
   Observer seen(recipe.weight_observer, recipe.per_channel ? 0 : -1);
   seen.observe(weight);
-  return seen.params(recipe.weight, recipe.weight_symmetric);
+  return seen.params(weight_dtype(recipe, node), recipe.weight_symmetric);
 }
 
 int fit_bias(const HostTensor& bias, const HostTensor& weight, float input_scale, QParams* q) {
@@ -241,15 +256,14 @@ int fit_sums(const HostTensor& bias, const HostTensor& weight, const QParams& in
   const ir::ByteReach x = ir::reach_of(input.dtype, input.zero_point[0]);
   const int64_t channels = weight.shape()[0],
                 each = weight.numel() / std::max<int64_t>(1, channels);
-  const auto free = ir::kMostSum - static_cast<int64_t>(kMaxBias);
-  if (each <= free / (255 * x.most())) return 0;  // true for nearly all layers
+  if (each <= free_terms(input)) return 0;  // true for nearly all layers
   std::set<int64_t> changed;
   for (bool again = true; again;) {
     again = false;
     const std::vector<int64_t> largest = largest_sums(weight, *q, x);
     for (int64_t c = 0; c < channels; ++c) {
       float& scale = q->scale[q->per_tensor() ? 0 : static_cast<size_t>(c)];
-      double room = static_cast<double>(free);
+      double room = static_cast<double>(kFree);
       if (!bias_moves) {
         const double b = bias.present() ? std::fabs(bias.as<float>()[c]) : 0;
         // These are the bias's steps, which are counted in float32.
@@ -277,8 +291,9 @@ QParams bias_params(float input_scale, const QParams& weight_scale) {
 }
 
 Graph insert_qdq(const Graph& graph, const Plan& plan, const Calibration& calibration,
-                 const Recipe& recipe, bool give_bias, std::vector<std::string>* notes) {
-  return Inserter(graph, plan, calibration, recipe, give_bias, notes).run();
+                 const Recipe& recipe, bool give_bias, LayerInputs* inputs,
+                 std::vector<std::string>* notes) {
+  return Inserter(graph, plan, calibration, recipe, give_bias, inputs, notes).run();
 }
 
 }  // namespace wick::quantize

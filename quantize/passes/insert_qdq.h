@@ -3,17 +3,20 @@
 
 #include "graph/passes/byte_sums.h"
 #include "quantize/observe/calibrate.h"
+#include "quantize/passes/gptq.h"
 
 namespace wick::quantize {
 
 // Returns a copy whose values keep their ids (new ones are appended) and whose nodes are in order;
 // dead constants are still there until compact() drops them. give_bias: layers without a bias get
-// one of zeros, for bias correction.
+// one of zeros, for bias correction. `inputs`: for GPTQ; null: without.
 ir::Graph insert_qdq(const ir::Graph& graph, const Plan& plan, const Calibration& calibration,
-                     const Recipe& recipe, bool give_bias, std::vector<std::string>* notes);
+                     const Recipe& recipe, bool give_bias, LayerInputs* inputs,
+                     std::vector<std::string>* notes);
 
 // Returns the scale of a layer's weight by its own numbers: per output channel, or one for all.
-QParams weight_params(const HostTensor& weight, const Recipe& recipe);
+// `node`: the layer's name, which may have a width of its own in the recipe.
+QParams weight_params(const HostTensor& weight, const Recipe& recipe, const std::string& node = "");
 // Makes weight scales larger where the bias would not fit 32 bits, and chooses those of channels
 // whose weights are all 0 by the bias alone. Returns how many it changed.
 int fit_bias(const HostTensor& bias, const HostTensor& weight, float input_scale,

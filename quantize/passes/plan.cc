@@ -25,6 +25,7 @@ class Excluder {
 
   std::vector<std::string> run() {
     find_skipped();
+    find_wide();
     if (!r_.quantize_first) find_first();
     if (!r_.quantize_last) find_last();
     return std::move(reasons_);
@@ -44,6 +45,23 @@ class Excluder {
         reasons_[i] = "skipped by \"" + pattern + "\"";
       }
       if (!any) throw_error("quantize", "no node fits the skip pattern \"" + pattern + "\"");
+    }
+  }
+
+  void find_wide() {
+    if (r_.widths.empty()) return;
+    std::map<std::string, bool> found;
+    for (size_t i = 0; i < g_.node_count(); ++i) {
+      if (g_.node(static_cast<NodeId>(i)).removed()) continue;
+      const auto width = r_.widths.find(display_name(g_, static_cast<NodeId>(i)));
+      if (width == r_.widths.end()) continue;
+      found[width->first] = true;
+      if (width->second == Width::kF16 || width->second == Width::kF32)
+        reasons_[i] = std::string("the recipe keeps it ") + width_name(width->second);
+    }
+    for (const auto& [name, width] : r_.widths) {
+      if (found.count(name) == 0)
+        throw_error("quantize", "the recipe has a width for \"" + name + "\", which is no node");
     }
   }
 

@@ -25,8 +25,8 @@ struct QuantizeResult {
 // and values keep their names. Inputs and outputs of the graph stay float32. Weights become
 // constants of recipe.weight behind DequantizeLinear, with a scale per output channel; biases
 // become int32 in units of the input's scale times the weight's, which is made larger where 32 bits
-// would not hold a bias or might not hold a sum. `batches` are for bias correction only. Throws
-// Error for what plan_quantization() refuses, and for a calibration of another graph.
+// would not hold a bias or might not hold a sum. `batches` are for bias correction and GPTQ only.
+// Throws Error for what plan_quantization() refuses, and for a calibration of another graph.
 QuantizeResult quantize_static(const ir::Graph& graph, const Calibration& calibration,
                                const Recipe& recipe, const Batches& batches = {},
                                const CalibrateOptions& options = {});
@@ -37,12 +37,20 @@ QuantizeResult quantize_static(const ir::Graph& graph, const Calibration& calibr
 // keep_blocks turns into BlockLinear. Tables of Gather are quantized likewise if recipe.embeddings
 // says so: their rows are gathered as integers. Each block's scale is, of a few around its largest
 // magnitude, the one with the least squared error.
-QuantizeResult quantize_weights(const ir::Graph& graph, const Recipe& recipe);
+// `batches` are for recipe.gptq only.
+QuantizeResult quantize_weights(const ir::Graph& graph, const Recipe& recipe,
+                                const Batches& batches = {}, const CalibrateOptions& options = {});
 
 // Turns Linear by constant weights into DynamicLinear: int8 weights with a scale per output (or
 // one, as recipe.per_channel says), and an input that is quantized row by row as it comes; a layer
 // whose sums 32 bits may not hold stays float. Tables of Gather are in blocks of int8, as above.
-QuantizeResult quantize_dynamic(const ir::Graph& graph, const Recipe& recipe);
+QuantizeResult quantize_dynamic(const ir::Graph& graph, const Recipe& recipe,
+                                const Batches& batches = {}, const CalibrateOptions& options = {});
+
+// Rounds the weights of every op (matrices and larger, tables of Gather too) to the nearest float16
+// or bfloat16 numbers, as recipe.mode says, and keeps them float32: the graph computes as before. A
+// weight beyond float16's range stays as it is.
+QuantizeResult round_weights(const ir::Graph& graph, const Recipe& recipe);
 
 // Runs prepare(), calibrate() and the one of these that recipe.mode asks for.
 QuantizeResult quantize(ir::Graph graph, const Recipe& recipe, const Batches& batches = {},

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "quantize/passes/block_weights.h"
+#include "quantize/passes/half_weights.h"
 #include "quantize/passes/insert_qdq.h"
-
 #include "quantize/passes/op_parts.h"
 #include "quantize/passes/quantize.h"
 #include "wick/error.h"
@@ -27,11 +27,13 @@ struct Blocks {
 
 class WeightQuantizer {
  public:
-  WeightQuantizer(const Graph& g, const Recipe& r) : g_(g), r_(r) {}
+  // `inputs`: for GPTQ; null: without.
+  WeightQuantizer(const Graph& g, const Recipe& r, LayerInputs* inputs)
+      : g_(g), r_(r), inputs_(inputs) {}
 
   QuantizeResult run() {
     const std::vector<std::string> excluded = excluded_nodes(g_, r_);
-    find_tables();
+    find_tables(excluded);
     const size_t count = g_.node_count();
     for (size_t i = 0; i < count; ++i) {
       const auto id = static_cast<NodeId>(i);
@@ -97,26 +99,33 @@ class WeightQuantizer {
     return std::all_of(most.begin(), most.end(), [](int64_t m) { return m <= ir::kMostSum; });
   }
 
-  void find_tables() {
+  // A table that stays float leaves a layer that shares it alone.
+  void find_tables(const std::vector<std::string>& excluded) {
     if (!r_.embeddings) return;
-    for (const Node& n : g_.nodes()) {
+    for (size_t i = 0; i < excluded.size(); ++i) {
+      const Node& n = g_.node(static_cast<NodeId>(i));
       if (!n.removed() && n.op == OpId::kGather && g_.is_constant(n.inputs[0]) &&
-          refusal(n).empty())
+          excluded[i].empty() && refusal(n).empty())
         tables_.insert(n.inputs[0]);
     }
   }
 
-  Blocks blocks_of(ValueId v) {
-    const auto [at, fresh] = made_.emplace(v, Blocks{});
-    if (!fresh) return at->second;
+  // Returns the moments of what the layers of a weight read; null: round to nearest.
+  const Moments* moments(ValueId weight) const {
+    return inputs_ == nullptr || tables_.count(weight) != 0 ? nullptr : inputs_->of(weight);
+  }
+
+  Blocks blocks_of(ValueId v, const std::string& node) {
     // Rows of 4 bits cannot be gathered. A table that is also a layer's weight is stored once, in 8
     // bits.
     const bool table = tables_.count(v) != 0;
-    const DType dtype = table ? DType::kI8 : r_.weight;
-    const bool symmetric = table || r_.weight_symmetric;
+    const DType dtype = table ? DType::kI8 : weight_dtype(r_, node);
+    const auto [at, fresh] = made_.emplace(std::pair{v, dtype}, Blocks{});
+    if (!fresh) return at->second;
+    const bool symmetric = table || (r_.weight_symmetric && dtype != DType::kU4);
     const HostTensor w = g_.value(v).constant;
     const std::string name = g_.value(v).name;
-    BlockedWeight b = in_blocks(w, dtype, symmetric, r_.block_size);
+    BlockedWeight b = in_blocks(w, dtype, symmetric, r_.block_size, moments(v));
     Blocks& made = at->second;
     made.dtype = dtype;
     made.bytes = g_.add_constant(std::move(b.bytes), name, true);
@@ -134,9 +143,10 @@ class WeightQuantizer {
 
   void linear(NodeId id) {
     const ValueId weight = g_.node(id).inputs[1];
-    const Blocks b = blocks_of(weight);
-    ValueId& made = dequantized_.emplace(weight, kNoValue).first->second;
-    if (made == kNoValue) made = dequantize({b.bytes, b.scale, b.zero}, 1, display_name(g_, id));
+    const std::string name = display_name(g_, id);
+    const Blocks b = blocks_of(weight, name);
+    ValueId& made = dequantized_.emplace(b.bytes, kNoValue).first->second;
+    if (made == kNoValue) made = dequantize({b.bytes, b.scale, b.zero}, 1, name);
     g_.node(id).inputs[1] = made;
   }
 
@@ -148,7 +158,7 @@ class WeightQuantizer {
       const HostTensor w = g_.value(in[1]).constant;
       const std::string name = g_.value(in[1]).name;
       QParams q = weight_params(w, r_);
-      bytes = g_.add_constant(to_integers(w, q), name, true);
+      bytes = g_.add_constant(gptq_integers(w, q, moments(in[1])), name, true);
       scale = g_.add_constant(HostTensor::of(Shape{static_cast<int64_t>(q.scale.size())}, q.scale),
                               name.empty() ? "" : name + ".scale");
     }
@@ -162,7 +172,7 @@ class WeightQuantizer {
   void gather(NodeId id) {
     const std::string name = display_name(g_, id);
     const Node n = g_.node(id);
-    const Blocks b = blocks_of(n.inputs[0]);
+    const Blocks b = blocks_of(n.inputs[0], name);
     const auto rows = [&](ValueId from, const char* what) {
       if (from == kNoValue) return kNoValue;
       return g_.emit(OpId::kGather, AxisAttrs{0}, {from, n.inputs[1]}, name + what);
@@ -180,16 +190,28 @@ class WeightQuantizer {
 
   Graph g_;
   const Recipe& r_;
+  LayerInputs* inputs_;
   QuantizeResult result_;
-  std::map<ValueId, Blocks> made_;
-  std::map<ValueId, ValueId> dequantized_;
+  std::map<std::pair<ValueId, DType>, Blocks> made_;
+  std::map<ValueId, ValueId> dequantized_;  // by the integers
   std::map<ValueId, std::pair<ValueId, ValueId>> per_channel_;
   std::set<ValueId> tables_;
 };
 
+QuantizeResult quantized(const Graph& graph, const Recipe& r, const Batches& batches,
+                         const CalibrateOptions& options) {
+  const Graph g = with_half_weights(graph, r);
+  std::optional<LayerInputs> inputs;
+  if (r.gptq) inputs.emplace(g, batches, options);
+  QuantizeResult result = WeightQuantizer(g, r, inputs ? &*inputs : nullptr).run();
+  if (inputs) result.notes = inputs->notes();
+  return result;
+}
+
 }  // namespace
 
-QuantizeResult quantize_dynamic(const Graph& graph, const Recipe& recipe) {
+QuantizeResult quantize_dynamic(const Graph& graph, const Recipe& recipe, const Batches& batches,
+                                const CalibrateOptions& options) {
   Recipe r = recipe;
   r.mode = Mode::kDynamic;
   check(r);
@@ -197,14 +219,15 @@ QuantizeResult quantize_dynamic(const Graph& graph, const Recipe& recipe) {
     throw_error("quantize_dynamic", std::string("weights are symmetric int8 here, not ") +
                                         (r.weight_symmetric ? "" : "asymmetric ") +
                                         dtype_name(r.weight));
-  return WeightQuantizer(graph, r).run();
+  return quantized(graph, r, batches, options);
 }
 
-QuantizeResult quantize_weights(const Graph& graph, const Recipe& recipe) {
+QuantizeResult quantize_weights(const Graph& graph, const Recipe& recipe, const Batches& batches,
+                                const CalibrateOptions& options) {
   Recipe r = recipe;
   r.mode = Mode::kWeightOnly;
   check(r);
-  return WeightQuantizer(graph, r).run();
+  return quantized(graph, r, batches, options);
 }
 
 }  // namespace wick::quantize

@@ -39,6 +39,24 @@ Values run_whole(const Graph& g, const std::vector<HostTensor>& inputs,
   return values;
 }
 
+// OutputSums is what is summed up for an output over the batches.
+struct OutputSums {
+  ErrorSums error;
+  Range seen;
+  bool any = false;
+
+  void add(const HostTensor& x, const HostTensor& y) {
+    error.add_output(x, y);
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      const float v = x.as<float>()[i];
+      if (!std::isfinite(v)) continue;
+      seen = any ? Range{std::min(seen.lo, v), std::max(seen.hi, v)} : Range{v, v};
+      any = true;
+    }
+  }
+  OutputReport report(const std::string& name) const { return {name, error.numbers(), seen}; }
+};
+
 // LayerSums is what is summed up for a layer over the batches.
 struct LayerSums {
   size_t layer = 0;
@@ -65,7 +83,7 @@ class Comparer {
   }
 
   Comparison run(const Batches& batches) {
-    std::vector<ErrorSums> outputs(g_.outputs().size());
+    std::vector<OutputSums> outputs(g_.outputs().size());
     const auto layers = static_cast<int64_t>(sums_.size());
     all_ = layers * (o_.batches + (o_.effects ? 1 : 0));
     for (int64_t i = 0; i < o_.batches; ++i) {
@@ -81,14 +99,14 @@ class Comparer {
       }
       for (size_t k = 0; k < outputs.size(); ++k) {
         const HostTensor& x = floats_[at(g_.outputs()[k].value)];
-        if (real(x)) outputs[k].add(x, integers_[at(q_.outputs()[k].value)], -1);
+        if (real(x)) outputs[k].add(x, integers_[at(q_.outputs()[k].value)]);
       }
       if (i == 0 && o_.effects) effects();
       result_.batches = i + 1;
     }
     if (result_.batches == 0) throw_error("compare", "there is no batch to compare with");
     for (size_t k = 0; k < outputs.size(); ++k)
-      result_.outputs.push_back({g_.outputs()[k].name, outputs[k].numbers()});
+      result_.outputs.push_back(outputs[k].report(g_.outputs()[k].name));
     for (LayerSums& s : sums_) conclude(s);
     judge();
     return std::move(result_);
@@ -284,7 +302,7 @@ std::vector<OutputReport> compare_outputs(const Graph& graph, const Graph& other
     throw_error("compare", "the two graphs have other inputs or outputs: they are of two models");
   ir::InterpreterOptions run;
   run.kernels = options.kernels;
-  std::vector<ErrorSums> sums(graph.outputs().size());
+  std::vector<OutputSums> sums(graph.outputs().size());
   int64_t done = 0;
   for (; done < options.batches; ++done) {
     const std::optional<Batch> batch = batches ? batches(done) : std::nullopt;
@@ -292,13 +310,13 @@ std::vector<OutputReport> compare_outputs(const Graph& graph, const Graph& other
     const std::vector<HostTensor> inputs = graph_inputs(graph, *batch, done);
     const Values x = ir::run(graph, inputs, run), y = ir::run(other, inputs, run);
     for (size_t k = 0; k < x.size(); ++k) {
-      if (real(x[k])) sums[k].add(x[k], y[k], -1);
+      if (real(x[k])) sums[k].add(x[k], y[k]);
     }
   }
   if (done == 0) throw_error("compare", "there is no batch to compare with");
   std::vector<OutputReport> reports;
   for (size_t k = 0; k < sums.size(); ++k)
-    reports.push_back({graph.outputs()[k].name, sums[k].numbers()});
+    reports.push_back(sums[k].report(graph.outputs()[k].name));
   return reports;
 }
 

@@ -63,6 +63,7 @@ struct LayerReport {
 struct OutputReport {
   std::string name;
   ErrorNumbers error;
+  Range seen;  // the smallest and the largest number that it should have
 };
 
 // Holds what compare() measured.

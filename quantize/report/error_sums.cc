@@ -50,6 +50,11 @@ void ErrorSums::add(const HostTensor& x, const HostTensor& y, int axis, size_t p
   max_error_ = std::max(max_error_, static_cast<double>(most));
 }
 
+void ErrorSums::add_output(const HostTensor& x, const HostTensor& y) {
+  const bool alike = y.dtype() == DType::kF32 && y.shape() == x.shape();
+  add(x, alike ? y : HostTensor(DType::kF32, x.shape()), -1);
+}
+
 ErrorNumbers ErrorSums::numbers() const {
   // A channel may be exact: it must not count for more than others at their best.
   constexpr double kMostOfChannel = 100;

@@ -34,6 +34,9 @@ class ErrorSums {
   // from before (the width of a line of text) is not one of channels: all of that part counts as
   // one from then on.
   void add(const HostTensor& x, const HostTensor& y, int axis, size_t part = 0);
+  // The same of a graph's output, which has no channels: where y has another shape or dtype (a size
+  // that depends on values), all of x is lost.
+  void add_output(const HostTensor& x, const HostTensor& y);
   // Returns the numbers of all that was added.
   ErrorNumbers numbers() const;
 

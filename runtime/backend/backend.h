@@ -4,6 +4,7 @@
 // them where it likes.
 #pragma once
 
+#include "runtime/backend/device_tensor.h"
 #include "runtime/core/owned.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/core/trace.h"
@@ -46,6 +47,9 @@ struct PlanStep {
   Span<const uint32_t> in, out;
   bool alias =
       false;  // output 0 is input 0's bytes with another shape, and already in place on the host
+  // A ScatterND whose output 0 is its input 0, a buffer that outlives the run: only the CPU gets
+  // it.
+  bool writes_state = false;
   const KernelRow* row = nullptr;  // the CPU kernel, if it was already looked up
   // The end of the stage's memory (RunCtx::arena) that is in use while the step runs.
   size_t used = 0;
@@ -75,6 +79,10 @@ struct RunCtx {
   TraceHook* trace = nullptr;  // null: nobody asks
   Stop* stop = nullptr;        // not null: checked between steps and while waiting for a device
   Arena* strings = nullptr;    // for strings that steps make; cleared when the next run begins
+  uint64_t run = 0;            // its number
+  // Tensors of the backend's own device in place of host views, by value id; empty: none. Such a
+  // value's view has no data. An output of a run is one only if nothing else reads it.
+  Span<DeviceTensor* const> device_in, device_out;
 };
 
 // Steps compiled for one binding of shapes. run() never allocates host memory.
@@ -88,6 +96,8 @@ class Partition {
   // returns kDeadline the run continues, and the next start() waits for it.
   virtual Status start(const RunCtx& ctx) { return run(ctx); }
   virtual Status finish(const RunCtx&) { return {}; }
+  // Restores what the steps of that run overwrote (PlanStep::writes_state), if they ran.
+  virtual void undo(uint64_t) {}
   // Returns the bytes that steps use after the stage's buffers, in RunCtx::arena.
   virtual size_t scratch_bytes() const { return 0; }
   virtual size_t held_bytes() const {
@@ -121,6 +131,22 @@ class Backend {
   // Chooses kernels, packs or uploads constants, records commands. If it fails it leaves nothing
   // behind.
   virtual Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) = 0;
+  // Makes a tensor of zeros in the device's memory. kUnsupported: the backend has no memory of its
+  // own, or no tensors of this size; kTypeMismatch: strings, sequences and optionals;
+  // kShapeMismatch, kOutOfMemory, kDevice.
+  virtual Result<Owned<DeviceTensor>> create_tensor(DType, const Shape&) {
+    return Status(Code::kUnsupported, "this backend has no memory of its own");
+  }
+  // Takes what is known of a model's kernels on this device from a file that came with the model,
+  // so that its sessions need not find it out (SessionOptions::device_cache). A file that does not
+  // fit or is damaged changes nothing. kUnsupported: it was made for another device, driver or
+  // build, or the backend keeps nothing of the kind; kInvalidProgram: it is damaged; kNotFound,
+  // kIo, kOutOfMemory, kDevice.
+  virtual Status load_cache(const char*) {
+    return Status(Code::kUnsupported, "this backend has no cache of kernels");
+  }
+  // Identifies the device that its tensors belong to; null: it has none.
+  virtual const void* home() const { return nullptr; }
   // Returns true if values inside a partition need host buffers too (the CPU works in the session's
   // arena).
   virtual bool in_host_memory() const { return false; }

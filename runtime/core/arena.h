@@ -1,6 +1,7 @@
 // Arena: bump allocation for plain data with one lifetime, under a byte limit.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -34,7 +35,9 @@ class Arena {
     if (used_ > limit_ || bytes > limit_ - used_) return over(bytes, used_);
     for (;;) {
       if (at_ != nullptr) {
-        size_t begin = (at_->used + align - 1) & ~(align - 1);
+        const auto base =
+            reinterpret_cast<uintptr_t>(at_);  // blocks are aligned to kAlignment only
+        const size_t begin = ((base + at_->used + align - 1) & ~uintptr_t{align - 1}) - base;
         if (begin <= at_->bytes && bytes <= at_->bytes - begin) {
           at_->used = begin + bytes;
           used_ += bytes;
@@ -45,7 +48,7 @@ class Arena {
           continue;
         }
       }
-      WICK_TRY(grow(bytes));
+      WICK_TRY(grow(bytes, align));
     }
   }
   template <class T>
@@ -89,6 +92,7 @@ class Arena {
   }
   size_t used() const { return used_; }
   size_t held() const { return held_; }  // bytes of all blocks, also of those that clear() keeps
+  size_t limit() const { return limit_; }
   void set_limit(size_t limit) { limit_ = limit; }
 
  private:
@@ -109,9 +113,10 @@ class Arena {
     return error(Code::kBudgetExceeded, "max_ram: %zu bytes more than the %zu of %zu in use", bytes,
                  taken, limit_);
   }
-  Status grow(size_t wanted) {
+  Status grow(size_t wanted, size_t align) {
     const size_t left = held_ < limit_ ? limit_ - held_ : 0;
-    const size_t least = (wanted + kHeader + kAlignment - 1) & ~(kAlignment - 1);
+    const size_t gap = align > kAlignment ? align - kAlignment : 0;
+    const size_t least = (wanted + gap + kHeader + kAlignment - 1) & ~(kAlignment - 1);
     if (least < wanted || least > left) return over(wanted, held_);
     size_t bytes = at_ == nullptr ? kFirstBlock : at_->bytes * 2;
     if (bytes > kLargestBlock) bytes = kLargestBlock;

@@ -11,7 +11,7 @@ Status Session::Impl::bind_to(Span<const TensorView> inputs) {
   bool same = bound;
   for (size_t i = 0; same && i < inputs.size(); ++i)
     same = inputs[i].shape == shapes[i] || is_container(inputs[i].dtype);
-  if (same) return {};
+  if (same && fits_state()) return {};
   Shape few[16];
   Array<Shape> many(memory.allocator);
   Span<Shape> wanted{few, 16};
@@ -58,6 +58,7 @@ Status Session::Impl::bind_once(Span<const Shape> given_shapes) {
       const DType dtype = entry().values[ports[i]].dtype;
       WICK_TRY(values.set(ports[i], nullptr, dtype, given_shapes[i]));  // GCOVR_EXCL_BR_LINE
     }
+    WICK_TRY(bind_states());
     WICK_TRY(runner.plan_body());  // also fails where the run was stopped meanwhile
     bound = true;
     sized = runner.whole();

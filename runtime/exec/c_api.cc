@@ -1,6 +1,7 @@
 // Implements the C ABI with Program and Session.
 #include "runtime/core/ledger.h"
 #include "runtime/exec/c_handles.h"
+#include "runtime/exec/state_run.h"
 #include "runtime/platform/system.h"
 #include "runtime/program/guard.h"
 #include "wick/wick.h"
@@ -102,6 +103,7 @@ Status read_session_options(const wick_session_options& o, SessionLists& lists, 
   }
   options->kernels = {lists.kernels.data(), lists.kernels.size()};
   if (o.backend != nullptr) options->backend = o.backend->backend;
+  options->device_cache = o.device_cache;
   if (o.trace != nullptr) {
     WICK_TRY(trace.take(*o.trace));
     options->trace = &trace;
@@ -109,11 +111,34 @@ Status read_session_options(const wick_session_options& o, SessionLists& lists, 
   return {};
 }
 
-Status read_run_options(const wick_run_options* given, RunOptions* options, WhenBusy* when_busy) {
+namespace {
+
+Status read_device_tensors(wick_device_tensor* const* given, size_t n, const char* name,
+                           DeviceTensor** list, Span<DeviceTensor* const>* tensors) {
+  WICK_TRY(check_array(given, n, name));
+  if (n > DeviceLists::kMost)
+    return error(Code::kInvalidArgument, "%s: %zu are given, at most %zu", name, n,
+                 DeviceLists::kMost);
+  for (size_t i = 0; i < n; ++i) list[i] = given[i] == nullptr ? nullptr : given[i]->tensor;
+  *tensors = {list, n};
+  return {};
+}
+
+}  // namespace
+
+Status read_run_options(const wick_run_options* given, RunOptions* options, DeviceLists* lists,
+                        WhenBusy* when_busy) {
   wick_run_options o;
   WICK_TRY(read_options(given, &o));
+  if (lists != nullptr) {
+    WICK_TRY(read_device_tensors(o.device_inputs, o.device_input_count, "options.device_inputs",
+                                 lists->in, &options->device_inputs));
+    WICK_TRY(read_device_tensors(o.device_outputs, o.device_output_count, "options.device_outputs",
+                                 lists->out, &options->device_outputs));
+  }
   options->timeout_ns = o.timeout_ns;
   options->cancel = o.cancel == nullptr ? nullptr : &o.cancel->flag;
+  options->state = o.state == nullptr ? nullptr : o.state->state.get();
   if (o.when_busy != WICK_WAIT && o.when_busy != WICK_FAIL) {
     return error(Code::kInvalidArgument, "options.when_busy is %lld: use WICK_WAIT or WICK_FAIL",
                  static_cast<long long>(o.when_busy));
@@ -123,18 +148,42 @@ Status read_run_options(const wick_run_options* given, RunOptions* options, When
   return {};
 }
 
-Status read_outputs(const wick_tensor* outputs, size_t n, TensorView* views) {
-  WICK_TRY(check_array(outputs, n, "outputs"));
-  for (size_t i = 0; i < n; ++i) {
+// A caller's tensors leave out the ports that the state links; those on a device are not read.
+Status read_inputs(const wick_tensor* inputs, size_t n, const RunOptions& options,
+                   TensorView* views) {
+  WICK_TRY(check_array(inputs, n, "inputs"));
+  const auto& device = options.device_inputs;
+  for (size_t i = 0, port = 0; i < n; ++i, ++port) {
+    while (StateRun::links_input(options.state, port)) ++port;
     views[i] = TensorView();
-    if (outputs[i].data != nullptr) WICK_TRY(read_tensors(outputs + i, 1, "output", views + i));
+    if (port < device.size() && device[port] != nullptr) continue;
+    if (!to_view(inputs[i], &views[i])) {
+      return error(Code::kInvalidArgument, "input %zu: rank %d or dtype %d is out of range", i,
+                   inputs[i].rank, inputs[i].dtype);
+    }
+  }
+  return {};
+}
+
+Status read_outputs(const wick_tensor* outputs, size_t n, const RunOptions& options,
+                    TensorView* views) {
+  WICK_TRY(check_array(outputs, n, "outputs"));
+  const auto& device = options.device_outputs;
+  for (size_t i = 0, port = 0; i < n; ++i, ++port) {
+    while (StateRun::links_output(options.state, port)) ++port;
+    views[i] = TensorView();
+    if (outputs[i].data == nullptr || (port < device.size() && device[port] != nullptr)) continue;
+    if (!to_view(outputs[i], &views[i])) {
+      return error(Code::kInvalidArgument, "output %zu: rank %d or dtype %d is out of range", i,
+                   outputs[i].rank, outputs[i].dtype);
+    }
   }
   return {};
 }
 
 void give_outputs(const TensorView* views, size_t n, wick_tensor* outputs) {
   for (size_t i = 0; i < n; ++i) {
-    if (outputs[i].data == nullptr) to_tensor(views[i], &outputs[i]);
+    if (outputs[i].data == nullptr && views[i].present()) to_tensor(views[i], &outputs[i]);
   }
 }
 
@@ -235,11 +284,13 @@ Status check_port(const wick_session* s, const wick_port* port) {
   return check_pointer(port, "port");
 }
 
-Status check_count(const wick_session* s, size_t inputs, size_t outputs) {
-  if (inputs == s->session->input_count() && outputs == s->session->output_count()) return {};
+// `fewer`: a state may link some; then the session counts.
+Status check_count(const wick_session* s, size_t inputs, size_t outputs, bool fewer = false) {
+  const size_t ins = s->session->input_count(), outs = s->session->output_count();
+  if (fewer ? inputs <= ins && outputs <= outs : inputs == ins && outputs == outs) return {};
   return error(Code::kInvalidArgument,
                "%zu inputs and %zu outputs given, the program has %zu and %zu", inputs, outputs,
-               s->session->input_count(), s->session->output_count());
+               ins, outs);
 }
 
 }  // namespace
@@ -447,14 +498,15 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
   auto run = [&]() -> Status {
     WICK_TRY(check_pointer(s, "session"));
     RunOptions options;
-    WICK_TRY(read_run_options(given, &options));
+    DeviceLists lists;
+    WICK_TRY(read_run_options(given, &options, &lists));
     Turn turn(s->use);
     WICK_TRY(turn.take());
-    WICK_TRY(check_count(s, input_count, output_count));
+    WICK_TRY(check_count(s, input_count, output_count, options.state != nullptr));
     TensorView* in = s->views.data();
     TensorView* out = in + input_count;
-    WICK_TRY(read_tensors(inputs, input_count, "input", in));
-    WICK_TRY(read_outputs(outputs, output_count, out));
+    WICK_TRY(read_inputs(inputs, input_count, options, in));
+    WICK_TRY(read_outputs(outputs, output_count, options, out));
     WICK_TRY(s->session->run(Span<const TensorView>(in, input_count),
                              Span<TensorView>(out, output_count), options));
     give_outputs(out, output_count, outputs);

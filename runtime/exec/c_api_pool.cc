@@ -51,18 +51,19 @@ int run_pool(wick_pool* p, const wick_tensor* inputs, size_t input_count, wick_t
     WICK_TRY(check_pointer(p, "pool"));
     RunOptions options;
     WhenBusy when_busy = WhenBusy::kWait;
-    WICK_TRY(read_run_options(given, &options, &when_busy));
+    DeviceLists lists;
+    WICK_TRY(read_run_options(given, &options, &lists, &when_busy));
     if (input_count > kMost || output_count > kMost) {
       return Status(Code::kInvalidArgument,
                     "more than 64 inputs or outputs: use a session of wick_pool_acquire()");
     }
     TensorView in[kMost], out[kMost];
-    WICK_TRY(read_tensors(inputs, input_count, "input", in));
-    WICK_TRY(read_outputs(outputs, output_count, out));
+    if (state != nullptr) options.state = state->state.get();
+    WICK_TRY(read_inputs(inputs, input_count, options, in));
+    WICK_TRY(read_outputs(outputs, output_count, options, out));
     const Span<const TensorView> ins(in, input_count);
     const Span<TensorView> outs(out, output_count);
-    return state == nullptr ? p->pool->run(ins, outs, options, when_busy)
-                            : p->pool->run(ins, outs, *state->state, options, when_busy);
+    return p->pool->run(ins, outs, options, when_busy);
   };
   return fail(run(), log_for(p));
 }
@@ -192,11 +193,40 @@ void wick_state_free(wick_state* state) {
 void wick_state_reset(wick_state* state) {
   if (state != nullptr) state->state->reset();
 }
+int wick_state_fork(wick_state* state, wick_state** copy) {
+  auto fork = [&]() -> Status {
+    WICK_TRY(check_pointer(state, "state"));
+    WICK_TRY(check_pointer(copy, "copy"));
+    auto* made = make<wick_state>(state->allocator.functions());
+    if (made == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a state");
+    auto forked = state->state->fork(&made->allocator);
+    if (!forked.ok()) {
+      unmake(made);
+      return forked.status();
+    }
+    made->state = std::move(*forked);
+    *copy = made;
+    return {};
+  };
+  return fail(fork(), {});
+}
+size_t wick_state_count(const wick_state* state) {
+  return state == nullptr ? 0 : state->state->size();
+}
+const char* wick_state_name(const wick_state* state, size_t i) {
+  return i < wick_state_count(state) ? state->state->name(i) : nullptr;
+}
+int wick_state_find(const wick_state* state, const char* name) {
+  return state == nullptr ? -1 : state->state->find(name);
+}
+size_t wick_state_bytes(const wick_state* state) {
+  return state == nullptr ? 0 : state->state->bytes();
+}
 int wick_state_value(const wick_state* state, size_t i, wick_tensor* value) {
   Status s = check_pointer(state, "state");
   if (s.ok()) s = check_pointer(value, "value");
   if (s.ok() && i >= state->state->size())
-    s = error(Code::kInvalidArgument, "there is no link %zu", i);
+    s = error(Code::kInvalidArgument, "there is no buffer or link %zu", i);
   if (s.ok()) to_tensor(state->state->value(i), value);
   return fail(s, {});
 }
@@ -207,7 +237,7 @@ int wick_pool_acquire(wick_pool* p, const wick_run_options* given, wick_session*
     WICK_TRY(check_pointer(session, "session"));
     RunOptions options;
     WhenBusy when_busy = WhenBusy::kWait;
-    WICK_TRY(read_run_options(given, &options, &when_busy));
+    WICK_TRY(read_run_options(given, &options, nullptr, &when_busy));
     WICK_ASSIGN(SessionPool::Lease lease, p->pool->acquire(options, when_busy));
     wick_session* s = p->sessions[lease.slot()];
     s->lease = std::move(lease);

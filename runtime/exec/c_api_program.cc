@@ -180,7 +180,9 @@ int wick_program_state(const wick_program* p, size_t i, wick_state_buffer* state
       p, i, state, "state", [](const Program& program) { return program.states(); },
       [](const Program&, const StateDef& from, wick_state_buffer* to) {
         to->name = from.name;
-        to_tensor(TensorView(nullptr, from.dtype, from.shape), &to->tensor);
+        Shape shape;
+        for (const DimDef& d : from.dims) shape.push_back(d.symbol < 0 ? d.value : -1);
+        to_tensor(TensorView(nullptr, from.dtype, shape), &to->tensor);
         to->init = index_of(from.init);
       });
 }

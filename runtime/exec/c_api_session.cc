@@ -29,7 +29,8 @@ Status run_named(wick_session* s, const wick_named_tensor* inputs, size_t input_
                  wick_named_tensor* outputs, size_t output_count, const wick_run_options* given) {
   WICK_TRY(check_pointer(s, "session"));
   RunOptions options;
-  WICK_TRY(read_run_options(given, &options));
+  DeviceLists lists;
+  WICK_TRY(read_run_options(given, &options, &lists));
   Turn turn(s->use);
   WICK_TRY(turn.take());
   WICK_TRY(check_array(inputs, input_count, "inputs"));
@@ -70,15 +71,17 @@ int wick_session_start(wick_session* s, const wick_tensor* inputs, size_t input_
   auto start = [&]() -> Status {
     WICK_TRY(check_pointer(s, "session"));
     RunOptions options;
-    WICK_TRY(read_run_options(given, &options));
+    DeviceLists lists;
+    WICK_TRY(read_run_options(given, &options, &lists));
     Turn turn(s->use);
     WICK_TRY(turn.take());
     WICK_TRY(check_array(inputs, input_count, "inputs"));
-    if (input_count != s->session->input_count()) {
+    const size_t ports = s->session->input_count();
+    if (options.state == nullptr ? input_count != ports : input_count > ports) {
       return error(Code::kInvalidArgument, "%zu inputs given, the program has %zu", input_count,
-                   s->session->input_count());
+                   ports);
     }
-    WICK_TRY(read_tensors(inputs, input_count, "input", s->views.data()));
+    WICK_TRY(read_inputs(inputs, input_count, options, s->views.data()));
     return s->session->start(Span<const TensorView>(s->views.data(), input_count), options);
   };
   return fail(start(), log_for(s));
@@ -89,13 +92,13 @@ int wick_session_finish(wick_session* s, wick_tensor* outputs, size_t output_cou
     Turn turn(s->use);
     WICK_TRY(turn.take());
     WICK_TRY(check_array(outputs, output_count, "outputs"));
-    if (output_count != s->session->output_count()) {
+    if (output_count > s->session->output_count()) {  // finish() counts them, less what is linked
       return error(Code::kInvalidArgument, "%zu outputs given, the program has %zu", output_count,
                    s->session->output_count());
     }
     // The session has its own list of inputs since start(), so these views are free.
     TensorView* out = s->views.data();
-    WICK_TRY(read_outputs(outputs, output_count, out));
+    WICK_TRY(read_outputs(outputs, output_count, {}, out));
     WICK_TRY(s->session->finish(Span<TensorView>(out, output_count)));
     give_outputs(out, output_count, outputs);
     return {};
@@ -105,6 +108,9 @@ int wick_session_finish(wick_session* s, wick_tensor* outputs, size_t output_cou
 
 const char* wick_session_left_backend(const wick_session* s) {
   return s == nullptr ? nullptr : s->session->left_backend();
+}
+const char* wick_session_refused_cache(const wick_session* s) {
+  return s == nullptr ? nullptr : s->session->refused_cache();
 }
 size_t wick_session_step_count(const wick_session* s) {
   return s == nullptr ? 0 : s->session->step_count();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/backend/device_tensor.h"
 #include "runtime/core/array.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/exec/c_api.h"
@@ -22,6 +23,7 @@ class CAllocator final : public Allocator {
  public:
   explicit CAllocator(const wick_allocator& a) : a_(a) {}
   bool given() const { return a_.allocate != nullptr; }
+  const wick_allocator& functions() const { return a_; }
   void* allocate(size_t bytes, size_t align) override {
     return given() ? a_.allocate(a_.user, bytes, align)
                    : default_allocator().allocate(bytes, align);
@@ -96,11 +98,19 @@ struct SessionLists {
 // Checks the options of sessions and reads them. `trace` must outlive these sessions.
 Status read_session_options(const wick_session_options& o, SessionLists& lists, TraceToC& trace,
                             SessionOptions* options);
-// `when_busy`: null where nothing waits for a session.
-Status read_run_options(const wick_run_options* given, RunOptions* options,
+// The tensors on a device that a run's options refer to.
+struct DeviceLists {
+  static constexpr size_t kMost = 64;
+  DeviceTensor *in[kMost], *out[kMost];
+};
+// `lists`: null where nothing runs. `when_busy`: null where nothing waits for a session.
+Status read_run_options(const wick_run_options* given, RunOptions* options, DeviceLists* lists,
                         WhenBusy* when_busy = nullptr);
-// Reads the caller's outputs: those without data get empty views.
-Status read_outputs(const wick_tensor* outputs, size_t n, TensorView* views);
+// Read the caller's inputs and outputs: outputs without data and those on a device get empty views.
+Status read_inputs(const wick_tensor* inputs, size_t n, const RunOptions& options,
+                   TensorView* views);
+Status read_outputs(const wick_tensor* outputs, size_t n, const RunOptions& options,
+                    TensorView* views);
 // Describes what the session gave where the caller had no memory.
 void give_outputs(const TensorView* views, size_t n, wick_tensor* outputs);
 void fill_port(const Program& program, const char* name, DType dtype, bool unranked,
@@ -143,6 +153,11 @@ struct wick_cancel {
 // A device; what made it frees it.
 struct wick_backend {
   wick::Backend* backend = nullptr;
+};
+
+// A tensor on a device; what made it frees it.
+struct wick_device_tensor {
+  wick::DeviceTensor* tensor = nullptr;
 };
 
 struct wick_thread_pool {

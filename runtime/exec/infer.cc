@@ -131,7 +131,9 @@ Status Binder::infer(const RegionDef& def, StagePlan& plan) {
     if (s.code() == Code::kNeedsValue) break;
     WICK_TRY(annotate(s, "node %.60s (%s): ", node.name, node.info->name));
     for (uint32_t v : node.outputs) seen[v] = 1;
-    if (live) WICK_TRY(steps.push_back({&node, node.inputs, node.outputs}));
+    if (!live) continue;
+    WICK_TRY(steps.push_back({&node, node.inputs, node.outputs}));
+    steps.back().writes_state = values_.writes_state(node.outputs[0]);
   }
   // their memory stays until the arena is cleared
   plan.steps = {steps.data(), steps.size()};

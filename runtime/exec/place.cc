@@ -68,6 +68,11 @@ Status Binder::ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_
   size_t takes = 0;
   bool floats_left = false;
   for (size_t s = 0; s < steps.size(); ++s) {
+    if (steps[s].writes_state) {
+      floats_left = floats_left || has_floats(values_.planned, steps[s]);
+      plan.why[s] = "it writes the state in place, in the host's memory";
+      continue;
+    }
     const ArenaScope scope(memory_.temp);
     WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(steps[s].in.size()));
     WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(steps[s].out.size()));
@@ -233,7 +238,7 @@ Status Binder::find_homes(const StagePlan& plan, Homes& homes) {
         homes.home[v] = host ? Home::kBuffer : Home::kNowhere;
         homes.ranges[v] = {0, first, last};
       }
-      if (step.alias) homes.parent[step.out[0]] = homes.root(step.in[0]);
+      if (step.alias || step.writes_state) homes.parent[step.out[0]] = homes.root(step.in[0]);
     }
   }
   for (const PlanStep& step : plan.steps) {  // values that are read after this stage

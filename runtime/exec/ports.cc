@@ -21,7 +21,8 @@ Status check_strings(const TensorView& v, const char* name) {
   return {};
 }
 
-// Kernels and shaders read a bool's byte as C++ does: only 0 and 1 are valid.
+}  // namespace
+
 Status check_bools(const TensorView& v, const char* name) {
   const auto* bytes = static_cast<const uint8_t*>(v.data);
   const int64_t n = v.numel();
@@ -35,6 +36,8 @@ Status check_bools(const TensorView& v, const char* name) {
   }
   return {};
 }
+
+namespace {
 
 // Checks a sequence or an optional that a caller gives.
 Status check_packed(const ValueDef& def, const TensorView& v) {
@@ -99,7 +102,8 @@ size_t alignment_of(DType dtype) {
   return size < 2 ? 1 : size < 8 ? size : offsetof(Wide, second);
 }
 
-Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs) {
+Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs,
+                    const DevicePorts& device) {
   auto in = entry.body().inputs;
   if (inputs.size() != in.size()) {
     return error(Code::kInvalidArgument, "%zu inputs given, the program takes %zu: %s",
@@ -114,6 +118,7 @@ Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs) {
     }
     auto bytes = checked_bytes(v.shape, dtype_bits(v.dtype));
     if (!bytes.ok()) return annotate(bytes.status(), "input %.60s: ", def.name);
+    if (device.input(i) != nullptr) continue;
     if (*bytes != 0 && v.data == nullptr)
       return error(Code::kInvalidArgument, "input %.60s has no data", def.name);
     if (!v.contiguous() || reinterpret_cast<uintptr_t>(v.data) % alignment_of(v.dtype) != 0) {
@@ -134,11 +139,12 @@ Status check_output_count(const EntryDef& entry, Span<TensorView> outputs) {
                out.size(), names_of(entry, out).text);
 }
 
-Status check_outputs(const SessionValues& values, Span<TensorView> outputs) {
+Status check_outputs(const SessionValues& values, Span<TensorView> outputs,
+                     const DevicePorts& device) {
   auto out = values.entry.body().outputs;
   for (size_t i = 0; i < out.size(); ++i) {
     const TensorView& have = values.views[out[i]];
-    if (outputs[i].data == nullptr) continue;
+    if (outputs[i].data == nullptr || device.output(i) != nullptr) continue;
     if (outputs[i].dtype != have.dtype) {
       return error(Code::kTypeMismatch, "output %.60s is %s, the buffer given is %s",
                    values.entry.values[out[i]].name, dtype_name(have.dtype),

@@ -1,6 +1,7 @@
 // The inputs and outputs of an entry point, and checks of what callers give for them.
 #pragma once
 
+#include "runtime/exec/device_ports.h"
 #include "runtime/exec/session.h"
 #include "runtime/exec/values.h"
 
@@ -15,12 +16,16 @@ struct NameList {
 };
 NameList names_of(const EntryDef& entry, Span<const uint32_t> ids);
 
+// Kernels and shaders read a bool's byte as C++ does: refuses bytes other than 0 and 1.
+Status check_bools(const TensorView& v, const char* name);
 // Checks that the inputs' count, dtypes, memory and contents are those that the entry takes; their
-// shapes are checked while binding.
-Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs);
+// shapes are checked while binding. Those on a device have no memory here.
+Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs,
+                    const DevicePorts& device);
 Status check_output_count(const EntryDef& entry, Span<TensorView> outputs);
 // Checks the buffers that the caller gave against the run's outputs.
-Status check_outputs(const SessionValues& values, Span<TensorView> outputs);
+Status check_outputs(const SessionValues& values, Span<TensorView> outputs,
+                     const DevicePorts& device);
 // Checks shapes against the program's declaration and sets the extents of its symbols.
 Status bind_symbols(SessionValues& values, Span<const Shape> shapes);
 

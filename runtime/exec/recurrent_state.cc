@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/exec/ports.h"
+#include "runtime/exec/state_updates.h"
 
 namespace wick {
 namespace {
@@ -16,24 +17,37 @@ Result<uint32_t> number_of(const EntryDef& entry, Span<const uint32_t> ids, cons
                name == nullptr ? "(null)" : name, names_of(entry, ids).text);
 }
 
-// Returns the shape of an input whose free sizes are given.
-Result<Shape> shape_of(const Program& program, const ValueDef& input,
-                       Span<const DimBinding> given) {
-  if (input.unranked)
-    return error(Code::kInvalidArgument, "input %.60s has a free rank", input.name);
+// Refuses sizes of symbols that the program does not have: a misspelt one would be ignored.
+Status check_dims(const Program& program, Span<const DimBinding> given) {
+  for (const DimBinding& d : given) {
+    if (d.symbol == nullptr) {
+      return error(Code::kInvalidArgument, "dims[%zu].symbol is null",
+                   static_cast<size_t>(&d - given.data()));
+    }
+    bool found = false;
+    for (const SymbolDef& s : program.symbols()) found = found || strcmp(s.name, d.symbol) == 0;
+    if (!found)
+      return error(Code::kNotFound, "the program has no symbolic dimension %.60s", d.symbol);
+  }
+  return {};
+}
+
+// Returns the shape of an input or a state whose free sizes are given.
+Result<Shape> shape_of(const Program& program, const char* what, const char* name,
+                       Span<const DimDef> dims, Span<const DimBinding> given) {
   Shape shape;
-  for (const DimDef& dim : input.dims) {
+  for (const DimDef& dim : dims) {
     int64_t extent = dim.value;
     if (dim.symbol >= 0) {
-      const char* symbol = program.symbols()[static_cast<size_t>(dim.symbol)].name;
+      const SymbolDef& symbol = program.symbols()[static_cast<size_t>(dim.symbol)];
       extent = -1;
       for (const DimBinding& d : given) {
-        if (d.symbol != nullptr && strcmp(d.symbol, symbol) == 0) extent = d.extent;
+        if (strcmp(d.symbol, symbol.name) == 0) extent = d.extent;
       }
       if (extent < 0) {
         return error(Code::kInvalidArgument,
-                     "input %.60s: its size %.60s is free: give it in RecurrentStateOptions::dims",
-                     input.name, symbol);
+                     "%s %.60s: its size %.60s is free: give it in RecurrentStateOptions::dims",
+                     what, name, symbol.name);
       }
     }
     shape.push_back(extent);
@@ -43,6 +57,16 @@ Result<Shape> shape_of(const Program& program, const ValueDef& input,
 
 }  // namespace
 
+Result<Owned<RecurrentState>> RecurrentState::make(const Program& program, const EntryDef& entry,
+                                                   Allocator& allocator, size_t limit,
+                                                   size_t slots) {
+  void* memory = allocator.allocate(sizeof(RecurrentState), alignof(RecurrentState));
+  if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a state");
+  Owned<RecurrentState> owned(new (memory) RecurrentState(program, entry, allocator, limit));
+  WICK_ASSIGN(owned->slots_, owned->arena_.array<Slot>(slots));
+  return owned;
+}
+
 Result<Owned<RecurrentState>> RecurrentState::create(const Program& program,
                                                      Span<const StateLink> links,
                                                      const RecurrentStateOptions& options) {
@@ -50,24 +74,35 @@ Result<Owned<RecurrentState>> RecurrentState::create(const Program& program,
       options.entry == nullptr ? &program.entries()[0] : program.find_entry(options.entry);
   if (entry == nullptr)
     return error(Code::kNotFound, "there is no entry point %.60s", options.entry);
+  WICK_TRY(check_dims(program, options.dims));
   Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
-  void* memory = allocator.allocate(sizeof(RecurrentState), alignof(RecurrentState));
-  if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a state");
   const uint64_t limit = options.max_ram;
-  auto* state = new (memory)
-      RecurrentState(*entry, allocator, limit < SIZE_MAX ? static_cast<size_t>(limit) : SIZE_MAX);
-  Owned<RecurrentState> owned(state);
-  WICK_ASSIGN(state->links_, state->arena_.array<Link>(links.size()));
+  const size_t states = program.states().size();
+  WICK_ASSIGN(
+      Owned<RecurrentState> owned,
+      make(program, *entry, allocator, limit < SIZE_MAX ? static_cast<size_t>(limit) : SIZE_MAX,
+           states + links.size()));
+  RecurrentState& state = *owned;
+  Array<uint8_t> copied(allocator);
+  WICK_TRY(copied.resize(states));
+  WICK_TRY(state.find_copied(copied));
+  for (size_t i = 0; i < states; ++i) {
+    Slot& slot = state.slots_[i];
+    WICK_TRY(state.keep(static_cast<uint32_t>(i), options.dims, &slot));
+    WICK_TRY(state.hold(&slot, copied[i] != 0));
+  }
   for (size_t i = 0; i < links.size(); ++i) {
-    Link& made = state->links_[i];
-    WICK_TRY(state->link(program, links[i], options.dims, &made));
-    for (const Link& other : state->links_.subspan(0, i)) {
+    Slot& made = state.links()[i];
+    WICK_TRY(state.link(links[i], options.dims, &made));
+    WICK_TRY(state.hold(&made, true));
+    for (const Slot& other : state.links().subspan(0, i)) {
       if (other.input != made.input && other.output != made.output) continue;
       return error(Code::kInvalidArgument, "%.60s or %.60s is linked twice", links[i].input,
                    links[i].output);
     }
   }
-  state->reset();
+  state.reset();
+  WICK_TRY(program.intact());
   return owned;
 }
 
@@ -78,55 +113,97 @@ void RecurrentState::destroy(RecurrentState* state) {
   allocator.deallocate(state, sizeof(RecurrentState), alignof(RecurrentState));
 }
 
-Status RecurrentState::link(const Program& program, const StateLink& names,
-                            Span<const DimBinding> dims, Link* link) {
+// Marks the states that some entry point writes otherwise than in place.
+Status RecurrentState::find_copied(Span<uint8_t> copied) const {
+  for (const EntryDef& entry : program_.entries()) {
+    Array<uint8_t> in_place(allocator_);
+    WICK_TRY(in_place.resize(entry.state_updates.size()));
+    WICK_TRY(find_in_place(entry, allocator_, in_place));
+    for (size_t i = 0; i < in_place.size(); ++i) {
+      if (in_place[i] == 0) copied[entry.state_updates[i].state] = 1;
+    }
+  }
+  return {};
+}
+
+Status RecurrentState::keep(uint32_t i, Span<const DimBinding> dims, Slot* slot) const {
+  const StateDef& def = program_.states()[i];
+  slot->name = def.name;
+  slot->dtype = def.dtype;
+  WICK_ASSIGN(slot->shape, shape_of(program_, "state", def.name, def.dims, dims));
+  if (def.init == kNoIndex) return {};
+  const ConstantDef& init = program_.constants()[def.init];
+  if (init.source != nullptr) WICK_TRY(annotate(init.source->fill(), "state %.60s: ", def.name));
+  slot->init = init.view.data;
+  return {};
+}
+
+Status RecurrentState::link(const StateLink& names, Span<const DimBinding> dims, Slot* slot) const {
   const auto ins = entry_.body().inputs, outs = entry_.body().outputs;
-  WICK_ASSIGN(link->input, number_of(entry_, ins, "input", names.input));
-  WICK_ASSIGN(link->output, number_of(entry_, outs, "output", names.output));
-  const ValueDef &input = entry_.values[ins[link->input]],
-                 &output = entry_.values[outs[link->output]];
+  WICK_ASSIGN(slot->input, number_of(entry_, ins, "input", names.input));
+  WICK_ASSIGN(slot->output, number_of(entry_, outs, "output", names.output));
+  const ValueDef &input = entry_.values[ins[slot->input]],
+                 &output = entry_.values[outs[slot->output]];
   if (input.dtype != output.dtype || is_container(input.dtype) || input.dtype == DType::kString) {
     return error(Code::kTypeMismatch,
                  "a state is a tensor of numbers: input %.60s is %s, output %.60s is %s",
                  input.name, dtype_name(input.dtype), output.name, dtype_name(output.dtype));
   }
-  link->dtype = input.dtype;
-  WICK_ASSIGN(link->shape, shape_of(program, input, dims));
-  WICK_ASSIGN(const size_t bytes, checked_bytes(link->shape, dtype_bits(link->dtype)));
-  for (void*& buffer : link->buffers) {
-    WICK_ASSIGN(buffer, arena_.allocate(bytes + 1, kAlignment));  // an empty one has an address
+  if (input.unranked)
+    return error(Code::kInvalidArgument, "input %.60s has a free rank", input.name);
+  slot->name = input.name;
+  slot->dtype = input.dtype;
+  WICK_ASSIGN(slot->shape, shape_of(program_, "input", input.name, input.dims, dims));
+  return {};
+}
+
+// Allocates a slot's buffers.
+Status RecurrentState::hold(Slot* slot, bool twice) {
+  WICK_ASSIGN(const size_t bytes, checked_bytes(slot->shape, dtype_bits(slot->dtype)));
+  for (int i = 0; i < (twice ? 2 : 1); ++i) {  // an empty one has an address
+    WICK_ASSIGN(slot->buffers[i], arena_.allocate(bytes + 1, kAlignment));
   }
   return {};
+}
+
+Result<Owned<RecurrentState>> RecurrentState::fork(Allocator* allocator) {
+  if (in_run_.exchange(1, std::memory_order_acquire) != 0)
+    return Status(Code::kInvalidArgument, "a run uses this state: fork it between runs");
+  auto copy = [&]() -> Result<Owned<RecurrentState>> {
+    WICK_ASSIGN(Owned<RecurrentState> owned,
+                make(program_, entry_, allocator != nullptr ? *allocator : allocator_,
+                     arena_.limit(), slots_.size()));
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      const Slot& from = slots_[i];
+      Slot& to = owned->slots_[i];
+      to = from;
+      to.now = 0;
+      WICK_TRY(owned->hold(&to, from.buffers[1] != nullptr));
+      memcpy(to.buffers[0], from.buffers[from.now], from.view(from.now).nbytes());
+    }
+    return owned;
+  };
+  Result<Owned<RecurrentState>> made = copy();
+  in_run_.store(0, std::memory_order_release);
+  return made;
 }
 
 void RecurrentState::reset() {
-  for (const Link& link : links_) {
-    const TensorView v = view(link, now_);
-    memset(v.data, 0, v.nbytes());
+  for (const Slot& slot : slots_) {
+    const TensorView v = slot.view(slot.now);
+    if (slot.init == nullptr) {
+      memset(v.data, 0, v.nbytes());
+    } else {
+      memcpy(v.data, slot.init, v.nbytes());
+    }
   }
 }
 
-Status RecurrentState::join(Span<const TensorView> inputs, Span<const TensorView> outputs,
-                            Span<TensorView> in, Span<TensorView> out) const {
-  if (inputs.size() + links_.size() != in.size() || outputs.size() + links_.size() != out.size()) {
-    return error(Code::kInvalidArgument,
-                 "%zu inputs and %zu outputs given, the program has %zu and %zu besides its state",
-                 inputs.size(), outputs.size(), in.size() - links_.size(),
-                 out.size() - links_.size());
+int RecurrentState::find(const char* name) const {
+  for (size_t i = 0; name != nullptr && i < slots_.size(); ++i) {
+    if (strcmp(slots_[i].name, name) == 0) return static_cast<int>(i);
   }
-  for (const Link& link : links_) {
-    in[link.input] = view(link, now_);
-    out[link.output] = view(link, 1 - now_);
-  }
-  size_t next = 0;
-  for (TensorView& v : in) {
-    if (!v.present()) v = inputs[next++];
-  }
-  next = 0;
-  for (TensorView& v : out) {
-    if (!v.present()) v = outputs[next++];
-  }
-  return {};
+  return -1;
 }
 
 }  // namespace wick

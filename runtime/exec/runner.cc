@@ -111,6 +111,15 @@ Result<Partition*> Runner::start(RunCtx& ctx) {
   return last;
 }
 
+void Runner::undo(uint64_t run) {
+  for (Stage* stage = regions_.empty() ? nullptr : regions_[0]; stage != nullptr;
+       stage = stage->next) {
+    for (const BoundPartition& part : stage->plan.partitions) {
+      if (part.compiled != nullptr) part.compiled->undo(run);
+    }
+  }
+}
+
 // The address of a stage's input may differ in every run.
 void Runner::enter(const StagePlan& plan) {
   for (const InputUse& use : plan.input_uses)

@@ -24,6 +24,9 @@ class Runner {
   // it. Null: there was none.
   Result<Partition*> start(RunCtx& ctx);
 
+  // Undoes what that run wrote into states in place.
+  void undo(uint64_t run);
+
   // Drop the plans of the body, or of every region.
   void unbind_body() { unbind(1); }
   void unbind_all() { unbind(regions_.size()); }

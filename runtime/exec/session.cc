@@ -42,11 +42,7 @@ Status check_custom_given(const Program& program, const EntryDef& entry) {
 
 // Refuses what the format can express but this session cannot run yet.
 Status check_runnable(const Program& program, const EntryDef& entry) {
-  if (!entry.state_updates.empty())
-    return Status(Code::kUnsupported, "state buffers are not supported by sessions");
   for (const ValueDef& v : entry.values) {
-    if (v.state != kNoIndex)
-      return Status(Code::kUnsupported, "state buffers are not supported by sessions");
     if (v.kind == ValueKind::kMap) return error(Code::kUnsupported, "value %.60s is a map", v.name);
   }
   return check_custom_given(program, entry);
@@ -84,7 +80,17 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     WICK_TRY(impl->machine.sets.push_back(set));
   }
   impl->machine.cpu = CpuBackend(impl->machine.sets);
+  WICK_TRY(impl->prepare_states());
   WICK_TRY(impl->take_threads(options, allocator));
+
+  if (options.device_cache != nullptr) {
+    Status loaded(Code::kUnsupported, "the session has no device");
+    if (options.backend != nullptr) loaded = options.backend->load_cache(options.device_cache);
+    if (!loaded.ok()) {
+      impl->cache_refused = true;
+      part_of_text(impl->refused_cache, sizeof(impl->refused_cache), "%s", loaded.message());
+    }
+  }
 
   // Binds at once where every size is known.
   Array<Shape> shapes(allocator);
@@ -125,6 +131,7 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     }
     WICK_TRY(shapes.push_back(shape));
   }
+  known = known && impl->inputs_tell;
   if (known) WICK_TRY(impl->bind(shapes));
   WICK_TRY(program.intact());
   impl->count();
@@ -150,6 +157,7 @@ Status Session::Impl::take_threads(const SessionOptions& options, Allocator& all
 void Session::destroy(Session* session) {
   if (session == nullptr) return;
   Impl* impl = session->impl_;
+  impl->abandon();  // a run that was started leaves its state as it was
   Allocator& allocator = impl->memory.allocator.inner();
   if (impl->machine.owns_pool) ThreadPool::destroy(impl->machine.pool);
   impl->~Impl();
@@ -207,6 +215,10 @@ size_t Session::shared_bytes() const {
 size_t Session::packed_form_count() const {
   return impl_->counts.packed_forms.load(std::memory_order_relaxed);
 }
+const char* Session::refused_cache() const {
+  if (!impl_->cache_refused) return "";
+  return impl_->refused_cache[0] != '\0' ? impl_->refused_cache : "it cannot be used";
+}
 const char* Session::left_backend() const {
   return impl_->left.load(std::memory_order_acquire) ? impl_->left_backend : "";
 }
@@ -263,9 +275,19 @@ Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs,
     if (in[i].present()) return error(Code::kInvalidArgument, "input %.60s is given twice", v.name);
     in[i] = v.view;
   }
+  size_t ins = 0, outs = 0, place[kMaxNamed] = {};
   for (size_t i = 0; i < input_count(); ++i) {
-    if (!in[i].present())
-      return error(Code::kInvalidArgument, "input %.60s is missing", input(i).name);
+    const bool linked = StateRun::links_input(options.state, i);
+    const bool on_device = i < options.device_inputs.size() && options.device_inputs[i] != nullptr;
+    if (linked == (in[i].present() || on_device)) {
+      return error(Code::kInvalidArgument, "input %.60s is %s", input(i).name,
+                   linked ? "linked by the state: leave it out" : "missing");
+    }
+    if (!linked) in[ins++] = in[i];
+  }
+  for (size_t i = 0; i < output_count(); ++i) {
+    place[i] = outs;
+    if (!StateRun::links_output(options.state, i)) ++outs;
   }
   for (const NamedView& v : outputs) {
     int i = find_output(v.name);
@@ -277,10 +299,14 @@ Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs,
       return error(Code::kNotFound, "no output is named %.60s; there are: %s", v.name,
                    names_of(impl_->entry(), impl_->entry().body().outputs).text);
     }
-    out[i] = v.view;
+    if (StateRun::links_output(options.state, static_cast<size_t>(i))) {
+      return error(Code::kInvalidArgument, "output %.60s is linked by the state: leave it out",
+                   v.name);
+    }
+    out[place[i]] = v.view;
   }
-  WICK_TRY(run({in, input_count()}, {out, output_count()}, options));
-  for (NamedView& v : outputs) v.view = out[find_output(v.name)];
+  WICK_TRY(run({in, ins}, {out, outs}, options));
+  for (NamedView& v : outputs) v.view = out[place[find_output(v.name)]];
   return {};
 }
 

@@ -9,11 +9,14 @@
 
 namespace wick {
 
-class Backend;      // runtime/backend/backend.h
-class ExplainHook;  // runtime/backend/explain.h
-class SessionPool;  // runtime/exec/session_pool.h
-class ThreadPool;   // runtime/core/thread_pool.h
-struct KernelSet;   // runtime/kernels/kernel.h
+class Backend;         // runtime/backend/backend.h
+class DeviceTensor;    // runtime/backend/device_tensor.h
+class ExplainHook;     // runtime/backend/explain.h
+class RecurrentState;  // runtime/exec/recurrent_state.h
+class SessionPool;     // runtime/exec/session_pool.h
+class StateRun;        // runtime/exec/state_run.h
+class ThreadPool;      // runtime/core/thread_pool.h
+struct KernelSet;      // runtime/kernels/kernel.h
 
 // Binds a symbolic dimension to an extent ("batch", 32).
 struct DimBinding {
@@ -30,12 +33,16 @@ struct SessionOptions {
   // Searched in order; empty: default_kernels().
   Span<const KernelSet* const> kernels = {};
   Backend* backend = nullptr;  // asked before the CPU; must outlive the session
-  Span<const DimBinding>
-      max_dims;  // plan for these at once; later bindings up to them reuse the memory
+  // Sizes to plan for at once; later bindings up to them reuse the memory.
+  Span<const DimBinding> max_dims = {};
   // Bytes the session may hold: arena, scratch, and the packed weights that it uses, also those
   // that other sessions packed.
   uint64_t max_ram = uint64_t{1} << 33;
   TraceHook* trace = nullptr;  // sees each step; null: none
+  // A file of what is known of the model's kernels on this device (Backend::load_cache), which
+  // ships with the model; null: none. The session opens without it where it cannot be used: see
+  // Session::refused_cache().
+  const char* device_cache = nullptr;
   // Threads that any number of sessions may share; must outlive them. Null: the session starts its
   // own. While one session's run uses them, the others' runs go on without them.
   ThreadPool* thread_pool = nullptr;
@@ -49,6 +56,21 @@ struct RunOptions {
   // Null: none. Once it is requested, the run ends as at a deadline, with kCancelled. It must live
   // until run() or finish() has returned.
   const CancelFlag* cancel = nullptr;
+  // What the model remembers of the stream of which this run is a step: the program's state buffers
+  // (an entry point that has some needs it), and links; inputs and outputs are then those that it
+  // does not link, in their order. It is as it was where the run fails, and must live until run()
+  // or finish() has returned.
+  RecurrentState* state = nullptr;
+  // Tensors in the memory of the session's device (Backend::create_tensor), by port number; shorter
+  // lists and nulls leave the rest to `inputs` and `outputs`, whose entries for these ports are
+  // neither read nor written. A run copies such an input within the device before its first step,
+  // and such an output after its last one, so that one tensor may be both: a state. Where the
+  // port's value does not stay on the device (a step on the CPU reads or makes it), it passes
+  // through the host. On error these outputs may hold anything. The tensors must live until run()
+  // or finish() has returned. kInvalidArgument: the session has no device or another one, a list is
+  // too long, or two outputs are the same tensor; kTypeMismatch, kShapeMismatch: an output's tensor
+  // is not what the run makes; kDevice: the device was lost, and with it an input.
+  Span<DeviceTensor* const> device_inputs = {}, device_outputs = {};
 };
 
 // A tensor by the name of its port.
@@ -92,7 +114,8 @@ class Session {
   // Plans for these input shapes, in input order. May allocate. Where shapes depend on values, the
   // steps after that point are planned as runs find new shapes. On error the earlier binding is
   // lost; the next bind or run plans anew. kShapeMismatch, kUnsupported, kBudgetExceeded,
-  // kOutOfMemory.
+  // kOutOfMemory; kInvalidArgument: a state has a size that no input has, so that only a run with a
+  // state can bind.
   Status bind(Span<const Shape> shapes);
   // Returns the shape that an output will have after a binding; where it depends on values, the
   // shape it had in the last run. kInvalidArgument before that, or out of range.
@@ -106,10 +129,12 @@ class Session {
   // A sequence or an optional is one packed value (core/packed_sequence.h) of dtype kSequence,
   // kOptional or kOptionalSequence and shape [bytes], 8-byte aligned; plans do not depend on its
   // size. Strings are references (string_ref.h): the bytes of inputs must stay valid until the
-  // outputs have been read, those of outputs are valid until the next run or bind.
+  // outputs have been read, those of outputs are valid until the next run or bind. An output that
+  // the session gives may be a part of options.state: it is valid until the next run with either.
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs,
              const RunOptions& options = {});
-  // Runs with inputs given by name, in any order; outputs may be a subset.
+  // Runs with inputs given by name, in any order; outputs may be a subset. Ports that options.state
+  // links are left out.
   Status run(Span<const NamedView> inputs, Span<NamedView> outputs, const RunOptions& options = {});
 
   // run() in two halves, so that the caller can work meanwhile: start() returns as soon as the last
@@ -131,6 +156,11 @@ class Session {
   // device failed, hung or ran out of memory when this session was bound or ran. The call in which
   // that happened was repeated on the CPU and its result is right.
   const char* left_backend() const;
+
+  // Returns "" if SessionOptions::device_cache was taken or none was given, else why it was not: it
+  // was made for another device or driver, or is damaged. Kernels are then checked and compiled as
+  // without it.
+  const char* refused_cache() const;
 
   // Returns the number of steps of a run.
   size_t step_count() const;
@@ -160,6 +190,8 @@ class Session {
   class Explainer;
   Session() = default;
   ~Session() = default;
+  Status run_with(StateRun& state, Span<const TensorView> inputs, Span<TensorView> outputs,
+                  const RunOptions& options);
   Impl* impl_ = nullptr;
 };
 

@@ -2,9 +2,11 @@
 // backend's failure work together.
 #pragma once
 
+#include "runtime/exec/device_ports.h"
 #include "runtime/exec/in_use.h"
 #include "runtime/exec/runner.h"
 #include "runtime/exec/session.h"
+#include "runtime/exec/state_run.h"
 
 namespace wick {
 
@@ -15,6 +17,8 @@ struct Session::Impl {
         machine(program, memory.allocator, memory.max_ram, o.backend, o.trace),
         binder(values, memory, machine),
         runner(values, memory, machine, binder),
+        states(memory.allocator),
+        device(values, memory, o.backend),
         shapes(memory.allocator),
         held(memory.allocator) {}
 
@@ -23,9 +27,15 @@ struct Session::Impl {
   Machine machine;
   Binder binder;
   Runner runner;
+  Array<uint32_t> states;   // values that are states of the program
+  bool inputs_tell = true;  // the sizes of all of them
+  DevicePorts device;       // of the present run
 
   char left_backend[WICK_ERROR_TEXTS ? 200 : 1] = "";
   std::atomic<bool> left{false};  // the text above is complete
+
+  char refused_cache[WICK_ERROR_TEXTS ? 300 : 1] = "";
+  bool cache_refused = false;
 
   InUse use;
   // Numbers that may be read at any time, as they were after the last call.
@@ -42,8 +52,11 @@ struct Session::Impl {
   Array<TensorView> held;         // inputs
   Partition* finishes = nullptr;  // the partition that was started; null: all has run
   RunCtx running;
+  StateRun held_state;
 
-  Stop stop;  // of the present run
+  Stop stop;                       // of the present run
+  StateRun* remembered = nullptr;  // its state; null: there is none
+  uint64_t runs = 0;               // the number of the present run
 
   const EntryDef& entry() const { return values.entry; }
   void count();
@@ -57,16 +70,39 @@ struct Session::Impl {
   void unbind();
 
   // run.cc
-  Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options);
+  Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options,
+             StateRun& state);
+  Status run_linked(Span<const TensorView> inputs, Span<TensorView> outputs,
+                    const RunOptions& options, StateRun& state);
+  Status check_linked() const;
+  Status run_all(Span<const TensorView> inputs, Span<TensorView> outputs,
+                 const RunOptions& options);
   void arm(const RunOptions& options);
+  Span<const TensorView> started() const { return device.views_or(held); }
   Stop* in_force() { return stop.armed() ? &stop : nullptr; }
   Status run_bound(Span<const TensorView> inputs, Span<TensorView> outputs);
+  Status run_steps(Span<const TensorView> inputs, Span<TensorView> outputs);
   RunCtx lend(Span<const TensorView> inputs);
   Status begin();
   Status start(Span<const TensorView> inputs, const RunOptions& options);
-  Status finish(Span<TensorView> outputs, Turn& turn);
+  Status start_all(Span<const TensorView> inputs, const RunOptions& options);
+  Status finish(Span<TensorView> outputs, Turn& turn, bool* over);
+  Status finish_all(Span<TensorView> outputs, Turn& turn, bool* over);
+  Status check_made(Span<TensorView> outputs) const;
+  Status check_kept() const;
   Status give(Span<TensorView> outputs);
   void abandon();
+  void forget();
+
+  // states.cc
+  Status prepare_states();
+  Status check_state() const;
+  bool fits_state() const;
+  Status bind_states();
+  void lend_state();
+  Status check_updates() const;
+  void update();
+  Status say_state(Status s) const;
 };
 
 }  // namespace wick

@@ -109,10 +109,13 @@ Result<SessionPool::Lease> SessionPool::acquire(Span<const TensorView> inputs,
   return impl_->take(this, tag_of(inputs), deadline_of(options), options, when_busy);
 }
 
-Status SessionPool::run(Span<const TensorView> inputs, Span<TensorView> outputs,
-                        const RunOptions& options, WhenBusy when_busy) {
-  const Session& any = *impl_->sessions[0];  // its ports never change
-  for (size_t i = 0; i < outputs.size() && i < any.output_count(); ++i) {
+// Checks that the caller has memory for each output: the session's own is soon another caller's.
+// Outputs that the state links have theirs.
+static Status check_memory(const Session& any, Span<const TensorView> outputs,
+                           const RunOptions& options) {
+  size_t next = 0;
+  for (size_t i = 0; i < any.output_count() && next < outputs.size(); ++i) {
+    if (StateRun::links_output(options.state, i)) continue;
     const PortInfo port = any.output(i);
     if (port.dtype == DType::kString || port.element == DType::kString) {
       return error(Code::kUnsupported,
@@ -120,12 +123,23 @@ Status SessionPool::run(Span<const TensorView> inputs, Span<TensorView> outputs,
                    "read them before it is given back",
                    port.name);
     }
-    if (outputs[i].data == nullptr) {
+    const bool on_device =
+        i < options.device_outputs.size() && options.device_outputs[i] != nullptr;
+    if (outputs[next++].data == nullptr && !on_device) {
       return error(Code::kInvalidArgument,
                    "output %.60s has no memory: give it a buffer, or acquire() a session",
                    port.name);
     }
   }
+  return {};
+}
+
+Status SessionPool::run(Span<const TensorView> inputs, Span<TensorView> outputs,
+                        const RunOptions& options, WhenBusy when_busy) {
+  const Session& any = *impl_->sessions[0];  // its ports never change
+  StateRun state;
+  WICK_TRY(state.take(options, any.impl_->values.program, any.impl_->entry()));
+  WICK_TRY(check_memory(any, outputs, options));
   const uint64_t deadline = deadline_of(options);
   WICK_ASSIGN(const Lease lease, impl_->take(this, tag_of(inputs), deadline, options, when_busy));
   RunOptions rest = options;
@@ -134,30 +148,14 @@ Status SessionPool::run(Span<const TensorView> inputs, Span<TensorView> outputs,
     if (now >= deadline) return Status(Code::kDeadline, "the deadline passed");
     rest.timeout_ns = deadline - now;
   }
-  return lease->run(inputs, outputs, rest);
+  return lease->run_with(state, inputs, outputs, rest);
 }
 
 Status SessionPool::run(Span<const TensorView> inputs, Span<TensorView> outputs,
                         RecurrentState& state, const RunOptions& options, WhenBusy when_busy) {
-  constexpr size_t kMost = 64;  // with more, give the state's buffers as inputs and outputs
-  const EntryDef& entry = impl_->sessions[0]->impl_->entry();
-  const size_t ins = entry.body().inputs.size(), outs = entry.body().outputs.size();
-  if (&state.entry_ != &entry)
-    return Status(Code::kInvalidArgument, "the state was made for another program or entry point");
-  if (ins > kMost || outs > kMost) {
-    return Status(Code::kInvalidArgument,
-                  "more than 64 inputs or outputs: run without a RecurrentState");
-  }
-  if (state.in_run_.exchange(1, std::memory_order_acquire) != 0) {
-    return Status(Code::kInvalidArgument,
-                  "another run uses this state: the steps of a stream come one after the other");
-  }
-  TensorView in[kMost], out[kMost];
-  Status s = state.join(inputs, outputs, {in, ins}, {out, outs});
-  if (s.ok()) s = run(Span<const TensorView>(in, ins), {out, outs}, options, when_busy);
-  if (s.ok()) state.now_ = 1 - state.now_;
-  state.in_run_.store(0, std::memory_order_release);
-  return s;
+  RunOptions with = options;
+  with.state = &state;
+  return run(inputs, outputs, with, when_busy);
 }
 
 Session& SessionPool::Lease::operator*() const { return *pool_->impl_->sessions[slot_]; }

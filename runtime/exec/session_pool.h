@@ -50,9 +50,8 @@ class SessionPool {
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs,
              const RunOptions& options = {}, WhenBusy when_busy = WhenBusy::kWait);
 
-  // The same for one step of a stream: `inputs` and `outputs` are those that the state does not
-  // link, in their order. The state is as it was where this fails. kInvalidArgument: the state is
-  // of another entry, or another run uses it.
+  // The same for one step of a stream, with options.state = &state. kInvalidArgument: the state is
+  // of another program or entry point, or another run uses it.
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs, RecurrentState& state,
              const RunOptions& options = {}, WhenBusy when_busy = WhenBusy::kWait);
 

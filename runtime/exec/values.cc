@@ -4,6 +4,7 @@
 
 #include "runtime/core/int_at.h"
 #include "runtime/core/packed_sequence.h"
+#include "runtime/exec/state_updates.h"
 #include "runtime/program/release.h"
 
 namespace wick {
@@ -28,6 +29,7 @@ Status SessionValues::prepare(bool all) {
     }
     for (uint32_t v : region.outputs) last_use[v] = kNoIndex;
   }
+  WICK_TRY(prepare_updates());
   for (uint32_t i = 0; i < made.size(); ++i) {
     has_strings = has_strings || entry.values[i].dtype == DType::kString ||
                   entry.values[i].element == DType::kString;
@@ -41,6 +43,20 @@ Status SessionValues::prepare(bool all) {
   }
   WICK_TRY(fill_read(made, all));
   planned = made;
+  return {};
+}
+
+// What becomes a state is needed until the run's end.
+Status SessionValues::prepare_updates() {
+  if (entry.state_updates.empty()) return {};
+  WICK_ASSIGN(in_place, frame.array<uint8_t>(entry.state_updates.size()));
+  WICK_TRY(find_in_place(entry, allocator, in_place));
+  WICK_ASSIGN(is_state, frame.array<uint8_t>(entry.values.size()));
+  for (size_t i = 0; i < in_place.size(); ++i) {
+    const uint32_t value = entry.state_updates[i].value;
+    last_use[value] = kNoIndex;
+    if (in_place[i] != 0) is_state[value] = 1;
+  }
   return {};
 }
 

@@ -12,8 +12,8 @@ namespace wick {
 constexpr size_t kMaxEvaluated = 64 * 1024;  // limit for evaluating while planning
 
 struct SessionValues {
-  SessionValues(const Program& p, const EntryDef& e, Allocator& allocator, size_t max_ram)
-      : program(p), entry(e), frame(allocator, max_ram) {}
+  SessionValues(const Program& p, const EntryDef& e, Allocator& a, size_t max_ram)
+      : program(p), entry(e), allocator(a), frame(a, max_ram) {}
 
   // Call it once, before the first plan. `all`: a device or a hook may look at any constant.
   Status prepare(bool all);
@@ -30,20 +30,26 @@ struct SessionValues {
   Status set(uint32_t id, void* data, DType dtype, const Shape& shape);
   // Makes value `to` an alias of value `from`: for what enters a region or leaves it.
   Status hand_on(uint32_t from, uint32_t to);
+  // Returns whether the value is written where its state is.
+  bool writes_state(uint32_t id) const { return !is_state.empty() && is_state[id] != 0; }
   // Return kInvalidProgram where the program declares another dtype, or another type or shape.
   Status check_dtype(uint32_t id, DType dtype) const;
   Status check_declared(uint32_t id) const;
 
   const Program& program;
   const EntryDef& entry;
+  Allocator& allocator;
   Arena frame;               // what follows
   Span<PlanValue> planned;   // data: constants, and what a plan computed
   Span<TensorView> views;    // of the present run
   Span<uint32_t> last_use;   // last node that reads it in its region; kNoIndex: the region's output
   bool has_strings = false;  // whether there are string values
+  Span<uint8_t> in_place;    // by update of a state: 1 where it is written in place
+  Span<uint8_t> is_state;    // 1 for the values that such updates make; empty: there are none
   Span<int64_t> symbols;     // extent of each symbol; -1: not bound
 
  private:
+  Status prepare_updates();
   Status keep(const ConstantDef& c, PlanValue* value, TensorView* view);
   Status fill_read(Span<PlanValue> constants, bool all) const;
 };

@@ -118,7 +118,11 @@ static_assert((HWY_TARGETS & HWY_NEON) == 0, "NEON on 32-bit Arm does not keep t
 #endif
 
 bool simd_target_has_fma(int64_t target) {
+#if defined(__wasm_relaxed_simd__)
+  return (target & HWY_EMU128) == 0;
+#else
   return (target & (HWY_SSSE3 | HWY_SSE4 | HWY_EMU128 | HWY_WASM)) == 0;
+#endif
 }
 
 }  // namespace wick

@@ -23,7 +23,9 @@ static_assert(static_cast<int>(fbs::AttrKind::String) == static_cast<int>(AttrKi
 Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
   def->name = text(v.name());
   WICK_TRY(read_type(v, def));
-  WICK_TRY(read_dims(v, def));
+  if (def->unranked && count(v.dims()) != 0)
+    return Status(Code::kInvalidProgram, "unranked, but has dimensions");
+  WICK_TRY(read_dims(v.dims(), def->dtype, &def->dims));
   WICK_TRY(read_source(v, def));
   return v.quantization() == nullptr ? Status() : read_quantization(*v.quantization(), def);
 }
@@ -53,16 +55,15 @@ Status ProgramReader::read_type(const fbs::Value& v, ValueDef* def) {
   return {};
 }
 
-Status ProgramReader::read_dims(const fbs::Value& v, ValueDef* def) {
-  const uint32_t rank = count(v.dims());
+Status ProgramReader::read_dims(const flatbuffers::Vector<const fbs::Dim*>* list, DType dtype,
+                                Span<const DimDef>* all) {
+  const uint32_t rank = count(list);
   if (rank > kMaxRank) return error(Code::kInvalidProgram, "rank %u, at most %d", rank, kMaxRank);
-  if (def->unranked && rank != 0)
-    return Status(Code::kInvalidProgram, "unranked, but has dimensions");
-  WICK_TRY(check_aligned(v.dims()));
+  WICK_TRY(check_aligned(list));
   WICK_ASSIGN(auto dims, p_.arena_.array<DimDef>(rank));
   Shape least;
   for (uint32_t i = 0; i < rank; ++i) {
-    const fbs::Dim& d = *v.dims()->Get(i);
+    const fbs::Dim& d = *list->Get(i);
     if (d.symbol() > p_.symbols_.size())
       return error(Code::kInvalidProgram, "there is no symbol %u", d.symbol());
     if (d.value() < 0 || (d.symbol() != 0 && d.value() != 0) || d.reserved() != 0) {
@@ -71,10 +72,10 @@ Status ProgramReader::read_dims(const fbs::Value& v, ValueDef* def) {
     dims[i] = {d.value(), static_cast<int32_t>(d.symbol()) - 1};
     least.push_back(d.symbol() == 0 ? d.value() : 1);
   }
-  if (!checked_bytes(least, dtype_bits(def->dtype)).ok()) {
+  if (!checked_bytes(least, dtype_bits(dtype)).ok()) {
     return error(Code::kInvalidProgram, "shape %s is too large", to_text(least).text);
   }
-  def->dims = dims;
+  *all = dims;
   return {};
 }
 
@@ -104,9 +105,12 @@ Status ProgramReader::read_source(const fbs::Value& v, ValueDef* def) {
   if (def->state != kNoIndex) {
     if (def->state >= p_.states_.size())
       return error(Code::kInvalidProgram, "there is no state %u", def->state);
-    if (!same_as(p_.states_[def->state].dtype, p_.states_[def->state].shape)) {
+    const StateDef& s = p_.states_[def->state];
+    bool same = !def->unranked && def->dtype == s.dtype && def->dims.size() == s.dims.size();
+    for (size_t d = 0; same && d < s.dims.size(); ++d)
+      same = def->dims[d].symbol == s.dims[d].symbol && def->dims[d].value == s.dims[d].value;
+    if (!same)
       return error(Code::kInvalidProgram, "it does not have the type of its state %u", def->state);
-    }
   }
   return {};
 }
@@ -411,18 +415,41 @@ Status ProgramReader::read_entry(const fbs::Entry& table, EntryDef* entry) {
   }
   WICK_TRY(check_ports(*entry, entry->body().inputs, "input"));
   WICK_TRY(check_ports(*entry, entry->body().outputs, "output"));
-  if (count(table.state_updates()) != 0) {
-    WICK_ASSIGN(auto updates, p_.arena_.array<StateUpdateDef>(count(table.state_updates())));
-    for (uint32_t i = 0; i < updates.size(); ++i) {
-      updates[i] = {table.state_updates()->Get(i)->state(), table.state_updates()->Get(i)->value()};
-      if (updates[i].state >= p_.states_.size() || updates[i].value >= values.size() ||
-          defined[updates[i].value] != 1 ||
-          values[updates[i].value].dtype != p_.states_[updates[i].state].dtype) {
-        return error(Code::kInvalidProgram, "state update %u is not sound", i);
-      }
+  return read_updates(table, defined, entry);
+}
+
+// A state is written once, by a value of the body with its type and, as far as the file says them,
+// its sizes.
+Status ProgramReader::read_updates(const fbs::Entry& table, Span<const uint8_t> defined,
+                                   EntryDef* entry) {
+  const uint32_t n = count(table.state_updates());
+  if (n == 0) return {};
+  WICK_ASSIGN(auto updates, p_.arena_.array<StateUpdateDef>(n));
+  Array<uint8_t> written(*p_.allocator_);
+  WICK_TRY(written.resize(p_.states_.size()));
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t state = table.state_updates()->Get(i)->state(),
+                   value = table.state_updates()->Get(i)->value();
+    updates[i] = {state, value};
+    if (state >= p_.states_.size() || value >= entry->values.size() || defined[value] != 1)
+      return error(Code::kInvalidProgram, "state update %u is not sound", i);
+    const StateDef& to = p_.states_[state];
+    const ValueDef& from = entry->values[value];
+    if (written[state] != 0)
+      return error(Code::kInvalidProgram, "two values become state %.60s", to.name);
+    written[state] = 1;
+    bool fits = from.dtype == to.dtype && (from.unranked || from.dims.size() == to.dims.size());
+    for (size_t d = 0; fits && !from.unranked && d < to.dims.size(); ++d) {
+      const DimDef &a = from.dims[d], &b = to.dims[d];
+      fits = a.symbol >= 0 || b.symbol >= 0 || a.value == b.value;
     }
-    entry->state_updates = updates;
+    if (!fits) {
+      return error(Code::kInvalidProgram,
+                   "value %.60s, which becomes state %.60s, has another type or other sizes",
+                   from.name, to.name);
+    }
   }
+  entry->state_updates = updates;
   return {};
 }
 

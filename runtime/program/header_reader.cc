@@ -11,9 +11,9 @@ Status ProgramReader::check_header(uint64_t file_bytes) {
     return Status(Code::kInvalidProgram,
                   "not a .wick file: the first 8 bytes are not its signature");
   }
-  if (h.version == 0 || h.version > kFileVersion) {
+  if (h.version == 0 || h.version > kNewestVersion) {
     return error(Code::kUnsupported, "the file has format version %u, this build reads up to %u",
-                 h.version, kFileVersion);
+                 h.version, kNewestVersion);
   }
   if (uint64_t unknown = h.required_features & ~kKnownFeatures; unknown != 0) {
     return error(Code::kUnsupported, "the file needs features this build lacks (mask 0x%llx)",

@@ -14,7 +14,9 @@ static_assert(std::endian::native == std::endian::little,
               "a .wick file is read in place: little-endian only");
 
 constexpr char kFileMagic[8] = {'W', 'I', 'C', 'K', 'P', 'R', 'G', '\n'};
-constexpr uint32_t kFileVersion = 1;
+constexpr uint32_t kFileVersion = 1;     // the table is read as it lies in the file
+constexpr uint32_t kCompactVersion = 2;  // the table is compressed (CompactHead)
+constexpr uint32_t kNewestVersion = kCompactVersion;
 constexpr size_t kSegmentAlignment =
     64;  // of the segments' area, every segment and every buffer in it
 constexpr uint32_t kNoIndex = 0xFFFFFFFF;  // absent input, no constant, no state
@@ -70,6 +72,23 @@ static_assert(sizeof(FileDigest) == 64);
 constexpr char kDigestMagic[8] = {'W', 'I', 'C', 'K', 'S', 'U', 'M', '\n'};
 constexpr uint64_t kDigestAt = sizeof(FileHeader) + offsetof(FileDigest, sha256);
 constexpr uint64_t kDigestBytes = 32;
+
+// A compact file has this where others have their table, an LZMA stream behind it (lzma.h), and
+// zeros up to the end of what the header calls the table. The stream holds the table, zeros up to a
+// multiple of kSegmentAlignment, and the bytes of segments that are marked `decoded`.
+struct CompactHead {
+  char magic[8];
+  uint64_t table_bytes, decoded_bytes;  // as decoded
+  uint64_t reserved;                    // zero
+};
+static_assert(sizeof(CompactHead) == 32);
+constexpr char kCompactMagic[8] = {'W', 'I', 'C', 'K', 'L', 'Z', 'M', '\n'};
+// What is decoded has at most so many bytes for each byte that the file keeps of it.
+constexpr uint64_t kMostExpansion = 16;
+
+// Layouts of a raw buffer in which float32 numbers are kept as others that are widened when the
+// file is loaded, in compact files only. Layouts of packed weights have other ids.
+constexpr uint32_t kStoredF16 = 0xFFFF0001, kStoredBF16 = 0xFFFF0002;
 
 constexpr uint64_t align_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 

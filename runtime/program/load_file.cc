@@ -74,7 +74,10 @@ Status ProgramFile::read_table() {
 Status ProgramFile::read_rest() {
   bytes_.rest_at = reader_.rest_at();
   const auto size = static_cast<size_t>(file_.size() - bytes_.rest_at);
-  if (size == 0) return {};
+  if (size == 0) {
+    bytes_.check = true;  // the table alone, which was read
+    return {};
+  }
   const bool small = size <= kCopiedWeights;
   switch (options_.weights) {
     case WeightsIn::kMap: return map_rest();

@@ -96,12 +96,12 @@ struct ConstantDef {
   Span<const PackedDef> packed;  // forms in the file
 };
 
-// A buffer that keeps its value between runs.
+// A buffer that keeps its value between runs. Those who run the program hold it (RecurrentState).
 struct StateDef {
-  // Its name, type and shape.
+  // Its name, type and sizes; a symbol's size is that of the inputs, or chosen with the buffer.
   const char* name = "";
   DType dtype = DType::kNone;
-  Shape shape;
+  Span<const DimDef> dims;
   uint32_t init = kNoIndex;  // index of a constant; none: zeros
 };
 

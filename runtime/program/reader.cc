@@ -31,7 +31,10 @@ Status ProgramReader::read(const FileBytes& bytes) {
     // well, which finds one that belongs to another file.
     check_segments_ = options_.verify_digests;
   }
-  WICK_TRY(read_table(bytes.table));
+  const uint8_t* table = bytes.table;
+  table_bytes_ = static_cast<size_t>(header_.table_bytes);
+  if (header_.version == kCompactVersion) WICK_TRY(expand(&table));
+  WICK_TRY(read_table(table));
   if (header_.segments_bytes != 0)
     segments_ = bytes.rest + (header_.segments_offset - bytes.rest_at);
   WICK_TRY(refuse_unknown_ops());
@@ -48,7 +51,7 @@ Status ProgramReader::read(const FileBytes& bytes) {
 // Without sharing, each table takes 4 bytes plus 4 in the one place that refers to it, which bounds
 // their number.
 Status ProgramReader::read_table(const uint8_t* table) {
-  const auto size = static_cast<size_t>(header_.table_bytes);
+  const size_t size = table_bytes_;
   const auto most = static_cast<flatbuffers::uoffset_t>(size / 8 + 1);
   flatbuffers::Verifier verifier(table, size, kMaxDepth, most);
   if (!fbs::VerifyProgramBuffer(verifier)) {
@@ -93,8 +96,10 @@ Status ProgramReader::find_twice(Span<Name> names, const Name** twice) {
     const int first = compare(a.first, b.first);
     return first != 0 ? first : compare(a.second, b.second);
   };
-  std::sort(names.begin(), names.end(),
-            [&](const Name& a, const Name& b) { return order(a, b) < 0; });
+  // A heap's sort is a fifth of the code of std::sort, which small programs would link for this.
+  const auto before = [&](const Name& a, const Name& b) { return order(a, b) < 0; };
+  std::make_heap(names.begin(), names.end(), before);
+  std::sort_heap(names.begin(), names.end(), before);
   for (size_t i = 1; i < names.size() && *twice == nullptr; ++i) {
     if (order(names[i - 1], names[i]) == 0) *twice = &names[i];
   }
@@ -138,7 +143,7 @@ Status ProgramReader::read_segments() {
     bool fit = count(root_->segments()) == options_.lent.size();
     for (uint32_t i = 0; fit && i < options_.lent.size(); ++i) {
       const fbs::Segment& s = *root_->segments()->Get(i);
-      fit = s.offset() == 0 && s.bytes() == options_.lent[i].bytes.size() &&
+      fit = !s.decoded() && s.offset() == 0 && s.bytes() == options_.lent[i].bytes.size() &&
             reinterpret_cast<uintptr_t>(options_.lent[i].bytes.data()) % kSegmentAlignment == 0;
     }
     if (!fit)
@@ -153,13 +158,14 @@ Status ProgramReader::read_segments() {
   }
   for (uint32_t i = 0; i < count(root_->segments()); ++i) {
     const fbs::Segment& s = *root_->segments()->Get(i);
-    if (s.offset() % kSegmentAlignment != 0 || s.offset() > header_.segments_bytes ||
-        s.bytes() > header_.segments_bytes - s.offset()) {
+    const Span<const uint8_t> area = area_of(s);
+    if (s.offset() % kSegmentAlignment != 0 || s.offset() > area.size() ||
+        s.bytes() > area.size() - s.offset()) {
       return error(Code::kInvalidProgram, "segment %u lies outside the file or off its alignment",
                    i);
     }
     WICK_TRY(check_digest(
-        i, {s.bytes() == 0 ? nullptr : segments_ + s.offset(), static_cast<size_t>(s.bytes())}));
+        i, {s.bytes() == 0 ? nullptr : area.data() + s.offset(), static_cast<size_t>(s.bytes())}));
   }
   return {};
 }
@@ -177,7 +183,7 @@ Status ProgramReader::read_buffer(const fbs::Buffer& table, Span<const uint8_t>*
     return error(Code::kInvalidProgram, "its bytes lie outside segment %u or off the alignment",
                  table.segment());
   }
-  const uint8_t* begin = segments_ + s.offset();
+  const uint8_t* begin = area_of(s).data() + s.offset();
   if (!options_.lent.empty()) {
     const LentSegment& lent = options_.lent[table.segment()];
     begin = lent.bytes.data();
@@ -238,6 +244,7 @@ Status ProgramReader::read_strings(Span<const uint8_t> raw, TensorView* view) {
 
 Status ProgramReader::read_constants() {
   WICK_ASSIGN(auto constants, p_.arena_.array<ConstantDef>(count(root_->constants())));
+  uint64_t widened = 0;  // bytes of the constants that are kept in 16 bits
   for (uint32_t i = 0; i < constants.size(); ++i) {
     const fbs::Constant& c = *root_->constants()->Get(i);
     ConstantDef& def = constants[i];
@@ -254,10 +261,23 @@ Status ProgramReader::read_constants() {
       // f32 constants may be read later, when they are packed
       WICK_TRY(read_buffer(*c.raw(), &raw, dtype == DType::kF32 ? &def.source : nullptr));
       const bool strings = dtype == DType::kString;
-      if ((raw.size() != bytes && !strings) || c.raw()->layout() != 0) {
+      const uint32_t form = c.raw()->layout();
+      if (form == kStoredF16 || form == kStoredBF16) {
+        if (header_.version != kCompactVersion || dtype != DType::kF32 || raw.size() != bytes / 2)
+          return error(Code::kInvalidProgram, "%s %s is not kept in %zu bytes of 16-bit floats",
+                       dtype_name(dtype), to_text(shape).text, raw.size());
+        // They may share bytes of the file: with addresses of 32 bits the sum would wrap.
+        const uint64_t wide = align_up(bytes, kSegmentAlignment);
+        if (wide > p_.arena_.limit() || widened > p_.arena_.limit() - wide) {
+          return error(Code::kBudgetExceeded,
+                       "max_ram: constants of 16 bits become more than the %zu bytes of it",
+                       p_.arena_.limit());
+        }
+        widened += wide;
+      } else if ((raw.size() != bytes && !strings) || form != 0) {
         return error(Code::kInvalidProgram,
                      "%s %s takes %zu raw bytes, the file has %zu (layout %u)", dtype_name(dtype),
-                     to_text(shape).text, bytes, raw.size(), c.raw()->layout());
+                     to_text(shape).text, bytes, raw.size(), form);
       }
       if (dtype == DType::kBool) {
         WICK_TRY(ledger_.visit(raw.size()));  // constants may share their bytes
@@ -285,6 +305,7 @@ Status ProgramReader::read_constants() {
     };
     WICK_TRY(annotate(read_one(), "constant %u (%.40s): ", i, def.name));
   }
+  if (widened != 0) WICK_TRY(widen(constants, static_cast<size_t>(widened)));
   p_.constants_ = constants;
   return {};
 }
@@ -294,24 +315,34 @@ Status ProgramReader::read_states() {
   WICK_ASSIGN(auto states, p_.arena_.array<StateDef>(count(root_->states())));
   for (uint32_t i = 0; i < states.size(); ++i) {
     const fbs::State& s = *root_->states()->Get(i);
-    StateDef& def = states[i];
-    def.name = text(s.name());
-    def.init = s.init();
-    if (!valid_dtype(s.dtype()) || s.dtype() == static_cast<uint8_t>(DType::kString)) {
-      return error(Code::kInvalidProgram, "state %u (%.40s): dtype %u", i, def.name, s.dtype());
-    }
-    def.dtype = static_cast<DType>(s.dtype());
-    size_t bytes = 0;
-    WICK_TRY(annotate(read_shape(s.dims(), def.dtype, &def.shape, &bytes), "state %u (%.40s): ", i,
-                      def.name));
-    if (def.init == kNoIndex) continue;
-    if (def.init >= p_.constants_.size() || p_.constants_[def.init].view.dtype != def.dtype ||
-        !(p_.constants_[def.init].view.shape == def.shape)) {
-      return error(Code::kInvalidProgram, "state %u (%.40s): its initial value does not fit", i,
-                   def.name);
-    }
+    states[i].name = text(s.name());
+    WICK_TRY(annotate(read_state(s, &states[i]), "state %u (%.40s): ", i, states[i].name));
   }
   p_.states_ = states;
+  return {};
+}
+
+Status ProgramReader::read_state(const fbs::State& s, StateDef* def) {
+  def->init = s.init();
+  if (!valid_dtype(s.dtype()) || s.dtype() == static_cast<uint8_t>(DType::kString))
+    return error(Code::kInvalidProgram, "dtype %u", s.dtype());
+  def->dtype = static_cast<DType>(s.dtype());
+  Shape shape;
+  if (count(s.sizes()) != 0) {
+    if (count(s.dims()) != 0) return Status(Code::kInvalidProgram, "its sizes are given twice");
+    WICK_TRY(read_dims(s.sizes(), def->dtype, &def->dims));
+    for (const DimDef& d : def->dims) shape.push_back(d.symbol < 0 ? d.value : -1);
+  } else {
+    size_t bytes = 0;
+    WICK_TRY(read_shape(s.dims(), def->dtype, &shape, &bytes));
+    WICK_ASSIGN(auto dims, p_.arena_.array<DimDef>(static_cast<size_t>(shape.rank())));
+    for (int d = 0; d < shape.rank(); ++d) dims[static_cast<size_t>(d)].value = shape[d];
+    def->dims = dims;
+  }
+  if (def->init == kNoIndex) return {};
+  if (def->init >= p_.constants_.size() || p_.constants_[def->init].view.dtype != def->dtype ||
+      !(p_.constants_[def->init].view.shape == shape))
+    return Status(Code::kInvalidProgram, "its initial value does not fit");
   return {};
 }
 

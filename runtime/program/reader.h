@@ -66,6 +66,9 @@ class ProgramReader {
   Status read_digest(Span<const uint8_t> head);
   Status check_file_digest(const FileBytes& bytes);
   uint64_t segment_bytes() const;
+  Status expand(const uint8_t** table);
+  Status widen(Span<ConstantDef> constants, size_t bytes);
+  Span<const uint8_t> area_of(const fbs::Segment& segment) const;
   Status read_table(const uint8_t* table);
   Status read_entries();
   Status read_symbols();
@@ -74,6 +77,7 @@ class ProgramReader {
   Status read_strings(Span<const uint8_t> raw, TensorView* view);
   Status read_constants();
   Status read_states();
+  Status read_state(const fbs::State& s, StateDef* def);
   Status read_texts();
   Status read_custom_ops();
   Status refuse_unknown_ops();
@@ -89,9 +93,11 @@ class ProgramReader {
   Status find_twice(Span<Name> names, const Name** twice);
 
   Status read_entry(const fbs::Entry& table, EntryDef* entry);
+  Status read_updates(const fbs::Entry& table, Span<const uint8_t> defined, EntryDef* entry);
   Status read_value(const fbs::Value& v, ValueDef* def);
   Status read_type(const fbs::Value& v, ValueDef* def);
-  Status read_dims(const fbs::Value& v, ValueDef* def);
+  Status read_dims(const flatbuffers::Vector<const fbs::Dim*>* list, DType dtype,
+                   Span<const DimDef>* dims);
   Status read_source(const fbs::Value& v, ValueDef* def);
   Status read_quantization(const fbs::Quantization& q, ValueDef* def);
   Status read_region(const fbs::Entry& entry, int64_t number, int depth, EntryDef* def,
@@ -117,7 +123,9 @@ class ProgramReader {
   bool check_segments_ = false;
   FileHeader header_ = {};
   const fbs::Program* root_ = nullptr;
+  size_t table_bytes_ = 0;  // of the table as it is read
   const uint8_t* segments_ = nullptr;
+  Span<const uint8_t> decoded_;  // of a compact file: what segments marked so lie in
 };
 
 }  // namespace wick

@@ -105,7 +105,8 @@ Status TableWalk::walk(const fbs::Program& root) {
       tables(root.constants(), "constant", [&](const fbs::Constant& c) { return constant(c); }));
   WICK_TRY(tables(root.states(), "state", [&](const fbs::State& s) -> Status {
     WICK_TRY(text(s.name(), "state's name"));
-    return list(s.dims(), "state's dimensions");
+    WICK_TRY(list(s.dims(), "state's dimensions"));
+    return list(s.sizes(), "state's sizes");
   }));
   WICK_TRY(tables(root.custom_ops(), "custom op", [&](const fbs::CustomOp& op) -> Status {
     WICK_TRY(text(op.domain(), "custom op's domain"));

@@ -71,6 +71,26 @@ int convolutions(const EntryDef& entry) {
   return n;
 }
 
+// Returns whether sizes of the inputs are enough to bind: those of states may be known only to a
+// run with one.
+bool binds(const EntryDef& entry) {
+  auto told = [&](int32_t symbol) {
+    for (uint32_t input : entry.body().inputs) {
+      for (const DimDef& dim : entry.values[input].dims) {
+        if (dim.symbol == symbol) return true;
+      }
+    }
+    return false;
+  };
+  for (const ValueDef& v : entry.values) {
+    if (v.state == kNoIndex) continue;
+    for (const DimDef& dim : v.dims) {
+      if (dim.symbol >= 0 && !told(dim.symbol)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void OpSelection::add(OpId op, Sets sets) {
@@ -88,9 +108,10 @@ Status OpSelection::add(const Program& program, Span<const DimBinding> dims) {
       opened = opened || last.ok();
     }
     if (!opened) return annotate(last, "entry %.60s: ", entry.name);
+    const bool seen = binds(entry);  // else no step of it was
     for (const RegionDef& region : entry.regions) {
       for (const NodeDef& node : region.nodes) {
-        if (region_count(node.op) == 0 && of(node.op) == kNone) add(node.op, kAny);
+        if (region_count(node.op) == 0 && (!seen || of(node.op) == kNone)) add(node.op, kAny);
       }
     }
     if (convolutions(entry) < kManyConvolutions) continue;

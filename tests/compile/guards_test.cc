@@ -58,6 +58,25 @@ TEST(CompileGuards, SlicesOfOneTensorAreOneForm) {
   EXPECT_EQ(expect_same(make, 9, 6, unaudited()).forms, 1);
 }
 
+// A batch that the function captures, of which the module makes a view: the view's address is that
+// of one that was seen before and is gone.
+TEST(CompileGuards, CapturedTensorsBehindViews) {
+  const auto make = [] {
+    Training t;
+    t.net = nn::mlp();
+    t.optimizer = std::make_shared<optim::SGD>(t.net->parameters(), optim::SgdOptions{.lr = 0.05});
+    const Tensor x = randn({4, 1, 28, 28}), y = zeros({4}, DType::kI64);
+    t.step = [step = usual(t.net, t.optimizer, test::classes), x, y](const Tensor&, const Tensor&) {
+      return step(x, y);
+    };
+    t.batch = [](int) { return std::pair(ones({1}), ones({1})); };
+    return t;
+  };
+  const CompileReport r = expect_same(make, 9, 6, unaudited());
+  EXPECT_EQ(r.forms, 1);
+  EXPECT_TRUE(r.breaks.empty()) << r.text();
+}
+
 TEST(CompileGuards, FrozenParametersAndTrainingFlags) {
   const auto make = [] {
     Training t = training();

@@ -93,6 +93,43 @@ TEST_F(InlineTest, AHeaderThatChangedIsReadAgain) {
   EXPECT_TRUE(build_source(path, options(at)).compiled);
 }
 
+// Who is stopped while a library is replaced leaves the new list beside the old library, or a list
+// that ends early.
+TEST_F(InlineTest, ALibraryOfAnotherListIsNotTaken) {
+  const fs::path at = folder("inline_stopped");
+  std::ofstream(at / "own.h") << "constexpr int kOwn = 1;\n";
+  std::ofstream(at / "op.cc") << "#include \"own.h\"\nextern \"C\" int own() { return kOwn; }\n";
+  const std::string path = at / "op.cc";
+  const std::string library = build_source(path, options(at)).library;
+  const fs::path list = fs::path(library).replace_extension(".headers");
+  fs::copy_file(library, at / "old.so");
+  std::ofstream(at / "own.h") << "constexpr int kOwn = 20;\n";
+  EXPECT_TRUE(build_source(path, options(at)).compiled);
+  fs::rename(at / "old.so", library);
+  EXPECT_TRUE(build_source(path, options(at)).compiled) << "the library is the old one";
+  EXPECT_FALSE(build_source(path, options(at)).compiled);
+  std::string lines;
+  std::getline(std::ifstream(list), lines);
+  std::ofstream(list) << lines << "\n";
+  EXPECT_TRUE(build_source(path, options(at)).compiled) << "the list ended early";
+}
+
+// -march=native may come with the compiler.
+TEST_F(InlineTest, ALibraryForThisProcessorSaysSo) {
+  InlineOptions o = options(folder("inline_native"));
+  o.compiler += " -march=native";
+  const std::string library = build_inline(InlineSource("int x;"), o).library;
+  std::ifstream file(fs::path(library).replace_extension(".key"));
+  const std::string key((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::ifstream cpu("/proc/cpuinfo");
+  const std::string all((std::istreambuf_iterator<char>(cpu)), std::istreambuf_iterator<char>());
+  const bool says =
+      key.find("\nflags") != std::string::npos || key.find("\nFeatures") != std::string::npos;
+  const bool known =
+      all.find("\nflags") != std::string::npos || all.find("\nFeatures") != std::string::npos;
+  EXPECT_EQ(says, known) << key;
+}
+
 TEST_F(InlineTest, ErrorsHaveTheUsersFileAndLine) {
   const InlineOptions o = options(folder("inline_errors"));
   const unsigned line = std::source_location::current().line() + 2;
@@ -140,6 +177,11 @@ TEST_F(InlineTest, AFolderThatOthersMayWriteIsRefused) {
   fs::permissions(cache / "ops", fs::perms::all);
   const std::string e = error_of([&] { load_inline("int x;", options(cache)); });
   EXPECT_NE(e.find("can be written by others, whose code would run here"), std::string::npos) << e;
+  // Neither may be the folder above, whose writers could put another one in its place.
+  const fs::path above = folder("inline_open_above");
+  fs::permissions(above, fs::perms::all);
+  const std::string put = error_of([&] { load_inline("int x;", options(above)); });
+  EXPECT_NE(put.find("can be written by others"), std::string::npos) << put;
 }
 
 // A training step with the op, eager and through compile_step().

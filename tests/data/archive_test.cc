@@ -9,6 +9,7 @@
 #include "tests/support/where.h"
 #include "trainer/data/array_data.h"
 #include "trainer/data/npy.h"
+#include "trainer/data/npz.h"
 #include "trainer/data/tar.h"
 
 namespace wick {
@@ -160,6 +161,46 @@ TEST_F(Archives, NpzIsNumpys) {
   EXPECT_THAT(error_of([&] { read_npz(make("e.npz", {}, "zip")); }), HasSubstr("e.npz: "));
   std::string bomb = make("bomb.npz", {{"x.npy", std::string(64 << 20, '\0')}}, "zip");
   EXPECT_THAT(error_of([&] { read_npz(bomb, 1 << 20); }), HasSubstr("budget"));
+}
+
+TEST_F(Archives, NpzIsWrittenAsNumpyReadsIt) {
+  const float x[] = {0, 1, 2, 3, 4, 5};
+  const int64_t length = 7;
+  const std::vector<data::NamedArray> arrays = {
+      {"keys.0", {const_cast<float*>(x), DType::kF32, {2, 3}}},
+      {"length", {const_cast<int64_t*>(&length), DType::kI64, {}}},
+      {"empty", {nullptr, DType::kF32, {0, 4}}}};
+  const std::string file = path("written.npz"), again = path("again.npz");
+  data::write_npz(file, arrays);
+  data::write_npz(again, arrays);
+  EXPECT_EQ(contents(file), contents(again));  // no times in it
+  const auto read = read_npz(file);
+  ASSERT_EQ(read.size(), arrays.size());
+  for (size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].first, arrays[i].name);
+    EXPECT_EQ(read[i].second.dtype, arrays[i].array.dtype);
+    EXPECT_EQ(read[i].second.shape, arrays[i].array.shape);
+    EXPECT_EQ(read[i].second.bytes.size(), arrays[i].array.nbytes());
+  }
+  EXPECT_EQ(read[0].second.as<float>()[5], 5.0F);
+  EXPECT_EQ(read[1].second.as<int64_t>()[0], 7);
+  // Python's own reader compares the sums of the bytes.
+  const std::string check =
+      "python3 -c \"import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); "
+      "sys.exit(z.testzip() is not None or len(z.namelist()) != 3)\" '" +
+      file + "'";
+  EXPECT_EQ(std::system(check.c_str()), 0);
+  // What cannot be written leaves the file as it was.
+  std::vector<data::NamedArray> wrong = arrays;
+  wrong[2].name = "length";
+  EXPECT_THAT(error_of([&] { data::write_npz(file, wrong); }),
+              HasSubstr("'length' is there twice"));
+  wrong[2] = {"half", {const_cast<float*>(x), DType::kBF16, {2}}};
+  EXPECT_THAT(error_of([&] { data::write_npz(file, wrong); }),
+              HasSubstr("half: numpy has no type for bfloat16"));
+  wrong[2].name = "";
+  EXPECT_THAT(error_of([&] { data::write_npz(file, wrong); }), HasSubstr("1 to 1000 bytes"));
+  EXPECT_EQ(contents(file), contents(again));
 }
 
 TEST_F(Archives, NoneIsWaitedForThatIsNoFile) {

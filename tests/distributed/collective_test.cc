@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <thread>
+
 #include "tests/distributed/thread_ranks.h"
 #include "trainer/tensor/ops.h"
 
@@ -142,6 +145,54 @@ TEST(Groups, AxesOfAMesh) {
                           Mesh({{"data", 3}}, w);
                         }),
               Each(HasSubstr("[Mesh] the axes have 3 ranks, the group has 2")));
+  EXPECT_THAT(run_ranks(1,
+                        [](Group w) {
+                          Mesh({{"data", 1}, {"data", 1}}, w);
+                        }),
+              Each(HasSubstr("[Mesh] two axes are 'data'")));
+}
+
+// Two threads of each rank split a group each, in another order on each rank: what they get must
+// not share message tags.
+TEST(Groups, ThreadsMaySplitAtTheSameTime) {
+  auto job = std::make_shared<ThreadJob>(2);
+  job->delay = std::chrono::milliseconds(2);  // both have begun before one of them ends
+  EXPECT_THAT(run_ranks(
+                  2,
+                  [](Group w) {
+                    for (int round = 0; round < 5; ++round) {
+                      Group parents[] = {w.split(0, w.rank(), "a"), w.split(0, w.rank(), "b")};
+                      std::optional<Group> made[2];
+                      std::string errors[2];
+                      auto split = [&](int i) {
+                        try {
+                          made[i] = parents[i].split(0, w.rank(), i == 0 ? "of a" : "of b");
+                        } catch (const std::exception& e) {
+                          errors[i] = e.what();
+                        }
+                      };
+                      std::thread other(split, w.rank());
+                      split(1 - w.rank());
+                      other.join();
+                      for (const std::string& e : errors) ASSERT_EQ(e, "");
+                      // Calls of two groups may be in another order on each rank.
+                      const int first = (w.rank() + round) % 2;
+                      Tensor sums[2];
+                      Handle handles[2];
+                      for (int i : {first, 1 - first}) {
+                        sums[i] = full({3}, 10 * i + w.rank(), DType::kF32);
+                        handles[i] =
+                            made[i]->all_reduce_async(sums[i], {.name = i == 0 ? "in a" : "in b"});
+                      }
+                      for (int i : {0, 1}) {
+                        handles[i].wait();
+                        EXPECT_EQ(sums[i].to_vector<float>(),
+                                  std::vector<float>(3, static_cast<float>(20 * i + 1)));
+                      }
+                    }
+                  },
+                  quick_faults(), job),
+              Each(IsEmpty()));
 }
 
 TEST(Groups, RefuseWhatDoesNotFitBeforeAnythingIsSent) {

@@ -51,6 +51,91 @@ TEST(Faults, AnotherOrder) {
               Each(HasSubstr("(other name or line)")));
 }
 
+// Rank 2 is still within the collective before when ranks 0 and 1 find that they differ: it tells
+// its own call all the same.
+TEST(Faults, ARankThatIsBehind) {
+  auto job = std::make_shared<ThreadJob>(3);
+  job->slow_from = 1, job->slow_to = 2;
+  job->bytes_per_second = 2000;
+  const auto calls = [](const char* name) {
+    return [name](Group w) { w.barrier(), w.all_reduce(ones({4}), {.name = name}); };
+  };
+  const Reports r = run_ranks(
+      3, [&](Group w) { calls(w.rank() == 1 ? "y" : "x")(w); }, quick_faults(), job);
+  EXPECT_THAT(
+      r, Each(AllOf(HasSubstr("(other name or line): ranks 0, 2: all_reduce float32[4] sum 'x'"),
+                    HasSubstr("; rank 1: all_reduce float32[4] sum 'y'"))));
+}
+
+// Groups of a mesh's axis have one name: only the ranks of the one that differs are told of.
+TEST(Faults, GroupsOfOneName) {
+  EngineOptions o = quick_faults();
+  o.dump_folder = test::temp_folder() + "names";
+  const Reports r = run_ranks(
+      4,
+      [](Group w) {
+        Group row = w.split(w.rank() / 2, w.rank(), "row");
+        Group again = row.split(0, row.rank(), "row");
+        w.barrier();
+        if (w.rank() < 2) again.all_reduce(ones({4}), {.name = w.rank() == 0 ? "x" : "y"});
+        if (w.rank() >= 2) again.all_reduce(ones({4}), {.name = "z"});
+        w.barrier();
+      },
+      o);
+  EXPECT_THAT(r,
+              Each(AllOf(HasSubstr("collective #1 of group 'row' is not the same on all ranks "
+                                   "(other name or line): rank 0: all_reduce float32[4] sum 'x'"),
+                         HasSubstr("; rank 1: all_reduce float32[4] sum 'y'"),
+                         ::testing::Not(HasSubstr(": all_reduce float32[4] sum 'z'")))));
+  const std::string report = hang_report(o.dump_folder);
+  EXPECT_THAT(report, HasSubstr("group 'row' #1: the ranks called different things"));
+  EXPECT_THAT(report, HasSubstr("\n  rank 0: all_reduce float32[4] sum 'x' (fault_test.cc:"));
+  EXPECT_THAT(report, ::testing::Not(HasSubstr("ranks 2, 3: all_reduce")));
+  EXPECT_THAT(report, ::testing::Not(HasSubstr("split")));  // the one of the same number
+}
+
+// A rank of another group has nothing to tell of the call: the others wait but a moment.
+TEST(Faults, ARankOfAnotherGroupAnswersSoon) {
+  EngineOptions o = quick_faults();
+  o.answer_s = 30;
+  const auto began = std::chrono::steady_clock::now();
+  const Reports r = run_ranks(
+      3,
+      [](Group w) {
+        Group pair = w.split(w.rank() < 2 ? 0 : 1, w.rank(), "pair");
+        if (w.rank() < 2) pair.all_reduce(ones({4}), {.name = w.rank() == 0 ? "x" : "y"});
+        w.barrier();
+      },
+      o);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  EXPECT_LT(took.count(), 10);
+  EXPECT_THAT(r, Each(AllOf(HasSubstr("group 'pair' is not the same on all ranks (other name or "
+                                      "line): rank 0: all_reduce float32[4] sum 'x'"),
+                            HasSubstr("; rank 1: all_reduce float32[4] sum 'y'"),
+                            HasSubstr("rank 2: in #2 of group 'world', barrier"))));
+}
+
+// A message between two ranks has numbers of its own.
+TEST(Faults, AMessageIsNotACollectiveOfItsNumber) {
+  const Reports r = run_ranks(3, [](Group w) {
+    Handle sent;
+    if (w.rank() == 2) sent = w.recv_async(ones({7}), 0, {.name = "never"});
+    w.all_reduce(ones({4}), {.name = w.rank() == 1 ? "y" : "x"});
+  });
+  EXPECT_THAT(r, Each(AllOf(HasSubstr("ranks 0, 2: all_reduce float32[4] sum 'x'"),
+                            HasSubstr("; rank 1: all_reduce float32[4] sum 'y'"),
+                            ::testing::Not(HasSubstr("rank 2: receive")))));
+}
+
+TEST(Faults, NamesWithTabsAndNewlines) {
+  const Reports r = run_ranks(
+      2, [](Group w) { w.all_reduce(ones({4}), {.name = w.rank() == 0 ? "a\tb\nc" : "a\td\nc"}); });
+  EXPECT_THAT(
+      r, Each(AllOf(HasSubstr("collective #1 of group 'world' is not the same on all ranks "
+                              "(other name or line): rank 0: all_reduce float32[4] sum 'a b c'"),
+                    HasSubstr("; rank 1: all_reduce float32[4] sum 'a d c'"))));
+}
+
 TEST(Faults, ARankThatEndsWithoutTheCall) {
   const Reports r = run_ranks(3, [](Group w) {
     w.barrier();
@@ -62,6 +147,17 @@ TEST(Faults, ARankThatEndsWithoutTheCall) {
                       HasSubstr("rank 1: ended; in no collective; its last, #1 of group 'world', "
                                 "barrier (fault_test.cc:")));
   }
+}
+
+TEST(Faults, ACallBehindTheEndOfTheJob) {
+  EXPECT_THAT(run_ranks(2,
+                        [](Group w) {
+                          w.barrier();
+                          w.communicator().engine().stop();
+                          w.barrier();
+                        }),
+              Each(AllOf(HasSubstr("barrier (fault_test.cc:"),
+                         HasSubstr("was called behind the end of the job"))));
 }
 
 TEST(Faults, ASilentRankWithinTheTimeOut) {
@@ -76,6 +172,19 @@ TEST(Faults, ASilentRankWithinTheTimeOut) {
       o);
   EXPECT_THAT(r, Each(HasSubstr("rank 1 did not call #1 of group 'world', all_reduce")));
   EXPECT_THAT(r, Each(HasSubstr("rank 1: in no collective, and it called none before")));
+}
+
+TEST(Faults, ASlowLink) {
+  EngineOptions o = quick_faults();
+  o.timeout_s = 0.5;
+  auto job = std::make_shared<ThreadJob>(3);
+  job->slow_from = 2, job->slow_to = 0;
+  job->bytes_per_second = 1e4;  // a fingerprint takes 2 ms, a segment of the tensor 4 s
+  const Reports r = run_ranks(
+      3, [](Group w) { w.all_reduce(ones({30000}), {.name = "x"}); }, o, job);
+  EXPECT_THAT(r, Each(AllOf(HasSubstr("the messages of #1 of group 'world', all_reduce"),
+                            HasSubstr("did not arrive within"),
+                            HasSubstr(" s, waits for messages from or to rank 2\n  rank 1: "))));
 }
 
 TEST(Faults, AProcessThatIsGoneOrStopped) {
@@ -96,6 +205,32 @@ TEST(Faults, AProcessThatIsGoneOrStopped) {
     EXPECT_THAT(r[0], HasSubstr(text));
     EXPECT_THAT(r[2], HasSubstr(text));
   }
+}
+
+// A process that was stopped while nobody waited for it, and runs again, is asked like any other.
+TEST(Faults, AProcessThatRunsAgain) {
+  EngineOptions o = quick_faults();
+  o.stopped_s = 0.1;
+  auto job = std::make_shared<ThreadJob>(3);
+  job->slow_from = 1, job->slow_to = 0;
+  job->bytes_per_second = 500;  // its statement takes a while
+  const Reports r = run_ranks(
+      3,
+      [&](Group w) {
+        const auto sleep = [](int ms) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+        };
+        w.barrier();
+        if (w.rank() == 0) job->set_peer(1, Transport::Peer::kStopped);
+        sleep(800);
+        if (w.rank() == 0) job->set_peer(1, Transport::Peer::kAlive);
+        sleep(600);
+        if (w.rank() == 2) w.fail("no memory");
+        w.barrier();
+      },
+      o, job);
+  EXPECT_THAT(r[0], AllOf(HasSubstr("[distributed] rank 2: no memory"),
+                          HasSubstr("rank 1: in #2 of group 'world', barrier")));
 }
 
 TEST(Faults, AnErrorOfOneRankIsTheReportOfAll) {
@@ -120,7 +255,7 @@ TEST(Faults, AMessageOfAnotherSizeBetweenTwoRanks) {
 TEST(FlightRecorder, KeepsTheLastThousand) {
   FlightRecorder recorder;
   Call call;
-  for (uint32_t i = 1; i <= 1500; ++i) recorder.ended(recorder.begin("world", i, call, 0));
+  for (uint32_t i = 1; i <= 1500; ++i) recorder.ended(recorder.begin("world", "4.0", i, call, 0));
   const std::vector<FlightRecorder::Entry> entries = recorder.entries();
   ASSERT_EQ(entries.size(), FlightRecorder::kCapacity);
   EXPECT_EQ(entries.front().sequence, 501u);
@@ -146,6 +281,23 @@ TEST(FlightRecorder, DumpsAreMergedToWhatRanksDiffer) {
   EXPECT_THAT(report, HasSubstr("  ranks 0, 2: all_reduce float32[4] sum 'a' (fault_test.cc:"));
   EXPECT_THAT(report, HasSubstr("  rank 1: all_reduce float32[4] sum 'b' (fault_test.cc:"));
   EXPECT_THAT(report, ::testing::Not(HasSubstr("#1:")));  // it was ended, and the same
+
+  run_ranks(
+      1, [](Group) {}, o);  // the next job
+  EXPECT_TRUE(std::filesystem::exists(o.dump_folder + "/wick-flight-0.json.before"));
+  EXPECT_THAT(hang_report(o.dump_folder), HasSubstr("dumps of ranks 1, 2 of a job of 3 ranks"));
+  std::filesystem::rename(o.dump_folder + "/wick-flight-0.json.before",
+                          o.dump_folder + "/wick-flight-0.json");
+  // A file of an earlier job of four ranks.
+  const std::string old = o.dump_folder + "/wick-flight-3.json";
+  std::ofstream(old) << R"({"rank": 3, "ranks": 4, "now": 1, "reason": "", "entries": []})";
+  using std::filesystem::last_write_time;
+  last_write_time(old,
+                  last_write_time(o.dump_folder + "/wick-flight-0.json") - std::chrono::hours(1));
+  EXPECT_THAT(hang_report(o.dump_folder),
+              AllOf(HasSubstr("dumps of ranks 0, 1, 2 of a job of 3 ranks"),
+                    HasSubstr("not read, of an earlier job of another size: rank 3\n")));
+  std::filesystem::remove(old);
 
   EXPECT_THAT(test::error_of([] { hang_report(test::temp_folder() + "none"); }),
               HasSubstr("no wick-flight-RANK.json"));

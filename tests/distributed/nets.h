@@ -2,6 +2,7 @@
 // (parallel_test.cc) and by processes (ranks.cc).
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -135,6 +136,56 @@ inline Trained train_sharded(const Group& world, const std::string& name, int st
   }
   fs.gather();
   result.digest = state_sha256(net->state_dict());
+  return result;
+}
+
+// A GPT on a mesh of data x pipe x tensor ranks, with 8 micro-batches and two virtual shards of
+// split layers (tensor = 0: layers that are not split).
+struct MeshRun {
+  int data = 1, pipe = 1, tensor = 0;
+  PipeSchedule schedule = PipeSchedule::k1F1B;
+  bool checkpoint = false;
+};
+inline Trained train_mesh(const Group& world, const MeshRun& run, int steps = 3) {
+  Mesh mesh({{"data", run.data}, {"pipe", run.pipe}, {"tensor", std::max(1, run.tensor)}}, world);
+  nn::GPT gpt(nn::GptOptions{.vocab_size = 8,
+                             .embed_dim = 16,
+                             .num_layers = 3,
+                             .num_heads = 2,
+                             .max_seq_len = 6,
+                             .dropout = 0.1});
+  nn::Sequential layers = gpt_layers(gpt);
+  auto stage = take_stage(layers, mesh.axis("pipe"));
+  std::unique_ptr<TensorParallel> tp;
+  if (run.tensor > 0) {
+    const SplitPlan plan = {{"input.token_embedding", Split::kEmbedding},
+                            {"block*.block.attn", Split::kHeads},
+                            {"block*.block.mlp.fc1", Split::kColumn},
+                            {"block*.block.mlp.fc2", Split::kRow},
+                            {"lm_head", Split::kColumnWhole}};
+    tp = std::make_unique<TensorParallel>(*stage, mesh.axis("tensor"), plan,
+                                          TensorParallelOptions{.shards = 2, .partial = true});
+  }
+  Pipeline pipe(*stage, mesh.axis("pipe"), mesh.axis("data"),
+                {.shards = 8,
+                 .schedule = run.schedule,
+                 .checkpoint = run.checkpoint,
+                 .bucket_bytes = 1 << 10});
+  optim::SGD sgd(stage->parameters(), {.lr = 0.05, .momentum = 0.9});
+  Loader loader(samples("gpt", 40), mesh.axis("data"),
+                {.batch_size = 16, .shards = 8, .shuffle = true, .seed = 3});
+  Trained result;
+  Batch batch;
+  for (int step = 0; step < steps; ++step) {
+    if (!loader.next(batch) && !loader.next(batch)) break;
+    result.loss = pipe.step(batch, [](const Tensor& y, Part& p) {
+      return cross_entropy(y.flatten(0, 1), p.y.flatten());
+    });
+    sgd.step();
+    sgd.zero_grad();
+  }
+  const nn::NamedTensors mine = tp ? tp->state_dict() : stage->state_dict();
+  result.digest = state_sha256(gpt_state(gather_states(mesh.axis("pipe"), mine)));
   return result;
 }
 

@@ -1,12 +1,37 @@
 // DataParallel on ranks that are threads: the same bits for any number of them, and what it
 // refuses.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <atomic>
+#include <cerrno>
+#include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "tests/distributed/nets.h"
 #include "tests/distributed/thread_ranks.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temp_folder.h"
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WICK_TEST_COUNTS_THREADS
+namespace {
+std::atomic<int> g_threads_left = -1;  // so many may be started yet; < 0: any number
+}  // namespace
+
+// In the place of the C library's, for std::thread. A sanitizer has one of its own here.
+extern "C" __attribute__((visibility("default"))) int pthread_create(
+    pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
+  if (g_threads_left == 0) return EAGAIN;
+  if (g_threads_left > 0) --g_threads_left;
+  using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static auto* const create = reinterpret_cast<Create*>(dlsym(RTLD_NEXT, "pthread_create"));
+  return create(thread, attributes, run, argument);
+}
+#endif
 
 namespace wick::distributed {
 namespace {
@@ -285,6 +310,220 @@ TEST(DataParallel, Bf16GradientsHalveTheBytes) {
                   }),
         Each(IsEmpty()));
   }
+}
+
+TEST(DataParallel, ALossThatIsNotFiniteEndsAllRanks) {
+  auto step = [](Group w, bool check) {
+    Mlp net;
+    DataParallel ddp(net, w, {.shards = 4, .check_loss = check});
+    data::Batch batch = samples("mlp", 8)->get_batch(std::vector<int64_t>{0, 1, 2, 3, 4, 5});
+    if (w.rank() == 1) batch[0] = batch[0] * NAN;
+    EXPECT_TRUE(std::isnan(ddp.step(batch, [&](Part& p) { return cross_entropy(ddp(p.x), p.y); })));
+  };
+  EXPECT_THAT(run_ranks(2, [&](Group w) { step(w, true); }),
+              Each(AllOf(HasSubstr("[data_parallel] the loss of part 2 is "), HasSubstr("nan"),
+                         HasSubstr("rank 1: "))));
+  EXPECT_THAT(run_ranks(2, [&](Group w) { step(w, false); }), Each(IsEmpty()));
+}
+
+TEST(DataParallel, GoesOnFromACheckpointOnAnyNumberOfRanks) {
+  const std::string folder = test::temp_folder() + "ddp_checkpoint";
+  const data::Batch batch = samples("mlp", 8)->get_batch(std::vector<int64_t>{0, 1, 2, 3, 4, 5});
+  std::string whole;
+  auto train = [&](Group w, bool resume) {
+    Mlp net;
+    DataParallel ddp(net, w, {.shards = 4});
+    optim::Adam adam(net.parameters(), {.lr = 0.01});
+    auto step = [&] {
+      ddp.step(batch, [&](Part& p) { return cross_entropy(ddp(p.x), p.y); });
+      adam.step();
+      adam.zero_grad();
+    };
+    Saving saving;
+    if (resume) {
+      EXPECT_EQ(ddp.load(folder, adam), (Notes{{"step", "1"}}));
+    } else {
+      step();
+      saving = ddp.save_async(folder, adam, {{"step", "1"}});  // what follows is not in it
+    }
+    step();
+    saving.wait();
+    const std::string digest = state_sha256(net.state_dict());
+    if (resume) {
+      EXPECT_EQ(digest, whole) << w.size();
+    } else if (w.rank() == 0) {
+      whole = digest;
+    }
+  };
+  EXPECT_FALSE(has_checkpoint(folder));
+  EXPECT_THAT(run_ranks(2, [&](Group w) { train(w, false); }), Each(IsEmpty()));
+  EXPECT_TRUE(has_checkpoint(folder));
+  for (int ranks : {1, 3}) {
+    EXPECT_THAT(run_ranks(ranks, [&](Group w) { train(w, true); }), Each(IsEmpty()));
+  }
+  // A save that was interrupted between its two renames.
+  std::filesystem::rename(folder, folder + ".old");
+  EXPECT_THAT(run_ranks(2, [&](Group w) { train(w, true); }), Each(IsEmpty()));
+  EXPECT_THAT(run_ranks(1,
+                        [&](Group w) {
+                          LeNet net;
+                          DataParallel ddp(net, w, {.shards = 4});
+                          optim::Adam adam(net.parameters());
+                          ddp.load(folder, adam);
+                        }),
+              Each(HasSubstr("it is of another net: 'parameter.conv1.weight'")));
+}
+
+// Whoever catches what ended a batch may begin another one, which has nothing of it.
+TEST(DataParallel, GoesOnBehindAnException) {
+  const data::Batch batch = samples("mlp", 8)->get_batch(std::vector<int64_t>{0, 1, 2, 3, 4, 5});
+  for (const char* how : {"loop", "step", "finish", "unused", "kept"}) {
+    for (int ranks : {1, 2}) {
+      if (ranks == 2 && (how == std::string("finish") || how == std::string("unused"))) continue;
+      EXPECT_THAT(
+          run_ranks(ranks,
+                    [&](Group w) {
+                      auto digest_of_grads = [&](bool failed_before) {
+                        manual_seed(1);
+                        nn::Linear net(12, 5);
+                        DataParallel ddp(net, w, {.shards = 4});
+                        auto loss = [&](Part& p) { return cross_entropy(ddp(p.x), p.y); };
+                        auto fails = [&](Part& p) {
+                          if (p.index % 2 == 1) throw Error("no such sample");
+                          return loss(p);
+                        };
+                        const std::string kind = how;
+                        auto broken = [&] {
+                          if (kind == "step") ddp.step(batch, fails);
+                          if (kind == "unused")
+                            ddp.step(batch, [&](Part&) { return ones({}, DType::kF32) * 1; });
+                          if (kind == "kept") {
+                            auto guard = ddp.no_sync();
+                            ddp.step(batch, loss);
+                            ddp.step(batch, fails);
+                          }
+                          for (Part& p : ddp.parts(batch)) {
+                            if (kind == "finish") break;
+                            ddp.backward(fails(p), p);
+                          }
+                          ddp.finish();
+                        };
+                        if (failed_before) {
+                          EXPECT_THROW(broken(), Error) << how;
+                        }
+                        ddp.step(batch, loss);
+                        return state_sha256({{"w", net.weight.grad()}, {"b", net.bias.grad()}});
+                      };
+                      EXPECT_EQ(digest_of_grads(true), digest_of_grads(false)) << how;
+                    }),
+          Each(IsEmpty()))
+          << how << " on " << ranks;
+    }
+  }
+}
+
+// The thread that writes a checkpoint waits beside the step.
+#ifdef WICK_TEST_COUNTS_THREADS
+// Parts that wait for each other have a thread each. Where the system gives no more, that is an
+// error of the step, and the next step may follow.
+TEST(DataParallel, AThreadThatCannotBeStarted) {
+  EXPECT_THAT(
+      run_ranks(1,
+                [](Group w) {
+                  struct Normed : nn::Module {
+                    nn::Child<nn::Linear> fc{this, "fc", 3, 4};
+                    nn::Child<nn::BatchNorm1d> norm{this, "norm", 4};
+                    Tensor forward(const Arg& x) override { return norm(fc(x)); }
+                  };
+                  Normed net;
+                  convert_sync_batchnorm(net);
+                  DataParallel ddp(net, w, {.shards = 4});
+                  std::atomic<int> calls = 0;
+                  auto step = [&] {
+                    ddp.step(data::Batch{ones({8, 3})}, [&](Part& p) {
+                      ++calls;
+                      return mean(square(ddp(p.x)));
+                    });
+                  };
+                  step();
+                  EXPECT_EQ(calls, 4);
+                  for (int started : {0, 1, 3}) {
+                    g_threads_left = started;
+                    const std::string text = test::error_of(step);
+                    g_threads_left = -1;
+                    EXPECT_THAT(text,
+                                HasSubstr("[data_parallel] no thread could be started for part " +
+                                          std::to_string(started) + " of a batch ("));
+                    EXPECT_EQ(calls, 4);  // no part of that batch has begun
+                  }
+                  step();
+                  EXPECT_EQ(calls, 8);
+
+                  optim::SGD sgd(net.parameters());
+                  const std::string folder = test::temp_folder() + "threads";
+                  std::filesystem::remove_all(folder);
+                  g_threads_left = 0;
+                  const std::string text = test::error_of([&] { ddp.save_async(folder, sgd); });
+                  g_threads_left = -1;
+                  EXPECT_THAT(text, HasSubstr("[save_sharded] no thread could be started that "));
+                  EXPECT_FALSE(std::filesystem::exists(folder));
+                  ddp.save(folder, sgd);
+                  ddp.load(folder, sgd);
+                }),
+      Each(IsEmpty()));
+}
+#endif
+
+TEST(Pace, DoesNotCountTheWaitsOfACheckpoint) {
+  auto job = std::make_shared<ThreadJob>(2);
+  job->delay = std::chrono::milliseconds(40);  // of each barrier of a save
+  const std::string folder = test::temp_folder() + "paced";
+  EXPECT_THAT(run_ranks(
+                  2,
+                  [&](Group w) {
+                    nn::Linear net(4, 2);
+                    DataParallel ddp(net, w, {.shards = 2});
+                    optim::SGD sgd(net.parameters());
+                    ddp.save(folder, sgd);
+                    Saving saving = ddp.save_async(folder, sgd);
+                    Pace pace(w, {.every = 1});
+                    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                    pace.step();
+                    for (double ms : pace.own_ms()) EXPECT_GE(ms, 199);
+                    saving.wait();
+                  },
+                  quick_faults(), job),
+              Each(IsEmpty()));
+}
+
+TEST(Pace, NamesTheRankThatHoldsTheOthersUp) {
+  EXPECT_THAT(slow_ranks({8, 8.1, 12.5, 8.2}, 1.5), ::testing::ElementsAre(2));
+  EXPECT_THAT(slow_ranks({8, 8.1, 12, 8.2}, 1.5), IsEmpty());
+  EXPECT_THAT(slow_ranks({}, 1.5), IsEmpty());
+  EXPECT_THAT(run_ranks(3,
+                        [](Group w) {
+                          Pace pace(w, {.every = 2});
+                          std::string line;
+                          for (int i = 0; i < 4; ++i) {
+                            if (w.rank() == 1)
+                              std::this_thread::sleep_for(std::chrono::milliseconds(60));
+                            w.barrier();
+                            const std::string now = pace.step();
+                            EXPECT_TRUE(i % 2 == 1 || now.empty());
+                            if (!now.empty()) line = now;
+                          }
+                          EXPECT_THAT(pace.stragglers(), ::testing::ElementsAre(1));
+                          EXPECT_EQ(pace.own_ms().size(), 3u);
+                          EXPECT_GT(pace.own_ms()[1], 50);
+                          EXPECT_EQ(line.empty(), w.rank() != 0);
+                          if (w.rank() == 0) {
+                            EXPECT_THAT(line, AllOf(HasSubstr("step 4: "),
+                                                    HasSubstr("; rank 1 is slow (")));
+                          }
+                        }),
+              Each(IsEmpty()));
+  EXPECT_THAT(run_ranks(1, [](Group w) { Pace(w, {.every = 0}); }),
+              Each(HasSubstr("[pace] takes every >= 1")));
 }
 
 TEST(DataParallel, MetadataHoldsARunToItsShards) {

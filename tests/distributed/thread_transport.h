@@ -25,6 +25,14 @@ class ThreadJob {
 
   // Each message arrives this much after it was sent.
   std::chrono::microseconds delay{0};
+  // The link from one rank to another is a slow one: so many bytes a second, 0 for none.
+  int slow_from = -1, slow_to = -1;
+  double bytes_per_second = 0;
+  std::chrono::microseconds time_of(int from, int to, size_t bytes) const {
+    if (from != slow_from || to != slow_to || bytes_per_second <= 0) return delay;
+    return delay + std::chrono::microseconds(
+                       static_cast<int64_t>(1e6 * static_cast<double>(bytes) / bytes_per_second));
+  }
   // What others see of a rank's process.
   void set_peer(int rank, Transport::Peer peer) {
     std::lock_guard lock(mutex_);
@@ -60,7 +68,7 @@ class ThreadTransport final : public Transport {
     std::lock_guard lock(job_->mutex_);
     const auto* p = static_cast<const char*>(data);
     job_->boxes_[{rank_, to, tag}].messages.push_back(
-        {std::string(p, p + bytes), ThreadJob::Clock::now() + job_->delay});
+        {std::string(p, p + bytes), ThreadJob::Clock::now() + job_->time_of(rank_, to, bytes)});
     return std::make_unique<Sent>();
   }
   std::unique_ptr<Request> receive(int from, int tag, void* data, size_t bytes) override {

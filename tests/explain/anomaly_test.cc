@@ -56,6 +56,22 @@ TEST(Anomaly, BackwardNamesTheForwardLine) {
   EXPECT_NE(text.find("sqrt(x + 1e-8) (train.cpp:52)"), std::string::npos) << text;
 }
 
+// A batch with a NaN that relu() hides, and the gradient of the weights shows: the report does not
+// call it finite.
+TEST(Anomaly, SaysThatForwardsValuesWereNotFinite) {
+  Tensor x = tensor({{1.F, NAN}, {2.F, 3.F}}), w = ones({2, 2}).requires_grad_();
+  Tensor loss = sum(matmul(x, w) * tensor({{0.F, 0.F}, {1.F, 1.F}}));
+  std::string text = error_of([&] {
+    AnomalyMode guard;
+    loss.backward();
+  });
+  EXPECT_EQ(text.substr(0, 23), "[backward] of matmul ma") << text;
+  EXPECT_NE(text.find("from finite gradients, and from forward's values that were not finite: "
+                      "incoming gradient"),
+            std::string::npos)
+      << text;
+}
+
 // A value that was not finite before is not this op's fault.
 TEST(Anomaly, MasksAndConstantsPass) {
   AnomalyMode guard;

@@ -8,6 +8,7 @@
 #include "tests/runtime/control_programs.h"
 #include "tests/runtime/sequence_programs.h"
 #include "tests/runtime/small_cnn.h"
+#include "tests/runtime/state_programs.h"
 #include "tests/runtime/string_programs.h"
 #include "tests/support/where.h"
 
@@ -45,9 +46,10 @@ std::vector<uint8_t> golden() {
 const std::vector<ProgramText>& whole() {
   static const std::vector<ProgramText> all = [] {
     std::vector<ProgramText> list;
-    for (const auto& file : {test::mlp(), test::small_cnn(), test::growing_loop(), test::branches(),
-                             test::greeting(), test::telling_loop(), test::walk(), test::grow(),
-                             test::maybe(), nested(), test::every_feature(), golden()})
+    for (const auto& file :
+         {test::mlp(), test::small_cnn(), test::growing_loop(), test::branches(), test::greeting(),
+          test::telling_loop(), test::walk(), test::grow(), test::maybe(), nested(),
+          test::every_feature(), golden(), test::rows_program(), test::rows_program(true)})
       list.emplace_back(file);
     return list;
   }();

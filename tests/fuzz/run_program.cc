@@ -1,5 +1,6 @@
 #include "tests/fuzz/run_program.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -59,6 +60,21 @@ uint64_t read_all(const TensorView& v) {
   return sum;
 }
 
+// What the program's entry points remember, with sizes of 2 where they are free; null where it does
+// not fit.
+static Owned<RecurrentState> state_of(const Program& program, size_t max_ram,
+                                      Allocator* allocator) {
+  std::vector<DimBinding> dims;
+  for (const SymbolDef& s : program.symbols())
+    dims.push_back({s.name, std::max<int64_t>(2, s.min)});
+  RecurrentStateOptions options;
+  options.dims = {dims.data(), dims.size()};
+  options.allocator = allocator;
+  options.max_ram = max_ram;
+  auto state = RecurrentState::create(program, {}, options);
+  return state.ok() ? std::move(*state) : Owned<RecurrentState>();
+}
+
 void run_program(Case& c, GuardAllocator& allocator, Span<const uint8_t> file, const RunWith& with,
                  const Feed& feed, const std::function<void(const Program&)>& loaded,
                  const std::function<void(Span<const TensorView>, int)>& ran) {
@@ -92,12 +108,14 @@ void run_program(Case& c, GuardAllocator& allocator, Span<const uint8_t> file, c
     return;
   }
   c.count(kCreated);
+  const Owned<RecurrentState> state = state_of(**program, with.max_ram, &allocator);
   for (int k = 0; k < with.runs; ++k) {
     Fed inputs(allocator);
     std::vector<TensorView> in((*session)->input_count()), out((*session)->output_count());
     for (size_t i = 0; i < in.size(); ++i) in[i] = feed((*session)->input(i), i, k, inputs);
     RunOptions run;
     run.timeout_ns = with.timeout_ns;
+    run.state = state.get();
     std::vector<Shape> shapes;
     for (const TensorView& v : in) shapes.push_back(v.shape);
     if (with.bind_only) {

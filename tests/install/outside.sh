@@ -156,7 +156,7 @@ case $way in
     unshare -m tests/install/in_root.sh "$work/packages" "$tree" "$float32" "$wanted"
     ;;
   amalgam)
-    run "$native/tools/wick/wick" quantize "$native/examples/lenet_static/lenet.onnx" --calib sample --no-verify --quiet -o "$int8"
+    run "$native/tools/wick/wick" quantize "$native/examples/lenet_static/lenet.onnx" --calib sample --observer min-max --in-place --no-verify --quiet -o "$int8"
     for model in "$float32" "$int8"; do
       one=$work/$(basename "$model" .wick)
       run tools/scripts/amalgamate.py "$model" --build "$native" -o "$one"

@@ -42,7 +42,8 @@ SEES = {
     "graph": BASE,
     "trainer": BASE + [EAGER],
     "trainer/compile": BASE + [PLAN, "trainer"],  # plans the memory of a repeated step; nothing else of the trainer sees it
-    "trainer/include": [OPS, ERROR, "trainer", "trainer/compile"],
+    "trainer/doctor": BASE + ["trainer", "trainer/compile"],  # compares runs of a step, compiled ones among them
+    "trainer/include": [OPS, ERROR, "trainer", "trainer/compile", "trainer/doctor"],
     "trainer/capture": BASE + ["graph", "trainer"],  # a library of its own: the trainer builds without graph/
     "trainer/distributed": BASE + ["trainer"],  # a library of its own: the rest of the trainer does not see it
     "trainer/distributed/include": ["trainer/distributed"],

@@ -34,7 +34,7 @@ REASONS = {
     ("runtime/core/int_at.h", ".as<"): "the one reader",
     ("runtime/kernels/blocked/blocked_channels.cc", "int_at(in[1]"): "indices",
     ("runtime/kernels/reference/gather.cc", "int_at("): "indices",
-    ("runtime/kernels/reference/index.cc", "int_at(indices"): "indices",
+    ("runtime/kernels/reference/tuples.h", "int_at(indices"): "indices",
     ("runtime/kernels/reference/indices.h", "int_at(indices"): "indices",
     ("runtime/kernels/reference/roi.cc", "int_at(in[2]"): "the image that a region is of",
     ("runtime/kernels/reference/sequence.cc", "int_at(in["): "a position in a sequence, which a run gives",

@@ -140,6 +140,15 @@ TEST(RunReport, FilesTellTheRun) {
   EXPECT_EQ(m.at("optimizer"), parameters);  // momentum
   EXPECT_EQ(m.at("inputs"), 16 * 784 * 4 + 16 * 8);
   EXPECT_GT(m.at("activations"), 16 * 8 * 26 * 26 * 4);
+  ASSERT_GE(m.at("steps").size(), 4u);
+  int64_t step = 0;
+  for (const json& at : m.at("steps")) {
+    EXPECT_EQ(at.at("step"), ++step);
+    // a step keeps its activations until backward
+    EXPECT_GE(at.at("forward").get<int64_t>(),
+              at.at("after").get<int64_t>() + 16 * 8 * 26 * 26 * 4 - parameters);
+    EXPECT_GT(at.at("after"), parameters);
+  }
 
   const json p = read(fs::path(out) / "profile.json");
   EXPECT_EQ(p.at("steps"), 3);  // of five: run_report.cc says what the first two are for

@@ -1,12 +1,28 @@
 // The attack's treatment of one .wick file: it loads it, opens every entry point and runs it.
 #pragma once
 
+#include "runtime/exec/recurrent_state.h"
 #include "tests/program/attack.h"
 #include "tests/runtime/programs.h"
 
 namespace wick::test {
 
 constexpr uint64_t kAttackRam = 1 << 20;
+
+// Returns the size that a free dimension gets.
+inline int64_t attacked_size(const SymbolDef& symbol) { return std::max<int64_t>(2, symbol.min); }
+
+// Returns what the program's entry points remember; null where it does not fit.
+inline Owned<RecurrentState> attacked_state(const Program& program, Allocator* allocator) {
+  std::vector<DimBinding> dims;
+  for (const SymbolDef& s : program.symbols()) dims.push_back({s.name, attacked_size(s)});
+  RecurrentStateOptions options;
+  options.dims = {dims.data(), dims.size()};
+  options.allocator = allocator;
+  options.max_ram = kAttackRam;
+  auto state = RecurrentState::create(program, {}, options);
+  return state.ok() ? std::move(*state) : Owned<RecurrentState>();
+}
 
 // True when some entry point ran. Checks the budget and that nothing leaks.
 inline bool open_and_run(const std::vector<uint8_t>& file) {
@@ -22,6 +38,8 @@ inline bool open_and_run(const std::vector<uint8_t>& file) {
     if (!program.ok()) {
       EXPECT_STRNE(program.status().message(), "");
     }
+    Owned<RecurrentState> state;
+    if (program.ok()) state = attacked_state(**program, &allocator);
     for (const EntryDef& entry : program.ok() ? (*program)->entries() : Span<const EntryDef>{}) {
       SessionOptions so;
       so.allocator = &allocator;
@@ -37,9 +55,9 @@ inline bool open_and_run(const std::vector<uint8_t>& file) {
         PortInfo port = (*session)->input(i);
         Shape shape;
         for (const DimDef& d : port.dims) {
-          int64_t least =
-              d.symbol < 0 ? 0 : (*program)->symbols()[static_cast<size_t>(d.symbol)].min;
-          shape.push_back(d.symbol < 0 ? d.value : std::max<int64_t>(2, least));
+          shape.push_back(
+              d.symbol < 0 ? d.value
+                           : attacked_size((*program)->symbols()[static_cast<size_t>(d.symbol)]));
         }
         auto size = checked_bytes(shape, dtype_bits(port.dtype));
         fits = fits && size.ok() && *size <= kAttackRam;
@@ -49,11 +67,12 @@ inline bool open_and_run(const std::vector<uint8_t>& file) {
       }
       RunOptions ro;
       ro.timeout_ns = 5000000000u;
+      ro.state = state.get();
       ran = (fits && (*session)->run(in, out, ro).ok()) || ran;
     }
   }
-  // loading, arena and bound memory each stay within max_ram; 64 KiB for handles and the program
-  // itself
+  // loading, state, arena and bound memory each stay within max_ram; 64 KiB for handles and the
+  // program itself
   EXPECT_LE(allocator.peak, 4 * kAttackRam + 65536 + file.size());
   EXPECT_EQ(allocator.alive, 0);
   return ran;

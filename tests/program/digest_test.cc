@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "tests/program/attack_wick.h"
@@ -84,6 +85,39 @@ TEST(FileDigest, SmallFilesAreComparedWithoutAsking) {
   }
   EXPECT_EQ(message(plain, in_weights, mapped), "");
   EXPECT_EQ(message(whole, there, mapped), "");
+  remove(path.c_str());
+}
+
+// Nothing stands behind the table of a file without weights. All of it was read, so it is compared
+// whatever is asked for.
+TEST(FileDigest, AFileThatEndsWithItsTableIsCompared) {
+  const std::string path = test::temp_folder() + "wick_digest_table.wick";
+  std::vector<uint8_t> file;
+  FileHeader h;
+  for (size_t longer = 0; longer < 64; ++longer) {  // until the table ends at a multiple of 64
+    test::ProgramBuilder p;
+    const auto x = p.value("x", DType::kF32, {4}), y = p.value("y", DType::kF32, {4});
+    p.node(OpId::kRelu, {x}, {y});
+    p.entry("main", {x}, {y});
+    p.metadata("who", std::string(64 + longer, 'm').c_str());
+    file = test::with_digest(p.finish());
+    memcpy(&h, file.data(), sizeof(h));
+    if (h.table_offset + h.table_bytes == file.size()) break;
+  }
+  ASSERT_EQ(h.table_offset + h.table_bytes, file.size());
+  const auto text = std::search_n(file.begin(), file.end(), 64, uint8_t{'m'});
+  ASSERT_NE(text, file.end());
+  for (const WeightsIn weights : {WeightsIn::kAuto, WeightsIn::kCopy, WeightsIn::kMap}) {
+    LoadOptions options;
+    options.weights = weights;
+    *text = 'm';
+    write_file(path, file);
+    EXPECT_TRUE(Program::load(path.c_str(), options).ok());
+    *text = 'n';
+    write_file(path, file);
+    EXPECT_THAT(Program::load(path.c_str(), options).status().message(),
+                HasSubstr("its bytes do not have the sha256 that it says"));
+  }
   remove(path.c_str());
 }
 

@@ -7,6 +7,7 @@
 
 #include "tests/program/attack_wick.h"
 #include "tests/runtime/control_programs.h"
+#include "tests/runtime/state_programs.h"
 #include "tests/runtime/string_programs.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/where.h"
@@ -50,8 +51,7 @@ TEST(Loader, ReadsEveryFeature) {
   EXPECT_TRUE(p.entries()[1].growing);
   SessionOptions step;
   step.entry = "step";
-  EXPECT_STREQ(Session::create(p, step).status().message(),
-               "state buffers are not supported by sessions");
+  EXPECT_THAT(Session::create(p, step).status().message(), HasSubstr("my::Loop"));
   EXPECT_TRUE(test::open_and_run(file));
 }
 
@@ -251,9 +251,9 @@ TEST(Loader, HeaderErrors) {
   other[0] = 'P';
   EXPECT_THAT(load_status(other).message(), HasSubstr("not a .wick file"));
   other = file;
-  other[8] = 2;
+  other[8] = 3;
   EXPECT_THAT(load_status(other).message(),
-              HasSubstr("format version 2, this build reads up to 1"));
+              HasSubstr("format version 3, this build reads up to 2"));
   other = file;
   other[20] = 1;
   EXPECT_THAT(load_status(other).message(),
@@ -452,6 +452,9 @@ TEST(Attack, TruncationsAndOtherValuesOfEveryByte) {
                        test::open_and_run);
   EXPECT_GT(count.accepted, 100);
   count = test::attack(test::branches(), getenv("WICK_TEST_FULL") != nullptr ? 255 : 2,
+                       test::open_and_run);
+  EXPECT_GT(count.accepted, 100);
+  count = test::attack(test::rows_program(), getenv("WICK_TEST_FULL") != nullptr ? 255 : 5,
                        test::open_and_run);
   EXPECT_GT(count.accepted, 100);
 }

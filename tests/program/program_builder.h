@@ -79,11 +79,8 @@ class ProgramBuilder {
   uint32_t value(const char* name, DType dtype, const std::vector<int64_t>& dims,
                  uint32_t constant = kNoIndex, uint32_t state = kNoIndex,
                  flatbuffers::Offset<fbs::Quantization> quant = 0, bool unranked = false) {
-    std::vector<fbs::Dim> list;
-    for (int64_t d : dims)
-      list.emplace_back(d <= kSym ? 0 : d, d <= kSym ? static_cast<uint32_t>(kSym - d + 1) : 0, 0);
     auto name_offset = b_.CreateString(name);
-    auto dims_offset = b_.CreateVectorOfStructs(list);
+    auto dims_offset = b_.CreateVectorOfStructs(dims_of(dims));
     fbs::ValueBuilder v(b_);
     v.add_name(name_offset);
     v.add_dtype(static_cast<uint8_t>(dtype));
@@ -130,8 +127,12 @@ class ProgramBuilder {
     return static_cast<uint32_t>(constants_.size() - 1);
   }
   uint32_t state(const char* name, DType dtype, const std::vector<int64_t>& dims, uint32_t init) {
+    bool symbols = false;
+    for (int64_t d : dims) symbols = symbols || d <= kSym;
+    const auto sizes = symbols ? dims_of(dims) : std::vector<fbs::Dim>{};
     states_.push_back(fbs::CreateState(b_, b_.CreateString(name), static_cast<uint8_t>(dtype),
-                                       b_.CreateVector(dims), init));
+                                       b_.CreateVector(symbols ? std::vector<int64_t>{} : dims),
+                                       init, b_.CreateVectorOfStructs(sizes)));
     return static_cast<uint32_t>(states_.size() - 1);
   }
   void state_update(uint32_t state, uint32_t value) { updates_.emplace_back(state, value); }
@@ -222,6 +223,12 @@ class ProgramBuilder {
   }
 
  private:
+  static std::vector<fbs::Dim> dims_of(const std::vector<int64_t>& dims) {
+    std::vector<fbs::Dim> list;
+    for (int64_t d : dims)
+      list.emplace_back(d <= kSym ? 0 : d, d <= kSym ? static_cast<uint32_t>(kSym - d + 1) : 0, 0);
+    return list;
+  }
   flatbuffers::Offset<fbs::Buffer> buffer(const void* data, size_t bytes, uint32_t layout) {
     segment_.resize(align_up(segment_.size(), kSegmentAlignment));
     size_t at = segment_.size();

@@ -478,6 +478,78 @@ TEST(Refused, DTypesThatStateBuffersCannotHave) {
     EXPECT_EQ(text(dtype), "state 0 (s): dtype " + std::to_string(dtype));
 }
 
+// A state is written once by an entry point, with its own type and sizes.
+TEST(Refused, UpdatesOfStates) {
+  struct Parts {
+    ProgramBuilder p;
+    uint32_t s = 0, t = 0, x = 0, y = 0;
+  };
+  auto text = [](auto&& update) {
+    Parts parts;
+    ProgramBuilder& p = parts.p;
+    p.symbol("n", 1, 8);
+    parts.s = p.state("s", DType::kF32, {2}, kNoIndex);
+    parts.t = p.state("t", DType::kF32, {test::kSym}, kNoIndex);
+    parts.x = p.value("x", DType::kF32, {2});
+    parts.y = p.value("y", DType::kF32, {2});
+    const uint32_t wide = p.value("wide", DType::kF32, {3}),
+                   whole = p.value("whole", DType::kI32, {2});
+    p.value("nowhere", DType::kF32, {2});
+    p.node(OpId::kRelu, {parts.x}, {parts.y});
+    update(parts);
+    p.entry("main", {parts.x, wide, whole}, {parts.y});
+    return message(p.finish(kFeatureState));
+  };
+  EXPECT_EQ(text([](Parts& p) { p.p.state_update(p.s, p.y); }), "");
+  EXPECT_EQ(text([](Parts& p) { p.p.state_update(p.t, p.y); }), "") << "n may be 2";
+  EXPECT_EQ(text([](Parts& p) { p.p.state_update(p.s, p.x); }), "") << "an input is remembered";
+  EXPECT_EQ(text([](Parts& p) {
+              p.p.state_update(p.s, p.y);
+              p.p.state_update(p.t, p.x);
+              p.p.state_update(p.s, p.x);
+            }),
+            "entry 0 (main): two values become state s");
+  EXPECT_EQ(text([](Parts& p) { p.p.state_update(2, p.y); }),
+            "entry 0 (main): state update 0 is not sound");
+  EXPECT_EQ(text([](Parts& p) { p.p.state_update(p.s, 77); }),
+            "entry 0 (main): state update 0 is not sound");
+  EXPECT_EQ(text([](Parts& p) { p.p.state_update(p.s, p.y + 3); }),
+            "entry 0 (main): state update 0 is not sound")
+      << "no node makes it";
+  EXPECT_THAT(text([](Parts& p) { p.p.state_update(p.s, p.y + 1); }),
+              HasSubstr("value wide, which becomes state s, has another type or other sizes"));
+  EXPECT_THAT(text([](Parts& p) { p.p.state_update(p.s, p.y + 2); }),
+              HasSubstr("value whole, which becomes state s, has another type or other sizes"));
+}
+
+// Sizes of a state stand in one of two lists; a start has all of them.
+TEST(Refused, SizesOfStates) {
+  auto text = [](bool dims, uint32_t symbol, bool init) {
+    FlatBufferBuilder b;
+    auto n = fbs::CreateSymbol(b, b.CreateString("n"), 1, 8);
+    const std::vector<fbs::Dim> sizes = {{symbol == 0 ? 2 : 0, symbol, 0}};
+    auto raw = fbs::CreateBuffer(b, 0, 0, 8);
+    auto constant = fbs::CreateConstant(b, b.CreateString("c"), 1,
+                                        b.CreateVector(std::vector<int64_t>{2}), raw);
+    auto segment = fbs::CreateSegment(b, 0, 8);
+    auto list = b.CreateVector(dims ? std::vector<int64_t>{2} : std::vector<int64_t>{});
+    auto state = fbs::CreateState(b, b.CreateString("s"), 1, list, init ? 0 : kNoIndex,
+                                  b.CreateVectorOfStructs(sizes));
+    auto region = fbs::CreateRegion(b);
+    auto entry = fbs::CreateEntry(b, b.CreateString("main"), 0, b.CreateVector(&region, 1));
+    fbs::FinishProgramBuffer(
+        b, fbs::CreateProgram(b, b.CreateVector(&n, 1), b.CreateVector(&segment, 1),
+                              b.CreateVector(&constant, 1), b.CreateVector(&state, 1),
+                              b.CreateVector(&entry, 1)));
+    return message(test::file_of(b, std::vector<uint8_t>(8), kFeatureState));
+  };
+  EXPECT_EQ(text(false, 0, true), "");
+  EXPECT_EQ(text(false, 1, false), "");
+  EXPECT_EQ(text(true, 0, false), "state 0 (s): its sizes are given twice");
+  EXPECT_EQ(text(false, 1, true), "state 0 (s): its initial value does not fit");
+  EXPECT_EQ(text(false, 2, false), "state 0 (s): there is no symbol 2");
+}
+
 TEST(Refused, PlacesOfTheTable) {
   const auto sound = every_feature();
   auto text = [&](auto&& change) {

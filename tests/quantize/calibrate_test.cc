@@ -108,6 +108,29 @@ TEST(Calibrate, NamesTheNodeThatOverflows) {
                         "infinite, the first is inf"));
 }
 
+// Layers of doubles are not quantized: they have no bias that could be corrected, and their bytes
+// are no float32 numbers.
+TEST(Calibrate, MeansAreOfFloat32LayersAlone) {
+  Builder b;
+  const ValueId x = b.input("x", {2, 3});
+  const ValueId h = b.op(OpId::kRelu, {b.linear(x, 4, 3, "fc1")}, "relu");
+  const CastAttrs wide{static_cast<int64_t>(DType::kF64)},
+      narrow{static_cast<int64_t>(DType::kF32)};
+  const ValueId d = b.g.emit(OpId::kCast, wide, {h}, "wide");
+  const HostTensor w = HostTensor::of(Shape{2, 4}, std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
+  const ValueId l = b.g.emit(OpId::kLinear, {d, b.g.add_constant(w, "fc2.weight", true)}, "fc2");
+  b.g.add_output("y", b.g.emit(OpId::kCast, narrow, {l}, "narrow"));
+  Recipe r;
+  r.bias_correction = true;
+  const Batches batches = batches_of(noise_batches(b.g, 2));
+  const Calibration c = calibrate(b.g, batches, r);
+  ASSERT_EQ(c.means.size(), 1U);
+  EXPECT_EQ(c.means.begin()->first, b.g.node(0).outputs[0]);
+  const QuantizeResult q = quantize_static(b.g, c, r, batches);
+  const Batch batch = noise_batches(b.g, 1)[0];
+  EXPECT_GT(sqnr(run_batch(b.g, batch)[0], run_batch(q.graph, batch)[0]), 25);
+}
+
 TEST(Calibrate, SaysThatDataNeverChanges) {
   const Graph g = net().g;
   const Calibration c = calibrate(g, batches_of({{{"x", rows({1, 1, 1, 1, 1, 1})}}}), Recipe{});

@@ -7,6 +7,7 @@
 #include "quantize/passes/insert_qdq.h"
 #include "runtime/core/half.h"
 #include "tests/quantize/graphs.h"
+#include "tests/support/error_of.h"
 
 namespace wick::quantize {
 namespace {
@@ -114,6 +115,26 @@ TEST(Limits, DynamicLayersStayFloatWhere32BitsMayNotHoldTheirSums) {
   b.g.add_output(
       "y", b.g.emit(OpId::kLinear, {b.input("x", {1, 120000}), b.g.add_constant(w, "w")}, "fc"));
   EXPECT_THAT(quantize_dynamic(b.g, Recipe{}).stayed, IsEmpty());
+}
+
+// Tables of dynamic recipes are in blocks, too: a size that no kernel has is refused before
+// anything runs.
+TEST(Limits, SizesOfBlocksAreCheckedInEveryMode) {
+  for (const Mode mode :
+       {Mode::kStatic, Mode::kDynamic, Mode::kWeightOnly, Mode::kQat, Mode::kF16, Mode::kBF16}) {
+    Recipe r;
+    r.mode = mode;
+    for (const int64_t fine : {32, 64, 128}) {
+      r.block_size = fine;
+      EXPECT_EQ(error_of([&] { check(r); }), "no error") << mode_name(mode);
+    }
+    for (const int64_t bad : {int64_t{0}, int64_t{-32}, int64_t{31}, int64_t{256}, INT64_MAX}) {
+      r.block_size = bad;
+      EXPECT_THAT(error_of([&] { check(r); }),
+                  HasSubstr("block_size must be 32, 64 or 128, got " + std::to_string(bad)))
+          << mode_name(mode);
+    }
+  }
 }
 
 // float16 ends at 6e-8; where its digits run out, scales are float32.

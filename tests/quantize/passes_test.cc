@@ -79,6 +79,15 @@ TEST(FoldBatchNorm, StaysWhereOthersSeeTheLayer) {
   EXPECT_EQ(ir::print(g), ir::print(b.g));
 }
 
+TEST(FoldBatchNorm, LeavesLayersWithoutChannels) {
+  Builder b;
+  const ValueId x = b.input("x", {2, 3});
+  b.g.add_output("y", batch_norm(b, b.linear(x, 0, 3, "fc"), 0, "bn"));
+  Graph g = b.g;
+  EXPECT_FALSE(fold_batch_norm(g));
+  EXPECT_EQ(ir::print(g), ir::print(b.g));
+}
+
 TEST(MatMulToLinear, KeepsTheBits) {
   Builder b;
   const ValueId x = b.input("x", {2, 5, 7});
@@ -242,6 +251,27 @@ TEST(Equalize, KeepsTheFunctionsBits) {
   EXPECT_EQ(report.numerics, ir::Numerics::kExact);
   EXPECT_NE(ir::print(g, true), ir::print(b.g, true));
   expect_same_bits(b.g, g);
+}
+
+// A channel whose numbers would leave float32's range, or lose digits among the smallest, stays.
+TEST(Equalize, LeavesNumbersAtTheEndsOfFloat32) {
+  for (const float odd : {3e38F, 1.4e-45F, 1.5e-38F}) {
+    Builder b;
+    const ValueId x = b.input("x", {2, 4});
+    const ValueId h = b.op(OpId::kRelu, {b.linear(x, 3, 4, "a")}, "relu");
+    b.g.add_output("y", b.linear(h, 2, 3, "b"));
+    HostTensor& w = b.g.value(b.g.node(0).inputs[1]).constant;
+    HostTensor& bias = b.g.value(b.g.node(0).inputs[2]).constant;
+    for (int i = 0; i < 8; ++i) w.as<float>()[i] *= odd > 1 ? 1e-3F : 1e3F;  // of 12
+    (odd > 1 ? bias.as<float>()[1] : w.as<float>()[5]) = odd;
+    Graph g = b.g;
+    ASSERT_TRUE(equalize(g));  // the other one
+    const HostTensor& moved = g.value(g.node(0).inputs[1]).constant;
+    EXPECT_NE(moved.as<float>()[0], w.as<float>()[0]);
+    for (int i = 4; i < 8; ++i) EXPECT_EQ(moved.as<float>()[i], w.as<float>()[i]) << odd;
+    EXPECT_EQ(g.value(g.node(0).inputs[2]).constant.as<float>()[1], bias.as<float>()[1]) << odd;
+    expect_same_bits(b.g, g);
+  }
 }
 
 // The ratio of the largest to the smallest channel of what a node makes.

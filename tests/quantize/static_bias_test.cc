@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "graph/passes/lower_qdq.h"
+#include "quantize/passes/insert_qdq.h"
 #include "tests/quantize/graphs.h"
+#include "tests/support/error_of.h"
 
 namespace wick::quantize {
 namespace {
@@ -61,6 +63,26 @@ TEST(Static, ChannelsOfNextToNothingAreIntegers) {
   const HostTensor want = run_batch(b.g, batch)[0], got = run_batch(integers, batch)[0];
   for (int64_t i = 0; i < 12; ++i)
     EXPECT_NEAR(got.as<float>()[i], i % 3 == 2 ? want.as<float>()[i] : 0, 0.05) << i;
+}
+
+// A graph without layers has nothing to correct; one with layers needs their means.
+TEST(BiasCorrection, NeedsMeansOnlyWhereThereAreLayers) {
+  Recipe r;
+  r.bias_correction = true;
+  Builder none;
+  none.g.add_output("y", none.op(OpId::kSigmoid, {none.input("x", {4, 8})}, "act"));
+  const Batches batches = batches_of(noise_batches(none.g, 2));
+  const QuantizeResult q = quantize(none.g, r, batches);
+  EXPECT_EQ(count(q.graph, OpId::kSigmoid), 1);
+  Graph g = none.g;
+  Calibration seen;
+  seen.batches = 2;
+  EXPECT_EQ(correct_biases(g, seen, r, batches, {}), 0);
+  Builder one;
+  one.g.add_output("y", one.linear(one.input("x", {4, 8}), 3, 8, "fc"));
+  g = one.g;
+  EXPECT_THAT(error_of([&] { correct_biases(g, seen, r, batches, {}); }),
+              HasSubstr("the calibration was made by a recipe without it"));
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <set>
+
 #include "quantize/passes/block_weights.h"
 #include "runtime/core/half.h"
 #include "runtime/core/narrow.h"
@@ -94,6 +97,24 @@ TEST(Blocks, ScalesBeyondHalfAreFloats) {
   for (int i = 0; i < 2; ++i) EXPECT_GT(tiny.scale.as<float>()[i], 0);
 }
 
+// The ranges that are tried for 4 bits go beyond a block's own: not beyond float32.
+TEST(Blocks, NumbersNearTheEndOfFloat32AreRounded) {
+  HostTensor w = noise({2, 32}, 5);
+  for (int i = 0; i < 64; ++i) w.as<float>()[i] *= 3.4e38F;
+  w.as<float>()[3] = std::numeric_limits<float>::max();
+  w.as<float>()[40] = -std::numeric_limits<float>::max();
+  for (const DType dtype : {DType::kI8, DType::kI4, DType::kU4}) {
+    const BlockedWeight b = in_blocks(w, dtype, dtype != DType::kU4, 32);
+    ASSERT_EQ(b.scale.dtype(), DType::kF32);
+    for (int i = 0; i < 64; ++i) {
+      const int zero = dtype == DType::kU4 ? static_cast<int>(value_at(b.zero, i / 32)) : 0;
+      const double scale = b.scale.as<float>()[i / 32];
+      const double back = (value_at(b.bytes, i) - zero) * scale;
+      EXPECT_NEAR(back / 3.4e38, w.as<float>()[i] / 3.4e38, 2 * scale / 3.4e38) << i;  // clipped
+    }
+  }
+}
+
 TEST(WeightOnly, MakesBlockLinear) {
   const Builder b = mlp();
   for (const DType dtype : {DType::kI8, DType::kI4, DType::kU4}) {
@@ -152,6 +173,32 @@ TEST(WeightOnly, GathersIntegersOfTables) {
     ASSERT_EQ(r.stayed.size(), 1U);
     EXPECT_EQ(r.stayed[0].reason, "tables stay, as the recipe says");
   }
+}
+
+// A layer that shares its weight with a table is 8 bits wide where the table is integers, and as
+// wide as asked where the table stays.
+TEST(WeightOnly, TablesThatStayLeaveTheirHeadsAlone) {
+  Builder b;
+  const ValueId ids = b.g.add_input("ids", DType::kI64, to_symbolic(Shape{2, 3}));
+  const ValueId table = b.weight({20, 64}, "table");
+  const ValueId h = b.g.emit(OpId::kGather, AxisAttrs{0}, {table, ids}, "embed");
+  b.g.add_output("y", b.op(OpId::kLinear, {h, table}, "fc"));
+  const auto types = [&](const Recipe& r) {
+    std::set<DType> all;
+    const QuantizeResult q = quantize(b.g, r);
+    for (const ir::Node& n : q.graph.nodes()) {
+      if (!n.removed() && n.op == OpId::kDequantizeLinear)
+        all.insert(q.graph.value(n.inputs[0]).dtype);
+    }
+    return all;
+  };
+  Recipe r = weight_only(DType::kI4, 32);
+  EXPECT_EQ(types(r), std::set<DType>{DType::kI8});
+  r.skip = {"embed"};
+  EXPECT_EQ(types(r), std::set<DType>{DType::kI4});
+  r.skip.clear();
+  r.widths = {{"embed", Width::kF32}};
+  EXPECT_EQ(types(r), std::set<DType>{DType::kI4});
 }
 
 TEST(WeightOnly, SaysWhatStays) {

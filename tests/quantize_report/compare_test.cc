@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "quantize/choose/output_error.h"
 #include "quantize/report/compare.h"
 #include "tests/quantize/graphs.h"
 #include "tests/support/error_of.h"
@@ -301,6 +302,35 @@ TEST(Compare, OutputsOfTwoGraphs) {
 }
 
 // Parts of unlike sizes have channels of their own; an axis that batches differ in has none.
+// How many numbers there are depends on what is rounded: an output of another size is lost, and is
+// no reason to have no report.
+TEST(Compare, OutputsOfOtherSizesAreLost) {
+  Builder b;
+  const ValueId x = b.input("x", {4, 8});
+  const ValueId h = b.op(OpId::kRelu, {b.linear(x, 32, 8, "fc")}, "relu");
+  // the small ones are 0 in integers, and are not found
+  const ValueId where = b.op(OpId::kNonZero, {h}, "where");
+  const CastAttrs real{static_cast<int64_t>(DType::kF32)};
+  b.g.add_output("found", b.g.emit(OpId::kCast, real, {where}, "found"));
+  b.g.add_output("h", h);
+  HostTensor& w = b.g.value(b.g.node(0).inputs[1]).constant;
+  HostTensor& bias = b.g.value(b.g.node(0).inputs[2]).constant;
+  for (int i = 0; i < 8; ++i) w.as<float>()[i] = 0;
+  bias.as<float>()[0] = 1e-5F;
+  const Batches all = batches_of(noise_batches(b.g, 2));
+  Recipe r;
+  const Graph g = prepare(b.g, r);
+  const QuantizeResult q = quantize(b.g, r, all);
+  const Batch batch = *all(0);
+  ASSERT_FALSE(run_batch(g, batch)[0].shape() == run_batch(q.graph, batch)[0].shape());
+  const Comparison c = compare(g, q, all);
+  ASSERT_EQ(c.outputs.size(), 2U);
+  EXPECT_EQ(c.outputs[0].error.sqnr_db, 0);
+  EXPECT_GT(c.outputs[1].error.sqnr_db, 25);
+  EXPECT_EQ(compare_outputs(g, q.graph, all)[0].error.sqnr_db, 0);
+  EXPECT_NEAR(OutputError(g, all, 2, 2, {}).sqnr_db(q.graph), c.outputs[1].error.sqnr_db / 2, 1e-9);
+}
+
 TEST(Compare, UnevenPartsAndLengths) {
   Builder b;
   const ValueId y = b.conv(b.input("x", {2, 2, 6, 6}), 3, 2, 3, "conv");

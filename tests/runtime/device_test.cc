@@ -1,122 +1,29 @@
-// Sessions on a device that the test defines: memory of its own, ops that it takes or leaves, and
-// failures wherever a device can fail. Its results must be the CPU's.
+// Sessions on a device that the test defines (test_device.h). Its results must be the CPU's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <set>
 
-#include "runtime/backend/backend.h"
 #include "runtime/backend/explain.h"
+#include "runtime/exec/recurrent_state.h"
 #include "runtime/kernels/prepared.h"
 #include "tests/runtime/control_programs.h"
 #include "tests/runtime/small_cnn.h"
+#include "tests/runtime/state_programs.h"
+#include "tests/runtime/test_device.h"
 
 namespace wick {
 namespace {
 
+using test::Chain;
+using test::kReference;
 using test::kSym;
 using test::load;
 using test::open;
 using test::ProgramBuilder;
+using test::TestDevice;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-const KernelSet* const kReference[] = {&kReferenceKernels};
-
-// Runs steps by the reference's kernels, each value in memory of the device's.
-class TestDevice final : public Backend {
- public:
-  const char* name() const override { return "test"; }
-  bool supports(const KernelQuery& q) override { return ops.empty() || ops.count(q.op) != 0; }
-  Status why_not(const KernelQuery& q) override {
-    ++asked;
-    if (lost_when_asked) return Status(Code::kDevice, "the device is lost");
-    return Backend::why_not(q);
-  }
-  Status pays(const PartitionSpec& spec) override {
-    seen.push_back(spec.steps.size());
-    return cheap ? Status() : Status(Code::kUnsupported, "its copies cost more");
-  }
-  Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator&) override {
-    ++compiled;
-    for (uint32_t v : spec.inputs) copies.push_back(spec.values[v].name);
-    for (uint32_t v : spec.outputs) copies.push_back(spec.values[v].name);
-    if (!at_compile.ok()) return at_compile;
-    return Owned<Partition>(new Part(*this, spec));
-  }
-
-  std::set<OpId> ops;  // that it takes; none: all
-  bool lost_when_asked = false, cheap = true;
-  Status at_compile, at_run, at_start, at_finish;
-  size_t scratch = 0;
-  int asked = 0, compiled = 0, ran = 0, finished = 0, alive = 0;
-  std::vector<size_t> seen;         // steps of the parts it was asked about
-  std::vector<std::string> copies;  // values that cross
-
- private:
-  class Part final : public Partition {
-   public:
-    Part(TestDevice& device, const PartitionSpec& spec) : device_(device), spec_(spec) {
-      ++device_.alive;
-    }
-    Status run(const RunCtx& ctx) override {
-      if (!device_.at_run.ok()) return device_.at_run;
-      return work(ctx);
-    }
-    Status start(const RunCtx&) override { return device_.at_start; }
-    Status finish(const RunCtx& ctx) override {
-      ++device_.finished;
-      if (!device_.at_finish.ok()) return device_.at_finish;
-      return work(ctx);
-    }
-    size_t scratch_bytes() const override { return device_.scratch; }
-    size_t held_bytes() const override { return 100; }
-    void free() override {
-      --device_.alive;
-      delete this;
-    }
-
-   private:
-    TensorView view(const RunCtx& ctx, uint32_t v) {
-      if (v == kNoIndex) return {};
-      const PlanValue& value = spec_.values[v];
-      void* data = const_cast<void*>(value.data);
-      if (data == nullptr) data = values_.count(v) != 0 ? values_[v].data() : ctx.values[v].data;
-      return TensorView(data, value.dtype, value.shape);
-    }
-    Status work(const RunCtx& ctx) {
-      ++device_.ran;
-      values_.clear();
-      for (const PlanStep& step : spec_.steps) {
-        std::vector<TensorView> in, out;
-        for (uint32_t v : step.in) in.push_back(view(ctx, v));
-        for (uint32_t v : step.out) {
-          TensorView made(nullptr, spec_.values[v].dtype, spec_.values[v].shape);
-          values_[v].resize(made.nbytes() + 1);
-          made.data = values_[v].data();
-          out.push_back(made);
-        }
-        if (is_view(step.node->op)) {
-          memcpy(out[0].data, in[0].data, out[0].nbytes());
-          continue;
-        }
-        const KernelQuery query{step.node->op, step.node->attrs, in, out, 1, step.node->custom};
-        PreparedKernel kernel;
-        WICK_TRY(kernel.prepare(kReference, query));
-        std::vector<uint64_t> scratch(kernel.scratch_bytes() / 8 + 1);
-        WICK_TRY(kernel.run({nullptr, scratch.data()}, step.node->op, in, out, step.node->attrs));
-      }
-      for (uint32_t v : spec_.outputs)
-        memcpy(ctx.values[v].data, values_[v].data(), ctx.values[v].nbytes());
-      return {};
-    }
-
-    TestDevice& device_;
-    PartitionSpec spec_;
-    std::map<uint32_t, std::vector<char>> values_;
-  };
-};
 
 struct Places final : ExplainHook {
   void on_step(const PlacedStep& s) override {
@@ -129,61 +36,6 @@ std::vector<std::string> places(const Session& session) {
   EXPECT_TRUE(session.explain(hook).ok());
   return hook.text;
 }
-
-// a = relu(x); b = tanh(a); c = neg(b); y = exp(c), and b too.
-// `before` clips of x come before it.
-std::vector<uint8_t> chain_of_four(int before = 0) {
-  ProgramBuilder p;
-  auto v = [&](const char* name) { return p.value(name, DType::kF32, {4}); };
-  auto most = p.constant<float>("most", {}, {100});
-  const auto given = v("x");
-  uint32_t x = given;
-  for (int i = 0; i < before; ++i) {
-    const auto clipped = v("clipped");
-    p.node(OpId::kClip, {x, kNoIndex, most}, {clipped}, NoAttrs{}, "clip");
-    x = clipped;
-  }
-  auto a = v("a"), b = v("b"), c = v("c"), y = v("y");
-  p.node(OpId::kRelu, {x}, {a}, NoAttrs{}, "relu");
-  p.node(OpId::kTanh, {a}, {b}, NoAttrs{}, "tanh");
-  p.node(OpId::kNeg, {b}, {c}, NoAttrs{}, "neg");
-  p.node(OpId::kExp, {c}, {y}, NoAttrs{}, "exp");
-  p.entry("main", {given}, {y, b});
-  return p.finish();
-}
-
-struct Chain {
-  explicit Chain(int before = 0) : l(load(chain_of_four(before))) {}
-  test::Loaded l;
-  float x[4] = {-1, 0, 1, 2};
-  TensorView in = TensorView(x, DType::kF32, {4});
-  TensorView out[2];
-  SessionOptions options(TestDevice& device) {
-    SessionOptions o;
-    o.threads = 1;
-    o.backend = &device;
-    o.kernels = kReference;
-    return o;
-  }
-  Status run(Session& session) {
-    clear();
-    return session.run(Span<const TensorView>(&in, 1), out);
-  }
-  void clear() { out[0] = out[1] = TensorView(); }  // the session's own memory, not a dead one's
-  std::vector<float> values() const {
-    std::vector<float> all(out[0].as<float>(), out[0].as<float>() + 4);
-    all.insert(all.end(), out[1].as<float>(), out[1].as<float>() + 4);
-    return all;
-  }
-  std::vector<float> want() {
-    SessionOptions o;
-    o.threads = 1;
-    o.kernels = kReference;
-    auto session = open(*l.program, o);
-    EXPECT_TRUE(run(*session).ok());
-    return values();
-  }
-};
 
 TEST(Device, TakesAllOrWhatItCan) {
   Chain chain;
@@ -391,6 +243,42 @@ TEST(Device, FailuresAreLeftBehind) {
       EXPECT_THAT(places(session)[0], HasSubstr("relu:cpu:"));
       ASSERT_TRUE(chain.run(session).ok());
       EXPECT_EQ(chain.values(), want);
+    }
+  }
+}
+
+// Rows are written into a state in the host's memory; the device reads it from there. Where it
+// fails after that, the run starts again from the state as it was.
+TEST(Device, StatesStayOnTheHost) {
+  for (const bool fails : {false, true}) {
+    for (const bool copied : {false, true}) {
+      auto l = load(test::rows_program(copied));
+      TestDevice device;
+      SessionOptions options;
+      options.threads = 1;
+      options.backend = &device;
+      options.kernels = kReference;
+      auto session = open(*l.program, options);
+      const DimBinding dim{"n", 2};
+      RecurrentStateOptions of_state;
+      of_state.dims = {&dim, 1};
+      auto state = RecurrentState::create(*l.program, {}, of_state);
+      ASSERT_TRUE(state.ok()) << state.status().message();
+      RunOptions run;
+      run.state = state->get();
+      for (int step = 1; step <= 3; ++step) {
+        if (fails && step == 2) device.at_run = Status(Code::kDevice, "it failed");
+        float x[2] = {1, 10};
+        const TensorView in(x, DType::kF32, {1, 2});
+        TensorView out[2];
+        const Status s = session->run({&in, 1}, {out, copied ? 2u : 1u}, run);
+        ASSERT_TRUE(s.ok()) << s.message();
+        EXPECT_EQ(out[0].as<float>()[1], static_cast<float>(10 * step));
+        const auto* rows = (*state)->value(0).as<float>();
+        for (int r = 0; r < 4; ++r) EXPECT_EQ(rows[2 * r], r < step ? 1.0f : 0.0f) << step;
+      }
+      EXPECT_GT(device.ran, 0);
+      EXPECT_STREQ(session->left_backend(), fails ? "it failed" : "");
     }
   }
 }

@@ -176,6 +176,13 @@ TEST(RecurrentState, RefusesWhatItCannotHold) {
   EXPECT_FALSE(make(*l.program, INT64_MAX / 8).ok()) << "its bytes have no size";
   auto large = make(*l.program, int64_t{1} << 40);
   EXPECT_EQ(large.status().code(), Code::kBudgetExceeded);
+  const DimBinding misspelt[] = {{"n", 1}, {"m", 1}}, null[] = {{nullptr, 1}};
+  Status s = RecurrentState::create(*l.program, kLinks, {.dims = misspelt}).status();
+  EXPECT_EQ(s.code(), Code::kNotFound);
+  EXPECT_STREQ(s.message(), "the program has no symbolic dimension m");
+  s = RecurrentState::create(*l.program, kLinks, {.dims = null}).status();
+  EXPECT_EQ(s.code(), Code::kInvalidArgument);
+  EXPECT_STREQ(s.message(), "dims[0].symbol is null");
   RecurrentStateOptions options;
   options.entry = "train";
   EXPECT_EQ(RecurrentState::create(*l.program, {}, options).status().code(), Code::kNotFound);

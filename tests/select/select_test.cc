@@ -87,6 +87,33 @@ TEST(Select, ProductsOfAnotherOrderTakeTheirKernels) {
               AllOf(Contains("Conv:products"), Contains("Conv:blocked")));
 }
 
+// The size of a state that no input has is known to runs only: what such an entry point needs was
+// not seen, and is not what another one needs of the same op.
+TEST(Select, StatesOfFreeSizesTakeAllKernels) {
+  std::vector<ir::Entry> entries = {{"f", {}, {}}, {"g", {}, {{"s", "s", ""}}}};
+  PoolAttrs pool;
+  pool.kernel_shape = pool.dilations = pool.strides = {1, 1};
+  pool.pads = {0, 0, 0, 0};
+  SymShape shape = to_symbolic(Shape{1, 1, 4, 4});
+  ir::Graph &f = entries[0].graph, &g = entries[1].graph;
+  f.add_output("y", f.emit(OpId::kMaxPool, pool, {f.add_input("x", DType::kF32, shape)}));
+  shape[0] = g.symbol("n");
+  g.add_output("y", g.emit(OpId::kMaxPool, pool, {g.add_input("s", DType::kF64, shape)}));
+  auto list = [](std::vector<ir::Entry> of) {
+    const auto bytes = program_bytes(std::move(of));
+    auto program = Program::load(bytes);
+    EXPECT_TRUE(program.ok()) << program.status().message();
+    auto selection = std::make_unique<OpSelection>();
+    const Status s = selection->add(**program);
+    EXPECT_TRUE(s.ok()) << s.message();
+    std::vector<std::string> texts;
+    selection->each([&](const char* text) { texts.emplace_back(text); });
+    return texts;
+  };
+  EXPECT_THAT(list({entries[0]}), Contains("MaxPool:simd"));
+  EXPECT_THAT(list(entries), Contains("MaxPool"));
+}
+
 void expect_bits_on_blocks(Products products) {
   const ir::Graph g = chain(5, products);
   const auto bytes = program_bytes(g);

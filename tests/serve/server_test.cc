@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/serve/http_test.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_folder.h"
 #include "wick/compile.h"
 
@@ -67,6 +68,21 @@ TEST(Server, DescribesItselfAndItsModels) {
   EXPECT_EQ(config.at("input")[0].at("dims"), nlohmann::json({33}));
   EXPECT_EQ(document(&c, "/v2/models/stats").at("model_stats")[0].at("name"), "m");
   EXPECT_EQ(status(c.Head("/v2/health/live")), 200);
+}
+
+// Requests have nothing that remembers: a program with states is refused when it is opened.
+TEST(Server, RefusesProgramsThatKeepState) {
+  std::vector<ir::Entry> entries = {{"main", {}, {{"total", "total", "total.next"}}}};
+  ir::Graph& g = entries[0].graph;
+  const ir::ValueId total = g.add_input("total", DType::kF32, {SymDim(2)});
+  const ir::ValueId x = g.add_input("x", DType::kF32, {SymDim(2)});
+  g.add_output("total.next", g.emit(OpId::kAdd, {total, x}, "sum"));
+  const std::string path = test::temp_folder() + "total.wick";
+  export_wick(entries, path);
+  EXPECT_THAT(test::error_of([&] {
+                serve::Repository({{"total", path}}, test::test_options(), nullptr);
+              }),
+              HasSubstr("the program keeps state between runs (total ...)"));
 }
 
 TEST(Server, AnswersHaveTheBitsOfARunOfTheirOwn) {

@@ -22,7 +22,7 @@ told() { sed -nE "s/$1/\\1/p" "targets/$target/toolchain.cmake" | tail -1; }
 : >"$log"
 
 float32=$native/examples/lenet_static/lenet.wick int8=$work/lenet8.wick
-quiet "$native/tools/wick/wick" quantize "$native/examples/lenet_static/lenet.onnx" --calib sample --no-verify --quiet -o "$int8"
+quiet "$native/tools/wick/wick" quantize "$native/examples/lenet_static/lenet.onnx" --calib sample --observer min-max --in-place --no-verify --quiet -o "$int8"
 read -ra libraries < <(sed -n 's/^Libs.private: *//p' "$native/wick-runtime.pc")
 quiet gcc tests/install/outside/answers.c -Iruntime/include "$native/runtime/libwick_runtime.a" "${libraries[@]}" -o "$work/reference"
 quiet tools/scripts/amalgamate.py "$float32" "$int8" --build "$native" --headers -o "$work"

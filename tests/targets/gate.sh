@@ -25,7 +25,7 @@ if [ ! -e "$out/corpus/gpt/model_0.onnx" ]; then
   WICK_CORPUS_FOLDER=$out/corpus "$native/tests/export/test_export" --gtest_brief=1 \
     --gtest_filter='*Corpus.*/gpt:*Corpus.*/resnet8' >"$out/corpus.log" 2>&1 || { tail -5 "$out/corpus.log"; exit 1; }
 fi
-eights() { "$wick" quantize "$1" --calib sample --no-verify --quiet -o "$2" >>"$out/build.log" 2>&1; }
+eights() { "$wick" quantize "$1" --calib sample --observer min-max --in-place --no-verify --quiet -o "$2" >>"$out/build.log" 2>&1; }
 eights "$out/lenet.onnx" "$out/lenet8.wick" && eights "$out/corpus/resnet8/model_0.onnx" "$out/resnet8.wick" || { tail -5 "$out/build.log"; exit 1; }
 # lenet_lean, a runtime for little memory, is built where target.json states its size.
 models=("lenet $out/lenet.wick" "lenet_lean $out/lenet.wick --option WICK_SMALL=ON" "lenet8 $out/lenet8.wick" "resnet8 $out/resnet8.wick" "gpt $out/corpus/gpt/model_0.onnx --dim time=8")

@@ -25,9 +25,10 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands = {
-    "train", "explain",     "export", "convert", "run",      "compare", "bench",      "inspect",
-    "ops",   "conformance", "prove",  "report",  "quantize", "devices", "selftest",   "data",
-    "sign",  "verify",      "build",  "size",    "targets",  "serve",   "hang-report"};
+    "train",    "explain", "roofline", "doctor",      "export",      "convert", "run",
+    "compare",  "bench",   "inspect",  "ops",         "conformance", "prove",   "report",
+    "quantize", "devices", "selftest", "data",        "sign",        "verify",  "build",
+    "size",     "targets", "serve",    "hang-report", "launch",      "plan"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});

@@ -54,7 +54,7 @@ std::string misuse(const std::vector<std::string>& arguments) {
 TEST(Usage, MistakesExitTwoAndNameTheOption) {
   EXPECT_THAT(misuse({}), HasSubstr("A subcommand is required"));
   EXPECT_THAT(misuse({"trian"}),
-              HasSubstr("'trian' is no command; there are: train explain export"));
+              HasSubstr("'trian' is no command; there are: train explain roofline doctor export"));
   EXPECT_THAT(misuse({"train", "vgg"}), AllOf(HasSubstr("vgg"), HasSubstr("lenet")));
   EXPECT_THAT(misuse({"train", "--epoch", "3"}), HasSubstr("'--epoch' is no option of wick train"));
   EXPECT_THAT(misuse({"run", trained_run().wick}),

@@ -90,5 +90,38 @@ TEST(InspectNode, UnknownNamesGetLikeOnes) {
   EXPECT_THAT(wick({"inspect", model, "--node", "fir"}).err, HasSubstr("there are: first"));
 }
 
+// Two entry points and what they remember. A graph has no form for that: it stays a program.
+TEST(Inspect, EntryPointsAndStates) {
+  std::vector<ir::Entry> entries = {{"add", {}, {{"total", "total", "total.next"}}},
+                                    {"tell", {}, {{"total", "total", ""}}}};
+  for (ir::Entry& entry : entries) {
+    ir::Graph& g = entry.graph;
+    const SymDim n = g.symbol("n", 1, 8);
+    const ir::ValueId total = g.add_input("total", DType::kF32, {n});
+    if (entry.name == "tell") {
+      g.add_output("y", g.emit(OpId::kNeg, {total}, "negative"));
+    } else {
+      const ir::ValueId x = g.add_input("x", DType::kF32, {n});
+      const ir::ValueId sum = g.emit(OpId::kAdd, {total, x}, "sum");
+      g.add_output("total.next", sum);
+      g.add_output("y", g.emit(OpId::kRelu, {sum}, "positive"));
+    }
+  }
+  const std::string path = scratch() + "/entries.wick";
+  export_wick(entries, path);
+  const Ran r = wick({"inspect", path});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out,
+              AllOf(HasSubstr("\n  entries add; tell; what follows is of the first one\n"),
+                    HasSubstr("\n  input   x float32[n]\n"),
+                    HasSubstr("\n  state   total float32[n]\n"), Not(HasSubstr("total.next"))));
+  const nlohmann::json doc = parse_json(wick({"inspect", path, "--json"}).out);
+  EXPECT_EQ(doc.at("entries"), (nlohmann::json{"add", "tell"}));
+  EXPECT_EQ(doc.at("states").at(0).at("name"), "total");
+  const Ran back = wick({"convert", path, "-o", scratch() + "/entries.onnx"});
+  EXPECT_EQ(back.code, 1);
+  EXPECT_THAT(back.err, HasSubstr("the program keeps state between runs (total ...)"));
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -60,8 +60,8 @@ const Quantized& quantized() {
   static const Quantized q = [] {
     const std::string at = scratch() + "/nodes";
     write_model(at + ".onnx");
-    Ran r = wick({"quantize", at + ".onnx", "--calib", "sample", "--seconds", "0.01", "-o",
-                  at + ".qdq.onnx", "--quiet"});
+    Ran r = wick({"quantize", at + ".onnx", "--calib", "sample", "--observer", "min-max",
+                  "--seconds", "0.01", "-o", at + ".qdq.onnx", "--quiet"});
     EXPECT_EQ(r.code, 0) << r.err;
     r = wick({"convert", at + ".qdq.onnx", "--quantized", "qoperator", "-o", at + ".op.onnx"});
     EXPECT_EQ(r.code, 0) << r.err;

@@ -91,6 +91,13 @@ TEST_F(OwnOp, MistakesInEachPartAreFound) {
   }
 }
 
+// A row of zeros without eps is 0 / 0, in float32 as in float64: no difference.
+TEST_F(OwnOp, TheSameNaNIsNoDifference) {
+  const Ran r = tested(
+      file_with("zero_row", "{.in = {{1}}},", "{.in = {{4, 1}}, .attrs = &kExact, .values = kX},"));
+  EXPECT_THAT(r.out, HasSubstr("ok      float32")) << r.err;
+}
+
 TEST_F(OwnOp, ErrorsOfTheCompilerNameTheFileAndItsLine) {
   const std::string path = file_with("wrong_word", "namespace {", "namespace { int x = no_such;");
   const Ran r = tested(path);

@@ -15,6 +15,7 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 struct Files {
@@ -94,6 +95,72 @@ TEST(Explain, BenchHasTheSameAndTimes) {
     EXPECT_GT(line.at("ms"), 0);
     EXPECT_EQ(line.at("times"), row.at("runs")) << line;
   }
+}
+
+// What a model's kernels do on a device ships with it: the next machine of this kind checks
+// nothing.
+TEST(Warm, ACacheIsTakenOrSaysWhyNot) {
+  const Files f;
+  const std::string cache = scratch() + "/placed.cache";
+  if (no_device()) {
+    const Ran r = wick({"devices", "--warm", f.model, "-o", cache});
+    EXPECT_EQ(r.code, 1);
+    EXPECT_THAT(r.err, AllOf(StartsWith("wick: vulkan: "), HasSubstr("`wick devices`")));
+    GTEST_SKIP() << r.err;
+  }
+  const Ran made = wick({"devices", "--warm", f.model, "-o", cache, "--json"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_GT(parse_json(made.out).at("checked"), 0);
+  EXPECT_GT(parse_json(made.out).at("bytes"), 96);
+  const Ran plain = wick({"run", f.model, "-i", f.x, "--backend", "vulkan"});
+  const Ran warm =
+      wick({"run", f.model, "-i", f.x, "--backend", "vulkan", "--device-cache", cache});
+  EXPECT_EQ(warm.code, 0) << warm.err;
+  EXPECT_EQ(warm.out, plain.out);
+  EXPECT_THAT(warm.err, Not(HasSubstr("is not used")));
+  const Ran refused =
+      wick({"run", f.model, "-i", f.x, "--backend", "vulkan", "--device-cache", f.model});
+  EXPECT_EQ(refused.code, 0) << refused.err;
+  EXPECT_EQ(refused.out, plain.out);
+  EXPECT_THAT(refused.err, HasSubstr("is not used: it is no cache of a model's kernels"));
+  const Ran unchecked =
+      wick({"run", f.model, "-i", f.x, "--backend", "vulkan", "--skip-kernel-checks"});
+  EXPECT_EQ(unchecked.code, 0) << unchecked.err;
+  const Ran sized = wick({"devices", "--warm", f.model, "-o", cache, "--batch", "2,3"});
+  EXPECT_EQ(sized.code, 0) << sized.err;
+  EXPECT_THAT(sized.out, HasSubstr(" kernels checked on "));
+}
+
+// A program's entry points have kernels of their own, and run with a state where they keep one.
+TEST(Warm, EveryEntryPointIsRun) {
+  if (no_device()) GTEST_SKIP() << "no Vulkan device";
+  std::vector<ir::Entry> entries = {{"write", {}, {{"s", "s", "s.next"}}},
+                                    {"read", {}, {{"s", "s", ""}}}};
+  SymShape shape = to_symbolic(Shape{4, 64});
+  for (ir::Entry& entry : entries) {
+    ir::Graph& g = entry.graph;
+    shape[0] = g.symbol("n", 1, 8);
+    const ir::ValueId s = g.add_input("s", DType::kF32, shape);
+    if (entry.name == "read") {
+      g.add_output("y", g.emit(OpId::kSoftmax, AxisAttrs{-1}, {s}));
+      continue;
+    }
+    const ir::ValueId next = g.emit(OpId::kAdd, {g.add_input("x", DType::kF32, shape), s});
+    g.add_output("y", g.emit(OpId::kNeg, {next}));
+    g.add_output("s.next", next);
+  }
+  const std::string both = scratch() + "/states.wick", one = scratch() + "/one_state.wick";
+  export_wick(entries, both);
+  export_wick({entries[0]}, one);
+  auto checked = [](const std::string& model) {
+    const Ran r = wick(
+        {"devices", "--warm", model, "-o", scratch() + "/states.cache", "--dim", "n=4", "--json"});
+    EXPECT_EQ(r.code, 0) << r.err;
+    return r.code == 0 ? parse_json(r.out).at("checked").get<int>() : -1;
+  };
+  const int of_one = checked(one);
+  EXPECT_GT(of_one, 0);
+  EXPECT_GT(checked(both), of_one);
 }
 
 TEST(SelfTest, EveryKernelOrNoDevice) {

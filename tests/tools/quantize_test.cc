@@ -75,6 +75,8 @@ TEST(Quantize, StaticModelOfIntegersInBothFormats) {
   EXPECT_EQ(j.at("stayed"), nlohmann::json::array());
   EXPECT_EQ(j.at("calibration").at("batches"), 2);
   EXPECT_GT(j.at("ms").at("runs"), 2);
+  EXPECT_EQ(j["ms"].at("clock"), "processor");
+  EXPECT_GT(j["ms"].at("wall_after"), 0);
   EXPECT_GT(j.at("bytes").at("before"), 0);
   ASSERT_EQ(j.at("files").size(), 2u);
   EXPECT_EQ(j["files"][0].at("bytes"), fs::file_size(out + "/m.wick"));
@@ -136,6 +138,110 @@ TEST(Quantize, RecipesAndOptions) {
   const nlohmann::json& layer = other.at("comparison").at("layers")[1];
   EXPECT_EQ(layer.at("result").at("dtype"), "int8");
   EXPECT_EQ(layer.at("weight").at("scales"), 1);
+}
+
+TEST(Quantize, TriesRangesByItself) {
+  const nlohmann::json j = quantized({"--calib", small_data()});
+  const nlohmann::json& t = j.at("tried");
+  EXPECT_GE(t.at("trials").size(), 11U);
+  const nlohmann::json& best = t["trials"][t.at("best").get<size_t>()];
+  for (const nlohmann::json& trial : t["trials"])
+    EXPECT_LE(trial.at("sqnr_db").get<double>(), best.at("sqnr_db").get<double>());
+  EXPECT_EQ(j.at("recipe").at("observer"), best.at("observer"));
+  EXPECT_EQ(j["recipe"].at("bias_correction"), best.at("bias_correction"));
+  EXPECT_THAT(quantize({"--calib", small_data()}).out,
+              AllOf(HasSubstr("ranges: "), HasSubstr("that were tried")));
+  EXPECT_FALSE(quantized({"--calib", small_data(), "--observer", "mse"}).contains("tried"));
+  // with --eval the accuracy decides
+  const nlohmann::json e = quantized(
+      {"--calib", trained_run().images, "--eval", trained_run().images}, trained_run().onnx);
+  const nlohmann::json& trials = e.at("tried").at("trials");
+  for (const nlohmann::json& trial : trials)
+    EXPECT_LE(trial.at("accuracy").get<double>(), e.at("accuracy").at("after").get<double>());
+}
+
+TEST(Quantize, KeepsToABudgetOrSaysSo) {
+  const std::string out = folder();
+  const std::vector<std::string> data = {"--calib", trained_run().images, "--eval",
+                                         trained_run().images};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), data.begin(), data.end());
+    return more;
+  };
+  const nlohmann::json fits = quantized(
+      with({"--max-drop", "100", "--max-size", "1GB", "-o", out + "/m.wick"}), trained_run().onnx);
+  EXPECT_TRUE(fits.at("budget").at("met"));
+  EXPECT_GE(fits["budget"].at("models").size(), 7U);
+  EXPECT_EQ(fits["budget"].at("max_bytes"), 1000000000);
+  const Ran narrow =
+      quantize(with({"--max-size", "1KB", "-o", out + "/n.wick"}), trained_run().onnx);
+  EXPECT_EQ(narrow.code, 3);
+  EXPECT_THAT(narrow.out, AllOf(HasSubstr("budget of 1000 bytes: NOT met; the best that was found"),
+                                HasSubstr("widths: ")));
+  EXPECT_TRUE(fs::exists(out + "/n.wick"));
+  EXPECT_LT(fs::file_size(out + "/n.wick"), fs::file_size(out + "/m.wick") + 1);
+}
+
+// They are measured, but say nothing about which model of a size is kept; a drop is of them.
+TEST(Quantize, ARunsOwnTestDataDecideOnlyAboutADrop) {
+  const nlohmann::json size = quantized({"--max-size", "1GB"}, trained_run().run);
+  for (const nlohmann::json& m : size.at("budget").at("models"))
+    EXPECT_TRUE(m.at("drop").is_null());
+  EXPECT_TRUE(size.at("accuracy").at("after").is_number());
+  const nlohmann::json drop = quantized({"--max-drop", "100"}, trained_run().run);
+  for (const nlohmann::json& m : drop.at("budget").at("models"))
+    EXPECT_TRUE(m.at("drop").is_number());
+}
+
+TEST(Quantize, FilesAreCompactUnlessTheyAreReadInPlace) {
+  const std::string out = folder();
+  const auto version = [](const std::string& file) { return static_cast<int>(read_file(file)[8]); };
+  quantized({"--calib", small_data(), "-o", out + "/a.wick"});
+  quantized({"--calib", small_data(), "--in-place", "-o", out + "/b.wick"});
+  quantized({"--calib", small_data(), "--strip-names", "-o", out + "/c.wick"});
+  EXPECT_EQ(version(out + "/a.wick"), 2);
+  EXPECT_EQ(version(out + "/b.wick"), 1);
+  EXPECT_LT(fs::file_size(out + "/a.wick"), fs::file_size(out + "/b.wick"));
+  EXPECT_LT(fs::file_size(out + "/c.wick"), fs::file_size(out + "/a.wick"));
+  const std::string x = small_data() + "/a.npy";
+  for (const char* file : {"/a", "/b", "/c"})
+    EXPECT_EQ(wick({"run", out + file + ".wick", "--input", x, "-o", out + file}).code, 0);
+  EXPECT_EQ(read_file(out + "/a/y.npy"), read_file(out + "/b/y.npy"));
+  EXPECT_EQ(read_file(out + "/a/y.npy"), read_file(out + "/c/y.npy"));
+}
+
+TEST(Quantize, WeightsOf16Bits) {
+  for (const char* recipe : {"f16", "bf16"}) {
+    const std::string out = folder() + "/m.wick";
+    const nlohmann::json j = quantized(
+        {"--recipe", recipe, "--calib", trained_run().images, "-o", out}, trained_run().onnx);
+    EXPECT_EQ(j.at("recipe").at("weights"), recipe == std::string("f16") ? "float16" : "bfloat16");
+    EXPECT_LT(j.at("bytes").at("after").get<double>(), 0.6 * j["bytes"].at("before").get<double>());
+    EXPECT_EQ(j["bytes"]["after"], fs::file_size(out));
+  }
+}
+
+TEST(Quantize, LinearLayersByGptq) {
+  for (const char* recipe : {"static", "dynamic", "weight-only"}) {
+    const nlohmann::json j = quantized({"--recipe", recipe, "--gptq", "--calib", small_data()});
+    EXPECT_EQ(j.at("recipe").at("gptq"), true) << recipe;
+  }
+}
+
+TEST(Quantize, EveryOutputIsReported) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(3)});
+  for (const char* name : {"a", "b", "c", "d"}) {
+    g.add_output(name, g.emit(OpId::kLinear,
+                              {x, g.add_constant(numbers({4, 3}), std::string(name) + ".w", true)},
+                              std::string("fc_") + name));
+  }
+  const std::string model = folder() + "/four.onnx";
+  export_onnx(g, model);
+  const nlohmann::json outputs =
+      quantized({"--calib", small_data()}, model).at("comparison").at("outputs");
+  ASSERT_EQ(outputs.size(), 4U);
+  for (const nlohmann::json& o : outputs) EXPECT_LT(o.at("min"), o.at("max"));
 }
 
 TEST(Quantize, ATrainedRunKnowsItsData) {
@@ -392,7 +498,7 @@ TEST(QuantizeInBrowser, NamesThePlantedLayer) {
   if (browser().empty()) GTEST_SKIP() << "chromium not installed";
   const std::string page = folder() + "/r.html";
   const nlohmann::json c = quantized({"--calib", write(folder() + "/x.npy", numbers({64, 12})),
-                                      "--per-tensor", "--report", page},
+                                      "--per-tensor", "--observer", "min-max", "--report", page},
                                      planted_model())
                                .at("comparison");
   const auto named = [&](size_t layer) { return c.at("layers")[layer].at("node"); };

@@ -119,7 +119,7 @@ TEST(QuantizeUsage, AnOptionThatTheRecipeDoesNotReadIsRefused) {
         {"--format", "qoperator"},
         {"--bias-correction"},
         {"--epochs", "2"}}},
-      {"static", {{"--block", "64"}, {"--percentile", "99"}, {"--lr", "0.1"}}},
+      {"static", {{"--block", "64"}, {"--lr", "0.1"}}},
       {"weight-only",
        {{"--observer", "mse"},
         {"--percentile", "99"},
@@ -132,6 +132,9 @@ TEST(QuantizeUsage, AnOptionThatTheRecipeDoesNotReadIsRefused) {
        {{"--observer", "mse"},
         {"--equalize"},
         {"--bias-correction"},
+        {"--gptq"},
+        {"--max-size", "1MB"},
+        {"--max-drop", "1"},
         {"--block", "64"},
         {"--batches", "3"}}},
   };
@@ -146,6 +149,26 @@ TEST(QuantizeUsage, AnOptionThatTheRecipeDoesNotReadIsRefused) {
   }
   EXPECT_EQ(
       quantize(model, {"--calib", data, "--observer", "percentile", "--percentile", "99"}).code, 0);
+  EXPECT_EQ(quantize(model, {"--calib", data, "--percentile", "99"}).code, 0);  // of auto
+  EXPECT_EQ(quantize(model, {"--calib", data, "--observer", "mse", "--percentile", "99"}).code, 2);
+}
+
+TEST(QuantizeUsage, ABudgetHasItsUnitsAndItsData) {
+  const std::string model = small_model(), data = write(folder() + "/x.npy", numbers({8, 3}));
+  for (const char* size : {"0", "", "KB", "-3", "1.5.1KB", "3 KB", "10TB", "nan", "1e3"}) {
+    const Ran r = quantize(model, {"--calib", data, "--max-size", size});
+    EXPECT_EQ(r.code, 2) << size;
+  }
+  EXPECT_THAT(quantize(model, {"--calib", data, "--max-size", "many"}).err,
+              HasSubstr("--max-size: must be bytes, as 300000, 300KB or 1.5MiB, got 'many'"));
+  EXPECT_THAT(quantize(model, {"--calib", data, "--max-drop", "1"}).err,
+              HasSubstr("--max-drop: needs --eval"));
+  const Words blocks = {"--recipe", "weight-only", "--max-size", "1MB"};
+  EXPECT_THAT(quantize(model, blocks).err, HasSubstr("--calib: is required for --max-size"));
+  EXPECT_THAT(quantize(model, {"--recipe", "weight-only", "--gptq"}).err,
+              HasSubstr("--gptq: needs --calib"));
+  EXPECT_THAT(quantize(model, {"--calib", data, "--max-size", "1MB", "--weights", "int4"}).err,
+              HasSubstr("--weights: is one width for all layers"));
 }
 
 // "16 batches" would be 16 images of a model that takes one a run.

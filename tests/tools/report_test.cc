@@ -52,6 +52,8 @@ TEST(Report, ShowsTheRun) {
   EXPECT_EQ(page.data["epochs"][0].at("val_accuracy"), trained_run().report.at("test_accuracy"));
   EXPECT_THAT(page.data.at("title").get<std::string>(), HasSubstr("mlp on "));
   EXPECT_GT(page.data.at("memory").at("total"), 0);
+  EXPECT_GT(page.data.at("memory").at("steps").size(), 5u);
+  EXPECT_FALSE(page.data.contains("workers"));
   EXPECT_GT(page.data.at("profile").at("ops").size(), 3u);
   EXPECT_EQ(page.data.at("validation").at("confusion").size(), 10u);
   EXPECT_GT(page.data.at("histograms")[0].at("gradients").size(), 3u);
@@ -68,6 +70,22 @@ TEST(Report, ShowsTheRun) {
   const nlohmann::json said = parse_json(wick({"report", copy, "--json"}).out);
   EXPECT_EQ(said.at("file"), copy + "/report.html");
   EXPECT_TRUE(fs::exists(copy + "/report.html"));
+}
+
+TEST(Report, MeasuresThroughputByWorkers) {
+  const std::string out = scratch() + "/workers.html";
+  const Ran r = wick({"report", trained_run().run, "--workers", "3", "-o", out});
+  EXPECT_EQ(r.code, 0) << r.err;
+  const std::string text = read_file(out);
+  const size_t begin = text.find(kBegin) + kBegin.size();
+  const nlohmann::json data = parse_json(text.substr(begin, text.find("</script>", begin) - begin));
+  std::vector<int> workers;
+  for (const nlohmann::json& w : data.at("workers")) {
+    workers.push_back(w.at("workers"));
+    EXPECT_GT(w.at("reading"), 0);
+    EXPECT_GT(w.at("training"), 0);
+  }
+  EXPECT_EQ(workers, (std::vector<int>{0, 1, 2, 3}));
 }
 
 TEST(Report, FoldersOfNoRunAreRefused) {

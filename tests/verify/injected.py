@@ -63,7 +63,8 @@ def quantized(build, work, models):
             dims = []
             while name in models and not os.path.exists(path):
                 done = subprocess.run([os.path.join(build, "tools/wick/wick"), "quantize", models[name], "--calib",
-                                       "sample", "--recipe", recipe, "-o", path, "--quiet", "--seconds", "0.01", *dims],
+                                       "sample", "--recipe", recipe, "-o", path, "--quiet", "--seconds", "0.01", *dims,
+                                       *(["--observer", "min-max"] if recipe == "static" else [])],
                                       check=False, capture_output=True, text=True)
                 free = re.search(r"needs a size for '(\w+)'", done.stderr)
                 if done.returncode and (not free or f"{free.group(1)}=16" in dims):

@@ -1,11 +1,14 @@
 // wick/c/vulkan.h: devices from C.
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <set>
 #include <string>
 
 #include "runtime/backend/vulkan/backend.h"
 #include "tests/runtime/c_abi/opened.h"
+#include "tests/support/output_of.h"
+#include "tests/support/temp_folder.h"
 #include "wick/c/hooks.h"
 #include "wick/c/session.h"
 #include "wick/c/vulkan.h"
@@ -14,6 +17,7 @@ namespace wick {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class VulkanCApi : public ::testing::Test {
  protected:
@@ -140,6 +144,143 @@ TEST_F(VulkanCApi, KernelsAreCheckedUnlessTheCallerSkipsIt) {
   }
 }
 
+// x, h [2, 3] -> y = x + h', h' = h + x.
+std::vector<uint8_t> cell() {
+  test::ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {2, 3}), h = p.value("h", DType::kF32, {2, 3}),
+       n = p.value("n", DType::kF32, {2, 3}), y = p.value("y", DType::kF32, {2, 3});
+  p.node(OpId::kAdd, {h, x}, {n});
+  p.node(OpId::kAdd, {n, x}, {y});
+  p.entry("main", {x, h}, {y, n});
+  return p.finish();
+}
+
+// The state never leaves the device; a pool's sessions and runs by name take it as well, and it
+// outlives them and the handle of the device.
+TEST_F(VulkanCApi, AStateStaysOnTheDevice) {
+  wick_session_options options = WICK_INIT(wick_session_options);
+  options.backend = backend_;
+  float x[6] = {1, 2, 3, 4, 5, 6}, y[6], h[6] = {};
+  wick_tensor type = test::c_matrix(nullptr, 2, 3), host = test::c_matrix(h, 2, 3);
+  wick_device_tensor* state = nullptr;
+  ASSERT_EQ(wick_vulkan_tensor_create(backend_, &type, &state), WICK_OK) << wick_last_error();
+  wick_tensor seen = {};
+  ASSERT_EQ(wick_vulkan_tensor_type(state, &seen), WICK_OK);
+  EXPECT_EQ(seen.data, nullptr);
+  EXPECT_EQ(seen.dtype, WICK_FLOAT32);
+  EXPECT_EQ(seen.rank, 2);
+  EXPECT_EQ(seen.dims[1], 3);
+  {
+    test::CSession s(cell(), &options);
+    wick_tensor in[2] = {test::c_matrix(x, 2, 3), {}}, out[2] = {test::c_matrix(y, 2, 3), {}};
+    wick_device_tensor* ports[] = {nullptr, state};
+    wick_run_options run = WICK_INIT(wick_run_options);
+    run.device_inputs = run.device_outputs = ports;
+    run.device_input_count = run.device_output_count = 2;
+    ASSERT_EQ(wick_session_run(s.session, in, 2, out, 2, &run), WICK_OK) << wick_last_error();
+    EXPECT_EQ(y[5], 12);
+    EXPECT_EQ(out[1].data, nullptr);
+    ASSERT_EQ(wick_session_start(s.session, in, 2, &run), WICK_OK) << wick_last_error();
+    ASSERT_EQ(wick_session_finish(s.session, out, 2), WICK_OK) << wick_last_error();
+    EXPECT_EQ(y[5], 18);
+    wick_named_tensor named = {"x", in[0]}, wanted = {"y", out[0]};
+    ASSERT_EQ(wick_session_run_named(s.session, &named, 1, &wanted, 1, &run), WICK_OK)
+        << wick_last_error();
+    EXPECT_EQ(y[5], 24);
+    wick_pool_options pool_options = WICK_INIT(wick_pool_options);
+    pool_options.session = &options;
+    wick_pool* pool = nullptr;
+    ASSERT_EQ(wick_pool_create(s.program, &pool_options, &pool), WICK_OK) << wick_last_error();
+    ASSERT_EQ(wick_pool_run(pool, in, 2, out, 2, &run), WICK_OK) << wick_last_error();
+    EXPECT_EQ(y[5], 30);
+    wick_pool_free(pool);
+
+    run.device_input_count = 65;
+    EXPECT_EQ(wick_session_run(s.session, in, 2, out, 2, &run), WICK_INVALID_ARGUMENT);
+    EXPECT_THAT(wick_last_error(), HasSubstr("options.device_inputs: 65 are given, at most 64"));
+    run.device_inputs = nullptr;
+    EXPECT_EQ(wick_session_run(s.session, in, 2, out, 2, &run), WICK_INVALID_ARGUMENT);
+    EXPECT_THAT(wick_last_error(), HasSubstr("options.device_inputs is null"));
+  }
+  wick_vulkan_free(backend_);
+  backend_ = nullptr;
+  ASSERT_EQ(wick_vulkan_tensor_read(state, &host), WICK_OK) << wick_last_error();
+  EXPECT_EQ(h[5], 24);
+  h[5] = -1;
+  ASSERT_EQ(wick_vulkan_tensor_write(state, &host), WICK_OK) << wick_last_error();
+  h[5] = 0;
+  ASSERT_EQ(wick_vulkan_tensor_read(state, &host), WICK_OK) << wick_last_error();
+  EXPECT_EQ(h[5], -1);
+  host.dims[0] = 3;
+  EXPECT_EQ(wick_vulkan_tensor_read(state, &host), WICK_SHAPE_MISMATCH);
+  wick_vulkan_tensor_free(state);
+}
+
+TEST_F(VulkanCApi, ACacheShipsWithAModel) {
+  const std::string path = test::temp_folder() + "c.cache";
+  wick_vulkan_options fresh = WICK_INIT(wick_vulkan_options);
+  fresh.cache_folder = "";
+  wick_session_options options = WICK_INIT(wick_session_options);
+  auto checked = [&](const char* cache, bool save) {
+    wick_backend* backend = nullptr;
+    EXPECT_EQ(wick_vulkan_create(&fresh, &backend), WICK_OK) << wick_last_error();
+    options.backend = backend;
+    options.device_cache = cache;
+    size_t count = 0;
+    {
+      test::CSession s(cell(), &options);
+      count = wick_vulkan_checked_count(backend);
+      if (cache != nullptr && path != cache) {
+        EXPECT_THAT(wick_session_refused_cache(s.session), HasSubstr("is not used: "));
+      } else {
+        EXPECT_STREQ(wick_session_refused_cache(s.session), "");
+      }
+    }
+    if (save) {
+      EXPECT_EQ(wick_vulkan_save_cache(backend, path.c_str()), WICK_OK);
+    }
+    wick_vulkan_free(backend);
+    return count;
+  };
+  EXPECT_GT(checked(nullptr, true), 0u);
+  EXPECT_EQ(checked(path.c_str(), false), 0u);
+  EXPECT_GT(checked("/no such file", false), 0u);
+  EXPECT_EQ(wick_vulkan_load_cache(backend_, path.c_str()), WICK_OK) << wick_last_error();
+  EXPECT_EQ(wick_vulkan_load_cache(backend_, "/no such file"), WICK_NOT_FOUND);
+}
+
+#ifdef WICK_C_DEVICE
+// Each step of the state is one on the device; what the host knows of it is read once.
+TEST_F(VulkanCApi, TheExampleKeepsAStateOnTheDevice) {
+  const std::string model = test::temp_folder() + "cell.wick", cache = test::temp_folder() + "cell";
+  const auto file = cell();
+  std::ofstream(model, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
+  wick_vulkan_options fresh = WICK_INIT(wick_vulkan_options);
+  fresh.cache_folder = "";
+  wick_backend* backend = nullptr;
+  ASSERT_EQ(wick_vulkan_create(&fresh, &backend), WICK_OK) << wick_last_error();
+  {
+    wick_session_options options = WICK_INIT(wick_session_options);
+    options.backend = backend;
+    test::CSession s(file, &options);
+    ASSERT_EQ(wick_vulkan_save_cache(backend, cache.c_str()), WICK_OK) << wick_last_error();
+  }
+  wick_vulkan_free(backend);
+  auto example = [&](const std::string& arguments) {
+    // Drivers of devices leak.
+    return test::output_of("LSAN_OPTIONS=detect_leaks=0 WICK_CACHE_DIR='" + test::temp_folder() +
+                           "example' " + WICK_C_DEVICE + " '" + model + "' '' " + arguments);
+  };
+  const std::string said = example("'" + cache + "'");
+  for (const char* line : {"0 kernels were checked now", " on vulkan", "Add ", ": vulkan",
+                           "read the state after three steps", "the stream ended: cancelled"})
+    EXPECT_THAT(said, HasSubstr(line));
+  EXPECT_THAT(said, Not(HasSubstr("the device was left")));
+  EXPECT_THAT(example("'" + model + "'"), HasSubstr("it is no cache of a model's kernels"));
+}
+#endif
+
 TEST_F(VulkanCApi, KernelsOfTheBuild) {
   size_t count = 0;
   ASSERT_EQ(wick_vulkan_kernel_count(&count), WICK_OK);
@@ -181,6 +322,30 @@ TEST_F(VulkanCApi, NullsAreErrors) {
   EXPECT_EQ(wick_vulkan_checked_count(nullptr), 0u);
   EXPECT_EQ(wick_vulkan_complaint_count(nullptr), 0u);
   EXPECT_EQ(wick_vulkan_complaint(nullptr, 0), nullptr);
+  wick_tensor type = test::c_matrix(nullptr, 2, 3);
+  wick_device_tensor* tensor = nullptr;
+  refused(wick_vulkan_tensor_create(nullptr, &type, &tensor), "backend");
+  refused(wick_vulkan_tensor_create(backend_, nullptr, &tensor), "type");
+  refused(wick_vulkan_tensor_create(backend_, &type, nullptr), "tensor");
+  type.dtype = 99;
+  EXPECT_EQ(wick_vulkan_tensor_create(backend_, &type, &tensor), WICK_INVALID_ARGUMENT);
+  EXPECT_EQ(tensor, nullptr);
+  type.dtype = WICK_FLOAT32;
+  ASSERT_EQ(wick_vulkan_tensor_create(backend_, &type, &tensor), WICK_OK) << wick_last_error();
+  refused(wick_vulkan_tensor_type(nullptr, &type), "tensor");
+  refused(wick_vulkan_tensor_type(tensor, nullptr), "type");
+  refused(wick_vulkan_tensor_write(nullptr, &type), "tensor");
+  refused(wick_vulkan_tensor_write(tensor, nullptr), "from");
+  refused(wick_vulkan_tensor_read(nullptr, &type), "tensor");
+  refused(wick_vulkan_tensor_read(tensor, nullptr), "to");
+  EXPECT_EQ(wick_vulkan_tensor_read(tensor, &type), WICK_INVALID_ARGUMENT);
+  wick_vulkan_tensor_free(tensor);
+  wick_vulkan_tensor_free(nullptr);
+  refused(wick_vulkan_save_cache(nullptr, "x"), "backend");
+  refused(wick_vulkan_save_cache(backend_, nullptr), "path");
+  refused(wick_vulkan_load_cache(nullptr, "x"), "backend");
+  refused(wick_vulkan_load_cache(backend_, nullptr), "path");
+  EXPECT_EQ(wick_session_refused_cache(nullptr), nullptr);
   refused(wick_vulkan_self_test(nullptr, nullptr), "backend");
   wick_vulkan_report report = {};
   EXPECT_EQ(wick_vulkan_self_test(backend_, &report), WICK_INVALID_ARGUMENT);

@@ -47,6 +47,8 @@ TEST(VulkanProducts, EveryTileAtOddSizes) {
       {"three rows a batch", {2, 3, 65}, {2, 65, 17}, {2, 3, 17}, ShaderId::k_gemv_f32},
       {"a column", {129, 1025}, {1025, 1}, {129, 1}, ShaderId::k_gemv_f32},
       {"three columns", {65, 129}, {129, 3}, {65, 3}, ShaderId::k_gemv_f32},
+      // The last ones are second batches of their work groups.
+      {"more batches than groups", {65539, 1, 64}, {1, 64, 1}, {65539, 1, 1}, ShaderId::k_gemv_f32},
   };
   for (const Product& p : products) {
     const Sample s = sample(p.name, {f32(p.a, -1, 1), f32(p.b, -1, 1)});

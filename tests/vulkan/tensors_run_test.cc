@@ -59,6 +59,29 @@ TEST_P(VulkanTensors, LeNetForward) {
   EXPECT_TRUE(equal(net(x), want));
 }
 
+// The cache, the positions and the mask are where the model is.
+TEST_P(VulkanTensors, AGptWithAKvCache) {
+  manual_seed(5);
+  nn::GPT gpt(
+      {.vocab_size = 23, .embed_dim = 32, .num_layers = 2, .num_heads = 4, .max_seq_len = 12});
+  gpt.eval();
+  NoGrad guard;
+  for (const Tensor& p : gpt.parameters()) p.copy_(randn(p.shape()) * 0.3f);
+  const Tensor tokens = tensor<int64_t>({{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}});
+  const Tensor want = gpt(tokens);
+  gpt.to("vulkan");
+  auto cache = nn::create_kv_cache(gpt, 2);
+  const Tensor there = tokens.vulkan();
+  for (int64_t at : {0, 3, 4}) {
+    const int64_t end = at == 0 ? 3 : at + 1;
+    expect_close(want.slice(1, at, end), gpt(there.slice(1, at, end), *cache));
+  }
+  nn::GenerateOptions o;
+  o.max_new_tokens = 9;
+  o.temperature = 0;
+  EXPECT_EQ(gpt.generate(there, o).shape(), (Shape{2, 14}));
+}
+
 TEST_P(VulkanTensors, GradientsFlowThroughTransfers) {
   Tensor x = randn({3, 4}).requires_grad_();
   ((x.to("vulkan") * 3).cpu() * 2).sum().backward();

@@ -5,6 +5,9 @@
 #include <cstring>
 #include <sstream>
 
+#include "trainer/course/course.h"
+#include "trainer/nn/flash_attention.h"
+
 namespace wick::test {
 namespace {
 
@@ -247,6 +250,36 @@ TEST_P(VulkanTensors, RandomNumbersAreTheCpus) {
   both([](const Tensor& x) { return randn_like(x); });
   both([](const Tensor& x) { return bernoulli(x * .5); });
   both([](const Tensor& x) { return normal_(x); });
+}
+
+// The causal mask, and what tiles are summed in, are made where the operands are.
+TEST_P(VulkanTensors, CausalAttentionAndTiles) {
+  const std::vector<Tensor> values = {randn({2, 9, 8}), randn({2, 9, 8}), randn({2, 9, 8})};
+  const Tensor g = randn({2, 9, 8});
+  const auto same = [&](const char* name, const auto& f) {
+    SCOPED_TRACE(name);
+    std::vector<Tensor> here, there;
+    for (const Tensor& t : values) {
+      here.push_back(t.clone().requires_grad_());
+      there.push_back(t.vulkan().requires_grad_());
+    }
+    const Tensor want = f(here[0], here[1], here[2]), got = f(there[0], there[1], there[2]);
+    expect_close(want.detach(), got.detach(), 1e-4);
+    want.backward(g);
+    got.backward(g.vulkan());
+    for (size_t i = 0; i < 3; ++i) expect_close(here[i].grad(), there[i].grad(), 1e-4);
+  };
+  same("exact", [](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return scaled_dot_product_attention(q, k, v, Tensor(), 0, true);
+  });
+  same("with weights", [](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return nn::attention_with_weights(q, k, v, Tensor(), 0, true).output;
+  });
+  same("tiles", [](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return nn::flash_attention(q, k, v, {.is_causal = true, .tile = 4});
+  });
+  const Tensor a = randn({7, 5}), b = randn({5, 6});
+  expect_close(matmul(a, b), course::tiled_matmul(a.vulkan(), b.vulkan(), 3));
 }
 
 }  // namespace

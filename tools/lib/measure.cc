@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tools/lib/now_ms.h"
+#include "tools/lib/process_time.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -77,28 +78,44 @@ double accuracy_of(const std::function<HostTensor(const quantize::Batch&)>& run,
   return static_cast<double>(right) / static_cast<double>(std::max<int64_t>(1, all));
 }
 
-std::vector<std::vector<double>> time_in_turn(const std::vector<std::function<void()>>& runs,
-                                              double seconds) {
+namespace {
+
+// The wall and the processor time of each run of something, in milliseconds.
+struct TurnTimes {
+  std::vector<double> wall, cpu;
+};
+
+std::vector<TurnTimes> in_turn(const std::vector<std::function<void()>>& runs, double seconds) {
   const double each = static_cast<double>(runs.size());
   const double warm = now_ms() + 250 * seconds * each;
   for (int i = 0; i < 5 && (i == 0 || now_ms() < warm); ++i) {
     for (const auto& run : runs) run();
   }
-  std::vector<std::vector<double>> times(runs.size());
+  std::vector<TurnTimes> times(runs.size());
   const double start = now_ms();
   const auto enough = [&] {
     const double passed = (now_ms() - start) / 1e3;
-    const size_t n = times[0].size();
+    const size_t n = times[0].wall.size();
     return n >= 10 ? passed >= each * seconds : n >= 3 && passed >= 5 * each * seconds;
   };
   while (!enough()) {
     for (size_t k = 0; k < runs.size(); ++k) {
-      const double begin = now_ms();
+      const double cpu = cpu_ms(), begin = now_ms();
       runs[k]();
-      times[k].push_back(now_ms() - begin);
+      times[k].wall.push_back(now_ms() - begin);
+      times[k].cpu.push_back(cpu_ms() - cpu);
     }
   }
   return times;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> time_in_turn(const std::vector<std::function<void()>>& runs,
+                                              double seconds) {
+  std::vector<std::vector<double>> wall;
+  for (TurnTimes& t : in_turn(runs, seconds)) wall.push_back(std::move(t.wall));
+  return wall;
 }
 
 Times time_both(Runner& before, Runner& after, const std::vector<HostTensor>& inputs,
@@ -112,11 +129,13 @@ Times time_both(Runner& before, Runner& after, const std::vector<HostTensor>& in
       check(s.run(in, out), "run");
     };
   };
-  const auto times = time_in_turn({once(before.session()), once(after.session())}, seconds);
+  const auto times = in_turn({once(before.session()), once(after.session())}, seconds);
   Times t;
-  t.before_ms = median(times[0]);
-  t.after_ms = median(times[1]);
-  t.runs = times[0].size();
+  t.before_ms = median(times[0].cpu);
+  t.after_ms = median(times[1].cpu);
+  t.before_wall_ms = median(times[0].wall);
+  t.after_wall_ms = median(times[1].wall);
+  t.runs = times[0].wall.size();
   t.items = inputs.empty() || inputs[0].shape().rank() == 0 ? 1 : inputs[0].shape()[0];
   t.threads = before.session().threads();
   return t;

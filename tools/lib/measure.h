@@ -17,16 +17,18 @@ double accuracy_of(Runner& runner, const InputData& data,
 double accuracy_of(const std::function<HostTensor(const quantize::Batch&)>& run,
                    const InputData& data, const std::function<void(int64_t)>& progress);
 
-// The times of a model before and after.
+// The times of a model before and after, in milliseconds of processor time of all threads, which
+// what else the machine does hardly touches. Medians.
 struct Times {
-  double before_ms = 0, after_ms = 0;  // medians
-  size_t runs = 0;                     // of each, taking turns
-  int64_t items = 0;                   // rows of the first input
-  int threads = 0;                     // that runs used
+  double before_ms = 0, after_ms = 0;            // of the processor
+  double before_wall_ms = 0, after_wall_ms = 0;  // the same runs by the wall clock
+  size_t runs = 0;                               // of each, taking turns
+  int64_t items = 0;                             // rows of the first input
+  int threads = 0;                               // that runs used
 };
-// Returns the milliseconds of each run. The runs take turns, so that whatever else the machine does
-// slows all alike; they are warmed up, and each gets `seconds` and at least ten runs (three if they
-// are very long).
+// Returns the milliseconds of each run by the wall clock. The runs take turns, so that whatever
+// else the machine does slows all alike; they are warmed up, and each gets `seconds` and at least
+// ten runs (three if they are very long).
 std::vector<std::vector<double>> time_in_turn(const std::vector<std::function<void()>>& runs,
                                               double seconds);
 // Returns the medians of both.

@@ -19,6 +19,7 @@
 #include "tools/lib/open_vulkan.h"
 #include "tools/lib/std_files.h"
 #include "tools/lib/trust.h"
+#include "tools/lib/usage.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -184,11 +185,36 @@ struct Runner::BackendHolder {
   bool left = false;  // reported, too
 };
 
+namespace {
+
+// Returns the entry point of that name, the first for "".
+const EntryDef& entry_of(const Program& program, const std::string& name) {
+  if (name.empty()) return program.entries()[0];
+  if (const EntryDef* entry = program.find_entry(name.c_str())) return *entry;
+  std::string names;
+  for (const EntryDef& e : program.entries()) names += fmt::format(" {}", e.name);
+  wrong_usage("--entry",
+              fmt::format("there is no entry point '{}'; the model has:{}", name, names));
+}
+
+// Returns the name of the first state that an entry point reads or writes; "": none.
+std::string kept_by(const Program& program, const EntryDef& entry) {
+  for (const ValueDef& v : entry.values) {
+    if (v.state != kNoIndex) return program.states()[v.state].name;
+  }
+  return entry.state_updates.empty() ? "" : program.states()[entry.state_updates[0].state].name;
+}
+
+}  // namespace
+
 Runner::Runner(const Model& model, const RunnerOptions& options)
     : backend_(std::make_shared<BackendHolder>()) {
   static const KernelSet* const kReference[] = {&kReferenceKernels};
   SessionOptions o;
   o.threads = options.threads;
+  const EntryDef& entry = entry_of(model.program(), options.entry);
+  kept_ = kept_by(model.program(), entry);
+  o.entry = entry.name;
   o.trace = options.trace;
   o.max_ram = within_memory(o.max_ram);
   if (options.reference) o.kernels = kReference;
@@ -208,11 +234,14 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
       backend_->vulkan = take(std::move(opened), "vulkan");
       backend_->said = backend_->vulkan->complaint_count();
       o.backend = backend_->vulkan.get();
+      if (!options.device_cache.empty()) o.device_cache = options.device_cache.c_str();
     }
   } else if (options.backend != "cpu") {
     throw Error(fmt::format("unknown backend '{}': cpu or vulkan", options.backend));
   }
   session_ = take(Session::create(model.program(), o), "session");
+  if (session_->refused_cache()[0] != '\0')
+    fmt::print(stderr, "wick: {}; kernels are checked anew\n", session_->refused_cache());
   say_complaints();
 }
 
@@ -240,10 +269,16 @@ const VulkanBackend* Runner::vulkan() const {
 }
 
 std::vector<HostTensor> Runner::run(Span<const HostTensor> inputs) {
+  if (keeps_state() && state_.get() == nullptr) {
+    throw Error(fmt::format("the program keeps state between runs ({} ...), and this command runs "
+                            "none; wick run, bench and compare do",
+                            kept_),
+                Code::kUnsupported);
+  }
   std::vector<TensorView> in;
   for (const HostTensor& t : inputs) in.push_back(t.view());
   std::vector<TensorView> out(session_->output_count());
-  check(session_->run(in, out, {.timeout_ns = time_left_ns()}), "run");
+  check(session_->run(in, out, {.timeout_ns = time_left_ns(), .state = state_.get()}), "run");
   say_complaints();
   std::vector<HostTensor> results;
   for (const TensorView& v : out) results.emplace_back(v.dtype, v.shape, v.data, v.nbytes());

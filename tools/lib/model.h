@@ -12,6 +12,7 @@
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
 #include "runtime/backend/vulkan/backend.h"
+#include "runtime/exec/recurrent_state.h"
 #include "runtime/exec/session.h"
 #include "runtime/program/program.h"
 
@@ -97,6 +98,11 @@ struct RunnerOptions {
   // Also runs kernels that the device gets wrong, rather than leaving them to the CPU: for finding
   // them.
   bool unchecked = false;
+  // A file of `wick devices --warm`: SessionOptions::device_cache; "": none. Says why where it
+  // cannot be used.
+  std::string device_cache = {};
+  // The entry point that runs; "": the first. One that the program lacks is wrong usage of --entry.
+  std::string entry = {};
 };
 
 // A session with its backend. The constructor throws if the backend that was asked for is not
@@ -105,6 +111,11 @@ class Runner {
  public:
   Runner(const Model& model, const RunnerOptions& options);
   Session& session() { return *session_; }
+  // Returns whether the entry point keeps state between runs: it then needs remember().
+  bool keeps_state() const { return !kept_.empty(); }
+  // Takes what runs begin with and leave behind (tools/lib/kept_state.h makes it).
+  void remember(Owned<RecurrentState> state) { state_ = std::move(state); }
+  RecurrentState* state() { return state_.get(); }  // null: none
   // Returns copies of the outputs.
   std::vector<HostTensor> run(Span<const HostTensor> inputs);
   // Returns the backend that runs: "cpu" also if the one asked for was not there or was abandoned.
@@ -115,6 +126,8 @@ class Runner {
   void say_complaints();
   struct BackendHolder;
   std::shared_ptr<BackendHolder> backend_;
+  std::string kept_;  // the name of a state of the entry point; "": it keeps none
+  Owned<RecurrentState> state_;
   Owned<Session> session_;
 };
 

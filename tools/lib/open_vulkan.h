@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/backend/vulkan/backend.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 
@@ -12,5 +13,11 @@ namespace wick::tool {
 // RunnerOptions'.
 Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device,
                                                    bool all_it_can = false, bool unchecked = false);
+// Returns the error of a command that needs a device and has none.
+inline Error no_vulkan(const Status& why) {
+  return Error(std::string("vulkan: ") + why.message() +
+                   "; `wick devices` says what there is, a device comes with its driver",
+               why.code());
+}
 
 }  // namespace wick::tool

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "tools/lib/limits.h"
 #include "wick/error.h"
@@ -57,14 +58,16 @@ class Forwarded {
 
 bool forwards_signals() { return g_group > 0; }
 
-Finished shell(const std::string& command) {
+Finished shell(const std::string& command) { return shell(command, nullptr); }
+
+Finished shell(const std::string& command, const std::function<void(const std::string&)>& line) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw Error("cannot start a process");
   const Forwarded forwarded;
   const AtTimeUp last(end_group);
   char name[] = "sh", option[] = "-c";
-  std::string line = command;
-  char* const arguments[] = {name, option, line.data(), nullptr};
+  std::string script = command;
+  char* const arguments[] = {name, option, script.data(), nullptr};
   const pid_t child = fork();
   if (child == 0) {
     setpgid(0, 0);
@@ -80,16 +83,30 @@ Finished shell(const std::string& command) {
   setpgid(child, child);  // in both processes, whichever comes first
   g_group = child;
   Finished f;
-  std::array<char, 4096> buffer;
-  for (ssize_t n; (n = read(ends[0], buffer.data(), buffer.size())) != 0;) {
-    if (n > 0) f.out.append(buffer.data(), static_cast<size_t>(n));
-    if (n < 0 && errno != EINTR) break;
-  }
-  close(ends[0]);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  auto wait_for_end = [&] {
+    close(ends[0]);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    g_group = 0;
+  };
+  std::array<char, 4096> buffer;
+  try {
+    for (ssize_t n; (n = read(ends[0], buffer.data(), buffer.size())) != 0;) {
+      if (n > 0) f.out.append(buffer.data(), static_cast<size_t>(n));
+      if (n < 0 && errno != EINTR) break;
+      size_t begin = 0, end = 0;
+      for (; line && (end = f.out.find('\n', begin)) != std::string::npos; begin = end + 1)
+        line(f.out.substr(begin, end - begin));
+      f.out.erase(0, begin);
+    }
+    if (line && !f.out.empty()) line(std::exchange(f.out, {}));
+  } catch (...) {  // of line(): nobody reads what the program prints any more
+    end_group();
+    wait_for_end();
+    throw;
   }
-  g_group = 0;
+  wait_for_end();
   f.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
   return f;
 }

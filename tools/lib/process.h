@@ -1,6 +1,7 @@
 // Runs other programs to their end.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,9 @@ struct Finished {
 bool forwards_signals();
 // Runs a shell's command line. Throws Error if no process can be started.
 Finished shell(const std::string& command);
+// The same, but gives each line of the output to `line` as it comes, without its end; `out` is
+// empty.
+Finished shell(const std::string& command, const std::function<void(const std::string&)>& line);
 
 // A program that answers lines with lines. It and what it started end with this object, and when
 // this process's time is up. Signals of the terminal reach it as they reach this process.

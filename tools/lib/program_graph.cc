@@ -63,7 +63,6 @@ class Reader {
     const auto known = have->find(id);
     if (known != have->end()) return known->second;
     const ValueDef& d = entry_.values[id];
-    if (d.state != kNoIndex) throw Error("the program has state", Code::kUnsupported);
     if (d.constant == kNoIndex)
       throw Error(std::string("value '") + d.name + "' is made nowhere", Code::kInvalidProgram);
     const ConstantDef& c = program_.constants()[d.constant];
@@ -119,6 +118,11 @@ class Reader {
 }  // namespace
 
 ir::Graph program_graph(const Program& program) {
+  if (!program.states().empty()) {
+    throw Error(std::string("the program keeps state between runs (") + program.states()[0].name +
+                    " ...), for which a graph has no form: only programs run it",
+                Code::kUnsupported);
+  }
   ir::Graph g = Reader(program, program.entries()[0]).read();
   ir::verify(g, "of the program");
   return g;

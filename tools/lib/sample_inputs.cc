@@ -15,6 +15,12 @@
 namespace wick::tool {
 namespace {
 
+void check_size(const char* option, const SymbolDef& symbol, int64_t n) {
+  if (n >= symbol.min && n <= symbol.max) return;
+  wrong_usage(option, fmt::format("the model takes {} to {} for '{}', got {}", symbol.min,
+                                  symbol.max, symbol.name, n));
+}
+
 class Sizes {
  public:
   Sizes(const Session& session, const Program& program, const SampleSizes& sizes)
@@ -54,37 +60,16 @@ class Sizes {
     }
   }
 
-  void set(const std::string& option, int32_t s, int64_t n) {
-    const SymbolDef& def = symbol(s);
-    if (n < def.min || n > def.max) {
-      wrong_usage(option, fmt::format("the model takes {} to {} for '{}', got {}", def.min, def.max,
-                                      def.name, n));
-    }
-    value(s) = n;
-  }
-
-  // Parses "seq=12".
   void name(const std::string& text) {
-    size_t equals = text.rfind('=');
-    int64_t n = 0;
-    const char* end = text.data() + text.size();
-    if (equals == std::string::npos ||
-        std::from_chars(text.data() + equals + 1, end, n).ptr != end || equals + 1 == text.size() ||
-        n < 0)
-      wrong_usage("--dim", "must be NAME=N, got '" + text + "'");
-    std::string wanted = text.substr(0, equals), known;
-    for (int32_t s = 0; s < static_cast<int32_t>(values_.size()); ++s) {
-      if (wanted == symbol(s).name) return set("--dim", s, n);
-      known += fmt::format(" {}", symbol(s).name);
-    }
-    wrong_usage("--dim", fmt::format("the model has no size named '{}'; it has{}", wanted,
-                                     known.empty() ? " none" : ":" + known));
+    const auto [s, n] = named_size(program_, text);
+    value(s) = n;
   }
 
   void give_batch(const SampleSizes& sizes) {
     if (batch_ >= 0) {
       if (sizes.batch) {
-        set("--batch", batch_, *sizes.batch);
+        check_size("--batch", symbol(batch_), *sizes.batch);
+        value(batch_) = *sizes.batch;
       } else if (!value(batch_)) {
         value(batch_) = std::clamp(sizes.usual_batch, symbol(batch_).min, symbol(batch_).max);
       }
@@ -173,6 +158,27 @@ class Numbers {
 };
 
 }  // namespace
+
+std::pair<int32_t, int64_t> named_size(const Program& program, const std::string& text) {
+  const size_t equals = text.rfind('=');
+  int64_t n = 0;
+  const char* end = text.data() + text.size();
+  if (equals == std::string::npos || std::from_chars(text.data() + equals + 1, end, n).ptr != end ||
+      equals + 1 == text.size() || n < 0)
+    wrong_usage("--dim", "must be NAME=N, got '" + text + "'");
+  const std::string wanted = text.substr(0, equals);
+  std::string known;
+  const Span<const SymbolDef> symbols = program.symbols();
+  for (size_t s = 0; s < symbols.size(); ++s) {
+    if (wanted == symbols[s].name) {
+      check_size("--dim", symbols[s], n);
+      return {static_cast<int32_t>(s), n};
+    }
+    known += fmt::format(" {}", symbols[s].name);
+  }
+  wrong_usage("--dim", fmt::format("the model has no size named '{}'; it has{}", wanted,
+                                   known.empty() ? " none" : ":" + known));
+}
 
 Sample sample_inputs(const Session& session, const Program& program, const SampleSizes& sizes) {
   Sizes chosen(session, program, sizes);

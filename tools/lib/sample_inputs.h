@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/ir/host_tensor.h"
@@ -36,5 +37,9 @@ struct Sample {
 // symbol needs a size by name. A size that the model does not take is wrong usage; no other size is
 // taken instead.
 Sample sample_inputs(const Session& session, const Program& program, const SampleSizes& sizes);
+
+// Reads "NAME=N": the number of one of the program's symbols, and a size that it may have. Anything
+// else is wrong usage of --dim.
+std::pair<int32_t, int64_t> named_size(const Program& program, const std::string& text);
 
 }  // namespace wick::tool

@@ -10,6 +10,8 @@ Which sources are needed is read from a build of the runtime (--build, build/rel
 wick.h and the selected kernels. They become one file in two steps. Highway compiles a file once for each vector target by
 including it again: all kernels share one such round, so wick.cc includes itself. And names that are local to one of the
 sources, but not to the sum, get the source's number.
+
+--wasm: for WebAssembly, where there are no files, threads or libraries to open (targets/wasm32).
 """
 import argparse
 import pathlib
@@ -39,7 +41,7 @@ HEAD = """// The runtime of Wick @VERSION@ with the kernels of: @OPS@. Written b
 #if defined(__FAST_MATH__)
 #error "compile wick.cc without -ffast-math: its answers would be other numbers"
 #endif
-#ifndef NDEBUG // as the library that ships: what it asserts needs sources that it does not
+@SYSTEM@#ifndef NDEBUG // as the library that ships: what it asserts needs sources that it does not
 #define NDEBUG
 #endif
 #define FLATBUFFERS_MAX_ALIGNMENT 64
@@ -52,6 +54,16 @@ HEAD = """// The runtime of Wick @VERSION@ with the kernels of: @OPS@. Written b
 #define HWY_COMPILE_ONLY_SCALAR
 #endif
 """
+
+
+# As runtime/cmake/WickPlatform.cmake has it for a target without these parts.
+WITHOUT = "".join(f"#define WICK_HAS_{part} 0\n" for part in ("FILES", "LIBRARIES", "THREADS"))
+
+# Names of the standard library, which any source that uses it may define.
+STANDARD = re.compile(r"_Z(?:TV|TI|TS|GV)?N?K?S[tabsiod]")
+
+# A page waits for all of the code, and nothing waits for what runs once: with clang's -Os this becomes -Oz.
+SMALLEST = "#pragma clang attribute push(__attribute__((minsize)), apply_to = function)\n"
 
 
 def run(*command):
@@ -90,7 +102,7 @@ def needed_sources(build, selected):
                 kind, name = line.split()[-2:]
                 if kind == "U":
                     undefined[each].add(name)
-                elif kind.isupper() or kind == "u": # weak ones too: explicit instantiations
+                elif (kind.isupper() or kind == "u") and not STANDARD.match(name): # weak ones too: explicit instantiations
                     defines.setdefault(name, each)
     header = (ROOT / "runtime/include/wick/wick.h").read_text()
     wanted = set(re.findall(r"\b(wick_[a-z0-9_]+)\(", header))
@@ -103,6 +115,12 @@ def needed_sources(build, selected):
                 taken.add(other)
                 todo.append(other)
     return [ROOT / "runtime" / each.relative_to(folder).with_suffix("") for each in objects if each in taken]
+
+
+def of_wasm(source):
+    """The source of the same part of the system for WebAssembly, which has POSIX's clock alone (runtime/platform)."""
+    other = source.parent.parent / "none" / source.name
+    return other if source.parent.name == "posix" and source.name != "clock.cc" else source
 
 
 # What clang-format leaves in the first column: a declaration of the name space that is open there.
@@ -218,6 +236,7 @@ def main():
     parser.add_argument("-o", "--out", required=True, type=pathlib.Path)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--headers", action="store_true", help="copy Highway's and FlatBuffers' headers beside wick.cc")
+    parser.add_argument("--wasm", action="store_true", help="for WebAssembly: without files, threads and libraries")
     asked = parser.parse_args()
     build = asked.build.resolve()
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -227,6 +246,8 @@ def main():
         run(build / "runtime/select/wick_select_ops", *asked.what, "-o", selected)
         sources = needed_sources(build, selected)
         selection = selected.read_text()
+    if asked.wasm:
+        sources = [of_wasm(each) for each in sources]
 
     writer = Writer(tree)
     headers = []
@@ -259,6 +280,8 @@ def main():
         text += "".join(f"\n#undef {n}" for n in sorted(macros) if source in macros[n] and len(macros[n]) > 1
                         and n not in ("HWY_TARGET_INCLUDE", "HWY_WANT_AVX3_DL"))
         name = source.relative_to(ROOT)
+        if asked.wasm and not simd and not {"conv", "gemm", "blocked", "bytes", "window", "elementwise"} & set(name.parts):
+            text = SMALLEST + text + "\n#pragma clang attribute pop"
         parts.append(f"\n// {name}\n{text}\n" if simd else f"\n// {name}\n#if HWY_ONCE\n{text}\n#endif  // HWY_ONCE\n")
     parts.append("\n// The kernels of this program.\n#if HWY_ONCE\n" +
                  writer.body(pseudo, selection.replace('#include "runtime/kernels/selected_ops.h"', pseudo.read_text())) +
@@ -266,7 +289,7 @@ def main():
 
     ops = ", ".join(re.findall(r"^ +X\((\w+), [^)]*\)", selection, re.M))
     version = re.search(r"VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()[30:]).group(1)
-    text = HEAD.replace("@VERSION@", version).replace("@OPS@", ops) + "".join(headers) + "\n#endif  // WICK_AMALGAMATED\n\n"
+    text = HEAD.replace("@VERSION@", version).replace("@OPS@", ops).replace("@SYSTEM@", WITHOUT if asked.wasm else "") + "".join(headers) + "\n#endif  // WICK_AMALGAMATED\n\n"
     text += foreach_target() + '\n#include "hwy/highway.h"\n' + "".join(parts)
     (asked.out / "wick.cc").write_text(text)
     shutil.copy(ROOT / "runtime/include/wick/wick.h", asked.out / "wick.h")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Ratios against the peers: bench.sh [gemm] [train] [infer] [load] [real] [latency] [int8] [functions] [serve]; nothing named: the first four.
+# Ratios against the peers: bench.sh [gemm] [train] [infer] [load] [real] [latency] [int8] [functions] [serve] [course]; nothing named: the first four.
 # functions: some of the trainer's, by least processor time, beside PyTorch with OpenBLAS (libopenblas0).
-# serve: what HTTP adds to a run (it needs cpp-httplib).
+# serve: what HTTP adds to a run (it needs cpp-httplib). course: the kernels of the course under the roofline, beside libtorch and OpenBLAS.
 # int8: quantized models of the peers' quant_onnx.py, beside Wick's own float32.
 # real: the models of tools/scripts/real_models.sh (WICK_REAL_MODELS: where they lie), as a Markdown table. latency: those
 # and the peers', written into docs/use/latency.md. Both sides run in turn, because
@@ -157,11 +157,17 @@ serve() {
   if [ -x "$build/bench/serve_bench" ]; then "$build/bench/serve_bench"; else echo "SKIP: built without cpp-httplib"; fi
 }
 
+course() {
+  echo "== course: kernels under the roofline, beside libtorch; a product in one file beside OpenBLAS (libopenblas0-pthread)"
+  "$build/bench/course_bench" 1
+  "$build/examples/example_tiled_matmul" --bench
+}
+
 parts=("$@")
 [ $# -gt 0 ] || parts=(gemm train infer load)
 for part in "${parts[@]}"; do
   case $part in
-    gemm | train | infer | load | real | latency | int8 | functions | serve) "$part" ;;
-    *) echo "bench.sh: no part '$part'; there are: gemm train infer load real latency int8 functions serve" >&2 && exit 2 ;;
+    gemm | train | infer | load | real | latency | int8 | functions | serve | course) "$part" ;;
+    *) echo "bench.sh: no part '$part'; there are: gemm train infer load real latency int8 functions serve course" >&2 && exit 2 ;;
   esac
 done

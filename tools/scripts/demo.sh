@@ -19,7 +19,7 @@ if [ ! -f "$run/done" ]; then
 fi
 "$wick" prove "$run" --out build/demo
 echo
-"$wick" quantize "$run" --calib fashion-mnist --batches 16 --eval fashion-mnist --quiet \
+"$wick" quantize "$run" --calib fashion-mnist --batches 16 --observer min-max --eval fashion-mnist --quiet \
   -o build/demo/lenet_int8.wick -o build/demo/lenet_int8.onnx
 echo
 "$wick" bench build/demo/lenet_int8.wick --baseline "$run" --eval fashion-mnist --technique "static int8" \

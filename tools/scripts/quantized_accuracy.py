@@ -33,8 +33,8 @@ SHORT = {
                   {"static": 3.0, "dynamic": 1.5, "qat": 1.5}),
 }
 RECIPES = {
-    "static": ["--recipe", "static"],
-    "per tensor": ["--recipe", "static", "--per-tensor"],
+    "static": ["--recipe", "static", "--observer", "min-max"],
+    "per tensor": ["--recipe", "static", "--observer", "min-max", "--per-tensor"],
     "dynamic": ["--recipe", "dynamic"],
     "qat": ["--recipe", "qat"],
 }

@@ -55,7 +55,7 @@ def quantize(np, ort, wick, model, folder, name):
         for array in batch(np, inputs, seed).values():
             np.save(os.path.join(calib, f"{seed}.npy"), array)
     qdq, operators = (os.path.join(folder, f"{name}.{form}.onnx") for form in ("qdq", "qoperator"))
-    run(wick, "quantize", model, "--recipe", "static", "--calib", calib, "-o", qdq, "--seconds", "0.01", "--quiet")
+    run(wick, "quantize", model, "--recipe", "static", "--observer", "min-max", "--calib", calib, "-o", qdq, "--seconds", "0.01", "--quiet")
     run(wick, "convert", qdq, "--quantized", "qoperator", "-o", operators)
     given = []
     for key, array in batch(np, inputs, 1000).items():

@@ -31,9 +31,9 @@ ASKED = ["GOOD DAY", "TRACK 19", "MAPLE 44", "CLOUD 7", "PAPER BOX", "DRUM 2026"
          "COFFEE", "LADDER 3", "OCEAN 700", "VIOLET", "EXACT 1234"]
 # The first ten convolutions as floats: depthwise layers lose most as bytes of one scale.
 FLOAT = ["--skip", "p2o.Conv.?"]
-RECIPES = [["--bias-correction"], ["--observer", "mse", "--bias-correction", *FLOAT],
-           ["--observer", "mse", "--bias-correction"], ["--observer", "mse"], [], ["--observer", "percentile"],
-           ["--observer", "entropy"]]
+RECIPES = [["--observer", "min-max", "--bias-correction"], ["--observer", "mse", "--bias-correction", *FLOAT],
+           ["--observer", "mse", "--bias-correction"], ["--observer", "mse"], ["--observer", "min-max"],
+           ["--observer", "percentile"], ["--observer", "entropy"]]
 DRAW = """
 const {make, writeNpy} = require(process.argv[2]);
 const first = Number(process.argv[5]);  // of the seeds; the lines asked for are of one width
@@ -118,7 +118,7 @@ def main():
             made = subprocess.run([args.wick, "quantize", os.path.join(model, "model.onnx"), "--recipe", "static", "--calib",
                                    calib, "-o", program, "--seconds", "0.2", "--quiet", *recipe],
                                   capture_output=True, text=True, check=True).stdout
-            print(f"{' '.join(recipe) or 'min-max'}:")
+            print(f"{' '.join(recipe)}:")
             if number == 0:
                 print("\n".join("  " + line for line in made.splitlines() if not line.startswith("  "))
                       .replace(work, "").replace(args.real, ""))

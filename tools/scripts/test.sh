@@ -20,6 +20,7 @@ tools/scripts/setup.sh || closed "set-up failed"
 tools/scripts/setup_ort.sh || true # said by the script; its tests skip
 tools/scripts/setup_tensorboard.sh || true
 tools/scripts/setup_tritonclient.sh || true
+tools/scripts/setup_mypy.sh || true
 # ONNX's node tests and models come from the shared folder, or else from onnx's Python package.
 [ -f "${WICK_SHARED:-../shared}/onnx/onnx-node-tests-dev.tar.xz" ] || tools/scripts/setup_onnx.sh || true
 read -ra targets <<<"${WICK_TARGETS:-}"

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math functions fuzz faults milestones images quantized export install soak kills timing aarch64 rows targets gate coverage sabotage injected)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math functions fuzz faults milestones images quantized export install soak kills ranks timing aarch64 rows targets gate web coverage sabotage injected)
 threaded=(runtime ops trainer distributed explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -73,6 +73,8 @@ run_part() {
       tools/scripts/build.sh release wick && tests/tools/kills.py build/release/tools/wick/wick --train 200 --convert 200 \
         --work build/full/kills
       ;;
+    # Trainings whose ranks are killed in random steps, and started again.
+    ranks) tools/scripts/test.sh -- -L '^ranks$' ;;
     # Times, which nothing else asserts: an idle machine is best.
     timing) tools/scripts/test.sh -- -L '^timing$' ;;
     aarch64)
@@ -81,7 +83,7 @@ run_part() {
       ;;
     targets)
       code=77
-      for target in riscv64 ppc64le cortex-m7 wasm32 windows_x86_64 musl_x86_64 macos_arm64; do
+      for target in riscv64 ppc64le cortex-m7 wasm32 wasm32_fma windows_x86_64 musl_x86_64 macos_arm64; do
         WICK_TEST_FULL=1 WICK_BUILD=$PWD/build/release tests/targets/run.sh $target
         case $? in
           0) [ $code = 77 ] && code=0 ;;
@@ -97,7 +99,7 @@ run_part() {
     rows)
       find build/full -maxdepth 1 -name 'rows-*' ! -name "rows-$state" -exec rm -r {} +
       tools/scripts/build.sh release wick && WICK_BUILD=$PWD/build/release \
-        tests/targets/rows.sh --nodes --kept "build/full/rows-$state" aarch64 riscv64 armv7 i686 ppc64le wasm32 |
+        tests/targets/rows.sh --nodes --kept "build/full/rows-$state" aarch64 riscv64 armv7 i686 ppc64le wasm32 wasm32_fma |
         sed 's/^SKIP: /1 skipped: /'
       code=$?
       [ $code != 77 ] && return $code
@@ -106,6 +108,11 @@ run_part() {
     # LeNet and ResNet-8 by `wick build` on each target that is installed (tools/scripts/setup.sh targets).
     gate)
       tools/scripts/build.sh release wick && WICK_BUILD=$PWD/build/release tests/targets/gate.sh
+      ;;
+    # The runtime in WebAssembly: its package in Node and TypeScript, its page in Chromium.
+    web)
+      tools/scripts/setup_web.sh || true # said by the script
+      tools/scripts/web.sh --no-serve && tools/scripts/test.sh -- -R '^web_'
       ;;
     fuzz)
       tools/scripts/setup_ort.sh

@@ -31,6 +31,11 @@ ServedModel::ServedModel(const std::string& path, const ServeOptions& options, T
                          ModelMetrics* metrics, const CancelFlag* cancel)
     : model_(tool::Model::open(path)), cancel_(cancel) {
   const Program& program = model_.program();
+  if (!program.states().empty()) {
+    throw Error(fmt::format("the program keeps state between runs ({} ...), and requests have none",
+                            program.states()[0].name),
+                Code::kUnsupported);
+  }
   batching_ = batching_of(program, options.max_batch, options.max_ram);
   SessionPoolOptions pool;
   pool.sessions = sessions_for(options.instances, batching_.rows);

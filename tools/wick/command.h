@@ -47,6 +47,17 @@ struct Fallback {
 void accept_fallback(Command command, Fallback* fallback);
 // Accepts --offload pays|all: RunnerOptions::all_it_can.
 void accept_offload(Command command, bool* all_it_can);
+// How the kernels of a device are checked before a model's first run.
+struct KernelChecks {
+  bool skipped = false;      // RunnerOptions::unchecked
+  std::string device_cache;  // RunnerOptions::device_cache
+};
+// Accepts --skip-kernel-checks and --device-cache.
+void accept_kernel_checks(Command command, KernelChecks* checks);
+// Throws wrong usage where they are given for the CPU.
+void check_kernel_checks(const KernelChecks& checks, const std::string& backend);
+// Accepts --entry NAME: RunnerOptions::entry.
+void accept_entry(Command command, std::string* entry);
 // Accepts --qdq integer|float: how a quantized ONNX model is read.
 void accept_qdq(Command command, bool* lower);
 // Accepts --numerics exact|fast|bf16, of .wick files: ir::OptimizeOptions::products.
@@ -54,6 +65,8 @@ void accept_numerics(Command command, Products* products);
 
 void add_train(CommandLine& app);
 void add_explain(CommandLine& app);
+void add_roofline(CommandLine& app);
+void add_doctor(CommandLine& app);
 void add_export(CommandLine& app);
 void add_convert(CommandLine& app);
 void add_run(CommandLine& app);
@@ -69,6 +82,8 @@ void add_verify(CommandLine& app);
 void add_prove(CommandLine& app);
 void add_report(CommandLine& app);
 void add_hang_report(CommandLine& app);
+void add_launch(CommandLine& app);
+void add_plan(CommandLine& app);
 void add_quantize(CommandLine& app);
 void add_data(CommandLine& app);
 void add_sign(CommandLine& app);

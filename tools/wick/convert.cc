@@ -27,6 +27,7 @@ struct ConvertCommand {
   bool no_chains = false, lower_qdq = true, verbose = false;
   std::string quantized;
   Products products = Products::kExact;
+  ProgramForm form = {.compact = true};
   CheckOptions checks;
 };
 
@@ -46,7 +47,7 @@ void write_packed(const ir::Graph& graph, const ProgramInfo& info, const Convert
     const Session::PackedForm form = take(runner.session().packed_form(i), "packed form");
     if (!form.bytes.empty()) forms.push_back({form.constant, form.layout, form.bytes});
   }
-  write_program(graph, c.out, info, forms);
+  write_program(graph, c.out, info, forms, c.form);
 }
 
 void print_lowered(const ir::LowerReport& report) {
@@ -127,7 +128,7 @@ void convert(const ConvertCommand& c) {
     if (c.pack) {
       write_packed(graph, info, c);
     } else {
-      write_program(graph, c.out, info);
+      write_program(graph, c.out, info, {}, c.form);
     }
   }
   const nlohmann::json verified =
@@ -182,6 +183,7 @@ void add_convert(CommandLine& app) {
       .one_of({"qdq", "qoperator"});
   command.add_flag("-v,--verbose", c->verbose,
                    "of a quantized model: the integer ops, and what stays float and why");
+  accept_form(command, &c->form);
   accept_checks(command, &c->checks, true);
   command
       .add_option("--dim", c->dims,

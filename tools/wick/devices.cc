@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/backend/vulkan/backend.h"
+#include "tools/lib/usage.h"
 #include "tools/wick/command.h"
+#include "tools/wick/warm.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -109,15 +111,40 @@ void run(bool json, bool verbose) {
 void add_devices(CommandLine& app) {
   struct Options {
     bool json = false, verbose = false;
+    WarmCommand warm;
   };
   auto o = std::make_shared<Options>();
   Command command =
       app.add_command("devices", "List the devices that Vulkan finds, and what they can do");
   command.add_flag("-v,--verbose", o->verbose,
                    "list the kernels too: work groups, shared memory, buffers");
+  command.add_option("--warm", o->warm.model,
+                     "MODEL: checks and compiles its kernels on the device, and writes what came "
+                     "out to the file of --out, which ships with the model");
+  command.add_option("--out,-o", o->warm.out, "with --warm: the file, for --device-cache");
+  command.add_option("--device", o->warm.device,
+                     "with --warm: a number of this list, or part of a name (default: the best)");
+  command
+      .add_option("--batch", o->warm.batches,
+                  "with --warm: batch sizes that will run, since kernels are checked for sizes: "
+                  "1,8,32 (default: 1 where the model has a choice)")
+      .delimiter(',')
+      .one_word()
+      .at_least(1);
+  command.add_option("--dim", o->warm.dims, "with --warm: NAME=N: a size that is not the batch")
+      .one_word();
   command.add_flag("--json", o->json, "print JSON");
-  command.footer("Example:\n  wick devices --json");
-  command.callback([o] { run(o->json, o->verbose); });
+  command.footer(
+      "Example:\n  wick devices --json\n"
+      "  wick devices --warm model.wick -o model.cache");
+  command.callback([o] {
+    if (o->warm.model.empty()) {
+      check_not_warm(o->warm);
+      return run(o->json, o->verbose);
+    }
+    if (o->verbose) wrong_usage("--verbose", "lists kernels, without --warm");
+    warm(o->warm, o->json);
+  });
 }
 
 }  // namespace wick::tool

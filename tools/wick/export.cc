@@ -19,6 +19,7 @@ struct ExportCommand {
   bool json = false, external_data = false, no_chains = false;
   int64_t opset = 0;
   Products products = Products::kExact;
+  ProgramForm form = {.compact = true};
   CheckOptions checks;
 };
 
@@ -59,7 +60,7 @@ void run_export(const ExportCommand& c) {
       const ir::PassReport report = written.optimize(&optimized, !c.no_chains, {}, c.products);
       ProgramInfo info{.seed = trained.seed};
       info.passed(report);
-      write_program(optimized, out, info);
+      write_program(optimized, out, info, {}, c.form);
       files.push_back({{"file", out},
                        {"format", "wick"},
                        {"numerics", ir::numerics_name(report.numerics)},
@@ -104,6 +105,7 @@ void add_export(CommandLine& app) {
       .between(11, 28);
   command.add_flag("--no-chains", c->no_chains,
                    "small ops stay nodes of their own: for a program of wick_selected_ops()");
+  accept_form(command, &c->form);
   accept_checks(command, &c->checks, true);
   command.add_flag("--json", c->json, "print what was written as JSON");
   command.footer("Example:\n  wick export runs/lenet -o lenet.onnx -o lenet.wick");

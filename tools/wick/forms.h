@@ -24,6 +24,8 @@ struct CompareCommand {
   std::optional<int64_t> batch;
   double tolerance = 1e-5;
   bool json = false, lower_qdq = true, nodes = false, unfused = false;
+  std::string entry = {};
+  int64_t steps = 0;  // of programs that keep state; 0: kStateSteps
 };
 // Throws Differs.
 void compare(const CompareCommand& command);

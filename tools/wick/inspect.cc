@@ -96,6 +96,16 @@ nlohmann::json lines_of(nlohmann::json doc) {
   return doc;
 }
 
+// Returns " x float32[n] y int64[1]".
+std::string ports_text(const nlohmann::json& ports) {
+  std::string text;
+  for (const auto& port : ports) {
+    text += fmt::format(" {} {}{}", port["name"].get<std::string>(),
+                        port["dtype"].get<std::string>(), port["shape"].get<std::string>());
+  }
+  return text;
+}
+
 // Prints what --json gives, as lines.
 void print_model(const InspectCommand& c, const Model& model, const ir::LowerReport& lowered,
                  const nlohmann::json& whole, const OpCounts& steps) {
@@ -106,7 +116,17 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
              !model.graph() ? ""
                             : fmt::format(" ({}, shown as Wick compiles it)",
                                           is_tflite_file(c.model) ? "TensorFlow Lite" : "ONNX"));
-  for (const char* kind : {"inputs", "outputs"}) {
+  if (p.entries().size() > 1) {
+    fmt::print("  entries");
+    for (const EntryDef& entry : p.entries()) fmt::print(" {};", one_line(entry.name));
+    fmt::print(" what follows is of the first one\n");
+    for (const auto& entry : doc["entry_points"]) {
+      fmt::print("  entry   {}:{} ->{}\n", entry["name"].get<std::string>(),
+                 ports_text(entry["inputs"]), ports_text(entry["outputs"]));
+    }
+  }
+  for (const char* kind : {"inputs", "outputs", "states"}) {
+    if (!doc.contains(kind)) continue;
     for (const auto& port : doc[kind]) {
       fmt::print("  {:<7} {} {}{}\n", std::string(kind).substr(0, std::string(kind).size() - 1),
                  port["name"].get<std::string>(), port["dtype"].get<std::string>(),

@@ -24,9 +24,8 @@ std::string hex(Span<const uint8_t> bytes) {
   return text;
 }
 
-nlohmann::json ports(const Program& program, Span<const uint32_t> ids) {
+nlohmann::json ports(const Program& program, const EntryDef& entry, Span<const uint32_t> ids) {
   auto list = nlohmann::json::array();
-  const EntryDef& entry = program.entries()[0];
   for (uint32_t id : ids) {
     const ValueDef& v = entry.values[id];
     PortInfo port{v.name, v.dtype, v.unranked, v.dims};
@@ -100,13 +99,26 @@ nlohmann::json inspect_document(const Model& model, const ir::LowerReport& lower
   nlohmann::json doc = {{"file_bytes", model.file_bytes()},
                         {"weight_bytes", p.weight_bytes()},
                         {"constant_elements", parameters},
-                        {"inputs", ports(p, entry.body().inputs)},
-                        {"outputs", ports(p, entry.body().outputs)},
+                        {"inputs", ports(p, entry, entry.body().inputs)},
+                        {"outputs", ports(p, entry, entry.body().outputs)},
                         {"nodes", nodes},
                         {"ops", ops},
                         {"growing", entry.growing},
                         {"labels", std::vector<std::string>(p.labels().begin(), p.labels().end())},
                         {"provenance", provenance(model)}};
+  if (p.entries().size() > 1) {
+    for (const EntryDef& each : p.entries()) {
+      doc["entries"].push_back(each.name);
+      doc["entry_points"].push_back({{"name", each.name},
+                                     {"inputs", ports(p, each, each.body().inputs)},
+                                     {"outputs", ports(p, each, each.body().outputs)}});
+    }
+  }
+  for (const StateDef& s : p.states()) {
+    doc["states"].push_back({{"name", s.name},
+                             {"dtype", dtype_name(s.dtype)},
+                             {"shape", dims_text(p, {s.name, s.dtype, false, s.dims})}});
+  }
   for (const CustomOpDef& op : p.custom_ops()) {
     doc["custom_ops"].push_back({{"name", custom_op_name(op.domain, op.name).text},
                                  {"version", op.version},

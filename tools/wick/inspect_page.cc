@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tools/lib/arrays.h"
+#include "tools/lib/kept_state.h"
 #include "tools/lib/model.h"
 #include "tools/lib/now_ms.h"
 #include "tools/lib/sample_inputs.h"
@@ -33,12 +34,13 @@ std::vector<HostTensor> chosen_inputs(const InspectPage& c, const Session& sessi
 }
 
 // Makes a few warm-up runs, then as many as fit into the time.
-void profile(const InspectPage& c, Session& session, Span<const TensorView> in, NodeTimes& times,
-             std::vector<double>* run_ms) {
+void profile(const InspectPage& c, Session& session, RecurrentState* state,
+             Span<const TensorView> in, NodeTimes& times, std::vector<double>* run_ms) {
   std::vector<TensorView> out(session.output_count());
   auto once = [&] {
     for (TensorView& v : out) v = TensorView();
-    check(session.run(in, out), "run");
+    if (state != nullptr) state->reset();  // every run is a first one
+    check(session.run(in, out, {.state = state}), "run");
   };
   for (int i = 0; i < 2; ++i) once();
   times.clear();
@@ -64,13 +66,15 @@ void measure(const InspectPage& c, const Model& model, NodeTimes& times, PageSou
     page->inputs.push_back(t.shape());
     in.push_back(t.view());
   }
+  if (runner.keeps_state())
+    runner.remember(make_state(model.program(), session, {inputs, c.dims, {}}));
   page->threads = session.threads();
   if (runs) page->times = &times;
   if (c.profile) {
-    profile(c, session, in, times, &page->run_ms);
+    profile(c, session, runner.state(), in, times, &page->run_ms);
   } else if (runs) {
     std::vector<TensorView> out(session.output_count());
-    check(session.run(in, out, {.timeout_ns = kOneRun}), "run");
+    check(session.run(in, out, {.timeout_ns = kOneRun, .state = runner.state()}), "run");
   } else {
     check(session.bind(page->inputs), "bind");
   }

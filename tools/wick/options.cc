@@ -4,6 +4,7 @@
 #include "runtime/registry/registry.h"
 #include "tools/lib/products.h"
 #include "tools/lib/trust.h"
+#include "tools/lib/usage.h"
 #include "tools/wick/command.h"
 #include "trainer/inline/load_inline.h"
 
@@ -34,6 +35,12 @@ void accept_signature(Command command) {
           "a public key's file (any number of times): refuse a model without a signature of one of "
           "these in MODEL.minisig")
       .one_word();
+}
+
+void accept_entry(Command command, std::string* entry) {
+  command.add_option("--entry", *entry,
+                     "NAME: the entry point of a program that has several, as wick inspect lists "
+                     "them (default: the first)");
 }
 
 void accept_qdq(Command command, bool* lower) {
@@ -78,6 +85,21 @@ void accept_backend(Command command, std::string* backend, std::string* device) 
       "--force-staging", [] { setenv("WICK_VULKAN_FORCE_STAGING", "1", 1); },
       "of Vulkan: copies through staging buffers also where host and device share memory, to find "
       "a missing copy (also the environment's WICK_VULKAN_FORCE_STAGING=1)");
+}
+
+void accept_kernel_checks(Command command, KernelChecks* checks) {
+  command.add_flag("--skip-kernel-checks", checks->skipped,
+                   "of --backend vulkan: runs kernels that were not compared with the CPU's, right "
+                   "or wrong");
+  command.add_option("--device-cache", checks->device_cache,
+                     "of --backend vulkan: FILE of `wick devices --warm`, so that a first start "
+                     "checks and compiles nothing; of another device or driver it is not used");
+}
+
+void check_kernel_checks(const KernelChecks& checks, const std::string& backend) {
+  if (backend != "cpu" || (!checks.skipped && checks.device_cache.empty())) return;
+  wrong_usage(checks.skipped ? "--skip-kernel-checks" : "--device-cache",
+              "is for --backend vulkan");
 }
 
 void accept_fallback(Command command, Fallback* fallback) {

@@ -140,7 +140,7 @@ class Prover {
     ir::PassReport report = ir::optimize(optimized);
     ProgramInfo info{.seed = trained_.seed};
     info.passed(report);
-    write_program(optimized, wick, info);
+    write_program(optimized, wick, info, {}, {.compact = true});
 
     add("trainer", true, 128, trainer_path());
     check_variants();

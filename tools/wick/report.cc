@@ -7,17 +7,25 @@
 #include "tools/wick/command.h"
 #include "tools/wick/page/page.h"
 #include "tools/wick/report_data.h"
+#include "tools/wick/worker_times.h"
 
 namespace wick::tool {
 namespace {
 
 struct ReportCommand {
   std::string folder, out;
+  int workers = -1;
   bool json = false;
 };
 
 void report(const ReportCommand& c) {
-  const nlohmann::json data = report_data(c.folder);
+  nlohmann::json data = report_data(c.folder);
+  if (c.workers >= 0) {
+    for (const WorkerTimes& t : worker_times(c.folder, c.workers)) {
+      data["workers"].push_back(
+          {{"workers", t.workers}, {"reading", t.reading}, {"training", t.training}});
+    }
+  }
   const std::string out =
       c.out.empty() ? (std::filesystem::path(c.folder) / "report.html").string() : c.out;
   const std::string page = report_page(data);
@@ -42,6 +50,10 @@ void add_report(CommandLine& app) {
   command.add_option("run", c->folder, "the folder of wick train --out").required();
   command.add_option("-o,--out", c->out, "the page (default: RUN/report.html); -: standard output")
       .writes_file(".html");
+  command
+      .add_option("--workers", c->workers,
+                  "also measures reading and training with 0 to so many loader workers")
+      .between(0, 64);
   command.add_flag("--json", c->json, "print what was written as JSON");
   command.footer("Example:\n  wick report runs/lenet -o lenet.html");
   command.callback([c] { report(*c); });

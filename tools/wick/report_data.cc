@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr uintmax_t kMaxFile = 64 << 20;
 constexpr size_t kMaxEpochs = 20000, kMaxText = 300, kMaxLayers = 200, kMaxBins = 128;
-constexpr size_t kMaxMistakes = 60, kMaxRows = 60;
+constexpr size_t kMaxMistakes = 60, kMaxRows = 60, kMaxSteps = 512;
 constexpr int64_t kMaxClasses = 64, kMaxSide = 256;
 
 // -- values of any type, converted to what they should be
@@ -297,7 +297,14 @@ class RunReader {
     static constexpr const char* kKeys[] = {"total",       "parameters", "buffers",
                                             "gradients",   "optimizer",  "inputs",
                                             "activations", "temporaries"};
-    return numbers(doc, kKeys);
+    json out = numbers(doc, kKeys);
+    out["steps"] = json::array();  // older runs have none
+    static constexpr const char* kPoint[] = {"step", "forward", "after"};
+    for (const json& step : list(doc, "steps")) {
+      if (out["steps"].size() == kMaxSteps) break;
+      if (step.is_object()) out["steps"].push_back(numbers(step, kPoint));
+    }
+    return out;
   }
 
   json rows(const json& from, const char* key) {

@@ -8,6 +8,7 @@
 
 #include "tools/lib/arrays.h"
 #include "tools/lib/chrome_trace.h"
+#include "tools/lib/kept_state.h"
 #include "tools/lib/model.h"
 #include "tools/lib/node_times.h"
 #include "tools/lib/std_files.h"
@@ -23,12 +24,13 @@ namespace wick::tool {
 namespace {
 
 struct RunCommand {
-  std::string model, out, backend = "cpu", device, trace_file;
-  std::vector<std::string> inputs;
+  std::string model, out, backend = "cpu", device, trace_file, entry, state, state_out;
+  std::vector<std::string> inputs, dims;
   int threads = 0;
   bool trace = false, json = false, lower_qdq = true, explain = false, profile = false;
   bool all_it_can = false;
   Fallback fallback;
+  KernelChecks checks;
 };
 
 // Prints the steps, and gives them to other hooks.
@@ -92,10 +94,31 @@ std::string write_out(const std::vector<HostTensor>& outputs) {
   return file;
 }
 
+// Gives the run what the program remembers of earlier ones.
+void remember(const RunCommand& c, const Model& model, Span<const HostTensor> inputs,
+              Runner* runner) {
+  if (runner->keeps_state()) {
+    return runner->remember(
+        make_state(model.program(), runner->session(), {inputs, c.dims, c.state}));
+  }
+  const auto refuse = [](bool given, const char* option, const char* why) {
+    if (given) wrong_usage(option, why);
+  };
+  const char* none = "what runs keeps no state between runs; wick inspect lists states";
+  refuse(!c.state.empty(), "--state", none);
+  refuse(!c.state_out.empty(), "--state-out", none);
+  refuse(!c.dims.empty(), "--dim",
+         "is the size of a state, and what runs keeps none; the arrays of --input have their own");
+}
+
 void run(const RunCommand& c) {
   if (c.backend == "cpu" && (c.fallback.allowed || c.fallback.refused))
     wrong_usage(c.fallback.allowed ? "--allow-fallback" : "--strict", "is for --backend vulkan");
-  check_places({c.model}, {{"--trace", c.trace_file}});
+  check_kernel_checks(c.checks, c.backend);
+  // Nothing else is of this kind, so that no input is replaced by mistake.
+  if (!c.state_out.empty() && !c.state_out.ends_with(".npz"))
+    wrong_usage("--state-out", fmt::format("names an .npz file, got '{}'", c.state_out));
+  check_places({c.model}, {{"--trace", c.trace_file}, {"--state-out", c.state_out}});
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   NodeTimes times;
   ChromeTrace chrome;
@@ -107,7 +130,10 @@ void run(const RunCommand& c) {
                                  .trace = trace.listens() ? &trace : nullptr,
                                  .device = c.device,
                                  .or_cpu = c.fallback.allowed,
-                                 .all_it_can = c.all_it_can};
+                                 .all_it_can = c.all_it_can,
+                                 .unchecked = c.checks.skipped,
+                                 .device_cache = c.checks.device_cache,
+                                 .entry = c.entry};
   auto running = std::make_unique<Runner>(model, options);
   std::vector<HostTensor> inputs = named_arrays(running->session(), model.program(), c.inputs);
   const std::string why = two_sizes(model.program(), running->session(), inputs);
@@ -118,6 +144,7 @@ void run(const RunCommand& c) {
     running = std::make_unique<Runner>(model, options);
   }
   Runner& runner = *running;
+  remember(c, model, inputs, &runner);
   std::vector<HostTensor> outputs = runner.run(inputs);
   std::optional<Placement> placement;
   if (c.explain || runner.backend() != "cpu") placement.emplace(runner.session(), runner.vulkan());
@@ -149,6 +176,10 @@ void run(const RunCommand& c) {
                      : "  first row: " + top_label(model.program(), outputs[i]));
       if (file.empty()) fmt::print("  {}\n", preview(outputs[i]));
     }
+  }
+  if (!c.state_out.empty()) {
+    write_state(c.state_out, *runner.state());
+    if (!c.json) fmt::print("state -> {}\n", c.state_out);
   }
   if (!c.trace_file.empty()) write_text(c.trace_file, chrome.text());
   if (!c.explain && !c.profile) {
@@ -188,7 +219,21 @@ void add_run(CommandLine& app) {
       "-o,--out", c->out,
       "folder for the outputs, one .npy each (strings: .json; sequences, optionals: .pb); -: the "
       "only output to standard output");
+  accept_entry(command, &c->entry);
+  command
+      .add_option("--state", c->state,
+                  "FILE.npz of --state-out: what an entry point that keeps state begins with "
+                  "(default: the program's initial values)")
+      .reads_file();
+  command
+      .add_option("--state-out", c->state_out,
+                  "FILE.npz: what the run leaves of the state, an array for each buffer")
+      .writes_file(".npz");
+  command.add_option("--dim", c->dims, "NAME=N: a size of the state that no input has")
+      .one_word()
+      .named_size();
   accept_backend(command, &c->backend, &c->device);
+  accept_kernel_checks(command, &c->checks);
   command.add_option("--threads", c->threads, "0: as many as there are").at_least(0);
   accept_fallback(command, &c->fallback);
   accept_offload(command, &c->all_it_can);
@@ -201,7 +246,8 @@ void add_run(CommandLine& app) {
   command.add_flag("--json", c->json, "print JSON");
   command.footer(
       "Example:\n  wick run model.wick --input image.npy -o results\n"
-      "  wick run model.wick --input image.npy --backend vulkan --explain");
+      "  wick run model.wick --input image.npy --backend vulkan --explain\n"
+      "  wick run gpt.wick --entry decode --input token.npy --state text.npz --state-out text.npz");
   command.callback([c] { run(*c); });
 }
 

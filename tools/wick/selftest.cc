@@ -79,13 +79,7 @@ class Report final : public VulkanSelfTest {
 
 void run(const std::string& device, bool json) {
   auto opened = open_vulkan(device);
-  if (!opened.ok()) {
-    throw Error(
-        fmt::format("vulkan: {}; `wick devices` says what there is, a device comes with its "
-                    "driver",
-                    opened.status().message()),
-        opened.status().code());
-  }
+  if (!opened.ok()) throw no_vulkan(opened.status());
   const std::shared_ptr<VulkanBackend> vulkan = std::move(opened.value());
   Report report;
   check(vulkan->self_test(report), "self-test");

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
+
 #include "exporter/onnx/onnx.h"
 #include "trainer/capture/capture.h"
 #include "trainer/tensor/ops.h"
@@ -61,6 +63,20 @@ ir::Graph capture_trained(const Trained& t) {
   graph.metadata["wick.run_sha256"] = t.run_sha256;
   if (!t.data_sha256.empty()) graph.metadata["wick.data_sha256"] = t.data_sha256;
   return graph;
+}
+
+Verified verified_run(const std::string& folder, const std::string& onnx) {
+  const auto trained = std::make_shared<Trained>(open_trained(folder));
+  Verified v;
+  v.name = std::filesystem::path(folder).lexically_normal().filename().string();
+  if (v.name.empty()) v.name = folder;
+  v.root = capture_trained(*trained);
+  v.onnx = onnx;
+  if (!onnx.empty()) export_onnx(v.root, onnx);
+  v.trainer = [trained](Span<const HostTensor> inputs) {
+    return std::vector<HostTensor>{trainer_logits(*trained, inputs[0])};
+  };
+  return v;
 }
 
 }  // namespace wick::tool

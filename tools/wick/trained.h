@@ -8,6 +8,7 @@
 
 #include "exporter/onnx/onnx.h"
 #include "graph/ir/graph.h"
+#include "tools/lib/verify/verify.h"
 #include "trainer/loop/recipes.h"
 
 namespace wick::tool {
@@ -52,5 +53,9 @@ OnnxFile export_trained_onnx(const Trained& trained, ir::Graph graph, const std:
 
 // Captures it with a symbolic batch; labels and the run's description go into the graph.
 ir::Graph capture_trained(const Trained& trained);
+
+// Returns the folder's model as verify_model() takes it, with the module's own answers. It is also
+// written to the file `onnx` for ONNX Runtime; empty: it is not.
+Verified verified_run(const std::string& folder, const std::string& onnx = {});
 
 }  // namespace wick::tool

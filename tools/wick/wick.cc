@@ -6,6 +6,8 @@ int run_wick(int argc, char** argv) {
   return run_commands(argc, argv, [](CommandLine& app) {
     add_train(app);
     add_explain(app);
+    add_roofline(app);
+    add_doctor(app);
     add_export(app);
     add_convert(app);
     add_run(app);
@@ -21,6 +23,8 @@ int run_wick(int argc, char** argv) {
     add_prove(app);
     add_report(app);
     add_hang_report(app);
+    add_launch(app);
+    add_plan(app);
     add_quantize(app);
     add_data(app);
     add_sign(app);

@@ -21,6 +21,15 @@ void accept_checks(Command command, CheckOptions* options, bool passes) {
   command.add_flag("--strict", options->strict, "exit 3 where a pass broke its promise");
 }
 
+void accept_form(Command command, ProgramForm* form) {
+  command.add_flag("--strip-names", form->strip_names,
+                   "a .wick without the names of nodes, constants and values inside");
+  command.add_flag_callback(
+      "--in-place", [form] { form->compact = false; },
+      "a .wick whose table is not compressed: read where it lies (in flash), and by older "
+      "versions");
+}
+
 ir::PassReport Written::optimize(ir::Graph* graph, bool chains,
                                  const std::vector<std::string>& dims, Products products) {
   CheckPasses check{chains, products, !options_.no_verify, options_.check_passes, dims};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "exporter/program/program_writer.h"
 #include "tools/lib/verify/checked.h"
 #include "tools/wick/command_line.h"
 
@@ -16,6 +17,10 @@ struct CheckOptions {
 };
 // Accepts --no-verify; with `passes` also --check-passes and --strict.
 void accept_checks(Command command, CheckOptions* options, bool passes);
+
+// Accepts --strip-names and --in-place. Files are compact unless --in-place says otherwise: set
+// form->compact before.
+void accept_form(Command command, ProgramForm* form);
 
 // Collects what was found and reports it on stderr, too; finish() decides the exit code.
 class Written {

@@ -182,6 +182,7 @@ const std::vector<Tensor>& CompiledStep::run(Span<const Tensor* const> in,
   for (size_t i = 0; i < s.forms.size(); ++i) {
     compiled::Program& form = *s.forms[i];
     if (!form.holds(in)) continue;
+    if (!form.ready && !s.options.rehearse) form.ready = true;
     if (!form.ready) {
       if (!form.rehearse(in)) continue;
       return s.make_ready(form, in, function);

@@ -35,6 +35,9 @@ struct CompileStepOptions {
   // The function itself runs in place of repetitions 1, 2, 3, 5, 8, 13 ... of a form below this
   // number, and of each multiple of it, and must do what was recorded. 0: never.
   int64_t audit_every = 61;
+  // A form is compared with the function, by bits, before it is used. False: it is used at once,
+  // for finding out where it differs (trainer/doctor).
+  bool rehearse = true;
 };
 
 // What became of a compiled step.

@@ -117,11 +117,12 @@ void StepRecorder::on_tensor(const Tensor& t) {
     if (r.buffer >= 0) fill(r.buffer, {});
     return;
   }
+  know(t, Place::kOutside, -1);
+  // A handle would keep its history alive. Without one its address may be another tensor's later.
+  if (impl->grad_fn || impl->view_of) return;
   bool& seen = seen_[impl];
   if (seen) return;
   seen = true;
-  know(t, Place::kOutside, -1);
-  if (impl->grad_fn || impl->view_of) return;  // a handle would keep its history alive
   r_.outside.push_back({t, &t.storage(), t.layout(), requires_grad_of(t)});
   if (!impl->requires_grad) return;
   for (const Tensor& leaf : r_.leaves) {

@@ -5,6 +5,7 @@
 
 #include "runtime/core/atomic_file.h"
 #include "trainer/data/byte_source.h"
+#include "trainer/data/npz.h"
 #include "wick/error.h"
 
 namespace wick::data {
@@ -181,7 +182,7 @@ HostArray parse_npy(Span<const uint8_t> bytes, const std::string& name, uint64_t
   return parse(source, budget);
 }
 
-void write_npy(const std::string& path, const TensorView& array) {
+std::string npy_head(const std::string& path, const TensorView& array) {
   const char* type = nullptr;
   for (const TypeName& t : kTypes) {
     if (t.dtype == array.dtype) type = t.text;
@@ -202,20 +203,24 @@ void write_npy(const std::string& path, const TensorView& array) {
   header.append(63 - (10 + header.size()) % 64, ' ');  // data starts at a multiple of 64
   header += '\n';
   auto length = static_cast<uint16_t>(header.size());
-  char prefix[10] = {'\x93',
-                     'N',
-                     'U',
-                     'M',
-                     'P',
-                     'Y',
-                     1,
-                     0,
-                     static_cast<char>(length & 0xff),
-                     static_cast<char>(length >> 8)};
+  const std::string prefix = {'\x93',
+                              'N',
+                              'U',
+                              'M',
+                              'P',
+                              'Y',
+                              1,
+                              0,
+                              static_cast<char>(length & 0xff),
+                              static_cast<char>(length >> 8)};
+  return prefix + header;
+}
+
+void write_npy(const std::string& path, const TensorView& array) {
+  const std::string head = npy_head(path, array);
   AtomicFile file;
   check_status(file.open(path.c_str()));
-  check_status(file.write(prefix, sizeof(prefix)));
-  check_status(file.write(header.data(), header.size()));
+  check_status(file.write(head.data(), head.size()));
   check_status(file.write(array.data, array.nbytes()));
   check_status(file.commit());
 }

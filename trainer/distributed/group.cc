@@ -1,5 +1,7 @@
 #include "trainer/distributed/group.h"
 
+#include <algorithm>
+
 #include "trainer/distributed/comm/communicator.h"
 #include "trainer/tensor/internal.h"
 
@@ -190,6 +192,9 @@ Mesh::Mesh(Axes axes, Group world, Where where) : axes_(std::move(axes)) {
   for (const auto& [name, n] : axes_) {
     if (n < 1)
       throw_error("Mesh", "axis '" + name + "' has " + std::to_string(n) + " ranks", where);
+    if (std::count_if(axes_.begin(), axes_.end(), [&](const auto& a) { return a.first == name; }) >
+        1)
+      throw_error("Mesh", "two axes are '" + name + "'", where);
     ranks *= n;
   }
   if (ranks != world.size()) {

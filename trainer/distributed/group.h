@@ -101,7 +101,7 @@ class Group {
   // calls it.
   Group split(int color, int key, const std::string& name, Where where = Where::current());
 
-  // Returns what this process has sent so far, in all groups.
+  // Returns what this process has sent so far, and how long it waited, in all groups.
   Traffic traffic() const;
   // Returns the last 1,000 collectives of this process, in all groups, as JSON.
   std::string flight_recorder() const;
@@ -119,8 +119,12 @@ class Group {
 
 // Returns the group of all ranks of the job that mpirun or srun started; of one process without
 // them. Calling it again returns the same group. An exception that ends a process is reported by
-// all ranks; a process that ends waits until the others do.
+// all ranks; a process that ends waits until the others do. The first call seeds the default
+// generator where WICK_SEED is set, with one seed on all ranks.
 Group init(const InitOptions& options = {});
+// Returns how often `wick launch` has started this job again after a rank was lost: WICK_RESTART,
+// 0 without it.
+int restart_count();
 // Returns whether this build has MPI. Without it init() takes one process only.
 bool has_mpi();
 

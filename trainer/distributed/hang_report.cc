@@ -1,6 +1,7 @@
 #include "trainer/distributed/hang_report.h"
 
 #include <algorithm>
+#include <compare>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -17,7 +18,14 @@ struct Entry {
   bool ended = false;
   double age = 0;  // seconds from the call to the dump
 };
-using Key = std::pair<std::string, int64_t>;  // group, sequence
+// Groups may have one name: those of a mesh's axis, or of two DataParallels. The id tells them
+// apart.
+struct Key {
+  std::string group, id;
+  int64_t sequence = 0;
+  auto operator<=>(const Key&) const = default;
+  bool of_group_of(const Key& other) const { return group == other.group && id == other.id; }
+};
 struct Dump {
   int64_t rank = 0, ranks = 0;
   std::string reason;
@@ -46,11 +54,12 @@ Dump read_dump(const std::string& path) {
     const JsonPlace e = entries.at(i);
     const Entry entry{e.at("call").text(), e.at("ended").number(-1, 1e18) >= 0,
                       now - e.at("called").number(0, 1e18)};
-    const Key key{e.at("group").text(), e.at("sequence").integer(0, UINT32_MAX)};
+    const Key key{e.at("group").text(), e.has("id") ? e.at("id").text() : "",
+                  e.at("sequence").integer(0, UINT32_MAX)};
     if (!of_two_ranks(entry.call)) {
       dump.collectives[key] = entry;
     } else if (!entry.ended) {
-      dump.messages.push_back("group '" + key.first + "' #" + std::to_string(key.second) +
+      dump.messages.push_back("group '" + key.group + "' #" + std::to_string(key.sequence) +
                               ": rank " + std::to_string(dump.rank) + " waits in " + entry.call);
     }
   }
@@ -61,6 +70,18 @@ std::string ranks_text(const std::vector<int64_t>& ranks) {
   std::string s = ranks.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < ranks.size(); ++i) s += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
   return s;
+}
+
+int64_t ranks_of_newest(const std::vector<std::string>& paths, const std::vector<Dump>& dumps) {
+  size_t newest = 0;
+  std::filesystem::file_time_type when{};
+  for (size_t i = 0; i < paths.size(); ++i) {
+    std::error_code failed;
+    const auto written = std::filesystem::last_write_time(paths[i], failed);
+    if (failed || (i > 0 && written <= when)) continue;
+    newest = i, when = written;
+  }
+  return dumps[newest].ranks;
 }
 
 // One line for each call of a collective, and one for the ranks that are not there yet.
@@ -79,15 +100,15 @@ std::string describe_collective(const Key& key, const std::vector<Dump>& dumps) 
     }
     // Of its group, but not so far: the map's entry before the key has the group's name.
     const auto after = d.collectives.lower_bound(key);
-    const bool later = after != d.collectives.end() && after->first.first == key.first;
+    const bool later = after != d.collectives.end() && after->first.of_group_of(key);
     const bool of_group =
-        after != d.collectives.begin() && std::prev(after)->first.first == key.first;
+        after != d.collectives.begin() && std::prev(after)->first.of_group_of(key);
     if (of_group && !later) missing.push_back(d.rank);
   }
   if (all_ended && by_call.size() == 1) return "";
   char waited[64] = "";
   if (oldest > 0) snprintf(waited, sizeof waited, ", for up to %.1f s", oldest);
-  std::string text = "group '" + key.first + "' #" + std::to_string(key.second) +
+  std::string text = "group '" + key.group + "' #" + std::to_string(key.sequence) +
                      (by_call.size() > 1 ? ": the ranks called different things" : ": not ended") +
                      waited + "\n";
   for (const auto& [call, ranks] : by_call) text += "  " + ranks_text(ranks) + ": " + call + "\n";
@@ -114,6 +135,13 @@ std::string hang_report(const std::string& folder) {
   }
   std::vector<Dump> dumps;
   for (const std::string& path : paths) dumps.push_back(read_dump(path));
+  // A job that was started again on fewer ranks leaves the dumps of those that it has not.
+  std::vector<int64_t> old;
+  const int64_t ranks = ranks_of_newest(paths, dumps);
+  std::erase_if(dumps, [&](const Dump& d) {
+    if (d.ranks != ranks) old.push_back(d.rank);
+    return d.ranks != ranks;
+  });
   std::sort(dumps.begin(), dumps.end(),
             [](const Dump& a, const Dump& b) { return a.rank < b.rank; });
   std::vector<int64_t> there, absent;
@@ -124,6 +152,10 @@ std::string hang_report(const std::string& folder) {
   std::string text = "dumps of " + ranks_text(there) + " of a job of " +
                      std::to_string(dumps[0].ranks) + " ranks\n";
   if (!absent.empty()) text += "no dump of " + ranks_text(absent) + "\n";
+  if (!old.empty()) {
+    std::sort(old.begin(), old.end());
+    text += "not read, of an earlier job of another size: " + ranks_text(old) + "\n";
+  }
   if (!dumps[0].reason.empty())
     text += "rank " + std::to_string(there[0]) + " reported:\n" + dumps[0].reason + "\n";
   std::map<Key, bool> keys;

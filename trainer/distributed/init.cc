@@ -1,4 +1,5 @@
 // The job of this process: started by the first init(), left when the process ends.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include "trainer/distributed/comm/communicator.h"
 #include "trainer/distributed/group.h"
 #include "trainer/distributed/mpi/world.h"
+#include "trainer/tensor/philox.h"
 
 namespace wick::distributed {
 namespace {
@@ -47,6 +49,10 @@ void report_and_terminate() {
   world()->engine().transport().end_process();
 }
 
+[[noreturn]] void refuse_variable(const char* name, const char* text, const char* want) {
+  throw Error(std::string("[distributed] ") + name + " is '" + text + "'; it must be " + want);
+}
+
 double timeout_of(const InitOptions& options) {
   if (options.timeout_s > 0) return options.timeout_s;
   const char* text = std::getenv("WICK_COLLECTIVE_TIMEOUT");
@@ -54,13 +60,24 @@ double timeout_of(const InitOptions& options) {
   char* end = nullptr;
   const double seconds = strtod(text, &end);
   if (end != text && *end == 0 && seconds > 0) return seconds;
-  throw Error(std::string("[distributed] WICK_COLLECTIVE_TIMEOUT is '") + text +
-              "'; it must be a number of seconds above 0");
+  refuse_variable("WICK_COLLECTIVE_TIMEOUT", text, "a number of seconds above 0");
+}
+
+// A whole number of the environment; -1: it is not set.
+int64_t count_of(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return -1;
+  char* end = nullptr;
+  const int64_t value = strtoll(text, &end, 10);
+  if (end == text || *end != 0 || value < 0) refuse_variable(name, text, "a whole number from 0");
+  return value;
 }
 
 }  // namespace
 
 bool has_mpi() { return built_with_mpi(); }
+
+int restart_count() { return static_cast<int>(std::max<int64_t>(0, count_of("WICK_RESTART"))); }
 
 Group init(const InitOptions& options) {
   std::lock_guard lock(g_mutex);
@@ -68,12 +85,14 @@ Group init(const InitOptions& options) {
   if (job == nullptr) {
     EngineOptions o;
     o.timeout_s = timeout_of(options);
+    const int64_t seed = count_of("WICK_SEED");
     o.dump_folder = options.flight_recorder;
     if (const char* folder = std::getenv("WICK_FLIGHT_RECORDER"); folder && o.dump_folder.empty())
       o.dump_folder = folder;
     job = std::make_shared<Communicator>(std::make_shared<Engine>(join_world(), o));
     g_terminate = std::set_terminate(report_and_terminate);
     std::atexit(leave);
+    if (seed >= 0) manual_seed(static_cast<uint64_t>(seed));
   }
   return Group(job);
 }

@@ -145,7 +145,15 @@ void AnomalyMode::on_node_end(const Node& node, Span<const Tensor> grads,
                        std::to_string(i);
     if (node.edges()[i].leaf && !node.edges()[i].leaf->name.empty())
       text += " '" + node.edges()[i].leaf->name + "'";
-    text += " from finite values: ";
+    // What forward saved may have been bad already, as a batch with a NaN: then this is not where
+    // it came from.
+    bool saved_bad = false;
+    for_each_saved(node, [&](const char*, size_t, const SavedTensor& kept) {
+      if (kept.tensor.defined() && is_float(kept.tensor.dtype()))
+        saved_bad = saved_bad || is_bad(range_of(kept.tensor.raw()), check_inf_);
+    });
+    text += saved_bad ? " from finite gradients, and from forward's values that were not finite: "
+                      : " from finite values: ";
     for (size_t k = 0; k < grads.size(); ++k) {
       if (!grads[k].defined()) continue;
       text += "incoming gradient " + type_text(grads[k].layout()) + " " +

@@ -30,10 +30,11 @@ std::string joined(const Words& words, const char* between) {
   return text;
 }
 
-// Returns what -march=native depends on: a folder of libraries may be that of several machines.
-std::string processor(const InlineOptions& options) {
-  const bool native = std::any_of(options.flags.begin(), options.flags.end(), [](const auto& f) {
-    return f.find("=native") != std::string::npos;
+// Returns what -march=native depends on: a folder of libraries may be that of several machines. The
+// flag may also come with the compiler, as in CXX="g++ -march=native".
+std::string processor(const Words& command) {
+  const bool native = std::any_of(command.begin(), command.end(), [](const std::string& word) {
+    return word.find("=native") != std::string::npos;
   });
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; native && std::getline(file, line);) {
@@ -58,9 +59,12 @@ std::string quoted(const std::string& name) {
 
 void compile(const Words& command, const InlineSource& source, const std::string& base,
              const Where& where) {
-  std::ofstream(base + ".cc", std::ios::binary)
-      << "#line " << source.line << " " << quoted(source.name) << "\n"
-      << source.text;
+  std::ofstream file(base + ".cc", std::ios::binary);
+  file << "#line " << source.line << " " << quoted(source.name) << "\n" << source.text;
+  file.close();
+  if (!file) {  // a part of the source may compile, too
+    throw_error("load_inline", "cannot write " + base + ".cc: is the disk full?", where, Code::kIo);
+  }
   Words whole = command;
   for (const std::string& word : {std::string("-MMD"), std::string("-MF"), base + ".d",
                                   std::string("-o"), base + ".so", base + ".cc"})
@@ -85,7 +89,7 @@ BuiltOps build(const InlineSource& source, const std::string& beside, const Inli
   const Words command = compiler_command(options, beside, where);
   const OpCache cache(options.cache, where);
   // The place of the source is not in the key: code that moved is not compiled again.
-  const std::string key = joined(command, "\n") + "\n" + processor(options) + "\n" +
+  const std::string key = joined(command, "\n") + "\n" + processor(command) + "\n" +
                           std::to_string(kCustomOpAbi) + "\n" + source.text;
   if (std::string kept = cache.find(key); !kept.empty()) return {kept, false, 0};
   const Scratch scratch{cache.scratch(key)};

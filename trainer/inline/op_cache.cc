@@ -56,27 +56,36 @@ std::vector<std::string> prerequisites(const std::string& rule) {
   return names;
 }
 
-// Returns a header's line in the list of what a library was made of: size, time, path.
-std::string state_of(const std::string& path) {
+// Returns a file's line in the list of what a library was made of: size, time, and `name`, under
+// which it is looked for later.
+std::string state_of(const std::string& path, const std::string& name) {
   struct stat s = {};
-  if (stat(path.c_str(), &s) != 0) return "gone " + path;
+  if (stat(path.c_str(), &s) != 0) return "gone " + name;
   std::ostringstream line;
-  line << s.st_size << ' ' << s.st_mtim.tv_sec << '.' << s.st_mtim.tv_nsec << ' ' << path;
+  line << s.st_size << ' ' << s.st_mtim.tv_sec << '.' << s.st_mtim.tv_nsec << ' ' << name;
   return line.str();
 }
 
-bool same_headers(const fs::path& list) {
+// Returns whether nothing in the list has changed. Its last line is the library's own: three files
+// cannot be replaced at once, and who is stopped between two of them leaves a library that another
+// list describes, or a list that ends early.
+bool same_files(const fs::path& list, const std::string& library) {
   std::ifstream file(list);
-  size_t lines = 0;
-  for (std::string line; std::getline(file, line); ++lines) {
+  std::string last;
+  for (std::string line; std::getline(file, line); last = line) {
     const size_t at = line.find(' ', line.find(' ') + 1);
-    if (at == std::string::npos || state_of(line.substr(at + 1)) != line) return false;
+    if (at == std::string::npos) return false;
+    const std::string name = line.substr(at + 1);
+    if (state_of(name, name) != line) return false;
   }
-  return lines > 0;
+  return last == state_of(library, library);
 }
 
-void write(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+bool write(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return file.good();
 }
 
 }  // namespace
@@ -94,7 +103,13 @@ OpCache::OpCache(const std::string& asked, const Where& where)
                     ": set WICK_CACHE to a folder that can be written",
                 where, Code::kIo);
   }
-  if (s.st_uid != geteuid() || (s.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  // Whoever owns the folder above, or may write to it, can put another one in its place. In one
+  // like /tmp only the owner of a folder can.
+  struct stat above = {};
+  const bool safe = stat(folder_.parent_path().c_str(), &above) == 0 &&
+                    (above.st_uid == geteuid() || above.st_uid == 0) &&
+                    ((above.st_mode & S_IWOTH) == 0 || (above.st_mode & S_ISVTX) != 0);
+  if (!safe || s.st_uid != geteuid() || (s.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     throw_error("load_inline",
                 folder_.string() +
                     " can be written by others, whose code would run here: set WICK_CACHE to a "
@@ -113,7 +128,7 @@ std::string OpCache::find(const std::string& key) const {
   const std::string at = base(key);
   std::error_code unknown;
   const bool kept = fs::exists(at + ".so", unknown) && text_of(at + ".key") == key &&
-                    same_headers(at + ".headers");
+                    same_files(at + ".headers", at + ".so");
   return kept ? at + ".so" : "";
 }
 
@@ -126,12 +141,12 @@ std::string OpCache::keep(const std::string& key, const std::string& scratch,
                           const Where& where) const {
   std::string headers;
   for (const std::string& path : prerequisites(text_of(scratch + ".d"))) {
-    if (!path.starts_with(scratch)) headers += state_of(path) + "\n";
+    if (!path.starts_with(scratch)) headers += state_of(path, path) + "\n";
   }
-  write(scratch + ".key", key);
-  write(scratch + ".headers", headers);
-  // The library is last: what finds it finds the others.
+  headers += state_of(scratch + ".so", base(key) + ".so") + "\n";  // renaming keeps size and time
   std::error_code failed;
+  if (!write(scratch + ".key", key) || !write(scratch + ".headers", headers))
+    failed = std::make_error_code(std::errc::io_error);
   for (const char* ending : {".key", ".headers", ".so"}) {
     if (!failed) fs::rename(scratch + ending, base(key) + ending, failed);
   }

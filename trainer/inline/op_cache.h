@@ -1,6 +1,6 @@
 // A folder of libraries that were compiled of inline sources. A library stands beside the whole of
 // what it was made of: the command, the source, and the size and time of every header that was
-// read.
+// read (but the compiler's and the system's), and of itself.
 #pragma once
 
 #include <filesystem>

@@ -110,6 +110,30 @@ class Layers final : Watcher {
   std::map<std::string, size_t> number_;
 };
 
+// The bytes of live tensors over the steps of this process: at most kPoints of them, evenly spread.
+class MemoryCurve {
+ public:
+  void forward_ends() { forward_ = static_cast<int64_t>(live_bytes()); }
+  void step_ends(int step) {
+    if (step % every_ != 0) return;
+    if (points_.size() == kPoints) {  // every second one goes
+      for (size_t i = 0; i < kPoints / 2; ++i) points_[i] = points_[2 * i];
+      points_.erase(points_.begin() + kPoints / 2, points_.end());
+      every_ *= 2;
+      if (step % every_ != 0) return;
+    }
+    points_.push_back(
+        {{"step", step + 1}, {"forward", forward_}, {"after", static_cast<int64_t>(live_bytes())}});
+  }
+  const OrderedJson& points() const { return points_; }
+
+ private:
+  static constexpr size_t kPoints = 256;
+  OrderedJson points_ = OrderedJson::array();
+  int every_ = 1;
+  int64_t forward_ = 0;
+};
+
 }  // namespace
 
 struct RunReport::State {
@@ -126,6 +150,7 @@ struct RunReport::State {
   std::unique_ptr<StepMemoryRecorder> memory;
   std::unique_ptr<Profiler> profiler;
   OrderedJson memory_doc, profile_doc;
+  MemoryCurve curve;
   std::optional<Layers> layers;
   std::optional<Answers> answers;
   OrderedJson gradients = OrderedJson::array(), activations = OrderedJson::array();
@@ -212,6 +237,7 @@ void RunReport::part_ends(double EpochTimes::*part) {
     state_->memory->forward_done();
     state_->forward_seen = true;
   }
+  if (part == &EpochTimes::loss) state_->curve.forward_ends();
   state_->times.*part += state_->lap.seconds();
   state_->lap.restart();
 }
@@ -240,6 +266,7 @@ void RunReport::step_ends() {
                           {"optimizer", m.optimizer},     {"inputs", m.inputs},
                           {"activations", m.activations}, {"temporaries", m.temporaries}};
   }
+  state_->curve.step_ends(state_->step);
   if (++state_->step == kProfiledTo) state_->stop_profile();
   state_->lap.restart();
 }
@@ -304,7 +331,10 @@ void RunReport::epoch_ends(const EpochMetrics& m) {
       {{"epoch", m.epoch}, {"gradients", s.gradients}, {"activations", s.activations}});
   s.write("metrics.json", {{"epochs", s.metrics}});
   s.write("histograms.json", {{"epochs", s.histograms}});
-  if (!s.memory_doc.is_null()) s.write("memory.json", s.memory_doc);
+  if (!s.memory_doc.is_null()) {
+    s.memory_doc["steps"] = s.curve.points();
+    s.write("memory.json", s.memory_doc);
+  }
   if (!s.profile_doc.is_null()) s.write("profile.json", s.profile_doc);
   if (!s.answers || s.answers->items() == 0) return;
   OrderedJson worst = OrderedJson::array();

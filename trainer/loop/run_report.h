@@ -5,7 +5,7 @@
 //   metrics.json     {"epochs": [{epoch, step, lr, train_loss, ..., "time": {"loader": s, ...}}]}
 //   histograms.json  {"epochs": [{epoch, "gradients": [...], "activations": [...]}]}
 //   validation.json  confusion matrix and worst mistakes of the last epoch, images included
-//   memory.json      the memory of a step, by use
+//   memory.json      the memory of a step, by use; live bytes over the steps of this process
 //   profile.json     the time of a few steps, by op, module and line
 #pragma once
 

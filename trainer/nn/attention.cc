@@ -6,6 +6,7 @@
 #include "trainer/nn/default_init.h"
 #include "trainer/nn/init.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick::nn {
 namespace {
@@ -34,7 +35,10 @@ AttentionResult attention_with_weights(const Arg& q, const Arg& k, const Arg& v,
   const int64_t rows = dim_of(q.tensor, -2), columns = dim_of(k.tensor, -2);
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(dim_of(q.tensor, -1))));
   Tensor scores = matmul(at(q * factor), at(mt(k.tensor, at))), seen = mask;
-  if (is_causal) seen = le(arange(columns).unsqueeze(0), arange(rows).unsqueeze(1));
+  if (is_causal) {
+    seen = le(arange(columns).unsqueeze(0), arange(rows).unsqueeze(1));
+    seen = moved_beside(q.tensor, seen, q.where);
+  }
   if (seen.defined() && seen.dtype() == DType::kBool) {
     scores = where(at(seen), at(scores), at(full({}, -kInfinity, scores.dtype())));
   } else if (seen.defined()) {
@@ -156,6 +160,8 @@ Tensor MultiheadAttention::joined_mask(const Tensor& padding, const Tensor& mask
 AttentionResult MultiheadAttention::forward(const Arg& query, const Arg& key, const Arg& value,
                                             const Tensor& key_padding_mask, bool need_weights,
                                             const Tensor& attn_mask, bool average) {
+  if (instead_)
+    return instead_(query, key, value, key_padding_mask, need_weights, attn_mask, average);
   const Where& where = query.where;
   const At at(where);
   const int rank = query.tensor.rank(where);
@@ -226,6 +232,51 @@ AttentionResult MultiheadAttention::forward(const Arg& query, const Arg& key, co
     r.output = options_.batch_first ? y : y.transpose(0, 1, where);
   }
   return r;
+}
+
+bool MultiheadAttention::takes_cache() const {
+  return !instead_ && options_.batch_first && in_proj_weight.defined() && !bias_k.defined() &&
+         !options_.add_zero_attn;
+}
+
+// Three products instead of one that is cut: a graph then keeps three weights and no Split.
+Tensor MultiheadAttention::forward(const Arg& x, const Tensor& seen, KvStore& cache,
+                                   int64_t layer) {
+  const Where& where = x.where;
+  const At at(where);
+  if (!takes_cache()) {
+    throw_error("MultiheadAttention",
+                instead_ ? "its forward was replaced (its heads lie on several ranks), which takes "
+                           "no cache: run the model on whole texts"
+                         : "a cache needs batch_first, key and value of embed_dim, no add_bias_kv "
+                           "and no add_zero_attn",
+                where);
+  }
+  // Gradients would lack what flows through the keys and values of the cache, without a word.
+  if (training() ||
+      (grad_enabled() && (x.tensor.requires_grad() || in_proj_weight.requires_grad()))) {
+    throw_error("MultiheadAttention",
+                training() ? "a KV cache is for eval mode: call eval() first"
+                           : "keys and values of a cache are not recorded for gradients: run it "
+                             "under NoGrad",
+                where);
+  }
+  if (x.tensor.rank(where) != 3 || dim_of(x.tensor, -1) != embed_) {
+    bad_shape("MultiheadAttention",
+              "takes x[N, L, " + std::to_string(embed_) + "] with a cache, got " + text(x.tensor),
+              where);
+  }
+  auto part = [&](int64_t i) {
+    const Tensor weight = in_proj_weight.slice(0, i * embed_, (i + 1) * embed_, 1, where);
+    Tensor bias;
+    if (in_proj_bias.defined())
+      bias = in_proj_bias.slice(0, i * embed_, (i + 1) * embed_, 1, where);
+    return split(linear(x, at(weight), bias), where);
+  };
+  const Tensor q = part(0), k = part(1), v = part(2);
+  const KeysValues all = cache.extend(layer, k, v, where);
+  const Tensor y = scaled_dot_product_attention(at(q), at(all.keys), at(all.values), seen);
+  return out_proj(at(reshape_to(y.permute({0, 2, 1, 3}, where), {kCopy, kCopy, embed_}, at)));
 }
 
 }  // namespace wick::nn

@@ -1,8 +1,11 @@
 // Attention (Vaswani et al., 2017).
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <utility>
 
+#include "trainer/nn/kv_cache.h"
 #include "trainer/nn/layers.h"
 
 namespace wick::nn {
@@ -67,9 +70,30 @@ class MultiheadAttention : public Module {
                   key_padding_mask, need_weights, attn_mask, average_attn_weights);
   }
 
+  // Causal self-attention of the tokens x[N, L, embed_dim] that follow those of `cache`, whose
+  // layer gets their keys and values; returns [N, L, embed_dim]. seen[L, tokens]: bool, true where
+  // attention is allowed; undefined: everywhere. Throws Error in training mode, where gradients are
+  // recorded, where set_forward() was called, and unless the module is batch_first with one
+  // in_proj_weight, and without bias_kv and zero_attn.
+  Tensor forward(const Arg& x, const Tensor& seen, KvStore& cache, int64_t layer);
+  Tensor operator()(const Arg& x, const Tensor& seen, KvStore& cache, int64_t layer) {
+    return hooked([&](const auto&... in) { return forward(in..., cache, layer); }, x, seen);
+  }
+  // Returns whether it takes a cache.
+  bool takes_cache() const;
+
   // Return the sizes that the constructor was given.
+  int64_t embed_dim() const { return embed_; }
   int64_t num_heads() const { return heads_; }
   bool batch_first() const { return options_.batch_first; }
+  const MultiheadAttentionOptions& options() const { return options_; }
+
+  // What forward() takes and returns.
+  using Forward = std::function<AttentionResult(
+      const Arg& query, const Arg& key, const Arg& value, const Tensor& key_padding_mask,
+      bool need_weights, const Tensor& attn_mask, bool average_attn_weights)>;
+  // Runs f in forward()'s place: for a module whose heads lie on several ranks. Empty: its own.
+  void set_forward(Forward f) { instead_ = std::move(f); }
 
   Tensor in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, bias_k, bias_v;
 
@@ -87,6 +111,7 @@ class MultiheadAttention : public Module {
 
   int64_t embed_, heads_;
   MultiheadAttentionOptions options_;
+  Forward instead_;  // empty: the module's own
 
  public:
   Child<NonDynamicallyQuantizableLinear> out_proj;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "trainer/nn/module_hooks.h"
+#include "trainer/nn/move_hooks.h"
 
 namespace wick::nn {
 namespace {
@@ -58,6 +59,17 @@ class ModuleCopy {
       // It is the new module or one that it owns.
       copy_one(*m, const_cast<Module&>(**find_named(to_, path)));
     }
+  }
+
+  static bool has_hooks(const Module& m) {
+    return m.hooks_ != nullptr &&
+           !(m.hooks_->pre.empty() && m.hooks_->forward.empty() && m.hooks_->backward.empty());
+  }
+  // Handles of hooks know the lists that they are in: these move as a whole.
+  static void move_hooks(Module& from, Module& to) {
+    if (!has_hooks(from)) return;
+    to.hooks_ = std::move(from.hooks_);
+    to.hooks_->owner = &to;
   }
 
  private:
@@ -173,6 +185,9 @@ class ModuleCopy {
 };
 
 void copy_module(const Module& from, Module& to, Where where) { ModuleCopy(from, to, where).run(); }
+
+bool has_hooks(const Module& module) { return ModuleCopy::has_hooks(module); }
+void move_hooks(Module& from, Module& to) { ModuleCopy::move_hooks(from, to); }
 
 void not_of_class(const Module& module, const Where& where) {
   throw_error("deepcopy",

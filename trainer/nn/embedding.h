@@ -30,6 +30,8 @@ class Embedding : public Module {
                                    EmbeddingOptions options = {});
   Tensor forward(const Arg& indices) override;
   std::string extra_repr() const override;
+  // Returns the options of the constructor.
+  const EmbeddingOptions& options() const { return options_; }
 
   // [num_embeddings, embedding_dim]
   Tensor weight;

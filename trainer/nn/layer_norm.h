@@ -24,6 +24,9 @@ class LayerNorm : public Module {
   LayerNorm(int64_t size, double eps) : LayerNorm(Shape{size}, LayerNormOptions{.eps = eps}) {}
   Tensor forward(const Arg& x) override;
   std::string extra_repr() const override;
+  // Return what the constructor was given.
+  const Shape& normalized_shape() const { return shape_; }
+  double eps() const { return options_.eps; }
 
   Tensor weight, bias;  // of shape normalized_shape, or undefined
 
@@ -42,6 +45,9 @@ class RMSNorm : public Module {
       : RMSNorm(Shape{size}, eps, elementwise_affine) {}
   Tensor forward(const Arg& x) override;
   std::string extra_repr() const override;
+  // Return what the constructor was given.
+  const Shape& normalized_shape() const { return shape_; }
+  std::optional<double> eps() const { return eps_; }
 
   Tensor weight;  // of shape normalized_shape, or undefined
 

@@ -22,18 +22,15 @@ const char* category(const ProfileSlice& s) {
 // Returns microseconds; three decimals are exact nanoseconds.
 double us(uint64_t ns) { return static_cast<double>(ns) / 1e3; }
 
-}  // namespace
-
-std::string Profile::chrome_trace() const { return chrome_trace(machine_roofline()); }
-
-std::string Profile::chrome_trace(const Roofline& roof) const {
+// `roof` null: what bounds an op is left out.
+Json events_of(const Profile& profile, int process, int track, const Roofline* roof) {
   Json events = Json::array();
   events.push_back({{"name", "thread_name"},
                     {"ph", "M"},
-                    {"pid", 1},
-                    {"tid", 1},
+                    {"pid", process},
+                    {"tid", track},
                     {"args", {{"name", "training thread"}}}});
-  for (const ProfileSlice& s : slices) {
+  for (const ProfileSlice& s : profile.slices) {
     Json args = Json::object();
     if (s.kind == SliceKind::kKernel) {
       args["op"] = s.name;
@@ -41,7 +38,7 @@ std::string Profile::chrome_trace(const Roofline& roof) const {
       args["shapes"] = s.shapes;
       args["bytes"] = s.cost.bytes();
       args["flops"] = s.cost.flops();
-      args["bound"] = roof.bound(s.cost.flops(), s.cost.bytes());
+      if (roof != nullptr) args["bound"] = roof->bound(s.cost.flops(), s.cost.bytes());
     }
     if (!s.module.empty()) args["module"] = s.module;
     if (!s.where.empty()) args["line"] = s.where;
@@ -50,11 +47,29 @@ std::string Profile::chrome_trace(const Roofline& roof) const {
                       {"ph", "X"},
                       {"ts", us(s.begin_ns)},
                       {"dur", us(s.end_ns - s.begin_ns)},
-                      {"pid", 1},
-                      {"tid", 1},
+                      {"pid", process},
+                      {"tid", track},
                       {"args", std::move(args)}});
   }
-  const Json doc = {{"traceEvents", std::move(events)},
+  return events;
+}
+
+// Names are given by users: invalid UTF-8 becomes U+FFFD.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string Profile::chrome_trace() const { return chrome_trace(machine_roofline()); }
+
+std::string Profile::chrome_events(int process, int track) const {
+  const std::string list = text_of(events_of(*this, process, track, nullptr));
+  return list.substr(1, list.size() - 2);
+}
+
+std::string Profile::chrome_trace(const Roofline& roof) const {
+  const Json doc = {{"traceEvents", events_of(*this, 1, 1, &roof)},
                     {"displayTimeUnit", "ns"},
                     {"otherData",
                      {{"producer", "wick"},
@@ -62,8 +77,7 @@ std::string Profile::chrome_trace(const Roofline& roof) const {
                       {"dropped_slices", dropped},
                       {"peak_flops_per_second", roof.flops_per_second},
                       {"peak_bytes_per_second", roof.bytes_per_second}}}};
-  // Names are given by users: invalid UTF-8 becomes U+FFFD.
-  return doc.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(doc) + "\n";
 }
 
 void Profile::save_chrome_trace(const std::string& path) const {

@@ -80,6 +80,9 @@ class Profile {
   // line and the roofline's verdict.
   std::string chrome_trace() const;
   std::string chrome_trace(const Roofline& roof) const;
+  // Returns the events alone, with commas between them, for a file of several recordings: those of
+  // this one are of that process and thread. Without the roofline's verdict.
+  std::string chrome_events(int process, int track) const;
   // Writes the file atomically; throws Error.
   void save_chrome_trace(const std::string& path) const;
 };

@@ -172,6 +172,17 @@ bool autocast_inputs(OpId op, Span<const Tensor* const> in, SmallVector<Tensor, 
   return changed;
 }
 
+std::vector<Tensor> autocast_tensors(OpId op, std::vector<Tensor> in, const Where& where) {
+  if (!autocast_enabled()) return in;
+  SmallVector<Tensor, 6> held(in.size());
+  SmallVector<const Tensor*, 6> pointers(in.size()), as(in.size());
+  for (size_t i = 0; i < in.size(); ++i) pointers[i] = &in[i];
+  if (!autocast_inputs(op, pointers, &held, &as, where)) return in;
+  std::vector<Tensor> cast;
+  for (const Tensor* t : as) cast.push_back(*t);
+  return cast;
+}
+
 bool met_float16(const Tensor& leaf) {
   std::lock_guard lock(g_mark_mutex);
   return marked().count(leaf.id()) != 0;

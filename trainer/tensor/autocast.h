@@ -70,6 +70,9 @@ inline bool autocast_joins(DType a, DType b) {
 // input changed.
 bool autocast_inputs(OpId op, Span<const Tensor* const> in, SmallVector<Tensor, 6>* held,
                      SmallVector<const Tensor*, 6>* as, const Where& where);
+// Returns what a call of `op` would take in place of these tensors, of which there are at most 6:
+// for functions with a gradient of their own, whose forward is several ops.
+std::vector<Tensor> autocast_tensors(OpId op, std::vector<Tensor> in, const Where& where);
 
 // Leaves that require grad and were used by an op under a recorded float16 scope: their gradients
 // may have lost values too small for float16, unless the loss was scaled (optim/grad_scaler.h).

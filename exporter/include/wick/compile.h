@@ -27,6 +27,7 @@
 #ifdef WICK_WITH_TRAINER
 #include "exporter/onnx/training.h"
 #include "trainer/capture/capture.h"
+#include "trainer/capture/decoder.h"
 #include "trainer/capture/graph_module.h"
 #endif
 
@@ -45,6 +46,7 @@ struct CompileOptions {
   // where it breaks its promise (ir::OptimizeOptions). `report`, if given, then says so.
   std::vector<std::vector<HostTensor>> samples = {};
   ir::PassReport* report = nullptr;
+  ProgramForm form = {};  // how the file keeps the program
 };
 
 // Optimises a copy by exact passes (and those of `products`), then makes the program: what `wick
@@ -58,6 +60,13 @@ std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info = {},
 // Writes the same into a file, which is replaced as a whole: on an error (kIo: a full disk, a
 // missing folder) an older file of that name is left as it was.
 void export_wick(ir::Graph graph, const std::string& path, ProgramInfo info = {},
+                 CompileOptions options = {});
+
+// The same for programs of several entry points, which share weights and states (ir::Entry). There
+// are no samples here, and `report` gets that of the last entry point.
+std::vector<uint8_t> compile_program(std::vector<ir::Entry> entries, ProgramInfo info = {},
+                                     CompileOptions options = {});
+void export_wick(std::vector<ir::Entry> entries, const std::string& path, ProgramInfo info = {},
                  CompileOptions options = {});
 
 #ifdef WICK_WITH_TRAINER

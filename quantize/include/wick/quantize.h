@@ -12,6 +12,8 @@
 //   small.freeze();
 //
 // Everything here throws wick::Error; wick/compile.h writes the graphs to files. For graphs:
+//   quantize::choose     the best of the ways to choose ranges (quantize/choose/choose.h)
+//   quantize::quantize_within   layers of several widths under a budget (quantize/choose/mixed.h)
 //   quantize::quantize   weights and layers of a graph as integers (quantize/passes/quantize.h)
 //   quantize::compare    what that costs, layer by layer (quantize/report/compare.h)
 //   ir::lower_qdq        a QDQ graph as integer ops (graph/passes/lower_qdq.h)
@@ -22,6 +24,8 @@
 #pragma once
 
 #include "graph/passes/lower_qdq.h"
+#include "quantize/choose/choose.h"
+#include "quantize/choose/mixed.h"
 #include "quantize/passes/quantize.h"
 #include "quantize/report/compare.h"
 #ifdef WICK_WITH_TRAINER

@@ -5,6 +5,7 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/prepared.h"
+#include "runtime/kernels/reference/tuples.h"
 
 namespace wick {
 namespace {
@@ -16,6 +17,17 @@ struct CpuStep {
   PreparedKernel kernel;     // not prepared for an alias, which does nothing
   TensorView* in = nullptr;  // refreshed from RunCtx::values in every run
   TensorView* out = nullptr;
+  uint32_t saved = kNoIndex;  // of a step that writes a state: its place in `saved_`
+};
+
+// The lines of a state that a ScatterND overwrote.
+struct SavedLines {
+  char* bytes = nullptr;  // the lines, one after the other
+  int64_t* at = nullptr;  // the offset of each in the state, in bytes
+  size_t line = 0;        // bytes of one
+  int64_t count = 0;
+  char* state = nullptr;
+  uint64_t run = 0;  // of which run they are; 0: of none
 };
 
 // A constant to pack, and the destination.
@@ -47,6 +59,7 @@ class CpuPartition final : public Partition {
   Status run(const RunCtx& ctx) override;
   size_t scratch_bytes() const override { return scratch_; }
   size_t held_bytes() const override { return packed_; }
+  void undo(uint64_t run) override;
   void free() override {
     Allocator& allocator = allocator_;
     this->~CpuPartition();
@@ -72,6 +85,8 @@ class CpuPartition final : public Partition {
     const int input = steps_[job.step].kernel.pack_of(job.slot)->input;
     return spec_.values[spec_.steps[job.step].in[static_cast<size_t>(input)]].source;
   }
+  Status make_saved();
+  void save(SavedLines& lines, uint64_t run, Span<const TensorView> in) const;
   Status make_views(size_t i);
   void fill_views(size_t i) const;
   KernelQuery query_of(size_t i) const;
@@ -81,6 +96,7 @@ class CpuPartition final : public Partition {
   PartitionSpec spec_;
   Arena arena_;  // steps, views and packed weights
   Span<CpuStep> steps_;
+  Span<SavedLines> saved_;
   bool shares_ = false;  // all steps share the views that follow
   Span<TensorView> ins_, outs_;
   Array<PackJob> jobs_;
@@ -320,8 +336,59 @@ Status CpuPartition::compile_step(Span<const KernelSet* const> sets, size_t i) {
   return plan_packs(i);
 }
 
+// Allocates what a failed run needs to restore the states that its steps write in place.
+Status CpuPartition::make_saved() {
+  size_t count = 0;
+  for (const PlanStep& step : spec_.steps) count += step.writes_state ? 1 : 0;
+  WICK_ASSIGN(saved_, arena_.array<SavedLines>(count));
+  uint32_t next = 0;
+  for (size_t i = 0; count != 0 && i < spec_.steps.size(); ++i) {
+    const PlanStep& step = spec_.steps[i];
+    if (!step.writes_state) continue;
+    const PlanValue &index = spec_.values[step.in[1]], &update = spec_.values[step.in[2]];
+    SavedLines& lines = saved_[next];
+    steps_[i].saved = next++;
+    const TensorView indices = index.view(nullptr);
+    lines.count = 1;
+    for (int d = 0; d + 1 < indices.rank(); ++d) lines.count *= indices.shape[d];
+    const size_t bytes = update.view(nullptr).nbytes();
+    lines.line = lines.count == 0 ? 0 : bytes / static_cast<size_t>(lines.count);
+    WICK_ASSIGN(void* room, arena_.allocate(bytes + 1, kAlignment));
+    lines.bytes = static_cast<char*>(room);
+    WICK_ASSIGN(auto at, arena_.array<int64_t>(static_cast<size_t>(lines.count)));
+    lines.at = at.data();
+  }
+  return {};
+}
+
+// Keeps what the step will overwrite. Where an index is wrong it writes nothing.
+void CpuPartition::save(SavedLines& lines, uint64_t run, Span<const TensorView> in) const {
+  const reference::Tuples tuples(in[0], in[1], 0);
+  if (lines.line == 0 || !tuples.check().ok() || stopped()) return;
+  lines.state = in[0].as<char>();
+  for (int64_t t = 0; t < lines.count; ++t) {
+    lines.at[t] = tuples.offset(t) * static_cast<int64_t>(dtype_size(in[0].dtype));
+    memcpy(lines.bytes + static_cast<size_t>(t) * lines.line, lines.state + lines.at[t],
+           lines.line);
+  }
+  lines.run = run;
+}
+
+// A line that was written twice gets back what it was before the first time.
+void CpuPartition::undo(uint64_t run) {
+  for (SavedLines& lines : saved_) {
+    if (lines.run != run) continue;
+    for (int64_t t = lines.count - 1; t >= 0; --t) {
+      memcpy(lines.state + lines.at[t], lines.bytes + static_cast<size_t>(t) * lines.line,
+             lines.line);
+    }
+    lines.run = 0;
+  }
+}
+
 Status CpuPartition::compile(Span<const KernelSet* const> sets) {
   WICK_ASSIGN(steps_, arena_.array<CpuStep>(spec_.steps.size()));
+  WICK_TRY(make_saved());
   shares_ = kSharesViews && spec_.threads == 1;
   Status planned;
   for (size_t i = 0; planned.ok() && i < steps_.size(); ++i) {
@@ -348,6 +415,7 @@ Status CpuPartition::run_step(const RunCtx& ctx, size_t i) {
   for (size_t k = 0; k < from.out.size(); ++k) step.out[k].data = ctx.values[from.out[k]].data;
   const Span<const TensorView> in{step.in, from.in.size()};
   const Span<TensorView> out{step.out, from.out.size()};
+  if (step.saved != kNoIndex) save(saved_[step.saved], ctx.run, in);
   char* const scratch = ctx.arena.data() + from.used;
   const StepMemory own(ctx.arena, {scratch, step.kernel.scratch_bytes()}, in, out);
   return step.kernel.run({ctx.pool, scratch, ctx.strings}, from.node->op, in, out,

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/backend/vulkan/device_tensor.h"
 #include "runtime/backend/vulkan/graph/rows.h"
 #include "runtime/backend/vulkan/graph/split.h"
 #include "runtime/backend/vulkan/offload.h"
@@ -296,6 +297,12 @@ Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
   if (Status s = vulkan::lower(call, lowered); !s.ok()) return may ? look(true) : s;
   fingerprint->add(call, lowered);
   return {};
+}
+
+Result<Owned<DeviceTensor>> VulkanBackend::create_tensor(DType dtype, const Shape& shape) {
+  auto tensor = vulkan::VulkanTensor::create(*context_, allocator_, dtype, shape);
+  WICK_TRY(context_->noted(tensor.status()));
+  return tensor;
 }
 
 Result<Owned<Partition>> VulkanBackend::compile(const PartitionSpec& spec, Allocator& allocator) {

@@ -123,6 +123,15 @@ class VulkanBackend final : public Backend {
   Status self_test(VulkanSelfTest& report);
   static Status kernels(Array<VulkanKernel>& out);
   Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) override;
+  Result<Owned<DeviceTensor>> create_tensor(DType dtype, const Shape& shape) override;
+  const void* home() const override { return context_; }
+  Status load_cache(const char* path) override;
+  // Writes what this process knows of the device's kernels, the compiled pipelines included, to a
+  // file for load_cache(): of the kernels of one model where only that was bound, and the options'
+  // cache_folder is "". kInvalidArgument: kernels are not checked (check_kernels); kIo,
+  // kOutOfMemory, kDevice.
+  Status save_cache(const char* path);
+  // Returns the opened device as the backend's own parts see it.
   vulkan::Context& context() { return *context_; }
 
  private:

@@ -31,6 +31,15 @@ Status VulkanBackend::why_not(const KernelQuery&) {
   return Status(Code::kUnsupported, "this build of Wick is without Vulkan");
 }
 Status VulkanBackend::pays(const PartitionSpec&) { return {}; }
+Result<Owned<DeviceTensor>> VulkanBackend::create_tensor(DType, const Shape&) {
+  return Status(Code::kUnsupported, "this build of Wick is without Vulkan");
+}
+Status VulkanBackend::load_cache(const char*) {
+  return Status(Code::kUnsupported, "this build of Wick is without Vulkan");
+}
+Status VulkanBackend::save_cache(const char*) {
+  return Status(Code::kUnsupported, "this build of Wick is without Vulkan");
+}
 Result<Owned<Partition>> VulkanBackend::compile(const PartitionSpec&, Allocator&) {
   return Status(Code::kUnsupported, "this build of Wick is without Vulkan");
 }

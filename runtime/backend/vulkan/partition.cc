@@ -4,6 +4,7 @@
 #include <new>
 
 #include "runtime/backend/explain.h"
+#include "runtime/backend/vulkan/device_tensor.h"
 #include "runtime/backend/vulkan/graph/graph.h"
 #include "runtime/backend/vulkan/offload.h"
 #include "runtime/backend/vulkan/shaders/module_info.h"
@@ -25,7 +26,9 @@ class VulkanPartition final : public Partition, private Builder {
         first_dispatch_(allocator),
         texts_(allocator, SIZE_MAX),
         from_(allocator),
-        to_(allocator) {}
+        to_(allocator),
+        device_in_(allocator),
+        device_out_(allocator) {}
 
   Status build(const PartitionSpec& spec);
   Status run(const RunCtx& ctx) override {
@@ -47,6 +50,8 @@ class VulkanPartition final : public Partition, private Builder {
   Result<TensorId> tensor_of(const PartitionSpec& spec, uint32_t value, Array<TensorId>& tensors);
   Status add_step(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
   Status add_expanded(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
+  static Status take(Span<DeviceTensor* const> given, const Array<uint32_t>& values,
+                     Array<VulkanGraph::External>& list);
   size_t step_of(size_t dispatch) const;
   Status name_dispatches();
   void trace(TraceHook& hook, uint64_t begin) const;
@@ -79,6 +84,7 @@ class VulkanPartition final : public Partition, private Builder {
   Span<const char*> names_;  // of a traced partition, by dispatch: "matmul_f32 [4,8,1]"
   Array<const void*> from_;
   Array<void*> to_;
+  Array<VulkanGraph::External> device_in_, device_out_;  // of the run; empty unless it has some
   uint64_t begin_ns_ = 0;
 };
 
@@ -202,11 +208,29 @@ Status VulkanPartition::name_dispatches() {
   return {};
 }
 
+// Lists the run's tensors on the device. Only the first run with some allocates.
+Status VulkanPartition::take(Span<DeviceTensor* const> given, const Array<uint32_t>& values,
+                             Array<VulkanGraph::External>& list) {
+  list.clear();
+  bool any = false;
+  for (uint32_t value : values) any = any || (!given.empty() && given[value] != nullptr);
+  for (size_t i = 0; any && i < values.size(); ++i) {
+    const auto* tensor = static_cast<const VulkanTensor*>(given[values[i]]);
+    WICK_TRY(list.push_back(tensor == nullptr
+                                ? VulkanGraph::External{}
+                                : VulkanGraph::External{&tensor->buffer(), tensor->number()}));
+  }
+  return {};
+}
+
 Status VulkanPartition::start(const RunCtx& ctx) {
   begin_ns_ = ctx.trace != nullptr ? now_ns() : 0;
   if (ctx.stop != nullptr && ctx.stop->reached())
     return annotate(ctx.stop->status(), "before the Vulkan device was asked: ");
   for (size_t i = 0; i < inputs_.size(); ++i) from_[i] = ctx.values[inputs_[i]].data;
+  WICK_TRY(take(ctx.device_in, inputs_, device_in_));
+  WICK_TRY(take(ctx.device_out, outputs_, device_out_));
+  WICK_TRY(graph_.use(device_in_, device_out_, ctx.stop));
   return graph_.start(from_, ctx.stop);
 }
 

@@ -142,6 +142,8 @@ typedef struct wick_cancel wick_cancel;
 /* A set of kernels (wick/c/kernels.h), and a device (wick/c/vulkan.h): opaque, too. */
 typedef struct wick_kernel_set wick_kernel_set;
 typedef struct wick_backend wick_backend;
+/* A tensor in a device's memory (wick/c/vulkan.h): opaque, too. */
+typedef struct wick_device_tensor wick_device_tensor;
 /* The functions that see each step of a run (wick/c/hooks.h). */
 typedef struct wick_trace_hook wick_trace_hook;
 
@@ -231,6 +233,10 @@ typedef struct wick_session_options {
   /* Threads that any number of sessions may share; must outlive them. null: the session starts its
    * own. `threads` is then 0, or the number of the pool's. */
   wick_thread_pool* thread_pool;
+  /* A file of what is known of the model's kernels on its device, which ships with the model
+   * (wick_vulkan_save_cache); null: none. The session opens without it where it cannot be used: see
+   * wick_session_refused_cache() of wick/c/session.h. */
+  const char* device_cache;
 } wick_session_options;
 
 /* Options of wick_pool_create(). */
@@ -254,12 +260,12 @@ typedef struct wick_state_options {
   /* sizeof the struct. */
   size_t size;
   wick_allocator allocator;     /* null functions: the program's */
-  const char* entry;            /* null: the first entry point */
+  const char* entry;            /* of the links; null: the first entry point */
   const wick_state_link* links; /* each input once, each output once */
   size_t link_count;            /* number of links */
   const wick_dim_binding* dims; /* sizes that the program leaves free, such as {"batch", 1} */
   size_t dim_count;             /* number of dims */
-  uint64_t max_ram;             /* limit on its bytes, two buffers for each link; 0: 2^30 */
+  uint64_t max_ram;             /* limit on its bytes; 0: 2^30 */
 } wick_state_options;
 
 /* Options of wick_thread_pool_create(). */
@@ -293,6 +299,18 @@ typedef struct wick_run_options {
   /* null: none. Once it is requested, the run ends as at a deadline, with WICK_CANCELLED. */
   const wick_cancel* cancel;
   int64_t when_busy; /* WICK_WAIT or WICK_FAIL, for pools */
+  /* What the model remembers of the stream of which this run is a step; an entry point with state
+   * buffers needs it. Inputs and outputs are then those that it does not link, in their order. It
+   * is as it was where the run fails, and must live until the run is over. null: none. */
+  wick_state* state;
+  /* Tensors on the session's device, by port number; shorter lists and nulls leave the rest to the
+   * call's own tensors, whose entries for these ports are neither read nor written. One tensor may
+   * be an input and an output of a run: a state. At most 64 of each. See RunOptions of
+   * runtime/exec/session.h for errors and for values that pass through the host. */
+  wick_device_tensor* const* device_inputs;
+  size_t device_input_count;
+  wick_device_tensor* const* device_outputs;
+  size_t device_output_count;
 } wick_run_options;
 
 /* A row-major tensor without gaps; data is aligned to its element type. rank 0 is a scalar. */
@@ -449,7 +467,7 @@ WICK_API size_t wick_session_memory(const wick_session* session);
 WICK_API size_t wick_session_shared_memory(const wick_session* session);
 
 /* A pool of sessions is one object for any number of threads. It keeps no value between runs: what
- * a recurrent model remembers is the caller's, in a wick_state or in buffers of its own.
+ * a model remembers of a stream is the caller's, in a wick_state or in buffers of its own.
  *
  * Opens all sessions. Errors are those of wick_session_create(). Sessions allocate from
  * options.session->allocator, or from the program's. */
@@ -480,17 +498,27 @@ WICK_API int wick_pool_run_state(wick_pool* pool, const wick_tensor* inputs, siz
 WICK_API int wick_pool_acquire(wick_pool* pool, const wick_run_options* options,
                                wick_session** session);
 
-/* What a recurrent model remembers of one stream; zeros at first. WICK_NOT_FOUND (entry, port),
- * WICK_INVALID_ARGUMENT (a port is linked twice, or a size is still free), WICK_TYPE_MISMATCH,
- * WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */
+/* What a model remembers of one stream: the program's state buffers (wick_program_state), which
+ * serve all of its entry points, then the links, which serve one and are zeros at first.
+ * WICK_NOT_FOUND (entry, port, size), WICK_INVALID_ARGUMENT (a port is linked twice, or a size is
+ * still free), WICK_TYPE_MISMATCH, WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */
 WICK_API int wick_state_create(const wick_program* program, const wick_state_options* options,
                                wick_state** state);
 /* Call it before its program is freed; null is fine. */
 WICK_API void wick_state_free(wick_state* state);
-/* Makes it zeros again. */
+/* Makes it what it was at first. Not to be called during a run. */
 WICK_API void wick_state_reset(wick_state* state);
-/* Describes the present value of link i in place; it may be read and written between runs.
- * WICK_INVALID_ARGUMENT. */
+/* Makes a copy, which goes on from here by itself. WICK_INVALID_ARGUMENT: a run uses the state just
+ * now; WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */
+WICK_API int wick_state_fork(wick_state* state, wick_state** copy);
+/* Return the number of buffers and links, the name of one (a link's is its input's; null: out of
+ * range), the number of a name (-1: none), and the bytes that the state holds. */
+WICK_API size_t wick_state_count(const wick_state* state);
+WICK_API const char* wick_state_name(const wick_state* state, size_t i);
+WICK_API int wick_state_find(const wick_state* state, const char* name);
+WICK_API size_t wick_state_bytes(const wick_state* state);
+/* Describes the present value of buffer or link i in place; it may be read and written between
+ * runs. WICK_INVALID_ARGUMENT. */
 WICK_API int wick_state_value(const wick_state* state, size_t i, wick_tensor* value);
 
 /* Threads for wick_session_options.thread_pool. WICK_INVALID_ARGUMENT, WICK_OUT_OF_MEMORY. */

@@ -35,7 +35,8 @@ static HWY_INLINE ByteVec add_words(ByteTag, WordOperand row, WordOperand column
   const __m512i x = kXRows ? row.v.raw : column.v.raw, w = kXRows ? column.v.raw : row.v.raw;
   return ByteVec{_mm512_dpbusd_epi32(sum.raw, x, w)};
 }
-#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4 || \
+    HWY_TARGET == HWY_WASM
 constexpr int kPerWord = 2;
 struct WordOperand {
   ByteVec v;
@@ -44,7 +45,7 @@ static HWY_INLINE WordOperand word_operand(ByteTag, ByteVec v) { return {v}; }
 template <bool kXRows>
 static HWY_INLINE ByteVec add_words(ByteTag d, WordOperand row, WordOperand column, ByteVec sum) {
   const hn::Repartition<int16_t, ByteTag> d16;
-  ByteVec unused = hn::Zero(d);  // x86 adds both products to the first sum
+  ByteVec unused = hn::Zero(d);  // x86 and WebAssembly add both products to the first sum
   return hn::ReorderWidenMulAccumulate(d, hn::BitCast(d16, row.v), hn::BitCast(d16, column.v), sum,
                                        unused);
 }
@@ -65,7 +66,8 @@ static HWY_INLINE ByteVec add_words(ByteTag, WordOperand row, WordOperand column
 // Adds each lane's two int16 products to its sum.
 template <class D, class V16, class V32>
 static HWY_INLINE V32 add_tap_pairs([[maybe_unused]] D d, V16 a, V16 b, V32 sum) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4 || \
+    HWY_TARGET == HWY_WASM
   V32 unused = hn::Zero(d);
   return hn::ReorderWidenMulAccumulate(d, a, b, sum, unused);
 #elif HWY_TARGET == HWY_AVX3_DL

@@ -21,14 +21,15 @@ using IntVec = hn::Vec<IntTag>;
 constexpr int kIntegerVectors = 3;
 
 // sum + product of low halves + product of high halves; both operands have 9 bits and a sign.
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4 || \
+    HWY_TARGET == HWY_WASM
 struct PairOperand {
   IntVec both;
 };
 static HWY_INLINE PairOperand pair_operand(IntTag, IntVec v) { return {v}; }
 static HWY_INLINE IntVec add_pairs(IntTag d, PairOperand a, PairOperand b, IntVec sum) {
   const hn::Repartition<int16_t, IntTag> d16;
-  IntVec unused = hn::Zero(d);  // x86 adds both products to the first sum
+  IntVec unused = hn::Zero(d);  // x86 and WebAssembly add both products to the first sum
   return hn::ReorderWidenMulAccumulate(d, hn::BitCast(d16, a.both), hn::BitCast(d16, b.both), sum,
                                        unused);
 }

@@ -324,6 +324,9 @@ void transpose(const float* HWY_RESTRICT src, int64_t src_step, float* HWY_RESTR
     for (; r + 4 <= rows; r += 4) {
       const float* s = src + r * src_step;
       float* o = dst + r;
+      if (c0 + kBlock < cols) {  // no hardware prefetcher follows as many rows
+        for (int i = 0; i < 4; ++i) __builtin_prefetch(s + i * src_step + kBlock);
+      }
       int64_t c = 0;
       for (; c + 4 <= some; c += 4, s += 4, o += 4 * dst_step) {
         WICK_OPAQUE(c);

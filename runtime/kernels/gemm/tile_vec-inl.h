@@ -1,4 +1,4 @@
-// Vector helpers of the tiles, per SIMD target: partial loads and stores, and one fma.
+// Vector helpers of the tiles, per SIMD target: partial loads and stores.
 #if defined(WICK_KERNELS_TILE_VEC_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_KERNELS_TILE_VEC_INL_H_
 #undef WICK_KERNELS_TILE_VEC_INL_H_
@@ -20,24 +20,15 @@ using TileVec = hn::Vec<TileTag>;
 
 constexpr int kLanes = static_cast<int>(HWY_LANES(float));
 // Rows x 3 accumulators, 3 vectors and a broadcast must fit the registers: AVX-512 and aarch64 have
-// 32, other targets 16.
+// 32, other targets 16. Engines of WebAssembly need more of the 16 for themselves.
 #if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 constexpr int kMr = 8;
+#elif HWY_ARCH_WASM
+constexpr int kMr = 2;
 #else
 constexpr int kMr = 4;
 #endif
 constexpr int kNv = 3;
-
-// Highway's one-lane fallback rounds the product and the sum separately; the contract requires one
-// rounding.
-template <class V>
-HWY_INLINE V fused_mul_add(V a, V b, V c) {
-#if HWY_TARGET == HWY_SCALAR
-  return V(__builtin_fmaf(a.raw, b.raw, c.raw));
-#else
-  return hn::MulAdd(a, b, c);
-#endif
-}
 
 // Where the CPU has no masked moves, Highway's MaskedLoad may read whole vectors, and its
 // BlendedStore rewrites a neighbour's elements; partial vectors go through a local buffer there.

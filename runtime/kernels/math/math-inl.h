@@ -15,6 +15,8 @@
 #define WICK_MATH_INL_H_
 #endif
 
+#include "runtime/kernels/math/fused-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace wick {
 namespace HWY_NAMESPACE {
@@ -40,24 +42,12 @@ struct F {
   HWY_INLINE explicit F(hn::Vec<DF> x) : v(x) {}
 };
 
-// If false, MulAdd rounds twice: error-free products do not exist and P3 applies.
-#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_EMU128 || HWY_ARCH_WASM
-constexpr bool kFused = false;
-#else
-constexpr bool kFused = true;
-#endif
-
 HWY_INLINE F operator+(F a, F b) { return F(hn::Add(a.v, b.v)); }
 HWY_INLINE F operator-(F a, F b) { return F(hn::Sub(a.v, b.v)); }
 HWY_INLINE F operator*(F a, F b) { return F(hn::Mul(a.v, b.v)); }
 HWY_INLINE F operator/(F a, F b) { return F(hn::Div(a.v, b.v)); }
-#if HWY_TARGET == HWY_SCALAR  // its MulAdd is not fused
-HWY_INLINE F fma(F a, F b, F c) { return F(hn::Set(DF(), std::fma(a.v.raw, b.v.raw, c.v.raw))); }
-HWY_INLINE F nfma(F a, F b, F c) { return F(hn::Set(DF(), std::fma(-a.v.raw, b.v.raw, c.v.raw))); }
-#else
-HWY_INLINE F fma(F a, F b, F c) { return F(hn::MulAdd(a.v, b.v, c.v)); }
-HWY_INLINE F nfma(F a, F b, F c) { return F(hn::NegMulAdd(a.v, b.v, c.v)); }
-#endif
+HWY_INLINE F fma(F a, F b, F c) { return F(fused_mul_add(a.v, b.v, c.v)); }
+HWY_INLINE F nfma(F a, F b, F c) { return F(fused_neg_mul_add(a.v, b.v, c.v)); }
 HWY_INLINE F sqrt(F a) { return F(hn::Sqrt(a.v)); }
 
 HWY_INLINE Mask operator<(F a, F b) { return {hn::Lt(a.v, b.v)}; }

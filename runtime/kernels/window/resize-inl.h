@@ -7,23 +7,13 @@
 #endif
 
 #include "hwy/highway.h"
+#include "runtime/kernels/math/fused-inl.h"
 #include "runtime/kernels/window/lookup-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Highway's one-lane fallback rounds the product and the sum separately; the contract requires one
-// rounding.
-template <class V>
-static HWY_INLINE V resize_fma(V a, V b, V c) {
-#if HWY_TARGET == HWY_SCALAR
-  return V(__builtin_fmaf(a.raw, b.raw, c.raw));
-#else
-  return hn::MulAdd(a, b, c);
-#endif
-}
 
 // An infinity with weight 0 must not affect a sum.
 template <class D>
@@ -33,7 +23,7 @@ static HWY_INLINE void across_lanes(D d, const float* x, const ResizeRow& r, int
   for (int64_t t = 0; t < r.taps; ++t) {
     const auto w = hn::LoadU(d, r.weight + t * r.step + i);
     const auto v = hn::GatherIndex(d, x, hn::LoadU(ints, r.at + t * r.step + i));
-    sum = hn::IfThenElse(hn::Eq(w, hn::Zero(d)), sum, resize_fma(w, v, sum));
+    sum = hn::IfThenElse(hn::Eq(w, hn::Zero(d)), sum, fused_mul_add(w, v, sum));
   }
   hn::StoreU(sum, d, y + i);
 }
@@ -50,7 +40,7 @@ static HWY_INLINE void down_lanes(D d, const float* const* lines, const float* w
                                   int64_t i, float* y) {
   auto sum = hn::Zero(d);
   for (int t = 0; t < count; ++t)
-    sum = resize_fma(hn::Set(d, weight[t]), hn::LoadU(d, lines[t] + i), sum);
+    sum = fused_mul_add(hn::Set(d, weight[t]), hn::LoadU(d, lines[t] + i), sum);
   hn::StoreU(sum, d, y + i);
 }
 static void resize_down(const float* const* lines, const float* weight, int count, int64_t n,
@@ -108,7 +98,7 @@ static void across_blocks(const float* x, const ResizeRow& r, int64_t begin, int
         if (kApart) {
           sum = hn::Add(sum, hn::Mul(pixel(t), hn::Set(d, weight(t))));
         } else if (weight(t) != 0) {
-          sum = resize_fma(hn::Set(d, weight(t)), pixel(t), sum);
+          sum = fused_mul_add(hn::Set(d, weight(t)), pixel(t), sum);
         }
       }
       hn::StoreU(sum, d, y + o * block + c);

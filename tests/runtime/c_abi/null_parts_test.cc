@@ -106,6 +106,7 @@ TEST_F(NullParts, OfSessions) {
   REFUSED(wick_session_finish(session_, nullptr, 2), "outputs");
   EXPECT_EQ(wick_session_finish(session_, out, 2), WICK_OK) << "the run was not over";
   EXPECT_EQ(wick_session_left_backend(no_session_), nullptr);
+  EXPECT_EQ(wick_session_refused_cache(no_session_), nullptr);
   EXPECT_EQ(wick_session_step_count(no_session_), 0u);
   EXPECT_EQ(wick_session_arena_bytes(no_session_), 0u);
   EXPECT_EQ(wick_session_packed_bytes(no_session_), 0u);

@@ -258,6 +258,15 @@ TEST_F(Nulls, OfPools) {
   REFUSED(wick_state_value(nullptr, 0, &in), "state");
   REFUSED(wick_state_value(state, 0, nullptr), "value");
   EXPECT_EQ(wick_state_value(state, 0, &in), WICK_INVALID_ARGUMENT) << "it has no links";
+  wick_state* copy = nullptr;
+  REFUSED(wick_state_fork(nullptr, &copy), "state");
+  REFUSED(wick_state_fork(state, nullptr), "copy");
+  EXPECT_EQ(wick_state_count(nullptr), 0u);
+  EXPECT_EQ(wick_state_name(nullptr, 0), nullptr);
+  EXPECT_EQ(wick_state_name(state, 0), nullptr);
+  EXPECT_EQ(wick_state_find(nullptr, "x"), -1);
+  EXPECT_EQ(wick_state_find(state, nullptr), -1);
+  EXPECT_EQ(wick_state_bytes(nullptr), 0u);
   wick_state_reset(nullptr);
   wick_state_free(state);
   wick_state_free(nullptr);

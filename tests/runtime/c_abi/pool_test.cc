@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "tests/runtime/small_cnn.h"
+#include "tests/runtime/state_programs.h"
+#include "wick/c/program.h"
 #include "wick/wick.h"
 
 namespace wick {
@@ -175,6 +177,61 @@ TEST(CState, IsGivenToEachRun) {
   }
   wick_state_free(state);
   wick_pool_free(pool);
+  wick_program_free(program);
+}
+
+// The program's own buffers: both entry points run with one state, which can be forked.
+TEST(CState, BuffersOfTheProgramServeItsEntryPoints) {
+  const std::vector<uint8_t> file = test::rows_program();
+  auto bytes = test::aligned_copy(file);
+  wick_program* program = nullptr;
+  ASSERT_EQ(wick_program_load_memory(bytes.get(), file.size(), nullptr, &program), WICK_OK);
+  wick_state_buffer described = WICK_INIT(wick_state_buffer);
+  ASSERT_EQ(wick_program_state(program, 0, &described), WICK_OK);
+  EXPECT_EQ(described.tensor.dims[0], 4);
+  EXPECT_EQ(described.tensor.dims[1], -1) << "its size is free";
+  const wick_dim_binding dim = {"n", 2};
+  wick_state_options options = WICK_INIT(wick_state_options);
+  options.dims = &dim;
+  options.dim_count = 1;
+  wick_state *state = nullptr, *copy = nullptr;
+  ASSERT_EQ(wick_state_create(program, &options, &state), WICK_OK) << wick_last_error();
+  EXPECT_EQ(wick_state_count(state), 3u);
+  EXPECT_STREQ(wick_state_name(state, 1), "at");
+  EXPECT_EQ(wick_state_name(state, 3), nullptr);
+  EXPECT_EQ(wick_state_find(state, "last"), 2);
+  EXPECT_EQ(wick_state_find(state, "none"), -1);
+  EXPECT_GE(wick_state_bytes(state), 4 * 2 * sizeof(float));
+
+  wick_session *writer = nullptr, *reader = nullptr;
+  wick_session_options opened = WICK_INIT(wick_session_options);
+  opened.entry = "write";
+  ASSERT_EQ(wick_session_create(program, &opened, &writer), WICK_OK) << wick_last_error();
+  opened.entry = "read";
+  ASSERT_EQ(wick_session_create(program, &opened, &reader), WICK_OK) << wick_last_error();
+  float x[2] = {1, 2};
+  const wick_tensor in = {x, WICK_FLOAT32, 2, {1, 2}};
+  wick_tensor out[2] = {};
+  wick_run_options run = WICK_INIT(wick_run_options);
+  EXPECT_EQ(wick_session_run(writer, &in, 1, out, 1, nullptr), WICK_INVALID_ARGUMENT);
+  EXPECT_THAT(wick_last_error(), HasSubstr("keeps state between runs"));
+  run.state = state;
+  ASSERT_EQ(wick_session_run(writer, &in, 1, out, 1, &run), WICK_OK) << wick_last_error();
+  ASSERT_EQ(wick_state_fork(state, &copy), WICK_OK) << wick_last_error();
+  ASSERT_EQ(wick_session_run(writer, &in, 1, out, 1, &run), WICK_OK) << wick_last_error();
+  auto sum = [&](wick_state* of) {
+    run.state = of;
+    EXPECT_EQ(wick_session_run(reader, nullptr, 0, out, 2, &run), WICK_OK) << wick_last_error();
+    return static_cast<float*>(out[0].data)[1];
+  };
+  EXPECT_EQ(sum(state), 4);
+  EXPECT_EQ(sum(copy), 2);
+  wick_state_reset(state);
+  EXPECT_EQ(sum(state), 0);
+  wick_session_free(writer);
+  wick_session_free(reader);
+  wick_state_free(state);
+  wick_state_free(copy);
   wick_program_free(program);
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/exec/c_handles.h"
 #include "tests/runtime/c_abi/opened.h"
 #include "tests/runtime/small_cnn.h"
+#include "tests/runtime/test_device.h"
 #include "tests/support/output_of.h"
 #include "tests/support/temp_folder.h"
 #include "wick/c/hooks.h"
@@ -78,6 +79,87 @@ TEST(CSessionTest, RunsInTwoHalves) {
   EXPECT_EQ(wick_session_run(s.session, &in, 1, out, 2, nullptr), WICK_OK);
 }
 
+// Tensors on a device and its cache are of no use to a session on the CPU.
+TEST(CSessionTest, WhatIsForADeviceNeedsOne) {
+  wick_session_options options = WICK_INIT(wick_session_options);
+  options.device_cache = "model.cache";
+  CSession s(test::mlp(), &options);
+  EXPECT_STREQ(wick_session_refused_cache(s.session), "the session has no device");
+  float x[3] = {1, 2, 3};
+  wick_tensor in = c_matrix(x, 1, 3), out[2] = {};
+  wick_device_tensor* none[2] = {};
+  wick_run_options run = WICK_INIT(wick_run_options);
+  run.device_inputs = none;
+  run.device_input_count = 1;
+  EXPECT_EQ(wick_session_run(s.session, &in, 1, out, 2, &run), WICK_INVALID_ARGUMENT);
+  EXPECT_THAT(wick_last_error(), HasSubstr("the session has no device"));
+  run.device_inputs = nullptr;
+  run.device_input_count = 0;
+  run.device_output_count = 1;
+  EXPECT_EQ(wick_session_run(s.session, &in, 1, out, 2, &run), WICK_INVALID_ARGUMENT);
+  EXPECT_THAT(wick_last_error(), HasSubstr("options.device_outputs is null"));
+  EXPECT_EQ(wick_session_run(s.session, &in, 1, out, 2, nullptr), WICK_OK) << wick_last_error();
+}
+
+// Device tensors are by port number; the caller's own list leaves out the ports that a state links,
+// and its entries for ports on the device are not read.
+TEST(CSessionTest, LinksAndDeviceTensorsMeetInOneRun) {
+  test::ProgramBuilder p;  // n = x + h, h becomes n; y = n * z
+  auto h = p.value("h", DType::kF32, {2}), x = p.value("x", DType::kF32, {2}),
+       z = p.value("z", DType::kF32, {2}), n = p.value("n", DType::kF32, {2}),
+       y = p.value("y", DType::kF32, {2}), t = p.value("t", DType::kF32, {2});
+  p.node(OpId::kAdd, {x, h}, {n});
+  p.node(OpId::kMul, {n, z}, {y});
+  p.node(OpId::kNeg, {y}, {t});
+  p.entry("main", {h, x, z}, {n, y, t});
+  test::TestDevice device;
+  wick_backend backend = {&device};
+  wick_session_options options = WICK_INIT(wick_session_options);
+  options.backend = &backend;
+  options.threads = 1;
+  CSession s(p.finish(), &options);
+  const wick_state_link link = {"h", "n"};
+  wick_state_options state_options = WICK_INIT(wick_state_options);
+  state_options.links = &link;
+  state_options.link_count = 1;
+  wick_state* state = nullptr;
+  ASSERT_EQ(wick_state_create(s.program, &state_options, &state), WICK_OK) << wick_last_error();
+  auto made = device.create_tensor(DType::kF32, {2}),
+       given = device.create_tensor(DType::kF32, {2});
+  wick_device_tensor to = {made->get()}, from = {given->get()};
+  float xs[2] = {1, 2}, zs[2] = {10, 100}, ts[2] = {}, ys[2] = {};
+  ASSERT_TRUE(from.tensor->write(TensorView(zs, DType::kF32, {2})).ok());
+  wick_device_tensor *ins[] = {nullptr, nullptr, &from}, *outs[] = {nullptr, &to};
+  wick_run_options run = WICK_INIT(wick_run_options);
+  run.state = state;
+  run.device_inputs = ins;
+  run.device_input_count = 3;
+  run.device_outputs = outs;
+  run.device_output_count = 2;
+  const wick_tensor unread = {xs, 77, -5, {}};
+  const wick_tensor in[] = {{xs, WICK_FLOAT32, 1, {2}}, unread};
+  wick_tensor out[] = {unread, {ts, WICK_FLOAT32, 1, {2}}};
+  ASSERT_EQ(wick_session_run(s.session, in, 2, out, 2, &run), WICK_OK) << wick_last_error();
+  EXPECT_THAT(ts, ElementsAre(-10, -200));
+  ASSERT_EQ(wick_session_start(s.session, in, 2, &run), WICK_OK) << wick_last_error();
+  wick_tensor rest[] = {{}, {ts, WICK_FLOAT32, 1, {2}}};
+  ASSERT_EQ(wick_session_finish(s.session, rest, 2), WICK_OK) << wick_last_error();
+  EXPECT_THAT(ts, ElementsAre(-20, -400));
+  ASSERT_TRUE(to.tensor->read(TensorView(ys, DType::kF32, {2})).ok());
+  EXPECT_THAT(ys, ElementsAre(20, 400));
+  EXPECT_EQ(out[0].dtype, 77) << "nor written";
+
+  wick_pool_options pool_options = WICK_INIT(wick_pool_options);
+  pool_options.session = &options;
+  wick_pool* pool = nullptr;
+  ASSERT_EQ(wick_pool_create(s.program, &pool_options, &pool), WICK_OK) << wick_last_error();
+  run.state = nullptr;
+  ASSERT_EQ(wick_pool_run_state(pool, in, 2, out, 2, state, &run), WICK_OK) << wick_last_error();
+  EXPECT_THAT(ts, ElementsAre(-30, -600));
+  wick_pool_free(pool);
+  wick_state_free(state);
+}
+
 TEST(CSessionTest, CountsAreTheCppSessions) {
   wick_session_options options = WICK_INIT(wick_session_options);
   options.threads = 2;
@@ -94,6 +176,7 @@ TEST(CSessionTest, CountsAreTheCppSessions) {
             wick_session_memory(s.session));
   EXPECT_EQ(wick_session_threads(s.session), 2);
   EXPECT_STREQ(wick_session_left_backend(s.session), "");
+  EXPECT_STREQ(wick_session_refused_cache(s.session), "");
   ASSERT_EQ(wick_session_packed_form_count(s.session), same.packed_form_count());
   for (size_t i = 0; i < same.packed_form_count(); ++i) {
     wick_packed_form form = WICK_INIT(wick_packed_form);

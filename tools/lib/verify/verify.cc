@@ -505,24 +505,24 @@ class Verifier {
 
   void onnxruntime(const VerifySample& s) {
     VerifyRow r = row("onnxruntime", fmt::format("within {:g}", o_.tolerance), &s);
-    if (!model_.is_onnx) {
+    if (model_.onnx.empty()) {
       r.verdict = Verdict::kFailed;
       r.why = "ONNX Runtime takes the ONNX file that the model was made of";
     } else if (auto missing = onnxruntime_missing()) {
       r.verdict = Verdict::kFailed;
       r.why = *missing;
-    } else if (const std::string draws = onnx_random_op(model_.path); !draws.empty()) {
+    } else if (const std::string draws = onnx_random_op(model_.onnx); !draws.empty()) {
       r.verdict = Verdict::kSkipped;
       r.why = draws + "'s numbers are each runtime's own";
     } else {
       try {
-        compare_with_onnxruntime(model_.path, s.inputs, o_.tolerance, &r);
+        compare_with_onnxruntime(model_.onnx, s.inputs, o_.tolerance, &r);
       } catch (const Error& e) {  // it refuses sizes of 0 and others that Wick runs
         r.verdict = Verdict::kSkipped;
         r.why = e.what();
       }
       if (r.first && !o_.repro.empty())
-        repro_of_onnxruntime(model_.path, s.inputs, o_.tolerance, o_.repro, &r);
+        repro_of_onnxruntime(model_.onnx, s.inputs, o_.tolerance, o_.repro, &r);
     }
     add(std::move(r));
   }
@@ -668,7 +668,7 @@ Verified open_verified(const std::string& path, const VerifyOptions& options) {
   v.path = path;
   v.name = std::filesystem::path(path).filename().string();
   v.is_wick = is_wick_file(path);
-  v.is_onnx = !v.is_wick && !is_tflite_file(path);
+  if (!v.is_wick && !is_tflite_file(path)) v.onnx = path;
   if (v.is_wick) {
     signed_bytes(path);
     LoadOptions load;
@@ -680,6 +680,14 @@ Verified open_verified(const std::string& path, const VerifyOptions& options) {
         !loaded.ok() && std::string(loaded.status().message()).find("sha256") != std::string::npos;
     if (v.damaged) return v;  // the digests' row reports it
     const Model model = Model::open(path);
+    if (!model.program().states().empty()) {
+      throw Error(
+          fmt::format("{} keeps state between runs ({} ...), and so has no graph to be held "
+                      "against: wick compare {} OTHER.wick --entry NAME steps two such programs on "
+                      "the same inputs, and with --backend-b vulkan one on two backends",
+                      path, model.program().states()[0].name, path),
+          Code::kUnsupported);
+    }
     v.root = program_graph(model.program());
   } else {
     v.root = open_graph(path, {.lower_qdq = options.lower_qdq});

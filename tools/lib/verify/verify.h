@@ -71,8 +71,9 @@ struct VerifyOptions {
 struct Verified {
   std::string name;  // its name in the report
   std::string path;  // "": none
+  std::string onnx;  // the ONNX file that ONNX Runtime runs; "": none
   ir::Graph root;    // unoptimised
-  bool is_onnx = false, is_wick = false;
+  bool is_wick = false;
   // For a quantized ONNX file that was read as integer ops: the graph as the file has it.
   std::optional<ir::Graph> unlowered;
   // The `.wick` does not match its own digests: there is no root, and nothing else is checked.

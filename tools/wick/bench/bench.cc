@@ -14,7 +14,8 @@ void bench_beside(const BenchCommand& c) {
   SubmissionBench s = c.submission;
   if (s.eval.empty()) wrong_usage("--submission", "needs --eval: labelled data for the accuracy");
   if (c.split || c.profile || c.explain || c.roofline || c.load || !c.dims.empty() ||
-      !c.inputs.empty() || !c.against.empty() || c.backend != "cpu")
+      !c.inputs.empty() || !c.against.empty() || c.backend != "cpu" || !c.entry.empty() ||
+      !c.state.empty())
     wrong_usage("--submission", "measures what --eval reads, on the CPU, as a whole");
   if (c.batches.size() > 1) wrong_usage("--batch", "is one size with --submission");
   s.model = c.model;
@@ -33,7 +34,8 @@ void check_submission(const BenchCommand& c) {
 
 void check_zoo(const BenchCommand& c) {
   if (c.load || c.split || c.profile || c.explain || c.roofline || !c.inputs.empty() ||
-      !c.batches.empty() || c.backend != "cpu" || !c.submission.out.empty())
+      !c.batches.empty() || c.backend != "cpu" || !c.submission.out.empty() || !c.entry.empty() ||
+      !c.state.empty())
     wrong_usage("--zoo",
                 "measures each model of a folder as a whole, on the CPU: with it go --against, "
                 "--page, --threads, --seconds, --dim, --qdq and --json");
@@ -61,9 +63,8 @@ void bench(const BenchCommand& c, const Command& command) {
   if (!c.page.empty()) wrong_usage("--page", "is the page of --zoo");
   if (!c.submission.out.empty()) return bench_beside(c);
   check_submission(c);
-  if (!c.inputs.empty() && (!c.batches.empty() || !c.dims.empty()))
-    wrong_usage(c.dims.empty() ? "--batch" : "--dim",
-                "the arrays of --input have sizes of their own");
+  if (!c.inputs.empty() && !c.batches.empty())
+    wrong_usage("--batch", "the arrays of --input have sizes of their own");
   if (c.roofline && (c.load || c.backend != "cpu"))
     wrong_usage("--roofline", "measures runs on the CPU, beside its peaks");
   if (!c.against.empty()) {
@@ -73,6 +74,8 @@ void bench(const BenchCommand& c, const Command& command) {
       wrong_usage("--against", "measures whole runs");
     check_peers(c);
   }
+  check_kernel_checks(c.checks, c.backend);
+  if (c.load && !c.state.empty()) wrong_usage("--state", "is for runs, and --load makes none");
   if (c.load) return bench_load(c);
   const Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   std::vector<std::optional<int64_t>> sizes(c.batches.begin(), c.batches.end());
@@ -138,8 +141,15 @@ void add_bench(CommandLine& app) {
                   "[name=]array.npy, one an input: the sizes and values to measure with (default: "
                   "made-up ones)")
       .one_word();
+  accept_entry(command, &c->entry);
+  command
+      .add_option("--state", c->state,
+                  "FILE.npz of wick run --state-out: where an entry point that keeps state begins, "
+                  "and begins again when it is full (default: the program's initial values)")
+      .reads_file();
   command.add_option("--threads", c->threads, "0: as many as there are (default: 1)").at_least(0);
   accept_backend(command, &c->backend, &c->device);
+  accept_kernel_checks(command, &c->checks);
   command.add_option("--seconds", c->seconds, "per batch size, and of a peer (default: 2)")
       .above_zero();
   command.add_flag("--split", c->split, "time by op, those in the regions of If and Loop too");
@@ -158,6 +168,7 @@ void add_bench(CommandLine& app) {
   command.footer(
       "Example:\n  wick bench model.wick --threads 2 --batch 1,8,32\n"
       "  wick bench model.onnx --roofline\n"
+      "  wick bench gpt.wick --entry decode --state text.npz\n"
       "  wick bench models --zoo --against onnxruntime,openvino --page zoo.md");
   command.callback([c, command] { bench(*c, command); });
 }

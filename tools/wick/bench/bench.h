@@ -10,11 +10,12 @@
 #include "tools/lib/node_times.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/bench/bench_submission.h"
+#include "tools/wick/command.h"
 
 namespace wick::tool {
 
 struct BenchCommand {
-  std::string model, backend = "cpu", device, page;
+  std::string model, backend = "cpu", device, page, entry, state;
   std::vector<int64_t> batches;
   std::vector<std::string> dims, inputs, against;
   int threads = 1;
@@ -23,6 +24,7 @@ struct BenchCommand {
   bool profile = false, explain = false, all_it_can = false;
   bool roofline = false, zoo = false;
   SubmissionBench submission;
+  KernelChecks checks;
 
   // Returns the first batch size that was asked for; nothing: the model's own.
   std::optional<int64_t> first_batch() const {

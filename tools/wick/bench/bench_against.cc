@@ -6,9 +6,9 @@
 
 #include "tools/lib/now_ms.h"
 #include "tools/lib/peer.h"
+#include "tools/lib/process_time.h"
 #include "tools/wick/bench/machine.h"
 #include "tools/wick/json.h"
-#include "tools/wick/process_time.h"
 
 namespace wick::tool {
 namespace {

@@ -5,7 +5,9 @@
 #include <map>
 
 #include "tools/lib/arrays.h"
+#include "tools/lib/kept_state.h"
 #include "tools/lib/now_ms.h"
+#include "tools/lib/process_time.h"
 #include "tools/lib/run_times.h"
 #include "tools/wick/bench/bench.h"
 #include "tools/wick/bench/bench_against.h"
@@ -13,16 +15,72 @@
 #include "tools/wick/bench/machine.h"
 #include "tools/wick/json.h"
 #include "tools/wick/placement.h"
-#include "tools/wick/process_time.h"
 
 namespace wick::tool {
 namespace {
 
+// The state of a program that keeps some: each run goes on from where the one before ended, as one
+// text would, until there is room for no more; then it begins anew.
+class BenchState {
+ public:
+  explicit BenchState(RecurrentState* state) : state_(state) {
+    if (state != nullptr) begin_ = state_values(*state);
+  }
+
+  // Begins anew where the next run would find no room, as far as that is known: each run that fails
+  // has run some of the steps, which the hooks count.
+  void prepare() {
+    if (room_ != 0 && steps_ == room_) begin();
+  }
+  RunOptions options() const { return {.state = state_}; }
+  // Returns whether a run is to be made again, because it failed for lack of room (a run that fails
+  // leaves the state as it was). A first run that fails has another reason.
+  bool again(const Status& ran) {
+    if (ran.ok()) {
+      ++steps_;
+      return false;
+    }
+    if (state_ == nullptr || steps_ == 0 || ran.code() != Code::kInvalidArgument) return false;
+    room_ = steps_;
+    begin();
+    return true;
+  }
+
+  bool kept() const { return state_ != nullptr; }
+  nlohmann::json json() const {
+    nlohmann::json doc = {{"bytes", state_->bytes()}, {"begun", begun_}};
+    if (room_ != 0) doc["runs_until_full"] = room_;
+    return doc;
+  }
+  std::string text() const {
+    return fmt::format("state of {} bytes: each run goes on from the one before; begun {}{}",
+                       state_->bytes(), begun_ == 1 ? "once" : fmt::format("{} times", begun_),
+                       room_ == 0 ? "" : fmt::format(", full after {} runs", room_));
+  }
+
+ private:
+  void begin() {
+    steps_ = 0;
+    ++begun_;
+    set_state(state_, begin_);
+  }
+
+  RecurrentState* state_;
+  std::vector<HostTensor> begin_;
+  size_t steps_ = 0, room_ = 0, begun_ = 1;
+};
+
 // Times runs, after warm-up runs that do not count; `trace` has those that do.
-RunTimes timed_runs(const BenchCommand& c, Session& session, Span<const TensorView> in,
-                    Span<TensorView> out, NodeTimes& trace, Counters& counters) {
+RunTimes timed_runs(const BenchCommand& c, Session& session, BenchState& state,
+                    Span<const TensorView> in, Span<TensorView> out, NodeTimes& trace,
+                    Counters& counters) {
   const double wanted = c.seconds * 1e3, warm = now_ms() + wanted;
-  for (int i = 0; i < 5 && (i == 0 || now_ms() < warm); ++i) check(session.run(in, out), "run");
+  for (int i = 0; i < 5 && (i == 0 || now_ms() < warm); ++i) {
+    for (TensorView& v : out) v = TensorView();
+    state.prepare();
+    const Status ran = session.run(in, out, state.options());
+    if (!state.again(ran)) check(ran, "run");
+  }
   trace.clear();
   RunTimes times;
   // Makes ten runs even if they take longer, three if they take very long.
@@ -35,9 +93,12 @@ RunTimes timed_runs(const BenchCommand& c, Session& session, Span<const TensorVi
   while (!enough()) {
     // The session uses its own memory each time: outputs are not copied.
     for (TensorView& v : out) v = TensorView();
+    state.prepare();
     const double cpu = cpu_ms(), begin = now_ms();
-    check(session.run(in, out), "run");
+    const Status ran = session.run(in, out, state.options());
     const double end = now_ms();
+    if (state.again(ran)) continue;
+    check(ran, "run");
     times.add(end - begin, cpu_ms() - cpu);
   }
   counters.stop();
@@ -65,6 +126,8 @@ void print_batch(const nlohmann::json& row) {
 Sample bench_inputs(const BenchCommand& c, const Session& session, const Program& program,
                     std::optional<int64_t> batch) {
   if (c.inputs.empty()) return sample_inputs(session, program, {.batch = batch, .named = c.dims});
+  if (!c.dims.empty() && program.states().empty())  // which have sizes that no input has
+    wrong_usage("--dim", "the arrays of --input have sizes of their own");
   Sample sample;
   sample.inputs = named_arrays(session, program, c.inputs);
   if (!sample.inputs.empty() && sample.inputs[0].shape().rank() > 0)
@@ -83,17 +146,27 @@ BatchFigures bench_batch(const BenchCommand& c, const Model& model, std::optiona
                         .threads = c.threads,
                         .trace = c.split || c.profile || c.roofline ? &trace : nullptr,
                         .device = c.device,
-                        .all_it_can = c.all_it_can});
+                        .all_it_can = c.all_it_can,
+                        .unchecked = c.checks.skipped,
+                        .device_cache = c.checks.device_cache,
+                        .entry = c.entry});
   Session& session = runner.session();
   const double session_ms = now_ms() - begin;
   const auto [inputs, batch] = bench_inputs(c, session, model.program(), wanted);
   std::vector<TensorView> in;
   for (const HostTensor& t : inputs) in.push_back(t.view());
   std::vector<TensorView> out(session.output_count());
+  if (runner.keeps_state()) {
+    runner.remember(make_state(model.program(), session, {inputs, c.dims, c.state}));
+  } else if (!c.state.empty()) {
+    wrong_usage("--state", "what runs keeps no state between runs; wick inspect lists states");
+  }
+  BenchState state(runner.state());
   const double first = now_ms();
-  check(session.run(in, out), "run");
+  const Status ran = session.run(in, out, state.options());
   const double first_ms = session_ms + now_ms() - first;
-  const RunTimes times = timed_runs(c, session, in, out, trace, counters);
+  if (!state.again(ran)) check(ran, "run");
+  const RunTimes times = timed_runs(c, session, state, in, out, trace, counters);
   const TimeFigures wall = times.wall();
   const Counters::Counts counts = counters.of_one(times.runs());
   figures.runs = times.runs(), figures.batch = batch, figures.threads = session.threads();
@@ -112,6 +185,8 @@ BatchFigures bench_batch(const BenchCommand& c, const Model& model, std::optiona
   row["arena_bytes"] = session.arena_bytes();
   row["load_average"] = load;
   row["counters"] = counts_json(counts);
+  if (!c.entry.empty()) row["entry"] = c.entry;
+  if (state.kept()) row["state"] = state.json();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Shape& s = inputs[i].shape();
     row["inputs"].push_back(
@@ -127,6 +202,7 @@ BatchFigures bench_batch(const BenchCommand& c, const Model& model, std::optiona
   if (!c.json) {
     print_batch(row);
     fmt::print("  counters of a run: {}\n", counts_text(counts));
+    if (state.kept()) fmt::print("  {}\n", state.text());
     for (const auto& [op, ms] : split) fmt::print("  {:<18} {:.4f} ms\n", op, ms);
     if (c.profile) fmt::print("{}", trace.table(times.runs()));
     if (c.explain) fmt::print("{}", placement->text());

@@ -2,10 +2,10 @@
 #include <fmt/core.h>
 
 #include "tools/lib/now_ms.h"
+#include "tools/lib/process_time.h"
 #include "tools/wick/bench/bench.h"
 #include "tools/wick/bench/machine.h"
 #include "tools/wick/command.h"
-#include "tools/wick/process_time.h"
 
 namespace wick::tool {
 namespace {
@@ -15,9 +15,13 @@ nlohmann::json load_once(const BenchCommand& c) {
   const double cpu_before = cpu_ms();
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   const double begin = now_ms();
-  Runner runner(
-      model,
-      {.backend = c.backend, .threads = c.threads, .device = c.device, .all_it_can = c.all_it_can});
+  Runner runner(model, {.backend = c.backend,
+                        .threads = c.threads,
+                        .device = c.device,
+                        .all_it_can = c.all_it_can,
+                        .unchecked = c.checks.skipped,
+                        .device_cache = c.checks.device_cache,
+                        .entry = c.entry});
   std::vector<Shape> shapes;
   for (const HostTensor& t :
        bench_inputs(c, runner.session(), model.program(), c.first_batch()).inputs)

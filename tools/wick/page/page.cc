@@ -79,6 +79,9 @@ std::string report_page(const nlohmann::json& data) {
 std::string quantize_page(const nlohmann::json& data) {
   return filled(kQuantizeHtml, kQuantizeStyle, kQuantizeScript, data);
 }
+std::string roofline_page(const nlohmann::json& data) {
+  return filled(kRooflineHtml, kRooflineStyle, kRooflineScript, data);
+}
 std::string verify_page(const nlohmann::json& data) {
   return filled(kVerifyHtml, kVerifyStyle, kVerifyScript, data);
 }

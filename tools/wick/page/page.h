@@ -13,6 +13,8 @@ std::string html_page(const nlohmann::json& data);    // for a model: tools/wick
 std::string report_page(const nlohmann::json& data);  // for a run: tools/wick/report_page/*
 // For a quantized model: tools/wick/quantize_page/* with the parts of the run report.
 std::string quantize_page(const nlohmann::json& data);
+// For wick roofline: tools/wick/roofline_page/* with the parts of the run report.
+std::string roofline_page(const nlohmann::json& data);
 // For wick verify: tools/wick/verify_page/* with the parts of the run report.
 std::string verify_page(const nlohmann::json& data);
 

@@ -23,6 +23,7 @@
 #include "tools/wick/quantize/quantize_checks.h"
 #include "tools/wick/quantize/quantize_data.h"
 #include "tools/wick/quantize/quantize_qat.h"
+#include "tools/wick/quantize/quantize_search.h"
 #include "tools/wick/terminal.h"
 #include "tools/wick/trained.h"
 #include "tools/wick/written.h"
@@ -37,16 +38,19 @@ using quantize::Mode;
 struct QuantizeCommand {
   std::string model, calib, eval, report;
   std::vector<std::string> out, dims;
-  std::string mode = "static", observer = "min-max", weights = "int8", activations = "u8",
+  std::string mode = "static", observer = "auto", weights = "int8", activations = "u8",
               format = "qdq";
   quantize::Recipe recipe;
   int64_t batches = 0, batch = 32;
   double seconds = 1;
   int threads = 1;
-  std::optional<int64_t> epochs;  // these three: for qat only
+  std::string max_size;
+  std::optional<double> max_drop;  // in points of a hundred
+  std::optional<int64_t> epochs;   // these three: for qat only
   std::optional<double> lr;
   bool learn_scales = false;
   bool per_tensor = false, json = false, quiet = false;
+  ProgramForm form = {.compact = true};
   CheckOptions checks;
 };
 
@@ -61,7 +65,7 @@ quantize::Recipe recipe_of(const QuantizeCommand& c) {
   if (r.mode == Mode::kQat) {
     r = quantize::qat_recipe();
     r.skip = c.recipe.skip;
-  } else {
+  } else if (c.observer != "auto") {
     r.activation_observer.kind = quantize::observer_from(c.observer);
   }
   for (size_t i = 0; i < std::size(kWeights); ++i) {
@@ -89,9 +93,11 @@ class Work {
     write();  // after everything else that may fail
     tell();
     written_.finish();
+    if (mixed_ && !mixed_->met) throw Differs{};
   }
 
  private:
+  bool limited() const { return budget_.max_bytes || budget_.max_drop; }
   bool in_pairs() const { return recipe_.mode == Mode::kStatic || recipe_.mode == Mode::kQat; }
   std::FILE* bar() const { return c_.quiet ? nullptr : plain_stderr(); }
   void warn(const std::string& text) const {
@@ -114,6 +120,15 @@ class Work {
       if (!c_.report.empty())
         wrong_usage("--report", "needs --calib: data to compare both models on");
     }
+    if (!c_.max_size.empty()) budget_.max_bytes = size_from(c_.max_size);
+    if (c_.max_drop) budget_.max_drop = *c_.max_drop / 100;
+    if (calib_.empty() && !is_run_ && limited())
+      wrong_usage("--calib",
+                  "is required for --max-size and --max-drop: data to compare models on");
+    if (c_.eval.empty() && !is_run_ && c_.max_drop)
+      wrong_usage("--max-drop", "needs --eval: labelled data that the accuracy is measured on");
+    if (recipe_.gptq && calib_.empty() && !is_run_)
+      wrong_usage("--gptq", "needs --calib: data that show which inputs there are");
     std::vector<Place> places;
     for (const std::string& out : c_.out) places.push_back({"--out", out});
     places.push_back({"--report", c_.report});
@@ -173,24 +188,25 @@ class Work {
   }
 
   void make() {
+    const quantize::Batches batches = data_ ? data_->batches : quantize::Batches();
     switch (recipe_.mode) {
-      case Mode::kWeightOnly: result_ = quantize::quantize_weights(graph_, recipe_); break;
-      case Mode::kDynamic: result_ = quantize::quantize_dynamic(graph_, recipe_); break;
       case Mode::kQat: train(); break;
-      case Mode::kStatic: {
-        ProgressBar progress(bar(), "calibrating");
-        quantize::CalibrateOptions o;
-        o.progress = [&](int64_t done) { progress.update(done, data_->count); };
-        const quantize::Calibration seen = quantize::calibrate(graph_, data_->batches, recipe_, o);
-        calibrated_ = seen.batches;
-        result_ = quantize::quantize_static(graph_, seen, recipe_, data_->batches, o);
-      }
+      case Mode::kStatic: c_.observer == "auto" ? choose() : calibrate(); break;
+      case Mode::kF16:
+      case Mode::kBF16: result_ = quantize::round_weights(graph_, recipe_); break;
+      case Mode::kWeightOnly:
+        if (!limited()) result_ = quantize::quantize_weights(graph_, recipe_, batches);
+        break;
+      case Mode::kDynamic:
+        if (!limited()) result_ = quantize::quantize_dynamic(graph_, recipe_, batches);
     }
+    if (limited()) fit();
     for (const std::string& note : result_.notes) warn(note);
     // The other modes have no pairs: DynamicLinear is in the graph, weights in blocks become
     // BlockLinear in optimize().
     integer_ = in_pairs() ? ir::lowered(result_.graph, &lowered_) : result_.graph;
     after_.emplace(Model::from_graph(integer_, true));
+    bytes_[0] = bytes_of(*before_), bytes_[1] = bytes_of(*after_);
     count_integer_ops();
     std::set<std::string> named;
     for (const quantize::Unquantized& u : result_.stayed) {
@@ -200,6 +216,77 @@ class Work {
     for (const ir::StayedFloat& s : lowered_.stayed) {
       if (named.insert(s.name).second) stayed_.push_back(s);
     }
+  }
+
+  void calibrate() {
+    ProgressBar progress(bar(), "calibrating");
+    quantize::CalibrateOptions o;
+    o.progress = [&](int64_t done) { progress.update(done, data_->count); };
+    seen_ = quantize::calibrate(graph_, data_->batches, recipe_, o);
+    calibrated_ = seen_.batches;
+    result_ = quantize::quantize_static(graph_, seen_, recipe_, data_->batches, o);
+  }
+
+  // Tries the ways to choose ranges, and keeps the best.
+  void choose() {
+    std::optional<ProgressBar> progress(std::in_place, bar(), "calibrating");
+    quantize::ChooseOptions o;
+    bool trying = false;  // then other runs over the data are part of a trial
+    o.calibrate.progress = [&](int64_t done) {
+      if (!trying) progress->update(done, data_->count);
+    };
+    o.progress = [&](int64_t done, int64_t all) {
+      if (!trying) progress.emplace(bar(), "trying ranges");
+      trying = true;
+      progress->update(done, all);
+    };
+    // Data that a run was tested on decides only where the user says so.
+    if (eval_ && !c_.eval.empty()) o.score = [&](const ir::Graph& g) { return score(g); };
+    choice_ = quantize::choose(graph_, recipe_, data_->batches, o);
+    calibrated_ = choice_->calibration.batches;
+    graph_ = choice_->graph;
+    recipe_ = choice_->recipe;
+    seen_ = choice_->calibration;
+    result_ = choice_->result;
+  }
+
+  // Gives layers widths of their own within the budget.
+  void fit() {
+    ProgressBar progress(bar(), "trying widths");
+    quantize::MixedOptions o;
+    o.progress = [&](int64_t done, int64_t all) { progress.update(done, all); };
+    o.bytes = [&](const quantize::QuantizeResult& made) {  // as write() makes it
+      const ir::Graph& g = made.graph;
+      return static_cast<int64_t>(
+          compile_program(in_pairs() ? ir::lowered(g) : g, origin(), {.form = c_.form}).size());
+    };
+    // As for ranges: a run's own test data decide nothing, but they can be asked for a drop.
+    if (eval_ && (!c_.eval.empty() || budget_.max_drop)) {
+      o.score = [&](const ir::Graph& g) { return score(g); };
+      o.float_score = accuracy_[0];
+    }
+    if (recipe_.mode == Mode::kStatic) o.calibration = &seen_;
+    mixed_ = quantize::quantize_within(graph_, recipe_, data_->batches, budget_, o);
+    recipe_ = mixed_->recipe;
+    result_ = mixed_->result;
+  }
+
+  ProgramInfo origin() const {
+    ProgramInfo info{.source = is_run_ ? "trainer" : shown(c_.model), .seed = seed_};
+    info.numerics = NumericsClass::kApproximates;
+    return info;
+  }
+  // Returns the bytes of the file that the model becomes.
+  int64_t bytes_of(const Model& model) const {
+    return static_cast<int64_t>(program_bytes(*model.compiled(), origin(), {}, c_.form).size());
+  }
+  Model compiled(const ir::Graph& made) const {
+    return Model::from_graph(in_pairs() ? ir::lowered(made) : made, true);
+  }
+  double score(const ir::Graph& made) const {
+    const Model model = compiled(made);
+    Runner runner(model, threads());
+    return accuracy_of(runner, *eval_, {});
   }
 
   void train() {
@@ -248,9 +335,7 @@ class Work {
         file["form"] = c_.format;
         file["opset"] = made.opset;
       } else {
-        ProgramInfo info{.source = is_run_ ? "trainer" : shown(c_.model), .seed = seed_};
-        info.numerics = NumericsClass::kApproximates;
-        export_wick(integer_, out, info);
+        export_wick(integer_, out, origin(), {.form = c_.form});
         file["format"] = "wick";
       }
       file["bytes"] = std::filesystem::file_size(out);
@@ -293,11 +378,14 @@ class Work {
                 {"notes", result_.notes},
                 {"passes", passes_.changed},
                 {"files", files_},
-                {"bytes", {{"before", before_->file_bytes()}, {"after", after_->file_bytes()}}},
+                {"bytes", {{"before", bytes_[0]}, {"after", bytes_[1]}}},
                 {"accuracy", nullptr},
                 {"ms",
-                 {{"before", times_.before_ms},
+                 {{"clock", "processor"},
+                  {"before", times_.before_ms},
                   {"after", times_.after_ms},
+                  {"wall_before", times_.before_wall_ms},
+                  {"wall_after", times_.after_wall_ms},
                   {"items", times_.items},
                   {"threads", times_.threads},
                   {"runs", times_.runs}}},
@@ -307,6 +395,8 @@ class Work {
     for (const ir::StayedFloat& s : stayed_)
       doc["stayed"].push_back({{"op", s.op}, {"node", s.name}, {"reason", s.reason}});
     if (!qat_.is_null()) doc["qat"] = qat_;
+    if (choice_) doc["tried"] = tried_json(*choice_);
+    if (mixed_) doc["budget"] = mixed_json(*mixed_, budget_);
     if (data_) doc["calibration"] = {{"data", data_->text}, {"batches", calibrated_}};
     if (eval_) {
       doc["accuracy"] = {{"before", accuracy_[0]}, {"after", accuracy_[1]}, {"data", eval_->text}};
@@ -331,16 +421,18 @@ class Work {
     fmt::print("integer: {}\n", ops.empty() ? "nothing" : ops);
     // The other modes leave everything but layers as it is.
     fmt::print("{}", stayed_text(stayed_, in_pairs() ? "op" : "layer"));
-    const auto before = static_cast<double>(before_->file_bytes()),
-               after = static_cast<double>(after_->file_bytes());
+    if (choice_) fmt::print("{}", tried_text(*choice_));
+    if (mixed_) fmt::print("{}", mixed_text(*mixed_, budget_));
+    const auto before = static_cast<double>(bytes_[0]), after = static_cast<double>(bytes_[1]);
     fmt::print("bytes as .wick: {:.0f} -> {:.0f} ({:.3f} x)\n", before, after, after / before);
     if (eval_) {
       fmt::print("accuracy: {:.2f} % -> {:.2f} % ({})\n", 100 * accuracy_[0], 100 * accuracy_[1],
                  eval_->text);
     }
-    fmt::print("ms: {:.4f} -> {:.4f} ({:.2f} x the speed; batch {}, threads {}, p50 of {} runs)\n",
-               times_.before_ms, times_.after_ms, times_.before_ms / times_.after_ms, times_.items,
-               times_.threads, times_.runs);
+    fmt::print(
+        "CPU ms: {:.4f} -> {:.4f} ({:.2f} x the speed; batch {}, threads {}, p50 of {} runs)\n",
+        times_.before_ms, times_.after_ms, times_.before_ms / times_.after_ms, times_.items,
+        times_.threads, times_.runs);
     for (const json& f : files_) {
       fmt::print("{}: {}, {} bytes\n", f["file"].get<std::string>(),
                  f["format"] == "onnx" ? fmt::format("ONNX opset {}", f["opset"].get<int64_t>())
@@ -352,9 +444,10 @@ class Work {
   }
 
   std::string recipe_text() const {
-    std::string text = fmt::format("{}, {} weights", c_.mode, dtype_name(recipe_.weight));
+    std::string text = fmt::format("{}, {} weights", c_.mode, weights_text(recipe_));
     if (recipe_.mode == Mode::kStatic)
-      text += fmt::format(", {} activations ({})", dtype_name(recipe_.activation), c_.observer);
+      text += fmt::format(", {} activations ({})", dtype_name(recipe_.activation),
+                          observer_name(recipe_.activation_observer.kind));
     if (recipe_.mode == Mode::kWeightOnly)
       text += fmt::format(" in blocks of {}", recipe_.block_size);
     if (calibrated_ > 0) text += fmt::format("; calibrated on {}", data_->text);
@@ -362,7 +455,8 @@ class Work {
   }
 
   const QuantizeCommand& c_;
-  const quantize::Recipe recipe_;
+  quantize::Recipe recipe_;
+  quantize::Budget budget_;
   bool is_run_ = false;
   std::string calib_;
   uint64_t seed_ = 0;
@@ -373,6 +467,9 @@ class Work {
   ir::PassReport passes_;
   ir::LowerReport lowered_;
   quantize::QuantizeResult result_;
+  quantize::Calibration seen_;
+  std::optional<quantize::Choice> choice_;
+  std::optional<quantize::Mixed> mixed_;
   std::optional<Model> before_, after_;
   std::optional<Runner> runner_;  // for before_
   std::optional<InputData> data_, eval_;
@@ -382,6 +479,7 @@ class Work {
   std::optional<quantize::Comparison> comparison_;
   json files_ = json::array(), lowering_ = json::array();
   double accuracy_[2] = {0, 0};
+  int64_t bytes_[2] = {0, 0};  // of the files, before and after
   Times times_;
   Written written_;
 };
@@ -409,13 +507,20 @@ void add_quantize(CommandLine& app) {
       .add_option("--format", c->format,
                   "of an ONNX file: qdq, or qoperator (QLinearConv ..., integer ops)")
       .one_of({"qdq", "qoperator"});
-  command.add_option("--recipe", c->mode, "static, dynamic, weight-only or qat (trains a run on)")
-      .one_of({"static", "dynamic", "weight-only", "qat"});
-  command.add_option("--observer", c->observer, "which range of values an activation gets")
-      .one_of({"min-max", "moving-average", "percentile", "entropy", "mse"});
+  command
+      .add_option(
+          "--recipe", c->mode,
+          "static, dynamic, weight-only, qat (trains a run on), f16 or bf16 (weights of 16 bits)")
+      .one_of({"static", "dynamic", "weight-only", "qat", "f16", "bf16"});
+  command
+      .add_option("--observer", c->observer,
+                  "which range of values an activation gets; auto tries all, without and with "
+                  "--bias-correction and --equalize, and keeps the best by --eval, else by the "
+                  "outputs' signal over error")
+      .one_of({"auto", "min-max", "moving-average", "percentile", "entropy", "mse"});
   command
       .add_option("--percentile", c->recipe.activation_observer.percentile,
-                  "of the observer of that name: 50 to 100")
+                  "of the observer of that name, also under auto: 50 to 100")
       .above_zero()  // NaN is not above zero
       .between(50.0, 100.0);
   command.add_option("--weights", c->weights, "int8, int4 or uint4")
@@ -429,6 +534,18 @@ void add_quantize(CommandLine& app) {
   command.add_flag("--equalize", c->recipe.equalize, "channels of neighbouring layers share range");
   command.add_flag("--bias-correction", c->recipe.bias_correction,
                    "biases take back the mean error of their channel");
+  command.add_flag(
+      "--gptq", c->recipe.gptq,
+      "weights of linear layers make up for each other's rounding (Frantar et al. 2023)");
+  command.add_option(
+      "--max-size", c->max_size,
+      "layers get int4, int8, f16 or f32 weights, so that the .wick has no more bytes: "
+      "300KB, 1.5MiB");
+  command
+      .add_option("--max-drop", c->max_drop,
+                  "the same, so that no more points of accuracy are lost on --eval; exit 3 where "
+                  "that cannot be had")
+      .not_negative();
   command.add_option("--skip", c->recipe.skip, "PATTERN of nodes or modules that stay float")
       .one_word();
   command
@@ -447,6 +564,7 @@ void add_quantize(CommandLine& app) {
       .writes_file(".html");
   command.add_option("--threads", c->threads, "0: as many as there are").at_least(0);
   command.add_option("--seconds", c->seconds, "of timing, for each of both models").above_zero();
+  accept_form(command, &c->form);
   accept_checks(command, &c->checks, false);
   command.add_flag("--quiet", c->quiet, "no progress and no notes on stderr");
   command.add_flag("--json", c->json, "print everything as JSON, layers included");

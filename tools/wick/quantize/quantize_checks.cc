@@ -7,6 +7,7 @@
 
 #include "tools/lib/calibration_data.h"
 #include "tools/lib/usage.h"
+#include "tools/wick/quantize/quantize_search.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -22,7 +23,7 @@ struct Reader {
 // Returns the options that not every recipe reads.
 const std::vector<Reader>& readers() {
   constexpr Mode kStatic = Mode::kStatic, kDynamic = Mode::kDynamic, kBlocks = Mode::kWeightOnly,
-                 kQat = Mode::kQat;
+                 kQat = Mode::kQat, kF16 = Mode::kF16, kBF16 = Mode::kBF16;
   static const std::vector<Reader> all = {
       {"--observer", {kStatic}},
       {"--percentile", {kStatic}},
@@ -31,8 +32,12 @@ const std::vector<Reader>& readers() {
       {"--block", {kBlocks, kDynamic}},  // in dynamic: tables of Gather
       {"--per-tensor", {kStatic, kDynamic, kQat}},
       {"--equalize", {kStatic, kDynamic, kBlocks}},
+      {"--weights", {kStatic, kDynamic, kBlocks, kQat}},
       {"--bias-correction", {kStatic}},
-      {"--batches", {kStatic, kDynamic, kBlocks}},
+      {"--gptq", {kStatic, kDynamic, kBlocks}},
+      {"--max-size", {kStatic, kDynamic, kBlocks}},
+      {"--max-drop", {kStatic, kDynamic, kBlocks}},
+      {"--batches", {kStatic, kDynamic, kBlocks, kF16, kBF16}},
       {"--epochs", {kQat}},
       {"--lr", {kQat}},
       {"--learn-scales", {kQat}},
@@ -51,8 +56,14 @@ void check_options(const Command& command, Mode mode, const std::string& observe
       names += fmt::format("{}{}", names.empty() ? "" : " or ", quantize::mode_name(m));
     wrong_usage(r.option, fmt::format("is for --recipe {}, not {}", names, mode_name(mode)));
   }
-  if (command.given("--percentile") && observer != "percentile")
-    wrong_usage("--percentile", "is for --observer percentile");
+  if (command.given("--percentile") && observer != "percentile" && observer != "auto")
+    wrong_usage("--percentile", "is for --observer percentile or auto");
+  for (const std::string& size : command.values("--max-size")) {
+    if (!size_from(size))
+      wrong_usage("--max-size", "must be bytes, as 300000, 300KB or 1.5MiB, got '" + size + "'");
+  }
+  if ((command.given("--max-size") || command.given("--max-drop")) && command.given("--weights"))
+    wrong_usage("--weights", "is one width for all layers: not with --max-size or --max-drop");
 }
 
 void check_images(const std::string& calib) {

@@ -60,6 +60,7 @@ json layer_json(const LayerReport& l) {
 }  // namespace
 
 json number_json(double v) { return number(v); }
+json decibels_json(double db) { return decibels(db); }
 
 json comparison_json(const quantize::Comparison& c) {
   json doc = {{"batches", c.batches},     {"layers", json::array()},
@@ -69,18 +70,28 @@ json comparison_json(const quantize::Comparison& c) {
   for (const quantize::OutputReport& o : c.outputs) {
     doc["outputs"].push_back(error_json(o.error));
     doc["outputs"].back()["name"] = o.name;
+    doc["outputs"].back()["min"] = number(o.seen.lo);
+    doc["outputs"].back()["max"] = number(o.seen.hi);
   }
   if (c.first_growth) doc["first_growth"] = *c.first_growth;
   return doc;
 }
 
+std::string weights_text(const quantize::Recipe& r) {
+  if (r.mode == quantize::Mode::kF16) return dtype_name(DType::kF16);
+  return dtype_name(r.mode == quantize::Mode::kBF16 ? DType::kBF16 : r.weight);
+}
+
 json recipe_json(const quantize::Recipe& r) {
-  json doc = {{"mode", mode_name(r.mode)}, {"weights", dtype_name(r.weight)}, {"skip", r.skip}};
+  json doc = {{"mode", mode_name(r.mode)}, {"weights", weights_text(r)}, {"skip", r.skip}};
+  if (r.mode == quantize::Mode::kF16 || r.mode == quantize::Mode::kBF16) return doc;
   if (r.mode == quantize::Mode::kWeightOnly) {
     doc["block"] = r.block_size;
+    doc["gptq"] = r.gptq;
     return doc;
   }
   doc["per_channel"] = r.per_channel;
+  if (r.mode != quantize::Mode::kQat) doc["gptq"] = r.gptq;
   if (r.mode == quantize::Mode::kDynamic) return doc;
   doc["activations"] = dtype_name(r.activation);
   doc["observer"] = observer_name(r.activation_observer.kind);

@@ -30,18 +30,111 @@ function figures() {
     (data.bytes.after / data.bytes.before).toFixed(3) + ' ×', 'bytes as .wick');
   add(`${short(data.ms.before, 3)} → ${short(data.ms.after, 3)} ms`,
     (data.ms.before / data.ms.after).toFixed(2) + ' × the speed',
-    `a run; batch ${data.ms.items}, ${data.ms.threads} thread${data.ms.threads === 1 ? '' : 's'}, ` +
+    `processor time of a run; batch ${data.ms.items}, ${data.ms.threads} thread${data.ms.threads === 1 ? '' : 's'}, ` +
     `median of ${data.ms.runs}`);
   const integers = Object.entries(data.integer_ops);
   add(String(integers.reduce((n, e) => n + e[1], 0)), null,
     'integer ops: ' + (integers.map(e => `${e[1]} ${e[0]}`).join(', ') || 'none'));
   add(String(data.stayed.length), null, 'ops that stayed float');
-  c.outputs.slice(0, 3).forEach((o, i) => {
-    const step = c.integer_against_qdq[i];
-    add(db(o.sqnr_db), `cosine ${isNumber(o.cosine) ? o.cosine.toFixed(6) : '–'}`, `output ${o.name}, float to QDQ` +
-      (step && isNumber(step.max_error) ? `; integer ops differ from QDQ by ${short(step.max_error, 3)} at most` : ''));
-  });
+  if (c.outputs.length === 1) {
+    const o = c.outputs[0];
+    add(db(o.sqnr_db), `cosine ${cosine(o)}`, `output ${o.name}, float to QDQ${lowered(c.integer_against_qdq[0], o)}`);
+  }
   s.append(make('div', {class: 'figures'}, list));
+}
+
+const cosine = o => isNumber(o.cosine) ? o.cosine.toFixed(6) : '–';
+// An error beside the largest number that the output should have.
+const beside = (error, o) => {
+  const most = Math.max(Math.abs(o.min), Math.abs(o.max));
+  return short(error, 3) + (most > 0 ? ` (${percent(error / most)} of ${short(most, 3)})` : '');
+};
+const lowered = (step, o) => step && isNumber(step.max_error)
+  ? `; integer ops differ from QDQ by ${beside(step.max_error, o)} at most` : '';
+
+function outputs() {
+  if (c.outputs.length < 2) return;
+  const s = section('Outputs', 'Signal over error of each output of the QDQ graph against the float graph, its largest error ' +
+    'beside the largest number that it should have, and by how much integer ops differ from QDQ.', true);
+  const columns = [{name: 'output'}, {name: 'signal over error'}, {name: 'cosine', number: true},
+    {name: 'range', number: true}, {name: 'max error', number: true}, {name: 'integer ops', number: true}];
+  s.append(table(null, columns, c.outputs.map((o, i) => {
+    const step = c.integer_against_qdq[i];
+    return [o.name, bar(o.sqnr_db, o.name), cosine(o), `${short(o.min, 3)} to ${short(o.max, 3)}`,
+      beside(o.max_error, o), step && isNumber(step.max_error) ? beside(step.max_error, o) : '–'];
+  }), 'layerlist'));
+}
+
+function tried() {
+  if (!data.tried) return;
+  const t = data.tried;
+  const s = section('Ways that were tried', 'Each way to choose the ranges of activations, and the mean signal over error of ' +
+    'the outputs on the calibration data. The one that was kept is marked.', true);
+  const scored = t.trials.some(x => isNumber(x.accuracy));
+  const columns = [{name: 'ranges'}, {name: 'outputs'}].concat(scored ? [{name: 'accuracy', number: true}] : []);
+  const list = table(null, columns, t.trials.map(x => [x.ranges, bar(x.sqnr_db, x.ranges)]
+    .concat(scored ? [percent(x.accuracy)] : [])), 'layerlist');
+  list.querySelectorAll('tbody tr').forEach((row, i) => {
+    if (i === t.best) row.classList.add('named');
+  });
+  s.append(list);
+}
+
+// The models that were made under a budget: bytes along, what is lost upwards, the ones that no other beats joined.
+function pareto() {
+  const b = data.budget;
+  const scored = b.models.every(m => isNumber(m.drop));
+  const loss = m => scored ? m.drop : m.sqnr_db === null ? -EXACT : -m.sqnr_db;
+  const label = v => scored ? short(v, 3) + ' points' : v <= -EXACT ? 'exact' : (-v).toFixed(1) + ' dB';
+  const W = 1180, H = 280, left = 86, right = 20, top = 18, bottom = 36;
+  const limits = [scored && isNumber(b.max_drop) ? b.max_drop : null];
+  const ys = b.models.map(loss).concat(limits.filter(isNumber));
+  const xs = b.models.map(m => m.bytes).concat(isNumber(b.max_bytes) ? [b.max_bytes] : []);
+  const low = Math.min(...ys), high = Math.max(...ys, low + 1e-9), small = Math.min(...xs), large = Math.max(...xs, small + 1);
+  const X = v => left + (v - small) / (large - small) * (W - left - right);
+  const Y = v => H - bottom - (v - low) / (high - low) * (H - top - bottom);
+  const g = svg('svg', {viewBox: `0 0 ${W} ${H}`, role: 'img', class: 'depth pareto',
+    'aria-label': 'Models of several widths: bytes along, loss upwards'});
+  for (const t of ticks(low, high, 5)) {
+    g.append(svg('line', {class: 'grid', x1: left, x2: W - right, y1: Y(t), y2: Y(t)}));
+    g.append(svg('text', {x: left - 7, y: Y(t) + 4, 'text-anchor': 'end'}, label(t)));
+  }
+  for (const t of ticks(small, large, 6)) g.append(svg('text', {x: X(t), y: H - bottom + 18, 'text-anchor': 'middle'}, bytes(t)));
+  if (isNumber(b.max_bytes)) g.append(svg('line', {class: 'mark', x1: X(b.max_bytes), x2: X(b.max_bytes), y1: top, y2: H - bottom},
+    svg('title', {}, `at most ${b.max_bytes} bytes`)));
+  if (isNumber(limits[0])) g.append(svg('line', {class: 'mark', x1: left, x2: W - right, y1: Y(limits[0]), y2: Y(limits[0])},
+    svg('title', {}, `at most ${limits[0]} points`)));
+  let path = '', least = Infinity;
+  for (const m of b.models.slice().sort((x, y) => x.bytes - y.bytes || loss(x) - loss(y))) {
+    if (loss(m) >= least) continue;
+    least = loss(m);
+    path += (path ? 'L' : 'M') + X(m.bytes).toFixed(1) + ' ' + Y(loss(m)).toFixed(1);
+  }
+  g.append(svg('path', {class: 'curve', d: path, stroke: 'var(--s0)'}));
+  b.models.forEach((m, i) => g.append(svg('circle', {cx: X(m.bytes), cy: Y(loss(m)), r: i === b.best ? 6 : 3.5,
+    fill: i === b.best ? 'var(--s1)' : 'var(--s0)'}, svg('title', {}, `${m.bytes} bytes, ${label(loss(m))}: ` +
+    Object.entries(m.layers).map(e => `${e[1]} ${e[0]}`).join(', ') + (i === b.best ? ' (kept)' : '')))));
+  return make('div', {class: 'scroll'}, g);
+}
+
+function budget() {
+  if (!data.budget) return;
+  const b = data.budget, best = b.models[b.best];
+  const asked = [isNumber(b.max_bytes) ? `${bytes(b.max_bytes)} at most` : null,
+    isNumber(b.max_drop) ? `${short(b.max_drop, 3)} points lost at most` : null].filter(x => x).join(', ');
+  const s = section('Bytes and what they lose', `Models with layers of several widths: ${asked}. The line joins those that no ` +
+    'other beats in both; the large point was kept.', true);
+  s.append(make('div', {class: 'verdict'}, make('p', {}, make('b', {}, b.met ? 'The budget is met' : 'No model meets the budget'),
+    `: ${b.met ? '' : 'the best that was found takes '}${bytes(best.bytes)}` +
+    (isNumber(best.drop) ? `, ${short(best.drop, 3)} points lost` : '') + `, ${db(best.sqnr_db)}.`)));
+  s.append(pareto());
+  const widths = ['int4', 'int8', 'f16'];
+  const columns = [{name: 'layer'}, {name: 'width'}, {name: 'numbers', number: true}]
+    .concat(widths.map(w => ({name: `alone ${w}`, number: true})));
+  const rows = b.layers.map(l => [make('span', {}, l.node, make('small', {}, l.op)), l.width, String(l.elements)]
+    .concat(widths.map(w => w in l.alone_db ? db(l.alone_db[w]) : '–')));
+  s.append(table(null, columns, rows.slice(0, 20), 'layerlist'));
+  if (rows.length > 20) s.append(folded(`${rows.length - 20} more`, table(null, columns, rows.slice(20), 'layerlist')));
 }
 
 // Training's advice in place of calibration's.
@@ -52,14 +145,14 @@ const advice = data.recipe.mode === 'qat' ? {
 } : {
   weights: 'One scale holds its weights badly: use a scale for each output channel (without --per-tensor), ' +
     '--equalize, or leave it float with --skip.',
-  result: 'Its result has few values far from all others: try --observer percentile or mse, --equalize, or leave ' +
+  result: 'Its result has few values far from all others: try --observer auto or --equalize, or leave ' +
     'it float with --skip.',
 };
 
 function verdict() {
   const s = section('Where the error grows', null, true);
   if (c.first_growth === null) {
-    s.append(make('p', {class: 'note'}, 'Nothing is rounded.'));
+    s.append(make('p', {class: 'note'}, 'No layer computes with integers.'));
     return;
   }
   const l = c.layers[c.first_growth];
@@ -210,6 +303,9 @@ function page() {
     r.mode === 'qat' ? `layers beside ${c.against}` : null]
     .filter(x => x).join(' · ');
   figures();
+  outputs();
+  budget();
+  tried();
   verdict();
   depth();
   layers();

@@ -72,8 +72,8 @@ function ticks(low, high, wanted) {
   return list;
 }
 
-// series: [{name, colour, points: [[x, y]]}]; a y that is no number makes a gap.
-function lineChart(label, series, format) {
+// series: [{name, colour, points: [[x, y]]}]; a y that is no number makes a gap. `unit` names what x counts.
+function lineChart(label, series, format, unit = 'epoch') {
   const W = 560, H = 230, left = 56, right = 14, top = 12, bottom = 30;
   const all = series.flatMap(s => s.points).filter(p => isNumber(p[0]) && isNumber(p[1]));
   if (all.length === 0) return make('p', {class: 'note'}, 'no values');
@@ -95,7 +95,7 @@ function lineChart(label, series, format) {
     g.append(svg('text', {x: X(t), y: H - bottom + 16, 'text-anchor': 'middle'}, String(t)));
   }
   g.append(svg('line', {class: 'axis', x1: left, x2: W - right, y1: H - bottom, y2: H - bottom}));
-  g.append(svg('text', {x: (left + W - right) / 2, y: H - 1, 'text-anchor': 'middle'}, 'epoch'));
+  g.append(svg('text', {x: (left + W - right) / 2, y: H - 1, 'text-anchor': 'middle'}, unit));
   for (const s of series) {
     let path = '', drawing = false;
     for (const [x, y] of s.points) {
@@ -107,7 +107,7 @@ function lineChart(label, series, format) {
     for (const [x, y] of s.points.length > 60 ? [] : s.points) {
       if (!isNumber(x) || !isNumber(y)) continue;
       g.append(svg('circle', {cx: X(x), cy: Y(y), r: 3.2, fill: s.colour},
-        svg('title', {}, `${s.name}, epoch ${x}: ${format(y)}`)));
+        svg('title', {}, `${s.name}, ${unit} ${x}: ${format(y)}`)));
     }
   }
   return g;

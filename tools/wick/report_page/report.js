@@ -133,6 +133,26 @@ function memory() {
   const s = section('Memory of a step', `The moment of a training step at which tensors take most: ${bytes(m.total)}.`);
   s.append(stacked('Memory of a step', ['parameters', 'buffers', 'gradients', 'optimizer', 'inputs', 'activations',
     'temporaries'].map(name => ({name, value: m[name]})), bytes));
+  if (m.steps.length < 2) return;
+  const c = section('Memory by step', 'Bytes of all tensors. A line between steps that rises is a leak: wick doctor names it.');
+  const series = [{name: 'after the forward', key: 'forward'}, {name: 'between steps', key: 'after'}].map((f, i) =>
+    ({name: f.name, colour: `var(--s${i})`, points: m.steps.map(s => [s.step, s[f.key]])}));
+  c.append(legend(series));
+  c.append(lineChart('Memory by step: after the forward, between steps', series, bytes, 'step'));
+  c.append(folded('as a table', table(null, [{name: 'step'}, {name: 'after the forward', number: true},
+    {name: 'between steps', number: true}], m.steps.map(s => [String(s.step), bytes(s.forward), bytes(s.after)]))));
+}
+
+function workers() {
+  if (!data.workers) return;
+  const s = section('Throughput by loader workers', 'Items a second, measured when this page was made: reading batches alone, ' +
+    'and training steps with them. 0 workers: batches are made when they are asked for.');
+  const series = [{name: 'reading alone', key: 'reading'}, {name: 'training', key: 'training'}].map((f, i) =>
+    ({name: f.name, colour: `var(--s${i})`, points: data.workers.map(w => [w.workers, w[f.key]])}));
+  s.append(legend(series));
+  s.append(lineChart('Throughput by loader workers: reading alone, training', series, short, 'workers'));
+  s.append(table(null, [{name: 'workers'}, {name: 'reading alone', number: true}, {name: 'training', number: true}],
+    data.workers.map(w => [String(w.workers), short(w.reading), short(w.training)])));
 }
 
 const kParts = ['loader', 'zero_grad', 'forward', 'loss', 'backward', 'optimizer', 'validation', 'other'];
@@ -181,6 +201,7 @@ function page() {
   histograms('gradients', 'Gradients by parameter', 'Of the last batch of each epoch.');
   time();
   memory();
+  workers();
   profile();
   document.getElementById('foot').textContent = `Made by wick ${data.wick} from ${data.folder}. ` +
     'One file: nothing is fetched.';

@@ -26,23 +26,11 @@ using Verdict = VerifyRow::Verdict;
 struct VerifyCommand {
   std::vector<std::string> models;
   VerifyOptions options;
-  std::string against, junit, html, baseline, out, data;
+  std::string against, junit, html, baseline, out, data, entry;
   std::optional<int64_t> batch;
-  int64_t limit = 0;
+  int64_t limit = 0, steps = 0;
   bool update = false, json = false, test_set = false, outputs = false, no_passes = false;
 };
-
-Verified open_run(const std::string& folder) {
-  const auto trained = std::make_shared<Trained>(open_trained(folder));
-  Verified v;
-  v.name = std::filesystem::path(folder).lexically_normal().filename().string();
-  if (v.name.empty()) v.name = folder;
-  v.root = capture_trained(*trained);
-  v.trainer = [trained](Span<const HostTensor> inputs) {
-    return std::vector<HostTensor>{trainer_logits(*trained, inputs[0])};
-  };
-  return v;
-}
 
 bool is_run(const std::string& path) {
   std::error_code failed;
@@ -74,7 +62,7 @@ struct SoFar {
 VerifyReport verify_all(const VerifyCommand& c, SoFar* so_far) {
   std::FILE* lines = c.json ? stderr : stdout;
   Verified model =
-      is_run(c.models[0]) ? open_run(c.models[0]) : open_verified(c.models[0], c.options);
+      is_run(c.models[0]) ? verified_run(c.models[0]) : open_verified(c.models[0], c.options);
   model.made_of_it.assign(c.models.begin() + 1, c.models.end());
   VerifyProgress progress(plain_stderr());
   progress.print(lines, model.name);
@@ -99,6 +87,8 @@ void refuse_unused(const VerifyCommand& c) {
   refuse(other && !c.options.repro.empty(), "--repro", plain);
   refuse(other && !c.options.old_library.empty(), "--old", plain);
   refuse(!c.test_set && c.limit != 0, "--limit", "is for --test-set");
+  refuse(!c.outputs && !c.entry.empty(), "--entry", "is for --outputs");
+  refuse(!c.outputs && c.steps != 0, "--steps", "is for --outputs");
   refuse(!c.test_set && !c.data.empty(), "--test-data", "is for --test-set");
   refuse(!c.test_set && !c.out.empty(), "--out", "is for --test-set");
 }
@@ -115,7 +105,7 @@ void forms(const VerifyCommand& c) {
   if (c.models.size() > 2) wrong_usage("--outputs", "is for two models");
   compare({c.models[0], c.models.size() == 2 ? c.models[1] : "", c.against, "cpu", "cpu",
            c.options.files, c.options.dims, c.batch, c.options.tolerance, c.json,
-           c.options.lower_qdq, false, false});
+           c.options.lower_qdq, false, false, c.entry, c.steps});
 }
 
 // Writes the pages and the document that were asked for, and returns the verdict. They are written
@@ -224,6 +214,11 @@ void add_verify(CommandLine& app) {
   command.add_option("--html", c->html, "file for a table of models, targets and classes")
       .writes_file(".html");
   command.add_flag("--outputs", c->outputs, "the outputs of two models alone: wick compare");
+  command.add_option("--entry", c->entry,
+                     "with --outputs: the entry point, as wick compare takes it");
+  command
+      .add_option("--steps", c->steps, "with --outputs: runs of programs that keep state, as there")
+      .at_least(1);
   command.add_flag("--test-set", c->test_set, "a trained model over its test set: wick prove");
   command.add_option("-o,--out", c->out, "with --test-set: folder for the models and report.json");
   command.add_option("--test-data", c->data, "with --test-set: images (default: the run's own)");

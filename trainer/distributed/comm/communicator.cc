@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <thread>
 
 #include "wick/error.h"
 
@@ -31,6 +32,44 @@ void check_divides(const Call& call, int ranks) {
               call.where, Code::kShapeMismatch);
 }
 
+// A split while it runs. Threads may split groups of one rank at the same time, and each needs tags
+// of its own. A rank gives its tags to one split after the other, but does not wait for that, as
+// another rank may have begun with the other one: a split that did not get the tags of all of its
+// ranks asks again. Of those under way on a rank the one of the group with the lowest tag comes
+// first, so that the lowest of the job gets them in the end.
+class UnderWay {
+ public:
+  UnderWay(Engine::Tags& tags, int group) : tags_(tags), group_(group) {
+    std::lock_guard lock(tags_.mutex);
+    tags_.wanted.insert(group);
+  }
+  ~UnderWay() {
+    give_back();
+    std::lock_guard lock(tags_.mutex);
+    tags_.wanted.erase(tags_.wanted.find(group_));
+  }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+  // Returns the first tag that is free on this rank, and keeps other splits from it; -1: another
+  // split has it, or comes first.
+  int64_t take() {
+    std::lock_guard lock(tags_.mutex);
+    if (tags_.held || *tags_.wanted.begin() != group_) return -1;
+    holds_ = tags_.held = true;
+    return tags_.next;
+  }
+  void give_back() {
+    std::lock_guard lock(tags_.mutex);
+    if (holds_) holds_ = tags_.held = false;
+  }
+
+ private:
+  Engine::Tags& tags_;
+  int group_;
+  bool holds_ = false;
+};
+
 }  // namespace
 
 Communicator::Communicator(std::shared_ptr<Engine> engine)
@@ -40,7 +79,8 @@ Communicator::Communicator(std::shared_ptr<Engine> engine)
   group_->rank = engine_->transport().rank();
   group_->ranks.resize(static_cast<size_t>(engine_->transport().size()));
   std::iota(group_->ranks.begin(), group_->ranks.end(), 0);
-  engine_->next_tag = std::max(engine_->next_tag, kWorldTag + kTags);
+  std::lock_guard lock(engine_->tags.mutex);
+  engine_->tags.next = std::max(engine_->tags.next, kWorldTag + kTags);
 }
 
 Handle Communicator::submit(Call call, Schedule schedule, Keep keep) {
@@ -143,15 +183,21 @@ Handle Communicator::receive(Call call, void* data, Keep keep) {
 
 std::shared_ptr<Communicator> Communicator::split(int color, int key, const std::string& name,
                                                   std::source_location where) {
+  UnderWay under_way(engine_->tags, group_->tag);
   using Entry = std::array<int64_t, 3>;  // color, key, the first tag that is free on the rank
-  const Entry mine{color, key, engine_->next_tag};
   std::vector<Entry> all(static_cast<size_t>(size()));
-  Call call;
-  call.dtype = DType::kI64;
-  call.count = static_cast<int64_t>(mine.size());
-  call.name = "split " + name;
-  call.where = where;
-  all_gather(call, mine.data(), all.data(), nullptr).wait();
+  while (true) {
+    const Entry mine{color, key, under_way.take()};
+    Call call;
+    call.dtype = DType::kI64;
+    call.count = static_cast<int64_t>(mine.size());
+    call.name = "split " + name;
+    call.where = where;
+    all_gather(call, mine.data(), all.data(), nullptr).wait();
+    if (std::all_of(all.begin(), all.end(), [](const Entry& e) { return e[2] >= 0; })) break;
+    under_way.give_back();
+    std::this_thread::yield();
+  }
 
   int64_t tag = 0;
   std::vector<int64_t> colors;
@@ -172,7 +218,10 @@ std::shared_ptr<Communicator> Communicator::split(int color, int key, const std:
   if (next > engine_->transport().max_tag()) {
     throw_error("split", "no message tags are left for another group", where, Code::kUnsupported);
   }
-  engine_->next_tag = static_cast<int>(next);
+  {
+    std::lock_guard lock(engine_->tags.mutex);
+    engine_->tags.next = static_cast<int>(next);
+  }
   auto group = std::make_shared<CommGroup>();
   group->name = name;
   group->tag = static_cast<int>(tag + kTags * at);

@@ -10,11 +10,13 @@ namespace wick::distributed {
 namespace {
 
 constexpr char kGoodbye = 'E';
+constinit thread_local int t_beside = 0;  // WaitsBeside of this thread
 constexpr int kHeader = 0, kPayload = 1, kPairHeader = 2, kPairPayload = 3;
 
-bool is_pair(Kind kind) { return kind == Kind::kSend || kind == Kind::kReceive; }
-
 }  // namespace
+
+WaitsBeside::WaitsBeside() { ++t_beside; }
+WaitsBeside::~WaitsBeside() { --t_beside; }
 
 bool Handle::done() const { return op_ == nullptr || engine_->done(*op_); }
 void Handle::wait() const {
@@ -27,13 +29,19 @@ Engine::Engine(std::unique_ptr<Transport> transport, const EngineOptions& option
   dead_.resize(ranks);
   stopped_since_.assign(ranks, -1);
   ended_.assign(ranks, -1);
+  // A dump of an earlier job is not to be taken for one of this.
+  if (!options_.dump_folder.empty()) {
+    const std::string dump = flight_dump_path(options_.dump_folder, transport_->rank());
+    (void)std::rename(dump.c_str(), (dump + ".before").c_str());
+  }
   if (ranks > 1) thread_ = std::thread([this] { run(); });
 }
 
 Engine::~Engine() { stop(); }
 
 Traffic Engine::traffic() const {
-  return {payload_.load(), fingerprints_.load(), messages_.load()};
+  return {payload_.load(), fingerprints_.load(), messages_.load(),
+          static_cast<double>(waited_us_.load()) / 1e6};
 }
 
 std::shared_ptr<Operation> Engine::submit(const std::shared_ptr<CommGroup>& group, Call call,
@@ -44,15 +52,17 @@ std::shared_ptr<Operation> Engine::submit(const std::shared_ptr<CommGroup>& grou
   op->schedule_ = std::move(schedule);
   op->call_ = std::move(call);
   std::unique_lock lock(mutex_);
-  if (!report_.empty()) {
-    noticed_ = true;
-    wake_.notify_one();
-    throw Error(report_);
+  if (!report_.empty()) throw_report(&lock);
+  if (left_) {
+    lock.unlock();
+    throw Error("[distributed] " + op->call_.text() +
+                " was called behind the end of the job: its ranks have left it");
   }
-  const int lane = is_pair(op->call_.kind) ? static_cast<int>(op->call_.kind) : 0;
+  const int lane = op->call_.between_two() ? static_cast<int>(op->call_.kind) : 0;
   const uint32_t sequence = ++group->sequences[{lane, lane == 0 ? 0 : op->call_.peer}];
   op->mine_ = fingerprint_of(op->call_, sequence);
-  op->entry_ = recorder_.begin(group->name, sequence, op->call_, op->schedule_.sent_bytes());
+  op->entry_ =
+      recorder_.begin(group->name, group->id(), sequence, op->call_, op->schedule_.sent_bytes());
   if (group->ranks.size() == 1) {  // nothing to wait for
     lock.unlock();
     for (const Round& round : op->schedule_.rounds) {
@@ -75,17 +85,28 @@ bool Engine::done(const Operation& op) {
 
 void Engine::wait(const Operation& op) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return op.finished_ || !report_.empty(); });
-  if (op.finished_) return;
+  const auto over = [&] { return op.finished_ || !report_.empty(); };
+  if (!over()) {
+    const double began = recorder_.now();
+    changed_.wait(lock, over);
+    if (t_beside == 0) waited_us_ += static_cast<int64_t>((recorder_.now() - began) * 1e6);
+  }
+  if (!op.finished_) throw_report(&lock);
+}
+
+// Where nobody catches the error, std::terminate runs here, and fail() takes the lock again.
+void Engine::throw_report(std::unique_lock<std::mutex>* lock) {
   noticed_ = true;
   wake_.notify_one();
-  throw Error(report_);
+  const std::string report = report_;
+  lock->unlock();
+  throw Error(report);
 }
 
 bool Engine::take_submitted() {
   std::lock_guard lock(mutex_);
   for (std::shared_ptr<Operation>& op : submitted_) {
-    const bool pair = is_pair(op->call_.kind);
+    const bool pair = op->call_.between_two();
     const Lane lane{op->group_->tag, pair ? static_cast<int>(op->call_.kind) : 0,
                     pair ? op->call_.peer : 0};
     lanes_[lane].push_back(std::move(op));
@@ -99,11 +120,11 @@ bool Engine::take_submitted() {
 // Posts the sends of a round, or its receives from one rank (-1: from all).
 void Engine::post(Operation& op, const Round& round, bool sends, int receives_from) {
   const CommGroup& group = *op.group_;
-  const int tag = group.tag + (is_pair(op.call_.kind) ? kPairPayload : kPayload);
+  const int tag = group.tag + (op.call_.between_two() ? kPairPayload : kPayload);
   auto world = [&](int peer) { return group.ranks[static_cast<size_t>(peer)]; };
   if (sends) {
     for (const Transfer& t : round.sends) {
-      op.requests_.push_back(transport_->send(world(t.peer), tag, t.data, t.bytes));
+      op.requests_.push_back({t.peer, transport_->send(world(t.peer), tag, t.data, t.bytes)});
       payload_ += static_cast<int64_t>(t.bytes);
       ++messages_;
     }
@@ -111,7 +132,7 @@ void Engine::post(Operation& op, const Round& round, bool sends, int receives_fr
   }
   for (const Transfer& t : round.receives) {
     if (receives_from >= 0 && t.peer != receives_from) continue;
-    op.requests_.push_back(transport_->receive(world(t.peer), tag, t.data, t.bytes));
+    op.requests_.push_back({t.peer, transport_->receive(world(t.peer), tag, t.data, t.bytes)});
   }
 }
 
@@ -119,13 +140,13 @@ void Engine::start(Operation& op) {
   op.started_ = true;
   op.started_at_ = recorder_.now();
   const CommGroup& group = *op.group_;
-  const bool pair = is_pair(op.call_.kind);
+  const bool pair = op.call_.between_two();
   const int tag = group.tag + (pair ? kPairHeader : kHeader);
   for (int peer = 0; peer < static_cast<int>(group.ranks.size()); ++peer) {
     if (peer == group.rank || (pair && peer != op.call_.peer)) continue;
     const int world = group.ranks[static_cast<size_t>(peer)];
     if (op.call_.kind != Kind::kReceive) {
-      op.requests_.push_back(transport_->send(world, tag, &op.mine_, sizeof(Fingerprint)));
+      op.requests_.push_back({peer, transport_->send(world, tag, &op.mine_, sizeof(Fingerprint))});
       fingerprints_ += sizeof(Fingerprint);
       ++messages_;
     }
@@ -153,10 +174,7 @@ bool Engine::progress(Operation& op) {
     h.request.reset();
     moved = true;
     if (const std::string how = difference(op.mine_, h.theirs); !how.empty()) {
-      const int rank = op.group_->ranks[static_cast<size_t>(h.peer)];
-      fault_ = "3" + op.group_->name + "\t" + std::to_string(op.mine_.sequence) + "\t" + how +
-               "\trank " + std::to_string(rank) + " called " + outline(h.theirs) +
-               " where this rank called " + op.call_.text();
+      fault_ = reason_of_difference(op, h, how);
       return true;
     }
     // Receives of the first round are posted now, as their sizes are known to be equal.
@@ -164,7 +182,7 @@ bool Engine::progress(Operation& op) {
   }
   auto& requests = op.requests_;
   const size_t before = requests.size();
-  std::erase_if(requests, [](const auto& r) { return r->done(); });
+  std::erase_if(requests, [](const auto& m) { return m.request->done(); });
   moved = moved || requests.size() != before;
   if (all_here && !op.met_) {
     op.met_ = true;
@@ -192,26 +210,33 @@ void Engine::finish(Operation& op) {
   changed_.notify_all();
 }
 
+// Does in all lanes what can be done without waiting. `busy`: something is under way.
+bool Engine::advance(bool* busy) {
+  bool moved = false;
+  for (auto& [key, lane] : lanes_) {
+    while (!lane.empty() && fault_.empty()) {
+      moved = progress(*lane.front()) || moved;
+      if (!lane.front()->finished_) break;
+      lane.pop_front();
+    }
+    if (busy != nullptr) *busy = *busy || !lane.empty();
+  }
+  return moved;
+}
+
 void Engine::run() {
   int idle = 0;
   while (true) {
     bool moved = take_submitted(), busy = false;
     std::map<int, Statement> answers;
     try {
-      for (auto& [key, lane] : lanes_) {
-        while (!lane.empty() && fault_.empty()) {
-          moved = progress(*lane.front()) || moved;
-          if (!lane.front()->finished_) break;
-          lane.pop_front();
-        }
-        busy = busy || !lane.empty();
-      }
+      moved = advance(&busy) || moved;
       moved = read_control(&answers) || moved;
       watch();
     } catch (const std::exception& e) {
       fault_ = std::string("2a message failed: ") + e.what();
     }
-    if (!fault_.empty() || !answers.empty()) return inquest(fault_, std::move(answers));
+    if (!fault_.empty() || !answers.empty()) return inquest(std::move(answers));
     {
       std::unique_lock lock(mutex_);
       if (stopping_ && !busy && submitted_.empty()) {
@@ -220,7 +245,8 @@ void Engine::run() {
         for (int rank = 0; rank < transport_->size(); ++rank)
           all = all && (rank == transport_->rank() || ended_[static_cast<size_t>(rank)] >= 0);
         std::erase_if(control_, [](const auto& c) { return c->done(); });
-        if (all && control_.empty()) return;
+        left_ = all && control_.empty();
+        if (left_) return;
       }
       if (moved) {
         idle = 0;
@@ -267,9 +293,15 @@ void Engine::stop() {
   }
   wake_.notify_one();
   if (thread_.joinable()) thread_.join();
-  if (report_.empty()) return transport_->finish();
-  if (!noticed_) {
-    fprintf(stderr, "%s\n", report_.c_str());
+  std::string report;
+  bool noticed = false;
+  {
+    std::lock_guard lock(mutex_);  // a thread that writes a checkpoint may be in wait()
+    report = report_, noticed = noticed_;
+  }
+  if (report.empty()) return transport_->finish();
+  if (!noticed) {
+    fprintf(stderr, "%s\n", report.c_str());
     fflush(stderr);
   }
   // The other ranks have the report as well, but some may not have printed it yet, and the launcher

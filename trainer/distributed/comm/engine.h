@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -30,6 +31,9 @@ struct CommGroup {
   std::vector<int> ranks;                             // in order of their rank within the group
   int rank = 0;                                       // of this process within the group
   std::map<std::pair<int, int>, uint32_t> sequences;  // next number by lane; the engine's
+  // Groups that share a rank have other tags; groups of one tag and name, as the rows of a mesh,
+  // have other ranks.
+  std::string id() const { return std::to_string(tag) + "." + std::to_string(ranks[0]); }
 };
 
 // A collective that was called. The caller holds it until it is done; the engine works on it.
@@ -50,7 +54,11 @@ class Operation {
   Schedule schedule_;                 // before the requests, which use its buffers
   Fingerprint mine_;
   std::vector<Header> headers_;
-  std::vector<std::unique_ptr<Transport::Request>> requests_;
+  struct Message {
+    int peer;
+    std::unique_ptr<Transport::Request> request;
+  };
+  std::vector<Message> requests_;
   size_t round_ = 0;
   bool started_ = false, met_ = false, finished_ = false;
   uint64_t entry_ = 0;  // of the flight recorder
@@ -65,6 +73,15 @@ struct EngineOptions {
   std::string dump_folder = {};  // flight recorders are written here after a fault; empty: nowhere
 };
 
+// While it lives, waits of this thread are not the program's: it works beside the training.
+class WaitsBeside {
+ public:
+  WaitsBeside();
+  ~WaitsBeside();
+  WaitsBeside(const WaitsBeside&) = delete;
+  WaitsBeside& operator=(const WaitsBeside&) = delete;
+};
+
 class Engine {
  public:
   Engine(std::unique_ptr<Transport> transport, const EngineOptions& options);
@@ -76,7 +93,14 @@ class Engine {
   const EngineOptions& options() const { return options_; }
   FlightRecorder& recorder() { return recorder_; }
   Traffic traffic() const;
-  int next_tag = 0;  // the first message tag that no group of this rank has; communicator.cc's
+  // The message tags of this rank's groups; communicator.cc's.
+  struct Tags {
+    std::mutex mutex;
+    int next = 0;               // the first that no group has
+    bool held = false;          // by a split that is under way
+    std::multiset<int> wanted;  // the tags of the groups that are being split
+  };
+  Tags tags;
 
   // Queues a collective. Those of a group run in the order of their calls, messages between two
   // ranks in the order of theirs. `keep` owns the buffers until the operation is done. Throws the
@@ -96,8 +120,7 @@ class Engine {
   // What a rank says of itself when something is wrong.
   struct Statement {
     struct Current {
-      std::string group;
-      uint32_t sequence;
+      std::string place;  // place_of(): of one collective, the same on its ranks
       std::string call;
     };
     std::string reason;  // begins with its weight, '1' to '5'; empty: it only answers
@@ -106,9 +129,11 @@ class Engine {
   };
   using Lane = std::tuple<int, int, int>;  // the group's tag, 0 or the kind, the other rank
 
+  [[noreturn]] void throw_report(std::unique_lock<std::mutex>* lock);
   void run();
   bool take_submitted();
   bool progress(Operation& op);
+  bool advance(bool* busy);
   void start(Operation& op);
   void post(Operation& op, const Round& round, bool sends, int receives_from);
   void finish(Operation& op);
@@ -117,7 +142,11 @@ class Engine {
   void watch_operation(const Operation& op, const std::vector<int>& stopped);
   void say_goodbye();
   void wait_for_own_call(const std::map<int, Statement>& answers);
-  void inquest(const std::string& reason, std::map<int, Statement> answers);
+  void inquest(std::map<int, Statement> answers);
+  static std::vector<int> peers_under_way(const Operation& op);
+  static std::string place_of(const Operation& op);
+  static std::string reason_of_difference(const Operation& op, const Operation::Header& header,
+                                          const std::string& how);
   Statement own_statement(const std::string& reason) const;
   std::string compose(const std::map<int, Statement>& statements) const;
   std::string differing_calls(const std::map<int, Statement>& statements) const;
@@ -135,7 +164,7 @@ class Engine {
   std::vector<std::string> dead_;      // by rank: how it is known to be gone; empty: alive
   std::vector<double> stopped_since_;  // by rank; < 0: it runs
   std::vector<double> ended_;          // by rank: when it said that it ends; < 0: not yet
-  std::string fault_;                  // the reason of this rank, until the inquest
+  std::string fault_;                  // the reason of this rank; empty: it has found nothing
   double next_watch_ = 0, asked_ = -1;
   bool said_goodbye_ = false;
 
@@ -144,9 +173,9 @@ class Engine {
   std::condition_variable wake_, changed_;
   std::deque<std::shared_ptr<Operation>> submitted_;
   std::string wanted_fault_, report_;
-  bool stopping_ = false, noticed_ = false, over_ = false;
+  bool stopping_ = false, noticed_ = false, over_ = false, left_ = false;
 
-  std::atomic<int64_t> payload_{0}, fingerprints_{0}, messages_{0};
+  std::atomic<int64_t> payload_{0}, fingerprints_{0}, messages_{0}, waited_us_{0};
   std::thread thread_;
 };
 

@@ -34,6 +34,7 @@ struct Call {
   std::source_location where;
   double timeout_s = 0;  // 0: the communicator's
 
+  bool between_two() const { return kind == Kind::kSend || kind == Kind::kReceive; }
   bool reduces() const { return kind == Kind::kAllReduce || kind == Kind::kReduceScatter; }
   // "all_reduce float32[1024] sum 'fc1.weight' (train.cc:31)"
   std::string text() const;

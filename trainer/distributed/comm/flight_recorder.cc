@@ -52,10 +52,10 @@ FlightRecorder::FlightRecorder() : start_(clock_ns()) { ring_.reserve(kCapacity)
 
 double FlightRecorder::now() const { return static_cast<double>(clock_ns() - start_) * 1e-9; }
 
-uint64_t FlightRecorder::begin(const std::string& group, uint32_t sequence, const Call& call,
-                               size_t bytes) {
-  Entry e{0,     group, sequence, call.text(), fingerprint_of(call, sequence).site,
-          bytes, now(), -1,       -1};
+uint64_t FlightRecorder::begin(const std::string& group, const std::string& id, uint32_t sequence,
+                               const Call& call, size_t bytes) {
+  Entry e{0,     group, id, sequence, call.text(), fingerprint_of(call, sequence).site,
+          bytes, now(), -1, -1};
   std::lock_guard lock(mutex_);
   e.number = next_++;
   const size_t at = (e.number - 1) % kCapacity;
@@ -114,19 +114,23 @@ std::string FlightRecorder::json(int rank, int ranks, const std::string& reason)
   for (const Entry& e : entries()) {
     s += comma;
     s += "{\"number\": " + std::to_string(e.number) + ", \"group\": " + quoted(e.group) +
-         ", \"sequence\": " + std::to_string(e.sequence) + ", \"call\": " + quoted(e.call) +
-         ", \"site\": " + std::to_string(e.site) + ", \"bytes\": " + std::to_string(e.bytes) +
-         ", \"called\": " + number(e.called) + ", \"met\": " + number(e.met) +
-         ", \"ended\": " + number(e.ended) + "}";
+         ", \"id\": " + quoted(e.id) + ", \"sequence\": " + std::to_string(e.sequence) +
+         ", \"call\": " + quoted(e.call) + ", \"site\": " + std::to_string(e.site) +
+         ", \"bytes\": " + std::to_string(e.bytes) + ", \"called\": " + number(e.called) +
+         ", \"met\": " + number(e.met) + ", \"ended\": " + number(e.ended) + "}";
     comma = ",\n";
   }
   return s + "\n]}\n";
 }
 
+std::string flight_dump_path(const std::string& folder, int rank) {
+  return folder + "/wick-flight-" + std::to_string(rank) + ".json";
+}
+
 std::string write_flight_dump(const std::string& folder, int rank, const std::string& json) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  std::string path = folder + "/wick-flight-" + std::to_string(rank) + ".json";
+  std::string path = flight_dump_path(folder, rank);
   std::ofstream out(path, std::ios::binary);
   out << json;
   out.close();

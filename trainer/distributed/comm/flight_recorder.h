@@ -18,7 +18,8 @@ class FlightRecorder {
 
   struct Entry {
     uint64_t number = 0;  // of the entry; the first is 1
-    std::string group;
+    std::string group;    // its name, which other groups may have
+    std::string id;       // of this group alone among those of a rank, the same on all of its ranks
     uint32_t sequence = 0;
     std::string call;   // Call::text()
     uint32_t site = 0;  // of the fingerprint
@@ -31,7 +32,8 @@ class FlightRecorder {
   FlightRecorder();
   double now() const;
   // Begins an entry and returns its number.
-  uint64_t begin(const std::string& group, uint32_t sequence, const Call& call, size_t bytes);
+  uint64_t begin(const std::string& group, const std::string& id, uint32_t sequence,
+                 const Call& call, size_t bytes);
   // Set the time of an entry that may have been overwritten.
   void met(uint64_t number);
   void ended(uint64_t number);
@@ -51,7 +53,9 @@ class FlightRecorder {
   std::vector<Entry> ring_;
 };
 
-// Writes the dump of a rank as DIR/wick-flight-RANK.json and returns the path. Throws Error.
+// The file of a rank's dump: DIR/wick-flight-RANK.json.
+std::string flight_dump_path(const std::string& folder, int rank);
+// Writes the dump of a rank there and returns the path. Throws Error.
 std::string write_flight_dump(const std::string& folder, int rank, const std::string& json);
 
 }  // namespace wick::distributed

@@ -31,6 +31,8 @@ struct Traffic {
   int64_t payload_bytes = 0;      // as the formulas of docs/use/distributed.md say
   int64_t fingerprint_bytes = 0;  // 16 for each message that begins a collective
   int64_t messages = 0;           // of both kinds
+  // That threads of the program waited for collectives; a thread that writes a checkpoint is none.
+  double waited_s = 0;
 };
 
 }  // namespace wick::distributed

@@ -41,13 +41,23 @@ std::vector<std::string> split(const std::string& text, char by) {
   return parts;
 }
 
+// The parts of a reason of difference: "3" and the place, what to call it, in what the calls
+// differ, how a rank has found that out, and the ranks that make the call. Empty for another
+// reason.
+std::vector<std::string> parts_of_difference(const std::string& reason) {
+  if (reason.empty() || reason[0] != '3') return {};
+  std::vector<std::string> parts = split(reason.substr(1), '\t');
+  if (parts.size() != 5) parts.clear();
+  return parts;
+}
+
 }  // namespace
 
 std::string Engine::pack(const Statement& s) {
-  std::string text = "F\n" + s.reason + "\n" + one_line(s.state);
-  for (const Statement::Current& c : s.current) {
-    text += "\n" + one_line(c.group) + "\t" + std::to_string(c.sequence) + "\t" + one_line(c.call);
-  }
+  std::string reason = s.reason;  // its tabs are its own
+  std::replace(reason.begin(), reason.end(), '\n', ' ');
+  std::string text = "F\n" + reason + "\n" + s.state;
+  for (const Statement::Current& c : s.current) text += "\n" + c.place + "\t" + c.call;
   return text;
 }
 
@@ -58,20 +68,54 @@ Engine::Statement Engine::unpack(const std::string& text) {
   if (lines.size() > 2) s.state = lines[2];
   for (size_t i = 3; i < lines.size(); ++i) {
     const std::vector<std::string> parts = split(lines[i], '\t');
-    if (parts.size() != 3) continue;
-    s.current.push_back(
-        {parts[0], static_cast<uint32_t>(strtoul(parts[1].c_str(), nullptr, 10)), parts[2]});
+    if (parts.size() == 2) s.current.push_back({parts[0], parts[1]});
   }
   return s;
 }
 
+// Where a collective stands in its group; of a message, among those from one rank to another.
+std::string Engine::place_of(const Operation& op) {
+  std::string text = op.group_->id() + " ";
+  if (op.call_.between_two()) {
+    const bool sends = op.call_.kind == Kind::kSend;
+    const int from = sends ? op.group_->rank : op.call_.peer,
+              to = sends ? op.call_.peer : op.group_->rank;
+    text += std::to_string(from) + ">" + std::to_string(to) + " ";
+  }
+  return text + std::to_string(op.mine_.sequence);
+}
+
+std::string Engine::reason_of_difference(const Operation& op, const Operation::Header& header,
+                                         const std::string& how) {
+  const int rank = op.group_->ranks[static_cast<size_t>(header.peer)];
+  std::string members = ",";  // ",0,2,": of a message the two between which it goes
+  for (int peer = 0; peer < static_cast<int>(op.group_->ranks.size()); ++peer) {
+    if (op.call_.between_two() && peer != op.call_.peer && peer != op.group_->rank) continue;
+    members += std::to_string(op.group_->ranks[static_cast<size_t>(peer)]) + ",";
+  }
+  return "3" + place_of(op) + "\t#" + std::to_string(op.mine_.sequence) + " of group '" +
+         one_line(op.group_->name) + "'\t" + how + "\trank " + std::to_string(rank) + " called " +
+         outline(header.theirs) + " where this rank called " + one_line(op.call_.text()) + "\t" +
+         members;
+}
+
+// The ranks whose messages of a collective are not here, or not with them.
+std::vector<int> Engine::peers_under_way(const Operation& op) {
+  std::set<int> ranks;
+  for (const Operation::Message& m : op.requests_)
+    ranks.insert(op.group_->ranks[static_cast<size_t>(m.peer)]);
+  return {ranks.begin(), ranks.end()};
+}
+
 Engine::Statement Engine::own_statement(const std::string& reason) const {
-  Statement s{reason, recorder_.state(), {}};
+  Statement s{reason, one_line(recorder_.state()), {}};
   if (said_goodbye_) s.state = "ended; " + s.state;
   for (const auto& [key, lane] : lanes_) {
     if (lane.empty()) continue;
     const Operation& op = *lane.front();
-    s.current.push_back({op.group_->name, op.mine_.sequence, op.call_.text()});
+    const std::vector<int> late = op.met_ ? peers_under_way(op) : std::vector<int>();
+    if (!late.empty()) s.state += ", waits for messages from or to " + list_of(late);
+    s.current.push_back({place_of(op), one_line(op.call_.text())});
   }
   return s;
 }
@@ -95,6 +139,7 @@ void Engine::watch() {
     }
     if (peer != Transport::Peer::kStopped) {
       stopped_since_[at] = -1;
+      if (peer == Transport::Peer::kAlive) dead_[at].clear();  // it runs again
     } else if (stopped_since_[at] < 0) {
       stopped_since_[at] = now;
     } else if (now - stopped_since_[at] > options_.stopped_s) {
@@ -140,7 +185,8 @@ void Engine::watch_operation(const Operation& op, const std::vector<int>& stoppe
   } else if (now - op.started_at_ <= limit) {
     return;
   } else if (missing.empty()) {
-    fault_ = "5the messages of " + what + " did not arrive within " + waited;
+    fault_ = "5the messages of " + what + " between rank " + std::to_string(transport_->rank()) +
+             " and " + list_of(peers_under_way(op)) + " did not arrive within " + waited;
   } else {
     fault_ = "5" + list_of(missing) + " did not call " + what + " within " + waited + " of rank " +
              std::to_string(transport_->rank());
@@ -149,19 +195,17 @@ void Engine::watch_operation(const Operation& op, const std::vector<int>& stoppe
 
 // "ranks 0, 2: all_reduce ...; rank 1: broadcast ..." of the collective that a reason is about.
 std::string Engine::differing_calls(const std::map<int, Statement>& statements) const {
-  std::string group, sequence, how;
+  std::string place, label, how;
   for (const auto& [rank, s] : statements) {
-    if (s.reason.empty() || s.reason[0] != '3') continue;
-    const std::vector<std::string> parts = split(s.reason.substr(1), '\t');
-    if (parts.size() != 4) continue;
-    group = parts[0], sequence = parts[1], how = parts[2];
+    const std::vector<std::string> parts = parts_of_difference(s.reason);
+    if (parts.empty()) continue;
+    place = parts[0], label = parts[1], how = parts[2];
     break;
   }
   std::map<std::string, std::vector<int>> by_call;
   for (const auto& [rank, s] : statements) {
     for (const Statement::Current& c : s.current) {
-      if (c.group == group && std::to_string(c.sequence) == sequence)
-        by_call[c.call].push_back(rank);
+      if (c.place == place) by_call[c.call].push_back(rank);
     }
   }
   std::vector<std::pair<std::string, std::vector<int>>> calls(by_call.begin(), by_call.end());
@@ -169,8 +213,7 @@ std::string Engine::differing_calls(const std::map<int, Statement>& statements) 
     return a.second.size() != b.second.size() ? a.second.size() > b.second.size()
                                               : a.second < b.second;
   });
-  std::string text = "collective #" + sequence + " of group '" + group +
-                     "' is not the same on all ranks (other " + how + "): ";
+  std::string text = "collective " + label + " is not the same on all ranks (other " + how + "): ";
   for (size_t i = 0; i < calls.size(); ++i) {
     text += (i == 0 ? "" : "; ") + list_of(calls[i].second) + ": " + calls[i].first;
   }
@@ -201,34 +244,47 @@ std::string Engine::compose(const std::map<int, Statement>& statements) const {
 }
 
 // Where another rank found that calls differ, this one may be about to call: the report is to say
-// what, so that it can tell who differs from the rest.
+// what, so that it can tell who differs from the rest. A rank that has no part in that call does
+// not come to it: it only ends, within a moment, what it and its peers are about to do.
 void Engine::wait_for_own_call(const std::map<int, Statement>& answers) {
-  std::string group, sequence;
+  constexpr double kMoment = 0.5;
+  std::set<std::string> places;
+  const std::string self = "," + std::to_string(transport_->rank()) + ",";
+  bool differ = false;
   for (const auto& [rank, s] : answers) {
-    const std::vector<std::string> parts = split(s.reason, '\t');
-    if (parts.size() == 4 && s.reason[0] == '3') group = parts[0].substr(1), sequence = parts[1];
+    const std::vector<std::string> parts = parts_of_difference(s.reason);
+    if (parts.empty()) continue;
+    differ = true;
+    if (parts[4].find(self) != std::string::npos) places.insert(parts[0]);
   }
-  const double until = recorder_.now() + options_.answer_s / 3;
-  while (!group.empty() && recorder_.now() < until) {
+  // It may be a collective behind, whose messages have come and which it has to finish before.
+  const double limit = options_.answer_s * 2 / 3;
+  const double until = recorder_.now() + (places.empty() ? std::min(limit, kMoment) : limit);
+  while (differ && recorder_.now() < until) {
     take_submitted();
-    for (const auto& [key, lane] : lanes_) {
-      if (lane.empty() || lane.front()->group_->name != group) continue;
-      if (std::to_string(lane.front()->mine_.sequence) == sequence) return;
+    try {
+      advance(nullptr);
+    } catch (const std::exception&) {
+      return;
     }
+    for (const auto& [key, lane] : lanes_) {
+      if (!lane.empty() && places.count(place_of(*lane.front())) != 0) return;
+    }
+    if (!fault_.empty()) return;  // this rank has a reason of its own, and the others wait
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
-void Engine::inquest(const std::string& reason, std::map<int, Statement> answers) {
-  if (reason.empty()) wait_for_own_call(answers);
+void Engine::inquest(std::map<int, Statement> answers) {
+  if (fault_.empty()) wait_for_own_call(answers);  // which may find a reason, too
   const int self = transport_->rank(), ranks = transport_->size();
-  const Statement mine = own_statement(reason);
+  const Statement mine = own_statement(fault_);
   const std::string packed = pack(mine);
-  std::vector<std::unique_ptr<Transport::Request>> sent;
+  std::map<int, std::unique_ptr<Transport::Request>> sent;  // by rank
   for (int rank = 0; rank < ranks; ++rank) {
     if (rank == self) continue;
     try {
-      sent.push_back(transport_->send(rank, kControlTag, packed.data(), packed.size()));
+      sent[rank] = transport_->send(rank, kControlTag, packed.data(), packed.size());
     } catch (const std::exception&) {  // that rank is gone, which the report says
     }
   }
@@ -236,7 +292,7 @@ void Engine::inquest(const std::string& reason, std::map<int, Statement> answers
   while (recorder_.now() < deadline) {
     try {
       read_control(&answers);
-      std::erase_if(sent, [](const auto& r) { return r->done(); });
+      std::erase_if(sent, [](const auto& s) { return s.second->done(); });
     } catch (const std::exception&) {
     }
     int missing = 0;
@@ -246,7 +302,11 @@ void Engine::inquest(const std::string& reason, std::map<int, Statement> answers
       if (peer != Transport::Peer::kAlive) dead_[static_cast<size_t>(rank)] = gone_text(peer);
       missing += dead_[static_cast<size_t>(rank)].empty() ? 1 : 0;
     }
-    if (missing == 0 && sent.empty()) break;
+    // A message to a rank that is gone may stay under way for ever.
+    const bool told = std::all_of(sent.begin(), sent.end(), [&](const auto& s) {
+      return !dead_[static_cast<size_t>(s.first)].empty();
+    });
+    if (missing == 0 && told) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   for (auto& [rank, s] : answers) dead_[static_cast<size_t>(rank)].clear();
@@ -285,7 +345,8 @@ std::string Engine::fail(const std::string& reason) {
     wanted_fault_ = "2rank " + std::to_string(transport_->rank()) + ": " + one_line(reason);
   }
   wake_.notify_one();
-  const auto limit = std::chrono::duration<double>(options_.answer_s + 1);
+  // An inquest may be under way, in wait_for_own_call().
+  const auto limit = std::chrono::duration<double>(options_.answer_s * 5 / 3 + 1);
   changed_.wait_for(lock, limit, [&] { return !report_.empty(); });
   noticed_ = true;
   wake_.notify_one();

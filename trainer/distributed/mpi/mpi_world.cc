@@ -131,7 +131,8 @@ Mpi::Mpi() {
         "MPI_Allgather");
   processes_ = Processes(rank_, std::move(all));
   // A launcher ends all ranks when one was killed; the signal's default would end this one before
-  // its report.
+  // its report. A rank alone has no thread that would look at the flag.
+  if (size_ == 1) return;
   const auto before = std::signal(SIGTERM, on_terminate);
   if (before != SIG_DFL) std::signal(SIGTERM, before);
 }

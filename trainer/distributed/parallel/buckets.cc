@@ -60,7 +60,8 @@ Buckets::Buckets(Communicator& communicator, int shards, const nn::NamedTensors&
       bf16_wire_(bf16_wire),
       to_(to),
       places_(parameters.size()),
-      used_(parameters.size()) {
+      used_(parameters.size()),
+      marks_(parameters.size()) {
   for (const std::vector<size_t>& list : lists) {
     Bucket& bucket = buckets_.emplace_back();
     bucket.dtype = parameters[list[0]].second.dtype();
@@ -110,7 +111,7 @@ void Buckets::take(int part, size_t parameter, const Tensor& gradient, const Whe
                     std::to_string(part) + ": one backward for each part",
                 where);
   }
-  const Tensor g = gradient.contiguous(where);
+  const Tensor g = gradient.to(bucket.dtype, where).contiguous(where);
   std::byte* const to = place_in(leaf.bytes, bucket.offsets[place.index]);
   if (leaf.has[place.index]) {
     combine(ReduceOp::kSum, bucket.dtype, to, g.raw().data, to, g.layout().numel());
@@ -139,7 +140,8 @@ void Buckets::push_ready(Bucket& bucket, const Where& where) {
       for (size_t i = 0; i < bucket.parameters.size(); ++i) {
         if (it->second.has[i]) continue;
         const Tensor& p = parameters_[bucket.parameters[i]].second;
-        memset(place_in(value, bucket.offsets[i]), 0, p.nbytes());
+        const auto bytes = static_cast<size_t>(p.layout().numel()) * dtype_size(bucket.dtype);
+        memset(place_in(value, bucket.offsets[i]), 0, bytes);
       }
       bucket.leaves.erase(it);
     } else if (it == bucket.leaves.end() && begin == end) {
@@ -227,7 +229,7 @@ Tensor Buckets::flatten(size_t bucket) const {
   const Bucket& b = buckets_[bucket];
   Tensor flat = new_tensor(Shape{b.count}, b.dtype);
   for (size_t i = 0; i < b.parameters.size(); ++i) {
-    const Tensor p = parameters_[b.parameters[i]].second.detach().contiguous();
+    const Tensor p = parameters_[b.parameters[i]].second.detach().to(b.dtype).contiguous();
     memcpy(place_in(flat, b.offsets[i]), p.raw().data, p.nbytes());
   }
   return flat;
@@ -242,6 +244,32 @@ void Buckets::unflatten(size_t bucket, const Tensor& flat) const {
   }
 }
 
+void Buckets::mark(size_t bucket) {
+  for (size_t i : buckets_[bucket].parameters) {
+    const Tensor& p = parameters_[i].second;
+    marks_[i] = {p.raw().data, p.version()};
+  }
+}
+
+std::string Buckets::written(size_t bucket) const {
+  for (size_t i : buckets_[bucket].parameters) {
+    const auto& [name, p] = parameters_[i];
+    if (p.raw().data != marks_[i].data || p.version() != marks_[i].version) return name;
+  }
+  return "";
+}
+
+nn::NamedTensors Buckets::named_windows(size_t bucket, const Tensor& flat) const {
+  const Bucket& b = buckets_[bucket];
+  nn::NamedTensors windows;
+  for (size_t i = 0; i < b.parameters.size(); ++i) {
+    const auto& [name, p] = parameters_[b.parameters[i]];
+    windows.emplace_back(name,
+                         flat.narrow(0, b.offsets[i], p.layout().numel()).view(p.raw_shape()));
+  }
+  return windows;
+}
+
 void Buckets::point_to(size_t bucket, const Tensor& flat) const {
   const Bucket& b = buckets_[bucket];
   NoGrad guard;
@@ -251,7 +279,7 @@ void Buckets::point_to(size_t bucket, const Tensor& flat) const {
     if (flat.defined()) {
       p.set_data(flat.narrow(0, b.offsets[i], numel(shape)).view(shape));
     } else {
-      p.set_data(full({}, NAN, b.dtype).expand(shape));
+      p.set_data(full({}, NAN, p.dtype()).expand(shape));
     }
   }
 }
@@ -261,7 +289,7 @@ std::string Buckets::layout() const {
   for (const Bucket& b : buckets_) {
     for (size_t i : b.parameters) {
       const auto& [name, p] = parameters_[i];
-      text += name + " " + dtype_name(p.dtype()) + to_text(p.raw_shape()).text + ";";
+      text += name + " " + dtype_name(b.dtype) + to_text(p.raw_shape()).text + ";";
     }
     text += "\n";
   }

@@ -45,6 +45,13 @@ class Buckets {
   // Copies between a flat tensor of a bucket's elements and its parameters.
   Tensor flatten(size_t bucket) const;
   void unflatten(size_t bucket, const Tensor& flat) const;
+  // Remembers the bytes and versions that the bucket's parameters have now.
+  void mark(size_t bucket);
+  // Returns the name of a parameter of the bucket that was written, or got other bytes, since
+  // mark(); empty: there is none.
+  std::string written(size_t bucket) const;
+  // The parameters' names, with windows of `flat`.
+  nn::NamedTensors named_windows(size_t bucket, const Tensor& flat) const;
   int64_t elements(size_t bucket) const { return buckets_[bucket].count; }
   // Names, dtypes and shapes of all parameters, by bucket: what a checkpoint must agree with.
   std::string layout() const;
@@ -80,6 +87,10 @@ class Buckets {
   struct Place {
     size_t bucket = 0, index = 0;
   };
+  struct Mark {
+    const void* data = nullptr;
+    uint32_t version = 0;
+  };
 
   Leaf& leaf_of(Bucket& bucket, int part);
   void push_ready(Bucket& bucket, const Where& where);
@@ -94,6 +105,7 @@ class Buckets {
   std::vector<Bucket> buckets_;
   std::vector<Place> places_;  // by parameter
   std::vector<bool> used_;     // by parameter
+  std::vector<Mark> marks_;    // by parameter
   int64_t total_ = 0;
   bool sync_ = true;
   size_t next_ = 0;  // the first bucket that is not sent

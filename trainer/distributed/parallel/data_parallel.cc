@@ -1,6 +1,9 @@
 #include "trainer/distributed/parallel/data_parallel.h"
 
 #include <algorithm>
+#include <cmath>
+#include <exception>
+#include <utility>
 
 #include "trainer/autograd/autograd.h"
 #include "trainer/autograd/hooks.h"
@@ -76,8 +79,17 @@ DataParallel::Impl::Impl(nn::Module& n, const Group& world, const DataParallelOp
       lockstep(statistics.communicator(), shards) {}
 
 void DataParallel::Impl::fail(const std::string& text, const Where& at) {
-  if (group.size() == 1) throw_error(kName, text, at);
+  if (group.communicator().engine().transport().size() == 1) {
+    give_up();
+    throw_error(kName, text, at);
+  }
   group.fail(std::string("[") + kName + "] " + text, at);
+}
+
+void DataParallel::Impl::give_up() {
+  open = false;
+  pending.clear();
+  buckets->clear();
 }
 
 void DataParallel::Impl::deliver(const std::vector<bool>& used, const Where& where) {
@@ -182,39 +194,52 @@ DataParallel::Parts DataParallel::parts(const Batch& batch, Where where) {
   return {impl_.get(), impl_->begin(batch.parts, batch.total, where)};
 }
 
-DataParallel::Parts DataParallel::parts(const data::Batch& whole, Where where) {
+std::vector<Part> DataParallel::Impl::parts_of(const data::Batch& whole, int64_t* total,
+                                               const Where& where) const {
   if (whole.empty() || !whole[0].defined() || whole[0].rank() < 1) {
     throw_error(kName, "a batch needs a field with the samples as dimension 0", where);
   }
-  const int64_t total = whole[0].raw_shape()[0];
-  const Shards own = shards_of(impl_->group.rank(), impl_->group.size(), impl_->shards);
+  const int64_t all = *total = whole[0].raw_shape()[0];
+  const Shards own = shards_of(group.rank(), group.size(), shards);
   std::vector<Part> list;
   for (int index = own.begin; index < own.end; ++index) {
-    const auto [begin, end] = samples_of(index, impl_->shards, total);
+    const auto [begin, end] = samples_of(index, shards, all);
     if (begin == end) continue;
     Part part;
     part.index = index;
     part.samples = end - begin;
-    part.total = total;
+    part.total = all;
     for (const Tensor& field : whole) {
-      if (field.rank() < 1 || field.raw_shape()[0] != total) {
+      if (field.rank() < 1 || field.raw_shape()[0] != all) {
         throw_error(kName, "the fields of a batch differ in their number of samples", where,
                     Code::kShapeMismatch);
       }
-      part.fields.push_back(part.samples == total ? field
-                                                  : field.narrow(0, begin, end - begin, where));
+      part.fields.push_back(part.samples == all ? field
+                                                : field.narrow(0, begin, end - begin, where));
     }
     part.x = part.fields[0];
     if (part.fields.size() > 1) part.y = part.fields[1];
     list.push_back(std::move(part));
   }
+  return list;
+}
+
+DataParallel::Parts DataParallel::parts(const data::Batch& whole, Where where) {
+  int64_t total = 0;
+  std::vector<Part> list = impl_->parts_of(whole, &total, where);
   return {impl_.get(), impl_->begin(std::move(list), total, where)};
 }
 
 DataParallel::Parts::Parts(Impl* impl, std::vector<Part> list)
-    : impl_(impl), list_(std::move(list)) {}
-DataParallel::Parts::Parts(Parts&&) noexcept = default;
-DataParallel::Parts::~Parts() = default;
+    : impl_(impl), list_(std::move(list)), exceptions_(std::uncaught_exceptions()) {}
+DataParallel::Parts::Parts(Parts&& from) noexcept
+    : impl_(std::exchange(from.impl_, nullptr)),
+      list_(std::move(from.list_)),
+      scope_(std::move(from.scope_)),
+      exceptions_(from.exceptions_) {}
+DataParallel::Parts::~Parts() {
+  if (impl_ != nullptr && std::uncaught_exceptions() > exceptions_) impl_->give_up();
+}
 
 void DataParallel::Parts::enter(size_t at) {
   scope_.reset();
@@ -245,36 +270,60 @@ void DataParallel::run_parts(Parts parts, const std::function<void(Part&)>& f, c
 }
 
 void DataParallel::backward(const Tensor& loss, const Part& part, Where where) {
-  Impl& m = *impl_;
-  const PartRun* run = current_part();
-  const bool waits = std::count(m.pending.begin(), m.pending.end(), part.index) == 1;
-  if (!m.open || !waits || run == nullptr || run->owner != &m || run->part->index != part.index) {
-    throw_error(kName,
-                "backward of part " + std::to_string(part.index) +
-                    ": once for each part, within its turn of the loop over parts(batch)",
-                where);
-  }
+  impl_->check_turn(part, where);
+  const Tensor root = impl_->take_loss(loss, part, where);
+  impl_->backward(loss, root, Tensor(), part, where);
+}
+
+Tensor DataParallel::Impl::take_loss(const Tensor& loss, const Part& part, const Where& where) {
   if (!loss.defined() || loss.layout().numel() != 1) {
     throw_error(kName, "the loss of a part must be a scalar", where, Code::kShapeMismatch);
   }
+  const Shards own = shards_of(group.rank(), group.size(), shards);
+  const double count = options.mean ? static_cast<double>(part.samples) : 1;
+  losses[static_cast<size_t>(part.index - own.begin)] = loss.item(where) * count;
   const double weight =
-      m.options.mean ? static_cast<double>(part.samples) / static_cast<double>(part.total) : 1;
-  const Tensor root = full(loss.raw_shape(), weight, loss.dtype());
-  m.line = where;
+      options.mean ? static_cast<double>(part.samples) / static_cast<double>(part.total) : 1;
+  return full(loss.raw_shape(), weight, loss.dtype());
+}
+
+void DataParallel::Impl::check_turn(const Part& part, const Where& where) const {
+  const PartRun* run = current_part();
+  const bool waits = std::count(pending.begin(), pending.end(), part.index) == 1;
+  if (open && waits && run != nullptr && run->owner == this && run->part->index == part.index)
+    return;
+  throw_error(kName,
+              "backward of part " + std::to_string(part.index) +
+                  ": once for each part, within its turn of the loop over parts(batch)",
+              where);
+}
+
+Tensor DataParallel::Impl::backward(const Tensor& output, const Tensor& gradient,
+                                    const Tensor& input, const Part& part, const Where& where) {
+  check_turn(part, where);
+  const PartRun* run = current_part();
+  line = where;
+  std::vector<Tensor> inputs = leaves;
+  if (input.defined()) inputs.push_back(input);
   run->in_backward = true;
-  grad({loss}, m.leaves, {root}, false, false, true, where);
+  const std::vector<Tensor> grads = grad({output}, inputs, {gradient}, false, false, true, where);
   run->in_backward = false;
-  const std::vector<size_t> unused = m.buckets->end_part(part.index, where);
-  if (!unused.empty() && !m.options.find_unused) {
-    m.fail("no gradient for " + names_of(m.parameters, unused) + " in part " +
-               std::to_string(part.index) +
-               ": freeze what the loss does not use, or set find_unused",
-           where);
+  const std::vector<size_t> unused = buckets->end_part(part.index, where);
+  if (!unused.empty() && !options.find_unused) {
+    fail("no gradient for " + names_of(parameters, unused) + " in part " +
+             std::to_string(part.index) + ": freeze what the loss does not use, or set find_unused",
+         where);
   }
-  const Shards own = shards_of(m.group.rank(), m.group.size(), m.shards);
-  const double count = m.options.mean ? static_cast<double>(part.samples) : 1;
-  m.losses[static_cast<size_t>(part.index - own.begin)] = loss.item(where) * count;
-  std::erase(m.pending, part.index);
+  // Behind backward, which knows better where a NaN is that stage 3 gave.
+  const Shards own = shards_of(group.rank(), group.size(), shards);
+  const double value = losses[static_cast<size_t>(part.index - own.begin)];
+  if (options.check_loss && !std::isfinite(value)) {
+    fail("the loss of part " + std::to_string(part.index) + " is " + std::to_string(value) +
+             ": look for its first op by anomaly mode, or set check_loss = false",
+         where);
+  }
+  std::erase(pending, part.index);
+  return input.defined() ? grads.back() : Tensor();
 }
 
 // Returns the batch's loss: the parts' by the tree, so that all ranks have the same bits.

@@ -23,12 +23,15 @@
 #include <string>
 
 #include "trainer/distributed/group.h"
+#include "trainer/distributed/parallel/checkpoint.h"
 #include "trainer/distributed/parallel/part.h"
 #include "trainer/nn/module.h"
+#include "trainer/optim/optimizer.h"
 
 namespace wick::distributed {
 
 class PartScope;
+struct Snapshot;  // parallel/checkpoint_files.h
 
 // Options of DataParallel.
 struct DataParallelOptions {
@@ -46,6 +49,9 @@ struct DataParallelOptions {
   // Whether the loss of a part is a mean over its samples: each part then counts by its samples.
   // false: losses are sums.
   bool mean = true;
+  // Whether a loss that is not finite ends all ranks, with a report that names the part and the
+  // rank. false: it goes into the weights.
+  bool check_loss = true;
 };
 
 // Trains one net on several ranks: torch.nn.parallel.DistributedDataParallel. For use by one
@@ -73,7 +79,8 @@ class DataParallel {
   class Parts;
   // Begins a batch, of which this rank has these parts; or all of the samples, along dimension 0 of
   // every field, and takes its own. Throws Error for no samples, and where the last batch is not
-  // finished.
+  // finished. A batch that an exception ends is given up, with what no_sync() has kept: the next
+  // one begins anew, which all ranks must do.
   Parts parts(const Batch& batch, Where where = Where::current());
   Parts parts(const data::Batch& whole, Where where = Where::current());
   // Runs backward of the part's loss, which is a scalar. Buckets are sent meanwhile if it is the
@@ -110,15 +117,47 @@ class DataParallel {
   // Returns one: `auto guard = ddp.no_sync();`.
   [[nodiscard]] NoSync no_sync() { return NoSync(this); }
 
+  // Scales the gradients of finish() by max_norm / (norm + 1e-6) if that is less than 1, and
+  // returns their norm: 1, 2 or infinity. Sums are made without rounding, and rounded once, so that
+  // any number of ranks, and FullyShard of any stage (which scales its segments'), has the same
+  // bits. Every rank calls it.
+  double clip_grad_norm(double max_norm, double norm_type = 2, Where where = Where::current());
+
   // What a checkpoint keeps to train on with the same bits: {"wick.shards": "8"}; on any number of
   // ranks up to that. check_metadata() throws Error if the checkpoint had another number.
   std::map<std::string, std::string> metadata() const;
   void check_metadata(const std::map<std::string, std::string>& metadata,
                       Where where = Where::current()) const;
 
+  // Writes a checkpoint of parameters, buffers, the optimizer's state, the default generator and
+  // notes into FOLDER, which is replaced as a whole when all is written: an interrupted save leaves
+  // the one before, in FOLDER or FOLDER.old. Every rank calls it. Throws Error, on every rank,
+  // within a batch, where a file cannot be written, and where FOLDER (or FOLDER.old or FOLDER.new)
+  // has anything but shards of a checkpoint, which the save would remove.
+  void save(const std::string& folder, const optim::Optimizer& optimizer, const Notes& notes = {},
+            Where where = Where::current());
+  // The same, written by a thread while training goes on: costs a copy of what is saved. Waits for
+  // the one before.
+  Saving save_async(const std::string& folder, const optim::Optimizer& optimizer,
+                    const Notes& notes = {}, Where where = Where::current());
+  // Reads one that any number of ranks wrote, and returns its notes once all ranks have read.
+  // Throws Error, with nothing changed, where there is none, it does not fit, or a file's SHA-256
+  // is not that of its tensors.
+  virtual Notes load(const std::string& folder, optim::Optimizer& optimizer,
+                     Where where = Where::current());
+
  protected:
   struct Impl;
   DataParallel(std::unique_ptr<Impl> impl, const Where& where);
+  // The gradients that an optimizer sees; of_all: every rank has all of them.
+  virtual std::vector<Tensor> own_gradients(bool* of_all) const;
+  // Returns what this rank writes into a checkpoint.
+  virtual Snapshot snapshot(const optim::Optimizer& optimizer);
+  // What load() reads: the folder that there is, and by how many ranks it was written.
+  std::string checkpoint_folder(const std::string& folder, int* ranks, const Where& where);
+  // load() of one file, without waiting for the other ranks.
+  Notes load_file(const std::string& path, optim::Optimizer& optimizer, const Where& where);
+  static Notes notes_of(const std::map<std::string, std::string>& metadata);
   std::unique_ptr<Impl> impl_;
 
  private:
@@ -147,17 +186,18 @@ class DataParallel::Parts {
   std::nullptr_t end() { return nullptr; }
   size_t size() const { return list_.size(); }
 
-  Parts(Parts&&) noexcept;
-  ~Parts();
+  Parts(Parts&& from) noexcept;
+  ~Parts();  // by an exception: gives the batch up
 
  private:
   friend class DataParallel;
   Parts(Impl* impl, std::vector<Part> list);
   void enter(size_t at);
 
-  Impl* impl_;
+  Impl* impl_;  // null: moved from
   std::vector<Part> list_;
   std::unique_ptr<PartScope> scope_;
+  int exceptions_;  // under way when it was made
 };
 
 }  // namespace wick::distributed

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "trainer/distributed/parallel/data_parallel.h"
-#include "trainer/optim/optimizer.h"
 
 namespace wick::distributed {
 
@@ -25,6 +24,13 @@ struct FullyShardOptions {
   int stage = 2;
   int64_t bucket_bytes = int64_t{25} << 20;
   bool mean = true;
+  bool check_loss = true;
+  // kBF16 or kF16: the net's parameters and buffers become of this dtype, and travel in it, while
+  // segments, gradients' sums and the optimizer stay in float32 (master weights). Stages 2 and 3.
+  DType compute = DType::kNone;
+  // Stage 3: a layer's parameters are gathered while the layer before computes, in the order of the
+  // batch before. Costs the memory of one more layer.
+  bool prefetch = true;
 };
 
 // DataParallel whose optimizer works on this rank's segments of the parameters (Rajbhandari et al.,
@@ -32,12 +38,15 @@ struct FullyShardOptions {
 // stage 3 by one for each layer before its forward, and one before its backward. With an optimizer
 // whose update is elementwise, all parameters in one group, the weights have the bits of
 // DataParallel's.
+//
+// What is written into the net's parameters (load_state_dict()) after gather(), on every rank, goes
+// into the segments with the next gather, batch or save. It is an Error then where the optimizer
+// has made a step since the last gather, and where `compute` has rounded it.
 class FullyShard : public DataParallel {
  public:
-  // As DataParallel's. Throws Error also for another stage, and for a bucket (stage 3: a layer)
-  // with fewer elements than there are ranks. In stage 3 a step needs the form of step() where a
-  // rank has several parts, and parameters may be read within calls of their layers only: elsewhere
-  // they are NaN, which an error of backward tells.
+  // As DataParallel's. Throws Error also for another stage. In stage 3 a step needs the form of
+  // step() where a rank has several parts, and parameters may be read within calls of their layers
+  // only: elsewhere they are NaN, which an error of backward tells.
   FullyShard(nn::Module& net, const Group& group, const FullyShardOptions& options = {},
              Where where = Where::current());
   ~FullyShard() override;
@@ -51,19 +60,22 @@ class FullyShard : public DataParallel {
   // every rank calls it, before the net is used by itself (evaluated, saved). In stage 3 all layers
   // then stay whole until the next batch; call it before this goes, or the net has no weights.
   void gather(Where where = Where::current());
+  // Returns the state dict with the segments' own values, in float32 also where the net computes in
+  // another dtype; every rank calls it.
+  nn::NamedTensors state_dict(Where where = Where::current());
 
-  // Writes a checkpoint: each rank its segments and the optimizer's state of them, rank 0 also the
-  // buffers and the default generator, as FOLDER/shard-R-of-N.safetensors. The folder is replaced
-  // as a whole when every rank has written: an interrupted save leaves the one before, in FOLDER or
-  // FOLDER.old.
-  void save(const std::string& folder, const optim::Optimizer& optimizer,
-            Where where = Where::current());
-  // Reads one that any number of ranks wrote, with the same net, shards and bucket_bytes. Throws
-  // Error, with nothing changed, where it does not fit or a file's SHA-256 is not that of its
-  // tensors.
-  void load(const std::string& folder, optim::Optimizer& optimizer, Where where = Where::current());
+  // save() writes FOLDER/shard-R-of-N.safetensors: each rank its segments and the optimizer's state
+  // of them, rank 0 also the buffers and the default generator. load() reads what any number of
+  // ranks wrote, with the same net, shards and bucket_bytes.
+  Notes load(const std::string& folder, optim::Optimizer& optimizer,
+             Where where = Where::current()) override;
+
+ protected:
+  Snapshot snapshot(const optim::Optimizer& optimizer) override;
+  std::vector<Tensor> own_gradients(bool* of_all) const override;
 
  private:
+  void take_over_written(const Where& where);
   static std::unique_ptr<Impl> make(nn::Module& net, const Group& group,
                                     const FullyShardOptions& options, const Where& where);
   std::unique_ptr<ParamUnits> units_;  // of stage 3

@@ -107,27 +107,39 @@ void Lockstep::run(std::vector<Part>& parts, const std::function<void(Part&, Mee
   state_ = &s;
   const Modes caller = modes();
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    threads.emplace_back([&, i] {
-      std::unique_lock lock(s.mutex);
-      s.changed.wait(lock, [&] { return s.turn == i; });
-      const bool goes_on = !s.error;
-      lock.unlock();
-      std::exception_ptr error;
-      if (goes_on) {
-        modes() = caller;
-        try {
-          f(parts[i], *this);
-        } catch (...) {
-          error = std::current_exception();
-        }
+  const auto run_part = [&](size_t i) {
+    std::unique_lock lock(s.mutex);
+    s.changed.wait(lock, [&] { return s.turn == i; });
+    const bool goes_on = !s.error;
+    lock.unlock();
+    std::exception_ptr error;
+    if (goes_on) {
+      modes() = caller;
+      try {
+        f(parts[i], *this);
+      } catch (...) {
+        error = std::current_exception();
       }
-      lock.lock();
-      if (error && !s.error) s.error = error;
-      s.over[i] = true;
-      s.pass_on(i);
-    });
+    }
+    lock.lock();
+    if (error && !s.error) s.error = error;
+    s.over[i] = true;
+    s.pass_on(i);
+  };
+  threads.reserve(parts.size());
+  std::unique_lock begins(s.mutex);  // no part begins before all of them have a thread
+  for (size_t i = 0; i < parts.size() && !s.error; ++i) {
+    try {
+      threads.emplace_back(run_part, i);
+    } catch (const std::exception& e) {  // those that were started end without running their parts
+      s.error = std::make_exception_ptr(
+          Error("[data_parallel] no thread could be started for part " +
+                std::to_string(parts[i].index) + " of a batch (" + e.what() +
+                "): raise the limit of threads, or take more ranks, each with fewer parts"));
+    }
   }
+  for (size_t i = threads.size(); i < parts.size(); ++i) s.over[i] = true;
+  begins.unlock();
   for (std::thread& t : threads) t.join();
   state_ = nullptr;
   if (s.error) std::rethrow_exception(s.error);

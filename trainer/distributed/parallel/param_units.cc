@@ -4,6 +4,7 @@
 #include <map>
 
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/ops.h"
 
 namespace wick::distributed {
 namespace {
@@ -45,12 +46,71 @@ Buckets::Lists ParamUnits::lists_of(nn::Module& net, const nn::NamedTensors& par
   return lists;
 }
 
+GatheredBucket gather_bucket(const Group& group, const Tensor& segment, int64_t n, DType compute,
+                             const std::string& name, const Where& where) {
+  NoGrad guard;
+  const Tensor mine =
+      compute == DType::kNone ? segment.detach() : segment.detach().to(compute, where);
+  const Segment own = segment_of(group.rank(), group.size(), n);
+  GatheredBucket g{new_tensor(Shape{n}, mine.dtype(), where), {}};
+  memcpy(static_cast<std::byte*>(g.flat.raw().data) +
+             own.begin * static_cast<int64_t>(dtype_size(mine.dtype())),
+         mine.raw().data, mine.nbytes());
+  Call call;
+  call.dtype = mine.dtype();
+  call.count = n;
+  call.name = name;
+  call.where = where;
+  g.handle = group.communicator().gather_segments(call, g.flat.raw().data,
+                                                  std::make_shared<const Tensor>(g.flat));
+  return g;
+}
+
+void take_over(Buckets& buckets, const std::vector<TakeOver>& list, const Group& group,
+               const std::vector<Tensor>& segments, DType compute, const Where& where) {
+  NoGrad guard;
+  auto own_of = [&](size_t bucket) {
+    const Segment own = segment_of(group.rank(), group.size(), buckets.elements(bucket));
+    return buckets.flatten(bucket).narrow(0, own.begin, own.count());
+  };
+  std::vector<size_t> written;
+  std::string problem;
+  for (const TakeOver& t : list) {
+    const std::string name = buckets.written(t.bucket);
+    if (name.empty()) continue;
+    written.push_back(t.bucket);
+    const Tensor& segment = segments[t.bucket];
+    std::string text;
+    if (!t.whole) {
+      text = "while stage 3 had let it go: call gather() before load_state_dict()";
+    } else if (t.changed) {
+      text =
+          "by the program, and the optimizer has made a step that the net does not have yet: call "
+          "gather() before load_state_dict()";
+    } else if (compute != DType::kNone &&
+               !equal(own_of(t.bucket), segment.detach().to(compute).to(segment.dtype()))) {
+      text = std::string("in ") + dtype_name(compute) + ", and what is trained is " +
+             dtype_name(segment.dtype()) +
+             ": load the state before FullyShard is made, or write segments()";
+    }
+    if (problem.empty() && !text.empty()) problem = "'" + name + "' of the net was written " + text;
+  }
+  for (size_t b : written) {
+    if (problem.empty() && compute == DType::kNone) segments[b].detach().copy_(own_of(b), where);
+    buckets.mark(b);
+  }
+  if (!problem.empty()) throw_error("fully_shard", problem, where);
+}
+
 ParamUnits::ParamUnits(nn::Module& net, Buckets& buckets, const std::vector<Tensor>& segments,
-                       Group gathers, const nn::NamedTensors& parameters)
+                       DType compute, Group gathers, const nn::NamedTensors& parameters,
+                       bool prefetch)
     : buckets_(buckets),
       segments_(segments),
+      compute_(compute),
       gathers_(std::move(gathers)),
-      of_bucket_(buckets.count()) {
+      of_bucket_(buckets.count()),
+      prefetch_(prefetch) {
   std::map<const nn::Module*, std::string> paths;
   for (const auto& [path, module] : net.named_modules()) paths[module] = path;
   for (const auto& [module, list] : owners(net, parameters)) {
@@ -66,7 +126,7 @@ ParamUnits::ParamUnits(nn::Module& net, Buckets& buckets, const std::vector<Tens
     using Tensors = std::vector<Tensor>;
     hooks_.push_back(module->register_forward_pre_hook([this, unit](nn::Module&, const Tensors&) {
       together("parameters", [&] {
-        gather(*unit, Where::current());
+        gather_in_batch(*unit);
         unit->inside = current_part() != nullptr ? parts_ : 1;
       });
     }));
@@ -103,60 +163,97 @@ void ParamUnits::watch(Unit& unit, const std::vector<Tensor>& outputs) {
   const auto asked = std::make_shared<bool>(false);
   for (const Tensor& out : outputs) {
     if (!out.defined() || !out.requires_grad() || out.is_leaf()) continue;
-    out.register_hook([this, &unit, asked](const Tensor&) {
-      if (*asked) return;
-      *asked = true;
-      together("parameters in backward", [&] { gather(unit, Where::current()); });
-    });
+    out.register_hook(
+        [this, &unit, asked, alive = std::weak_ptr<const bool>(alive_)](const Tensor&) {
+          if (alive.expired())
+            throw Error("[fully_shard] backward of what a net gave whose FullyShard is gone");
+          if (*asked) return;
+          *asked = true;
+          together("parameters in backward", [&] { gather_in_batch(unit); });
+        });
   }
 }
 
-void ParamUnits::gather(Unit& unit, const Where& where) {
-  if (unit.whole) return;
-  std::vector<std::pair<Tensor, Handle>> flats;
+bool ParamUnits::current(const Unit& unit) const {
+  for (size_t i = 0; i < unit.versions.size(); ++i) {
+    if (segments_[unit.buckets[i]].version() != unit.versions[i]) return false;
+  }
+  return true;
+}
+
+void ParamUnits::start(Unit& unit, const Where& where) {
+  unit.versions.clear();
   for (size_t b : unit.buckets) {
-    const int64_t n = buckets_.elements(b);
-    const Segment own = segment_of(gathers_.rank(), gathers_.size(), n);
-    const Tensor flat = new_tensor(Shape{n}, segments_[b].dtype(), where);
-    memcpy(static_cast<std::byte*>(flat.raw().data) +
-               own.begin * static_cast<int64_t>(dtype_size(flat.dtype())),
-           segments_[b].raw().data, segments_[b].nbytes());
-    Call call;
-    call.dtype = flat.dtype();
-    call.count = n;
-    call.name = "parameters of " + unit.path;
-    call.where = where;
-    flats.emplace_back(flat, gathers_.communicator().gather_segments(
-                                 call, flat.raw().data, std::make_shared<const Tensor>(flat)));
+    unit.versions.push_back(segments_[b].version());
+    unit.coming.push_back(gather_bucket(gathers_, segments_[b], buckets_.elements(b), compute_,
+                                        "parameters of " + unit.path, where));
   }
-  for (size_t i = 0; i < flats.size(); ++i) {
-    flats[i].second.wait();
-    buckets_.point_to(unit.buckets[i], flats[i].first);
+}
+
+void ParamUnits::add_to(std::vector<TakeOver>* list, const Unit& unit) const {
+  for (size_t i = 0; i < unit.buckets.size(); ++i) {
+    const size_t b = unit.buckets[i];
+    list->push_back({b, unit.whole && segments_[b].version() != unit.versions[i], unit.whole});
   }
+}
+
+void ParamUnits::take_over_all(const Where& where) {
+  std::vector<TakeOver> list;
+  for (const auto& unit : units_) add_to(&list, *unit);
+  take_over(buckets_, list, gathers_, segments_, compute_, where);
+}
+
+void ParamUnits::gather(Unit& unit, const Where& where) {
+  // The optimizer may have made a step since, or the program has written the segments.
+  if (!current(unit)) unit.whole = false, unit.coming.clear();
+  if (unit.whole) return;
+  if (unit.coming.empty()) start(unit, where);
+  for (size_t i = 0; i < unit.coming.size(); ++i) {
+    unit.coming[i].handle.wait();
+    buckets_.point_to(unit.buckets[i], unit.coming[i].flat);
+    buckets_.mark(unit.buckets[i]);
+  }
+  unit.coming.clear();
   unit.whole = true;
+}
+
+// Gathers a unit, and begins to gather the one that came next in the batch before. All ranks run
+// the same layers in one order, so they begin the same gathers.
+void ParamUnits::gather_in_batch(Unit& unit) {
+  gather(unit, Where::current());
+  if (!prefetch_ || current_part() == nullptr) return;
+  order_.push_back(&unit);
+  if (order_.size() >= before_.size() || before_[order_.size() - 1] != &unit) return;
+  Unit& next = *before_[order_.size()];
+  if (!next.whole && next.coming.empty()) start(next, Where::current());
 }
 
 void ParamUnits::let_go(Unit& unit) {
   unit.complete = 0;
   if (held_) return;
-  for (size_t b : unit.buckets) buckets_.point_to(b, Tensor());
+  for (size_t b : unit.buckets) {
+    buckets_.point_to(b, Tensor());
+    buckets_.mark(b);
+  }
   unit.whole = false;
 }
 
 void ParamUnits::begin(size_t parts) {
+  take_over_all(Where::current());
   parts_ = parts;
   held_ = false;
+  before_ = std::move(order_);
+  order_.clear();
   for (auto& unit : units_) {
     unit->inside = 0;
+    unit->coming.clear();  // of values before the optimizer's step
     let_go(*unit);
   }
 }
 
 void ParamUnits::hold() {
-  for (auto& unit : units_) {
-    if (!held_) unit->whole = false;  // the optimizer may have made a step
-    gather(*unit, Where::current());
-  }
+  take_over_all(Where::current());
+  for (auto& unit : units_) gather(*unit, Where::current());
   held_ = true;
 }
 

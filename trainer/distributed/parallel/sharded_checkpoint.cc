@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/distributed/parallel/data_parallel_impl.h"
@@ -12,31 +13,9 @@
 namespace wick::distributed {
 namespace {
 
-constexpr const char* kSave = "save_sharded";
 constexpr const char* kLoad = "load_sharded";
 constexpr const char* kSegment = "segment.";
-constexpr const char* kOptimizer = "optimizer.";
-constexpr const char* kBuffer = "buffer.";
-constexpr const char* kGenerator = "generator";
-
-std::string file_of(const std::string& folder, int rank, int ranks) {
-  return folder + "/shard-" + std::to_string(rank) + "-of-" + std::to_string(ranks) +
-         ".safetensors";
-}
-
-// The folder to read, and by how many ranks it was written.
-std::pair<std::string, int> find_checkpoint(const std::string& folder, const Where& where) {
-  for (const std::string& place : {folder, folder + ".old"}) {
-    std::error_code failed;
-    for (const auto& file : std::filesystem::directory_iterator(place, failed)) {
-      const std::string name = file.path().filename().string(), start = "shard-0-of-";
-      if (name.rfind(start, 0) != 0) continue;
-      const int ranks = atoi(name.c_str() + start.size());
-      if (ranks > 0) return {place, ranks};
-    }
-  }
-  throw_error(kLoad, "no shard-0-of-N.safetensors in " + folder, where, Code::kNotFound);
-}
+constexpr const char* kLayoutKey = "wick.layout";
 
 // What a checkpoint puts together: whole buckets, and whole states of them.
 struct Whole {
@@ -44,83 +23,65 @@ struct Whole {
   std::map<std::string, std::string> metadata;  // of rank 0
 };
 
-}  // namespace
-
-void FullyShard::save(const std::string& folder, const optim::Optimizer& optimizer, Where where) {
-  Impl& m = *impl_;
-  if (m.open) throw_error(kSave, "within a batch: call finish() first", where);
-  const int rank = m.group.rank(), ranks = m.group.size();
-  const optim::OptimizerState state = optimizer.state_dict();
-  nn::NamedTensors tensors;
-  for (size_t b = 0; b < m.segments.size(); ++b)
-    tensors.emplace_back(kSegment + std::to_string(b), m.segments[b].detach());
-  for (const auto& [name, t] : state.tensors) tensors.emplace_back(kOptimizer + name, t);
-  if (rank == 0) {
-    for (const auto& [name, t] : m.net.named_buffers()) tensors.emplace_back(kBuffer + name, t);
-    tensors.emplace_back(kGenerator, default_generator().get_state());
+// What no segment has: buffers, and the parameters that are not trained.
+nn::NamedTensors whole_tensors(nn::Module& net, const nn::NamedTensors& trained) {
+  std::set<uint64_t> ids;
+  for (const auto& [name, p] : trained) ids.insert(p.id());
+  nn::NamedTensors list;
+  for (const auto& [name, p] : net.named_parameters()) {
+    if (ids.count(p.id()) == 0) list.emplace_back(kParameterPrefix + name, p);
   }
-  std::map<std::string, std::string> metadata = this->metadata();
-  metadata["wick.layout"] = m.buckets->layout();
-  metadata["wick.optimizer"] = optimizer.name();
-  metadata["wick.settings"] = state.settings;
-  metadata["wick.sha256"] = state_sha256(tensors);
-
-  const std::string fresh = folder + ".new", old = folder + ".old";
-  namespace fs = std::filesystem;
-  std::string failure;
-  if (rank == 0) {
-    std::error_code failed;
-    fs::remove_all(fresh, failed);
-    fs::create_directories(fresh, failed);
-    if (failed) failure = "cannot make " + fresh + ": " + failed.message();
-  }
-  m.group.barrier({.name = "checkpoint folder"}, where);
-  if (failure.empty()) {
-    try {
-      save_safetensors(file_of(fresh, rank, ranks), tensors, metadata);
-    } catch (const Error& e) {
-      failure = e.what();
-    }
-  }
-  // Ranks that share no folder, or have a full disk, say so before the last checkpoint is replaced.
-  if (!failure.empty()) m.fail(failure, where);
-  m.group.barrier({.name = "checkpoint written"}, where);
-  if (rank == 0) {
-    std::error_code failed;
-    fs::remove_all(old, failed);
-    if (fs::exists(folder)) fs::rename(folder, old, failed);
-    if (!failed) fs::rename(fresh, folder, failed);
-    if (failed) failure = "cannot replace " + folder + ": " + failed.message();
-    if (failure.empty()) fs::remove_all(old, failed);
-  }
-  if (!failure.empty()) m.fail(failure, where);
-  m.group.barrier({.name = "checkpoint in place"}, where);
+  for (const auto& [name, t] : net.named_buffers()) list.emplace_back(kBufferPrefix + name, t);
+  return list;
 }
 
-void FullyShard::load(const std::string& folder, optim::Optimizer& optimizer, Where where) {
+}  // namespace
+
+Snapshot FullyShard::snapshot(const optim::Optimizer& optimizer) {
   Impl& m = *impl_;
-  if (m.open) throw_error(kLoad, "within a batch: call finish() first", where);
-  const auto [place, ranks] = find_checkpoint(folder, where);
+  take_over_written(Where::current());
+  Snapshot s;
+  s.file = shard_file(m.group.rank(), m.group.size());
+  const optim::OptimizerState state = optimizer.state_dict();
+  for (size_t b = 0; b < m.segments.size(); ++b)
+    s.tensors.emplace_back(kSegment + std::to_string(b), m.segments[b]);
+  for (const auto& [name, t] : state.tensors) s.tensors.emplace_back(kOptimizerPrefix + name, t);
+  if (m.group.rank() == 0) {
+    for (const auto& [name, t] : whole_tensors(m.net, m.parameters))
+      s.tensors.emplace_back(name, t);
+    s.tensors.emplace_back(kGeneratorName, default_generator().get_state());
+  }
+  s.metadata = metadata();
+  s.metadata[kLayoutKey] = m.buckets->layout();
+  s.metadata[kOptimizerKey] = optimizer.name();
+  s.metadata[kSettingsKey] = state.settings;
+  return s;
+}
+
+Notes FullyShard::load(const std::string& folder, optim::Optimizer& optimizer, Where where) {
+  Impl& m = *impl_;
+  refuse_split(m.net, kLoad, where);
+  int ranks = 0;
+  const std::string place = checkpoint_folder(folder, &ranks, where);
   Whole whole;
   std::map<std::string, size_t> at;
+  std::map<std::string, int64_t> found;  // elements, of those in `at`
   // The bucket that a tensor of a file is a part of; -1: none, as it is whole.
   auto bucket_of = [&](const std::string& name) -> int64_t {
     const bool segment = name.rfind(kSegment, 0) == 0;
-    const std::string start = segment ? kSegment : std::string(kOptimizer) + "state.";
+    const std::string start = segment ? kSegment : std::string(kOptimizerPrefix) + "state.";
     if (name.rfind(start, 0) != 0) return -1;
     return atoll(name.c_str() + start.size());
   };
   for (int r = 0; r < ranks; ++r) {
-    const std::string path = file_of(place, r, ranks);
-    Safetensors file = load_safetensors(path);
+    const std::string path = place + "/" + shard_file(r, ranks);
+    ReadShard file = read_shard(path, where);
     auto refuse = [&](const std::string& text) { throw_error(kLoad, path + ": " + text, where); };
-    if (file.metadata["wick.sha256"] != state_sha256(file.tensors))
-      refuse("its tensors are not those that were saved (SHA-256)");
-    if (file.metadata["wick.layout"] != m.buckets->layout())
+    if (file.metadata[kLayoutKey] != m.buckets->layout())
       refuse("it is of another net, or was saved with another bucket_bytes");
-    if (file.metadata["wick.optimizer"] != optimizer.name())
-      refuse("its optimizer is '" + file.metadata["wick.optimizer"] + "', not '" +
-             optimizer.name() + "'");
+    if (file.metadata[kOptimizerKey] != optimizer.name())
+      refuse("its optimizer is '" + file.metadata[kOptimizerKey] + "', not '" + optimizer.name() +
+             "'");
     check_metadata(file.metadata, where);
     if (r == 0) whole.metadata = file.metadata;
     for (auto& [name, t] : file.tensors) {
@@ -142,14 +103,34 @@ void FullyShard::load(const std::string& folder, optim::Optimizer& optimizer, Wh
       const auto size = static_cast<int64_t>(dtype_size(t.dtype()));
       memcpy(static_cast<std::byte*>(whole.tensors[at[name]].second.raw().data) + part.begin * size,
              t.raw().data, t.nbytes());
+      found[name] += part.count();
     }
+  }
+  auto refuse_all = [&](const std::string& text) {
+    throw_error(kLoad, place + ": " + text, where);
+  };
+  for (size_t b = 0; b < m.buckets->count(); ++b) at.emplace(kSegment + std::to_string(b), 0);
+  for (const auto& [name, index] : at) {
+    if (found[name] != m.buckets->elements(static_cast<size_t>(bucket_of(name))))
+      refuse_all("it lacks a part of '" + name + "'");
+  }
+  std::vector<std::pair<Tensor, Tensor>> copies;
+  for (const auto& [name, to] : whole_tensors(m.net, m.parameters)) {
+    const auto it = std::find_if(whole.tensors.begin(), whole.tensors.end(),
+                                 [&](const auto& saved) { return saved.first == name; });
+    if (it == whole.tensors.end()) refuse_all("it lacks '" + name + "', which the net has");
+    const Tensor& from = it->second;
+    if (from.dtype() != to.dtype() || !(from.raw_shape() == to.raw_shape())) {
+      refuse_all("it is of another net: its '" + name + "' is " + dtype_name(from.dtype()) +
+                 to_text(from.raw_shape()).text + ", the net's " + dtype_name(to.dtype()) +
+                 to_text(to.raw_shape()).text);
+    }
+    copies.emplace_back(to, from);
   }
   // Everything is there and fits: now it is taken.
   NoGrad guard;
   optim::OptimizerState state;
-  state.settings = whole.metadata["wick.settings"];
-  nn::NamedTensors buffers = m.net.named_buffers();
-  std::vector<std::pair<Tensor, Tensor>> copies;
+  state.settings = whole.metadata[kSettingsKey];
   Tensor generator;
   for (auto& [name, t] : whole.tensors) {
     const int64_t b = bucket_of(name);
@@ -161,22 +142,24 @@ void FullyShard::load(const std::string& folder, optim::Optimizer& optimizer, Wh
     }
     if (name.rfind(kSegment, 0) == 0) {
       copies.emplace_back(m.segments[static_cast<size_t>(b)], mine);
-    } else if (name.rfind(kOptimizer, 0) == 0) {
-      state.tensors.emplace_back(name.substr(strlen(kOptimizer)), mine);
-    } else if (name == kGenerator) {
+    } else if (name.rfind(kOptimizerPrefix, 0) == 0) {
+      state.tensors.emplace_back(name.substr(strlen(kOptimizerPrefix)), mine);
+    } else if (name == kGeneratorName) {
       generator = t;
-    } else {
-      const auto it = std::find_if(buffers.begin(), buffers.end(), [&](const auto& buffer) {
-        return kBuffer + buffer.first == name;
-      });
-      if (it != buffers.end()) copies.emplace_back(it->second, t);
     }
   }
+  if (generator.defined()) Generator().set_state(generator, where);  // throws if it is none
   optimizer.load_state_dict(state, where);
+  for (size_t b = 0; b < m.buckets->count(); ++b) m.buckets->mark(b);  // what the net has, goes
   for (const auto& [to, from] : copies) to.detach().copy_(from, where);
   if (generator.defined()) default_generator().set_state(generator, where);
-  if (units_ != nullptr) return units_->begin(1);
-  gather(where);
+  m.group.barrier({.name = "checkpoint read"}, where);
+  if (units_ != nullptr) {
+    units_->begin(1);
+  } else {
+    gather(where);
+  }
+  return notes_of(whole.metadata);
 }
 
 }  // namespace wick::distributed

@@ -1,6 +1,7 @@
 #include "trainer/nn/models/gpt.h"
 
 #include <cmath>
+#include <utility>
 
 #include "trainer/nn/container.h"
 #include "trainer/nn/default_init.h"
@@ -68,7 +69,17 @@ Tensor TransformerBlock::forward(const Arg& x, const Tensor& mask, Tensor* weigh
   AttentionResult seen =
       (*attn)(at(norm), at(norm), at(norm), {}, weights != nullptr, hidden, false);
   if (weights != nullptr) *weights = seen.weights;
-  Tensor y = add(x, at(dropout(at(seen.output), dropout_, training())));
+  return behind(x, seen.output);
+}
+
+Tensor TransformerBlock::forward(const Arg& x, const Tensor& seen, KvStore& cache, int64_t layer) {
+  const At at(x);
+  return behind(x, (*attn)(at(ln1(x)), seen, cache, layer));
+}
+
+Tensor TransformerBlock::behind(const Arg& x, const Tensor& attended) {
+  const At at(x);
+  Tensor y = add(x, at(dropout(at(attended), dropout_, training())));
   return at(y) + at(mlp(at(ln2(at(y)))));
 }
 
@@ -100,7 +111,25 @@ GPT::GPT(GptOptions options)
   }
 }
 
-Tensor GPT::run(const Arg& tokens, std::vector<Tensor>* weights) {
+Tensor GPT::forward(const Arg& tokens) {
+  return kv_cache_ ? forward(tokens, *kv_cache_) : run(tokens, nullptr, nullptr);
+}
+
+Tensor GPT::forward(const Arg& tokens, KvStore& cache) {
+  if (!options_.causal || training()) {
+    throw_error("GPT",
+                options_.causal
+                    ? "a KV cache is for eval mode: call eval() first"
+                    : "a KV cache needs a causal model: here each token sees all others",
+                tokens.where);
+  }
+  NoGrad guard;
+  Tensor y = run(tokens, nullptr, &cache);
+  cache.advance();
+  return y;
+}
+
+Tensor GPT::run(const Arg& tokens, std::vector<Tensor>* weights, KvStore* cache) {
   const At at(tokens);
   const Tensor& t = tokens.tensor;
   if (t.rank(tokens.where) != 2 || t.size(1, tokens.where) < 1 ||
@@ -110,9 +139,11 @@ Tensor GPT::run(const Arg& tokens, std::vector<Tensor>* weights) {
         "takes tokens [batch, 1 to " + std::to_string(options_.max_seq_len) + "], got " + text(t),
         tokens.where);
   }
-  Tensor place = positions_of(tokens);
+  Tensor place = cache != nullptr ? cache->positions(tokens) : positions_of(tokens);
   Tensor seen;
-  if (options_.causal) {
+  if (cache != nullptr) {
+    seen = cache->seen(place, tokens.where);
+  } else if (options_.causal) {
     seen = le(at(place.unsqueeze(0, tokens.where)), at(place.unsqueeze(1, tokens.where)));
   }
   Tensor x = token_embedding(tokens);
@@ -120,9 +151,14 @@ Tensor GPT::run(const Arg& tokens, std::vector<Tensor>* weights) {
   {
     static const std::string kBlocks = "blocks";
     ModuleScope scope(kBlocks);
-    for (const auto& block : blocks_) {
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      TransformerBlock& block = *blocks_[i];
+      if (cache != nullptr) {
+        x = block(at(x), seen, *cache, static_cast<int64_t>(i));
+        continue;
+      }
       Tensor* to = weights != nullptr ? &weights->emplace_back() : nullptr;
-      x = (*block)(at(x), seen, to);
+      x = block(at(x), seen, to);
     }
   }
   x = (*ln_f_)(at(x));
@@ -144,6 +180,13 @@ Tensor chosen(const Tensor& logits, const GenerateOptions& o, Generator& g, cons
   return among.defined() ? gather(at(among), 1, at(pick)) : pick;
 }
 
+// Gives a model its cache back.
+struct Restore {
+  std::shared_ptr<KvCache>* to;
+  std::shared_ptr<KvCache> cache;
+  ~Restore() { *to = cache; }
+};
+
 }  // namespace
 
 std::vector<Tensor> GPT::attention_weights(const Arg& tokens) {
@@ -151,7 +194,7 @@ std::vector<Tensor> GPT::attention_weights(const Arg& tokens) {
   const ModeScope mode(*this, false);
   ModuleScope scope = enter();
   std::vector<Tensor> weights;
-  run(tokens, &weights);
+  run(tokens, &weights, nullptr);
   return weights;
 }
 
@@ -178,15 +221,49 @@ Tensor GPT::generate(const Arg& tokens, const GenerateOptions& o) {
   const ModeScope mode(*this, false);
   Generator own{o.seed.value_or(0), 0};
   Generator& g = o.seed ? own : default_generator();
-  Tensor all = tokens.tensor.to(DType::kI64, where);
+  Tensor all = tokens.tensor.to(DType::kI64, where), next = all;
+  const std::shared_ptr<KvCache> enabled = std::exchange(kv_cache_, nullptr);
+  const Restore restore{&kv_cache_, enabled};
+  std::shared_ptr<KvCache> cache;
+  // The model sees all tokens but the last one that is made.
+  const int64_t longest = std::min(dim_of(all, 1) + o.max_new_tokens - 1, options_.max_seq_len);
+  bool cached = o.use_cache && options_.causal && o.max_new_tokens > 1 && dim_of(all, 1) < longest;
+  for (const auto& block : blocks_) cached = cached && block->attn->takes_cache();
+  if (cached) cache = create_kv_cache(*this, dim_of(all, 0), longest);
   for (int64_t i = 0; i < o.max_new_tokens; ++i) {
     const int64_t length = dim_of(all, 1);
-    Tensor seen =
-        all.slice(1, std::max<int64_t>(0, length - options_.max_seq_len), length, 1, where);
-    Tensor last = (*this)(at(seen)).select(1, -1, where);
-    all = cat({at(all), at(chosen(last, o, g, at))}, 1);
+    Tensor logits;
+    if (cache && length <= cache->max_seq_len()) {
+      logits = (*this)(at(next), *cache);
+    } else {  // the window moves: each token has another position than before
+      logits = (*this)(
+          at(all.slice(1, std::max<int64_t>(0, length - options_.max_seq_len), length, 1, where)));
+    }
+    next = chosen(logits.select(1, -1, where), o, g, at);
+    all = cat({at(all), at(next)}, 1);
   }
   return all;
 }
+
+std::shared_ptr<KvCache> create_kv_cache(const GPT& model, int64_t batch_size,
+                                         int64_t max_seq_len) {
+  const GptOptions& o = model.options();
+  if (max_seq_len > o.max_seq_len) {
+    refuse("create_kv_cache", "the model takes " + std::to_string(o.max_seq_len) +
+                                  " tokens, a cache for " + std::to_string(max_seq_len) +
+                                  " was asked for");
+  }
+  const Tensor& like = model.token_embedding->weight;
+  return std::make_shared<KvCache>(batch_size, max_seq_len == 0 ? o.max_seq_len : max_seq_len,
+                                   o.num_layers, o.num_heads, o.embed_dim / o.num_heads,
+                                   like.dtype(), like.device());
+}
+
+std::shared_ptr<KvCache> enable_kv_cache(GPT& model, int64_t batch_size, int64_t max_seq_len) {
+  model.kv_cache_ = create_kv_cache(model, batch_size, max_seq_len);
+  return model.kv_cache_;
+}
+
+void disable_kv_cache(GPT& model) { model.kv_cache_ = nullptr; }
 
 }  // namespace wick::nn

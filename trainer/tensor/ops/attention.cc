@@ -4,6 +4,7 @@
 #include "trainer/autograd/function.h"
 #include "trainer/autograd/grad_table.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops/pointwise.h"
 #include "trainer/tensor/philox.h"
@@ -77,7 +78,10 @@ Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v, co
   const int64_t rows = dim_of(q.tensor, -2), cols = dim_of(k.tensor, -2);
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(dim_of(q.tensor, -1))));
   Tensor seen = mask;
-  if (is_causal) seen = le(arange(cols).unsqueeze(0), arange(rows).unsqueeze(1));
+  if (is_causal) {
+    seen = le(arange(cols).unsqueeze(0), arange(rows).unsqueeze(1));
+    seen = moved_beside(q.tensor, seen, q.where);
+  }
   const bool parts = dropout_p > 0 || active_tracer() != nullptr || modes().forward != 0 ||
                      modes().autocast != nullptr || (seen.defined() && seen.requires_grad());
   if (!parts) {

@@ -1,5 +1,8 @@
 // The C ABI of wick/c/vulkan.h. It is in Wick::vulkan, also in a build without Vulkan, where its
 // functions say so.
+#include <atomic>
+#include <utility>
+
 #include "runtime/backend/vulkan/backend.h"
 #include "runtime/exec/c_handles.h"
 #include "runtime/ops/op_info.h"
@@ -14,12 +17,39 @@ struct wick_vulkan_devices {
 
 namespace {
 
-// What wick_vulkan_create() makes: the only kind of wick_backend that there is.
+// What wick_vulkan_create() makes: the only kind of wick_backend that there is. Its tensors keep
+// it.
 struct OpenDevice : wick_backend {
   explicit OpenDevice(const wick_allocator& a) : allocator(a) {}
   CAllocator allocator;
+  std::atomic<size_t> holders{1};
   Owned<VulkanBackend> vulkan;
 };
+
+void release(OpenDevice* device) {
+  if (device->holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  device->vulkan.reset();
+  CAllocator allocator = device->allocator;
+  device->~OpenDevice();
+  allocator.deallocate(device, sizeof(OpenDevice), alignof(OpenDevice));
+}
+
+// The only kind of wick_device_tensor that there is.
+struct OpenTensor : wick_device_tensor {
+  explicit OpenTensor(OpenDevice* d) : device(d) {
+    device->holders.fetch_add(1, std::memory_order_relaxed);
+  }
+  OpenDevice* device;
+  Owned<DeviceTensor> owned;
+};
+
+Result<TensorView> view_of(const wick_tensor* tensor, const char* name) {
+  WICK_TRY(check_pointer(tensor, name));
+  TensorView view;
+  if (to_view(*tensor, &view)) return view;
+  return error(Code::kInvalidArgument, "%s: rank %d or dtype %d is out of range", name,
+               tensor->rank, tensor->dtype);
+}
 
 VulkanBackend& vulkan_of(const wick_backend* backend) {
   return *static_cast<const OpenDevice*>(backend)->vulkan;
@@ -149,12 +179,7 @@ int wick_vulkan_create(const wick_vulkan_options* given, wick_backend** out) {
   return fail(create(), {});
 }
 void wick_vulkan_free(wick_backend* backend) {
-  if (backend == nullptr) return;
-  auto* device = static_cast<OpenDevice*>(backend);
-  device->vulkan.reset();
-  CAllocator allocator = device->allocator;
-  device->~OpenDevice();
-  allocator.deallocate(device, sizeof(OpenDevice), alignof(OpenDevice));
+  if (backend != nullptr) release(static_cast<OpenDevice*>(backend));
 }
 int wick_vulkan_opened(const wick_backend* backend, wick_vulkan_device* device) {
   auto get = [&]() -> Status {
@@ -164,6 +189,68 @@ int wick_vulkan_opened(const wick_backend* backend, wick_vulkan_device* device) 
     return put_device(vulkan.device(), vulkan.device_name(), device);
   };
   return fail(get(), {});
+}
+
+int wick_vulkan_tensor_create(wick_backend* backend, const wick_tensor* type,
+                              wick_device_tensor** out) {
+  auto create = [&]() -> Status {
+    WICK_TRY(check_pointer(backend, "backend"));
+    WICK_TRY(check_pointer(out, "tensor"));
+    WICK_ASSIGN(const TensorView view, view_of(type, "type"));
+    auto* device = static_cast<OpenDevice*>(backend);
+    WICK_ASSIGN(Owned<DeviceTensor> made, device->vulkan->create_tensor(view.dtype, view.shape));
+    void* memory = device->allocator.allocate(sizeof(OpenTensor), alignof(OpenTensor));
+    if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a device tensor");
+    auto* tensor = new (memory) OpenTensor(device);
+    tensor->tensor = made.get();
+    tensor->owned = std::move(made);
+    *out = tensor;
+    return {};
+  };
+  return fail(create(), {});
+}
+void wick_vulkan_tensor_free(wick_device_tensor* given) {
+  if (given == nullptr) return;
+  auto* tensor = static_cast<OpenTensor*>(given);
+  OpenDevice* device = tensor->device;
+  tensor->~OpenTensor();
+  device->allocator.deallocate(tensor, sizeof(OpenTensor), alignof(OpenTensor));
+  release(device);
+}
+int wick_vulkan_tensor_type(const wick_device_tensor* tensor, wick_tensor* type) {
+  Status s = check_pointer(tensor, "tensor");
+  if (s.ok()) s = check_pointer(type, "type");
+  if (s.ok())
+    to_tensor(TensorView(nullptr, tensor->tensor->dtype(), tensor->tensor->shape()), type);
+  return fail(s, {});
+}
+int wick_vulkan_tensor_write(wick_device_tensor* tensor, const wick_tensor* from) {
+  auto write = [&]() -> Status {
+    WICK_TRY(check_pointer(tensor, "tensor"));
+    WICK_ASSIGN(const TensorView view, view_of(from, "from"));
+    return tensor->tensor->write(view);
+  };
+  return fail(write(), {});
+}
+int wick_vulkan_tensor_read(wick_device_tensor* tensor, const wick_tensor* to) {
+  auto read = [&]() -> Status {
+    WICK_TRY(check_pointer(tensor, "tensor"));
+    WICK_ASSIGN(const TensorView view, view_of(to, "to"));
+    return tensor->tensor->read(view);
+  };
+  return fail(read(), {});
+}
+int wick_vulkan_save_cache(wick_backend* backend, const char* path) {
+  Status s = check_pointer(backend, "backend");
+  if (s.ok()) s = check_pointer(path, "path");
+  if (s.ok()) s = vulkan_of(backend).save_cache(path);
+  return fail(s, {});
+}
+int wick_vulkan_load_cache(wick_backend* backend, const char* path) {
+  Status s = check_pointer(backend, "backend");
+  if (s.ok()) s = check_pointer(path, "path");
+  if (s.ok()) s = vulkan_of(backend).load_cache(path);
+  return fail(s, {});
 }
 
 size_t wick_vulkan_checked_count(const wick_backend* backend) {

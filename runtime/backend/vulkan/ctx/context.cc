@@ -30,7 +30,7 @@ Result<Context*> Context::create(Allocator& allocator, const ContextOptions& opt
 }
 
 void Context::destroy(Context* context) {
-  if (context == nullptr) return;
+  if (context == nullptr || context->holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   Allocator& allocator = context->allocator_;
   context->~Context();
   allocator.deallocate(context, sizeof(Context), alignof(Context));
@@ -90,20 +90,72 @@ void Context::wait_for_all() {
   }
 }
 
+void Context::drain() {
+  Submission all;
+  {
+    MutexLock lock(queue_lock_);
+    if (lost() || submitted_ == 0) return;
+    if (!has_timeline_) {
+      (void)device_.settle();
+      return;
+    }
+    all.value_ = submitted_;
+  }
+  all.begin_ns_ = now_ns();
+  all.pending_ = true;
+  (void)wait(all);
+}
+
 void Context::save_pipelines() {
   MutexLock lock(pipelines_lock_);
   if (!cache_grew_ || lost() || !disk_.enabled()) return;
   cache_grew_ = false;
-  size_t bytes = 0;
   Array<uint8_t> data(allocator_);
-  const Api& api = device_.api();
-  if (api.GetPipelineCacheData(device_.handle(), cache_.get(), &bytes, nullptr) != VK_SUCCESS ||
-      !data.resize(bytes).ok() ||
-      api.GetPipelineCacheData(device_.handle(), cache_.get(), &bytes, data.data()) != VK_SUCCESS) {
-    return;
-  }
   // If the pipelines cannot be stored, they are compiled again.
-  (void)disk_.write("pipelines", {data.data(), bytes});
+  if (pipeline_data_locked(data).ok()) (void)disk_.write("pipelines", data);
+}
+
+Status Context::pipeline_data_locked(Array<uint8_t>& data) const {
+  size_t bytes = 0;
+  const Api& api = device_.api();
+  WICK_TRY(check(api.GetPipelineCacheData(device_.handle(), cache_.get(), &bytes, nullptr),
+                 "vkGetPipelineCacheData"));
+  WICK_TRY(data.resize(bytes));
+  WICK_TRY(check(api.GetPipelineCacheData(device_.handle(), cache_.get(), &bytes, data.data()),
+                 "vkGetPipelineCacheData"));
+  return data.resize(bytes);
+}
+
+Status Context::pipeline_data(Array<uint8_t>& data) {
+  MutexLock lock(pipelines_lock_);
+  return pipeline_data_locked(data);
+}
+
+// A driver reads the head of the data again and trusts what follows it.
+Status Context::add_pipelines(Span<const uint8_t> data) {
+  VkPipelineCacheHeaderVersionOne head;
+  if (data.empty()) return {};
+  if (data.size() < sizeof(head)) return Status(Code::kInvalidProgram, "its pipelines are cut off");
+  memcpy(&head, data.data(), sizeof(head));
+  const DeviceInfo& info = device_.info();
+  if (head.headerSize < sizeof(head) || head.headerSize > data.size() ||
+      head.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE) {
+    return Status(Code::kInvalidProgram, "its pipelines have no valid head");
+  }
+  if (head.vendorID != info.vendor_id || head.deviceID != info.device_id ||
+      memcmp(head.pipelineCacheUUID, info.cache_uuid, VK_UUID_SIZE) != 0) {
+    return Status(Code::kUnsupported, "its pipelines are another driver's");
+  }
+  UniquePipelineCache added;
+  VkPipelineCacheCreateInfo create = {};
+  create.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  create.initialDataSize = data.size();
+  create.pInitialData = data.data();
+  MutexLock lock(pipelines_lock_);
+  WICK_TRY(added.create(device_, &Api::CreatePipelineCache, create, "vkCreatePipelineCache"));
+  const VkPipelineCache from = added.get();
+  return check(device_.api().MergePipelineCaches(device_.handle(), cache_.get(), 1, &from),
+               "vkMergePipelineCaches");
 }
 
 Result<VkDescriptorSetLayout> Context::set_layout(uint32_t bindings) {

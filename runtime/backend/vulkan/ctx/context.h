@@ -57,7 +57,12 @@ class Context final : private AsyncWork {
  public:
   // Fails with kDevice without a loader or a usable device. The allocator must outlive the context.
   static Result<Context*> create(Allocator& allocator, const ContextOptions& options);
-  static void destroy(Context* context);  // null is fine; all graphs must have been destroyed
+  // Null is fine; all graphs must have been destroyed. Tensors that are left keep the context until
+  // the last of them is gone.
+  static void destroy(Context* context);
+  void hold() { holders_.fetch_add(1, std::memory_order_relaxed); }  // needs another destroy()
+  // Returns another number each time.
+  uint64_t next_number() { return numbers_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   Allocator& allocator() const { return allocator_; }
   const Device& device() const { return device_; }
@@ -95,6 +100,11 @@ class Context final : private AsyncWork {
   const DiskCache& disk() const { return disk_; }
   // Stores newly compiled pipelines for the next program.
   void save_pipelines();
+  // Returns the compiled pipelines as the driver writes them.
+  Status pipeline_data(Array<uint8_t>& data);
+  // Adds what pipeline_data() returned on this driver, perhaps in another program. kInvalidProgram,
+  // kUnsupported: it is not this driver's.
+  Status add_pipelines(Span<const uint8_t> data);
 
   // Submits up to kMaxBatches command buffers in order and does not wait. After kDevice the device
   // is lost().
@@ -116,6 +126,9 @@ class Context final : private AsyncWork {
     WICK_TRY(submit(commands, submission));
     return wait(submission);
   }
+  // Returns when everything that was submitted so far has completed, so that what it uses may be
+  // freed. A device that hangs meanwhile is lost.
+  void drain();
   // It failed or hung: nothing is submitted to it any more.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
   // For calls outside submit() and wait(), which may be the first to see a lost device: records it.
@@ -136,6 +149,7 @@ class Context final : private AsyncWork {
   ~Context();
   const CachedPipeline* find_locked(ShaderId id, Span<const uint32_t> specialisation) const;
   Status open(const ContextOptions& options);
+  Status pipeline_data_locked(Array<uint8_t>& data) const;
   void wait_for_all() override;
   Status wait(Submission& submission, uint64_t deadline_ns, Stop* stop);
   // On kDeadline, *hangs tells a hang from the caller's own deadline.
@@ -143,6 +157,8 @@ class Context final : private AsyncWork {
   Result<VkDescriptorSetLayout> set_layout_locked(uint32_t bindings);
 
   Allocator& allocator_;
+  std::atomic<uint32_t> holders_{1};
+  std::atomic<uint64_t> numbers_{0};
   Instance instance_;
   Device device_;
   bool unified_ = false;

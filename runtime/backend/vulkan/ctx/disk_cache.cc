@@ -46,9 +46,10 @@ void DiskCache::open(const char* folder, const DeviceInfo& device) {
   if (folder == nullptr) folder = getenv("WICK_CACHE_DIR");
   if (folder == nullptr && (folder = getenv("XDG_CACHE_HOME")) != nullptr) sub = "/wick";
   if (folder == nullptr && (folder = getenv("HOME")) != nullptr) sub = "/.cache/wick";
-  if (folder == nullptr || folder[0] == '\0') return;
-  int n = snprintf(folder_, sizeof(folder_), "%s%s", folder, sub);
-  if (n < 0 || static_cast<size_t>(n) + 80 > sizeof(folder_)) folder_[0] = '\0';
+  if (folder != nullptr && folder[0] != '\0') {
+    int n = snprintf(folder_, sizeof(folder_), "%s%s", folder, sub);
+    if (n < 0 || static_cast<size_t>(n) + 80 > sizeof(folder_)) folder_[0] = '\0';
+  }
   Sha256 sha;
   sha.update(bytes_of(device.cache_uuid));
   sha.update(bytes_of(device.device_uuid));

@@ -12,6 +12,8 @@ class DiskCache {
   // With "", or if none of them exists, nothing is kept.
   void open(const char* folder, const DeviceInfo& device);
   bool enabled() const { return folder_[0] != '\0'; }
+  // Identifies the device, its driver and this build's shaders: 32 characters.
+  const char* driver() const { return driver_; }
 
   // Empty when there is no file, or its content is not what was written.
   Status read(const char* kind, Array<uint8_t>& bytes) const;

@@ -49,9 +49,14 @@ inline Dispatch fill_dispatch(int64_t words, uint32_t value, uint32_t value_high
 
 inline Status unsupported(const char* why) { return Status(Code::kUnsupported, why); }
 
-// Returns the WICK_FN_ number of an epilogue's Activation; kUnsupported if there is no shader for
-// it.
-Result<uint32_t> activation_function(int64_t activation);
+// What ends a product: a function of epilogue.glsl, with its numbers. Without an activation it is
+// Relu's, which alpha = 1 turns off.
+struct Ending {
+  uint32_t function = 0;
+  float alpha = 0, beta = 0;
+};
+// kUnsupported if there is no shader for the activation.
+Result<Ending> ending_of(const EpilogueAttrs& epilogue);
 
 // Adds bindings 0..6 of a product with an epilogue; returns the WICK_HAS_ parts that are present.
 uint32_t add_epilogue(const OpCall& call, Dispatch& d);

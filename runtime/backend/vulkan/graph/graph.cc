@@ -26,6 +26,8 @@ VulkanGraph::VulkanGraph(Context& context, Allocator& allocator)
       readback_(allocator),
       upload_offsets_(allocator),
       readback_offsets_(allocator),
+      from_(allocator),
+      to_(allocator),
       commands_(allocator),
       timer_(allocator) {}
 

@@ -45,6 +45,15 @@ class VulkanGraph : private Parts {
     WICK_TRY(start(inputs));
     return collect(outputs);
   }
+  // A buffer of the caller's on the device in place of a host tensor; null: the host has it.
+  struct External {
+    const Buffer* buffer = nullptr;
+    uint64_t number = 0;  // another one for every buffer
+  };
+  // Sets the buffers of the runs that follow, by input and output (empty: none): a run copies from
+  // them before its first dispatch and to them after its last. They are as large as the tensors.
+  // Other buffers than before are recorded anew, which waits for a run that was not collected.
+  Status use(Span<const External> inputs, Span<const External> outputs, Stop* stop = nullptr);
   // The halves of run(). start() reads the inputs and returns while the device works; it waits for
   // an earlier run that was not collected. If `stop` ends the wait (kDeadline, kCancelled), the run
   // continues and can be collected later.
@@ -134,8 +143,14 @@ class VulkanGraph : private Parts {
   Status make_ready(ThreadPool* pool);
   Status write_descriptors();
   Status record();
+  Status record_commands();
   Status next_batch();
+  void record_inputs();
   Status record_dispatches();
+  void record_outputs();
+  const Buffer* external(const Array<External>& list, size_t i) const {
+    return i < list.size() ? list[i].buffer : nullptr;
+  }
 
   Context& context_;
   Allocator& allocator_;
@@ -148,6 +163,7 @@ class VulkanGraph : private Parts {
   Weights::Hold hold_;
   Buffers arena_, upload_, readback_;
   Array<uint64_t> upload_offsets_, readback_offsets_;
+  Array<External> from_, to_;  // recorded, by input and output; empty: none
   DescriptorSets descriptors_;
   Array<CommandBuffer> commands_;  // batches
   Submission submission_;

@@ -46,9 +46,9 @@ Capabilities capabilities_of(const DeviceInfo& device) {
   return can;
 }
 
-Result<uint32_t> activation_function(int64_t activation) {
+static Result<uint32_t> activation_function(int64_t activation) {
   switch (static_cast<Activation>(activation)) {
-    case Activation::kNone: return uint32_t{WICK_FN_NONE};
+    case Activation::kNone:
     case Activation::kRelu: return uint32_t{WICK_FN_RELU};
     case Activation::kClip: return uint32_t{WICK_FN_CLIP};
     case Activation::kLeakyRelu: return uint32_t{WICK_FN_LEAKY_RELU};
@@ -63,6 +63,16 @@ Result<uint32_t> activation_function(int64_t activation) {
     case Activation::kTimesHardSigmoid: return uint32_t{WICK_FN_TIMES_HARD_SIGMOID};
   }
   return unsupported("no shader for this activation");
+}
+
+Result<Ending> ending_of(const EpilogueAttrs& epilogue) {
+  Ending ending;
+  WICK_ASSIGN(ending.function, activation_function(epilogue.activation));
+  ending.alpha = static_cast<float>(epilogue.alpha);
+  ending.beta = static_cast<float>(epilogue.beta);
+  if (ending.function == WICK_FN_RELU)
+    ending.alpha = epilogue.activation == static_cast<int64_t>(Activation::kNone) ? 1.0f : 0.0f;
+  return ending;
 }
 
 bool reads_input(OpId op, size_t input) {

@@ -12,15 +12,15 @@ Status lower_conv3d(const OpCall& call, const ConvAttrs& conv, const EpilogueAtt
   const Shape& y = call.out[0].shape;
   Dispatch d = rows_dispatch(ShaderId::k_conv3d_direct_f32, y, conv.group);
   const uint32_t parts = add_epilogue(call, d);
-  WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
-  add_spec(d, function);
+  WICK_ASSIGN(const Ending ending, ending_of(epilogue));
+  add_spec(d, ending.function);
   add_spec(d, parts);
   add_spec(d, static_cast<uint32_t>(channel_rows(y, conv.group)));
   add_push(d, w[0] / conv.group);
   add_push(d, conv.group);
   add_push(d, w[1]);
-  add_push(d, static_cast<float>(epilogue.alpha));
-  add_push(d, static_cast<float>(epilogue.beta));
+  add_push(d, ending.alpha);
+  add_push(d, ending.beta);
   add_window(d, s);
   return out.dispatches.push_back(d);
 }

@@ -162,8 +162,8 @@ static Status lower_matmul(const OpCall& call, Lowered& out) {
              : thin ? WICK_STORED(dtype, gemv)
                     : tiled[static_cast<size_t>(tile)];
   uint32_t parts = add_epilogue(call, d);
-  WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
-  add_spec(d, function);
+  WICK_ASSIGN(const Ending ending, ending_of(epilogue));
+  add_spec(d, ending.function);
   add_spec(d, parts);
   add_spec(d, thin ? rows_each : 1);
   add_spec(d, transposed ? 1 : 0);
@@ -171,13 +171,14 @@ static Status lower_matmul(const OpCall& call, Lowered& out) {
   add_push(d, columns);
   add_push(d, depth);
   add_push(d, walk.count);
-  add_push(d, static_cast<float>(epilogue.alpha));
-  add_push(d, static_cast<float>(epilogue.beta));
+  add_push(d, ending.alpha);
+  add_push(d, ending.beta);
   for (int64_t v : walk.dims) add_push(d, v);
   for (int64_t v : walk.left) add_push(d, v);
   for (int64_t v : walk.right) add_push(d, v);
   if (thin) {
     add_spec(d, static_cast<uint32_t>(lanes));
+    add_spec(d, walk.count > kMaxGroups ? 1 : 0);
     WICK_TRY(set_groups(d, across, down, walk.count));
   } else if (matrix) {
     WICK_TRY(set_groups(d, tiles_of(columns, WICK_MATRIX_TILE), tiles_of(rows, WICK_MATRIX_TILE),
@@ -222,8 +223,8 @@ static Status add_conv(const OpCall& call, const ConvAttrs& conv, const Epilogue
   }
   d.shader = direct ? WICK_STORED(dtype, conv2d_direct) : tiled[static_cast<size_t>(tile)];
   uint32_t parts = add_epilogue(call, d);
-  WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
-  add_spec(d, function);
+  WICK_ASSIGN(const Ending ending, ending_of(epilogue));
+  add_spec(d, ending.function);
   add_spec(d, parts);
   add_spec(d, 1);
   add_spec(d, 0);
@@ -234,8 +235,8 @@ static Status add_conv(const OpCall& call, const ConvAttrs& conv, const Epilogue
   add_push(d, columns);
   add_push(d, depth);
   add_push(d, batches);
-  add_push(d, static_cast<float>(epilogue.alpha));
-  add_push(d, static_cast<float>(epilogue.beta));
+  add_push(d, ending.alpha);
+  add_push(d, ending.beta);
   add_push(d, conv.group);
   add_push(d, at(x, 0));
   add_push(d, at(x, 1));

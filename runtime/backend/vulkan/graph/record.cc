@@ -133,39 +133,89 @@ Status VulkanGraph::record() {
     WICK_TRY(context_.run(once, submission_));
   }
   if (timed_) WICK_TRY(timer_.create(device, static_cast<uint32_t>(nodes_.size()) + 3));
+  return record_commands();
+}
+
+Status VulkanGraph::record_commands() {
+  commands_.clear();
   WICK_TRY(next_batch());
   timer_.begin(commands_.back());
   timer_.mark(commands_.back());
-  if (fault_ != kNoTensor) {
-    commands_.back().fill(arena_.at(tensors_[fault_].offset), 4, 0);
-    if (context_.unified()) commands_.back().barrier(kCopyAccess, kShaderAccess);
-  }
-  if (!context_.unified()) {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      const Tensor& t = tensors_[inputs_[i]];
-      if (t.bytes > 0)
-        commands_.back().copy(upload_.at(upload_offsets_[i]), arena_.at(t.offset), t.bytes);
-    }
-    commands_.back().barrier(kCopyAccess, kShaderAccess);
-  }
+  record_inputs();
   timer_.mark(commands_.back());
   WICK_TRY(record_dispatches());
-  if (context_.unified()) {
-    commands_.back().barrier(kShaderAccess, kHostRead);
-  } else {
-    // An output may be an input's bytes, not written by any shader.
-    commands_.back().barrier(
-        {kShaderAccess.stages | kCopyAccess.stages, kShaderAccess.access | kCopyAccess.access},
-        kCopyAccess);
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      const Region r = region_of(outputs_[i]);
-      if (r.bytes > 0)
-        commands_.back().copy({r.buffer, r.offset}, readback_.at(readback_offsets_[i]), r.bytes);
-    }
-    commands_.back().barrier(kCopyAccess, kHostRead);
-  }
+  record_outputs();
   timer_.mark(commands_.back());
   return commands_.back().end();
+}
+
+void VulkanGraph::record_inputs() {
+  CommandBuffer& commands = commands_.back();
+  bool copies = !context_.unified();
+  if (fault_ != kNoTensor) {
+    commands.fill(arena_.at(tensors_[fault_].offset), 4, 0);
+    copies = true;
+  }
+  bool waits = false;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Tensor& t = tensors_[inputs_[i]];
+    const Buffer* from = external(from_, i);
+    if (t.bytes == 0 || (from == nullptr && context_.unified())) continue;
+    // Runs that were submitted earlier may have written it.
+    if (from != nullptr && !waits) commands.barrier(kCopyAccess, kCopyAccess);
+    waits = waits || from != nullptr;
+    commands.copy(from != nullptr ? Place{from, 0} : upload_.at(upload_offsets_[i]),
+                  arena_.at(t.offset), t.bytes);
+  }
+  if (copies || waits) commands.barrier(kCopyAccess, kShaderAccess);
+}
+
+void VulkanGraph::record_outputs() {
+  CommandBuffer& commands = commands_.back();
+  bool copies = !context_.unified();
+  for (size_t i = 0; i < outputs_.size(); ++i) copies = copies || external(to_, i) != nullptr;
+  if (!copies) return commands.barrier(kShaderAccess, kHostRead);
+  // An output may be an input's bytes, not written by any shader; a buffer of the caller's may have
+  // been read or written by copies of earlier runs.
+  const Access both = {kShaderAccess.stages | kCopyAccess.stages,
+                       kShaderAccess.access | kCopyAccess.access};
+  commands.barrier(both, kCopyAccess);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Region r = region_of(outputs_[i]);
+    const Buffer* to = external(to_, i);
+    if (r.bytes == 0 || (to == nullptr && context_.unified())) continue;
+    commands.copy({r.buffer, r.offset},
+                  to != nullptr ? Place{to, 0} : readback_.at(readback_offsets_[i]), r.bytes);
+  }
+  commands.barrier(both, kHostRead);
+}
+
+Status VulkanGraph::use(Span<const External> inputs, Span<const External> outputs, Stop* stop) {
+  auto same = [](Span<const External> a, const Array<External>& b) {
+    for (size_t i = 0; i < a.size() || i < b.size(); ++i) {
+      if ((i < a.size() ? a[i].number : 0) != (i < b.size() ? b[i].number : 0)) return false;
+    }
+    return true;
+  };
+  if (ready_ && same(inputs, from_) && same(outputs, to_)) return {};
+  auto fits = [&](Span<const External> given, const auto& ids) {
+    for (size_t i = 0; i < given.size() && i < ids.size(); ++i) {
+      if (given[i].buffer != nullptr && given[i].buffer->bytes() < tensors_[ids[i]].bytes)
+        return false;
+    }
+    return true;
+  };
+  if (!fits(inputs, inputs_) || !fits(outputs, outputs_))
+    return Status(Code::kInternal, "a tensor on the device is smaller than the graph's");
+  if (submission_.pending()) WICK_TRY(context_.wait(submission_, stop));
+  ready_ = false;  // until everything is recorded
+  from_.clear();
+  to_.clear();
+  for (const External& e : inputs) WICK_TRY(from_.push_back(e));
+  for (const External& e : outputs) WICK_TRY(to_.push_back(e));
+  WICK_TRY(context_.noted(record_commands()));
+  ready_ = true;
+  return {};
 }
 
 Status VulkanGraph::start(Span<const void* const> inputs, Stop* stop) {
@@ -178,6 +228,7 @@ Status VulkanGraph::start(Span<const void* const> inputs, Stop* stop) {
   bool unified = context_.unified();
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Tensor& t = tensors_[inputs_[i]];
+    if (external(from_, i) != nullptr) continue;
     const Place to = unified ? arena_.at(t.offset) : upload_.at(upload_offsets_[i]);
     if (t.bytes > 0) memcpy(to.buffer->mapped() + to.offset, inputs[i], t.bytes);
   }
@@ -211,6 +262,7 @@ Status VulkanGraph::collect(Span<void* const> outputs, Stop* stop) {
     }
   }
   for (size_t i = 0; i < count; ++i) {
+    if (external(to_, i) != nullptr) continue;
     const size_t bytes = tensors_[outputs_[i]].bytes;
     if (bytes > 0) memcpy(outputs[i], bytes_of(i), bytes);
   }

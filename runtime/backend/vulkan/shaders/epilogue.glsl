@@ -1,6 +1,6 @@
 // Bindings 3..6 and the epilogue of a matmul or a convolution: bias, scale and shift, residual, activation, in this
 // order. Parts that are absent bind some other buffer, which is not read.
-layout(constant_id = 0) const uint kActivation = WICK_FN_NONE;
+layout(constant_id = 0) const uint kActivation = WICK_FN_RELU;
 layout(constant_id = 1) const uint kParts = 0;
 
 layout(binding = 3) readonly buffer Bias { STORE bias[]; };
@@ -21,7 +21,8 @@ float activate(float x, float alpha, float beta) {
   }
   float e = exp_f32(at), t = tanh_with(inner, e);
   switch (kActivation) {
-    case WICK_FN_RELU: return (x > 0.0 || is_nan(x)) ? x : 0.0;
+    // Without an activation alpha is 1, so that a network's last layer needs no pipeline of its own.
+    case WICK_FN_RELU: return (alpha != 0.0 || x > 0.0 || is_nan(x)) ? x : 0.0;
     case WICK_FN_CLIP: return is_nan(x) ? x : clip_f32(x, alpha, beta);
     case WICK_FN_LEAKY_RELU: return x < 0.0 ? x * alpha : x;
     case WICK_FN_SIGMOID: return 1.0 / (1.0 + e);

@@ -10,6 +10,7 @@
 // their sums are added by halving. This has fewer roundings than one chain over k, in another order.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 4) const uint kLanes = 32;
+layout(constant_id = 5) const uint kMoreBatches = 0;  // 1: there are more than work groups
 
 #include "product.glsl"
 
@@ -24,7 +25,9 @@ void main() {
   uint lane = kTransposed != 0 ? thread % kLanes : thread / kOutputs;
   uint slot = kTransposed != 0 ? thread / kLanes : thread % kOutputs;
   uint column = gl_WorkGroupID.x * kOutputs + slot, row0 = gl_WorkGroupID.y * kRowsEach;
-  for (uint batch = gl_WorkGroupID.z; batch < batches; batch += gl_NumWorkGroups.z) {
+  // Few products have more batches than work groups. Without the loop the driver compiles the rest in half the time.
+  uint batch = gl_WorkGroupID.z;
+  do {
     uint left_at = batch_offset(batch, true), right_at = batch_offset(batch, false);
     vec4 acc = vec4(0.0);
     uint end = column < columns ? depth : 0;
@@ -51,6 +54,7 @@ void main() {
       uint row = row0 + lane, index = (batch * rows + row) * columns + column;
       y[index] = STORE(finish(sums[slot * kLanes][lane], channel_of(batch, row, column), index, alpha, beta));
     }
-    barrier();
-  }
+    if (kMoreBatches != 0) barrier();
+    batch += gl_NumWorkGroups.z;
+  } while (kMoreBatches != 0 && batch < batches);
 }

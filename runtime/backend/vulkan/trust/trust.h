@@ -19,6 +19,7 @@ class Trust {
       : context_(context),
         allocator_(allocator),
         verdicts_(allocator),
+        warm_(allocator),
         lines_(allocator),
         complaints_(allocator) {}
 
@@ -26,6 +27,13 @@ class Trust {
   void load(const DiskCache& disk);
   // Stores new verdicts, if there are any.
   void save(const DiskCache& disk);
+
+  // Adds verdicts that came with a model, in the form that put() gives. They count in this process
+  // where it has none of its own, and are not stored. kInvalidProgram: they are no verdicts.
+  Status add_warm(Span<const uint8_t> bytes);
+  Status check_warm(Span<const uint8_t> bytes) const;  // the same without adding them
+  // Returns all verdicts that are known.
+  Status put(Array<uint8_t>& bytes);
 
   // Returns ok if calls with this fingerprint may run on the device; checks `query`, which has it,
   // if that is not known. If the check was not possible it returns an error without a verdict:
@@ -52,8 +60,12 @@ class Trust {
     uint64_t fingerprint = 0;
     char text[360] = "";
   };
-  Status reason(uint64_t fingerprint) const;    // why the kernel is bad
-  size_t place_of(uint64_t fingerprint) const;  // its position in verdicts_, present or not
+  Status reason(uint64_t fingerprint) const;  // why the kernel is bad
+  // Returns the position of a fingerprint in a list, present or not.
+  static size_t place_of(const Array<Entry>& list, uint64_t fingerprint);
+  static const Entry* find(const Array<Entry>& list, uint64_t fingerprint);
+  static Status parse(Span<const uint8_t> bytes, Array<Entry>& list);
+  static Status merge(const Array<Entry>& more, Array<Entry>& list);
   Status find_out(const KernelQuery& query, uint64_t fingerprint, size_t place);
   // Sets *verdict; fails if the check was not possible.
   Status check(const KernelQuery& query, Verdict* verdict, Line* line);
@@ -62,7 +74,8 @@ class Trust {
   Context& context_;
   Allocator& allocator_;
   Mutex lock_;
-  Array<Entry> verdicts_;  // by fingerprint
+  Array<Entry> verdicts_,
+      warm_;  // by fingerprint: of this machine, and those that came with models
   Arena lines_;
   mutable Mutex complaints_lock_;  // protects readers against writers, which also hold lock_
   Array<const Line*> complaints_;

@@ -41,6 +41,7 @@ namespace wick::vulkan {
   X(CreatePipelineCache)            \
   X(DestroyPipelineCache)           \
   X(GetPipelineCacheData)           \
+  X(MergePipelineCaches)            \
   X(CreateDescriptorSetLayout)      \
   X(DestroyDescriptorSetLayout)     \
   X(CreatePipelineLayout)           \

@@ -67,6 +67,8 @@ void read_properties(const Api& api, DeviceInfo& info) {
       (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
       (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
   info.driver_version = properties.properties.driverVersion;
+  info.vendor_id = properties.properties.vendorID;
+  info.device_id = properties.properties.deviceID;
   memcpy(info.cache_uuid, properties.properties.pipelineCacheUUID, VK_UUID_SIZE);
   memcpy(info.device_uuid, ids.deviceUUID, VK_UUID_SIZE);
   info.limits = properties.properties.limits;

@@ -11,6 +11,7 @@ struct DeviceInfo {
   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
   char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE] = {};
   uint32_t api_version = 0, driver_version = 0;
+  uint32_t vendor_id = 0, device_id = 0;
   uint8_t device_uuid[VK_UUID_SIZE] = {};
   uint8_t cache_uuid[VK_UUID_SIZE] = {};  // identifies the driver's compiler
   uint32_t queue_family = 0;              // one with compute; without graphics if there is such

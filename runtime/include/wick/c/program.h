@@ -79,7 +79,7 @@ typedef struct wick_state_buffer {
   /* sizeof the struct. */
   size_t size;
   const char* name;
-  /* Its dtype and dims; data is null. */
+  /* Its dtype and dims, -1 where a size is free; data is null. */
   wick_tensor tensor;
   int64_t init; /* index of the constant that it starts from; -1: zeros */
 } wick_state_buffer;

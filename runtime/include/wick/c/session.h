@@ -44,6 +44,10 @@ WICK_API int wick_session_finish(wick_session* session, wick_tensor* outputs, si
 /* Returns "" while the session's device runs its part, else why everything now runs on the CPU. The
  * text lives as long as the session. Null for a null session. */
 WICK_API const char* wick_session_left_backend(const wick_session* session);
+/* Returns "" if wick_session_options.device_cache was taken or none was given, else why it was not:
+ * it was made for another device or driver, or is damaged. Kernels are then checked and compiled as
+ * without it. The text lives as long as the session. Null for a null session. */
+WICK_API const char* wick_session_refused_cache(const wick_session* session);
 /* Return the number of steps of a run, the bytes of planned memory, those of packed or uploaded
  * weights (wick_session_memory is the sum of both), and the number of threads that a run may use. 0
  * for a null session. */

@@ -8,6 +8,13 @@
  *   open.backend = choose_device(argc > 2 ? argv[2] : NULL);
  *   wick_vulkan_free(open.backend);
  *
+ * and with tensors that stay on the device (examples/c_device/main.c):
+ *
+ *   if (check(wick_vulkan_tensor_create(backend, &type, &state))) return 1;
+ *   run.device_inputs = run.device_outputs = ports;
+ *   failed |= check(wick_session_run(session, in, 2, out, 2, &run));
+ *   failed |= check(wick_vulkan_tensor_read(state, &host));
+ *
  * Null pointers, sizes and indices are checked as in wick/c/program.h. Integers have the CPU's bits
  * on a device, floats a bound for each op (docs/use/vulkan.md).
  */
@@ -101,7 +108,8 @@ WICK_API int wick_vulkan_devices_get(const wick_vulkan_devices* devices, size_t 
  * line for the user. WICK_UNSUPPORTED, WICK_DEVICE as above; WICK_NOT_FOUND: no device is the
  * requested one; WICK_OUT_OF_MEMORY. */
 WICK_API int wick_vulkan_create(const wick_vulkan_options* options, wick_backend** backend);
-/* Call it after every session that used it; null is fine. */
+/* Call it after every session that used it; null is fine. Tensors that are left keep the device
+ * open. */
 WICK_API void wick_vulkan_free(wick_backend* backend);
 /* Describes the opened device. */
 WICK_API int wick_vulkan_opened(const wick_backend* backend, wick_vulkan_device* device);
@@ -111,6 +119,30 @@ WICK_API int wick_vulkan_opened(const wick_backend* backend, wick_vulkan_device*
 WICK_API size_t wick_vulkan_checked_count(const wick_backend* backend);
 WICK_API size_t wick_vulkan_complaint_count(const wick_backend* backend);
 WICK_API const char* wick_vulkan_complaint(const wick_backend* backend, size_t i);
+/* Make a tensor of zeros in the device's memory, of the dtype and dims of `type`, whose data is
+ * ignored; describe one, with null data; and copy all of it from or to the host, after every run
+ * that was started before. wick_run_options gives it to runs as an input or an output. It belongs
+ * to no session: any number of sessions of this device may use it, one after the other in the order
+ * in which their runs reach the device. It keeps the device open, and must outlive the runs that
+ * use it. wick_vulkan_tensor_free waits for them; null is fine. WICK_TYPE_MISMATCH,
+ * WICK_SHAPE_MISMATCH: the host's tensor has another dtype or other dims, or such a tensor cannot
+ * be; WICK_UNSUPPORTED: the device does not allocate as much at once; WICK_INVALID_ARGUMENT: there
+ * is no data, or bools other than 0 and 1; WICK_DEVICE: the device was lost, and the content with
+ * it; WICK_OUT_OF_MEMORY. */
+WICK_API int wick_vulkan_tensor_create(wick_backend* backend, const wick_tensor* type,
+                                       wick_device_tensor** tensor);
+WICK_API void wick_vulkan_tensor_free(wick_device_tensor* tensor);
+WICK_API int wick_vulkan_tensor_type(const wick_device_tensor* tensor, wick_tensor* type);
+WICK_API int wick_vulkan_tensor_write(wick_device_tensor* tensor, const wick_tensor* from);
+WICK_API int wick_vulkan_tensor_read(wick_device_tensor* tensor, const wick_tensor* to);
+/* Write what this process knows of the device's kernels, the compiled pipelines included, to a file
+ * that ships with a model, and take such a file (wick_session_options.device_cache does, too). It
+ * has the kernels of one model where only that was bound, and cache_folder is "". A file that does
+ * not fit or is damaged changes nothing. WICK_UNSUPPORTED: it was made for another device, driver
+ * or version; WICK_INVALID_PROGRAM: it is damaged; WICK_INVALID_ARGUMENT: kernels are not checked;
+ * WICK_NOT_FOUND, WICK_IO, WICK_OUT_OF_MEMORY, WICK_DEVICE. */
+WICK_API int wick_vulkan_save_cache(wick_backend* backend, const char* path);
+WICK_API int wick_vulkan_load_cache(wick_backend* backend, const char* path);
 /* Compares calls of every kernel with the CPU, even if a verdict is known, and stores the verdicts.
  * `report` may be null. Fails if that was not possible. */
 WICK_API int wick_vulkan_self_test(wick_backend* backend, const wick_vulkan_report* report);

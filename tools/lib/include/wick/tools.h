@@ -14,6 +14,7 @@
 // which names the command line's option.
 //   Model, Runner        a .wick or ONNX file, its session, and a backend (tools/lib/model.h)
 //   sample_inputs        made-up numbers for a model's inputs (tools/lib/sample_inputs.h)
+//   make_state, write_state   what a program keeps between runs (tools/lib/kept_state.h)
 //   named_arrays         arrays of files as a session's inputs (tools/lib/arrays.h)
 //   open_data            batches to calibrate with or to score (tools/lib/calibration_data.h)
 //   accuracy_of, time_in_turn   a model before and after (tools/lib/measure.h)
@@ -26,6 +27,7 @@
 #include "tools/lib/arrays.h"
 #include "tools/lib/calibration_data.h"
 #include "tools/lib/difference.h"
+#include "tools/lib/kept_state.h"
 #include "tools/lib/measure.h"
 #include "tools/lib/model.h"
 #include "tools/lib/node_counts.h"

@@ -1,0 +1,147 @@
+// Layers of C++, for the modules of wick/train/nn.py that hold them: their parameters are handles
+// of the same tensors, so that initialisation, names and bits are C++'s.
+#include <nanobind/stl/variant.h>
+
+#include "bind.h"
+
+namespace wick::python {
+
+namespace {
+
+// C++ keeps the pointer that it is given.
+const char* padding_mode_of(const std::string& mode) {
+  for (const char* known : {"zeros", "reflect", "replicate", "circular"})
+    if (mode == known) return known;
+  throw Error("[Conv] padding_mode is '" + mode +
+              "', must be 'zeros', 'reflect', 'replicate' or 'circular'");
+}
+
+template <class Layer, class Size, class Options>
+std::shared_ptr<nn::Module> conv(int64_t in, int64_t out, Size kernel, Size stride,
+                                 const std::variant<Size, std::string>& padding, Size dilation,
+                                 int64_t groups, bool bias, const std::string& mode) {
+  Options o;
+  o.stride = stride;
+  if (const auto* word = std::get_if<std::string>(&padding)) {
+    o.padding = nn::Padding<Size>(word->c_str());
+  } else {
+    o.padding.size = std::get<Size>(padding);
+  }
+  o.dilation = dilation;
+  o.groups = groups;
+  o.bias = bias;
+  o.padding_mode = padding_mode_of(mode);
+  return std::make_shared<Layer>(in, out, kernel, o);
+}
+
+template <class Layer>
+void bind_recurrent(nb::module_& m, const char* name) {
+  m.def(name,
+        [](int64_t input, int64_t hidden, int64_t layers, bool bias, bool batch_first,
+           double dropout, bool bidirectional, const std::string& nonlinearity,
+           int64_t proj_size) -> std::shared_ptr<nn::Module> {
+          nn::RnnOptions o;
+          o.num_layers = layers;
+          o.bias = bias;
+          o.batch_first = batch_first;
+          o.dropout = dropout;
+          o.bidirectional = bidirectional;
+          o.nonlinearity = nonlinearity;
+          o.proj_size = proj_size;
+          return std::make_shared<Layer>(input, hidden, o);
+        });
+}
+
+nb::list named_list(const nn::NamedTensors& tensors) {
+  nb::list all;
+  for (const auto& [name, tensor] : tensors) all.append(nb::make_tuple(name, tensor));
+  return all;
+}
+
+}  // namespace
+
+void bind_layers(nb::module_& m) {
+  nb::class_<nn::Module>(m, "Layer")
+      .def("__call__",
+           [](nn::Module& self, const Tensor& x) { return free_of_lock([&] { return self(x); }); })
+      .def("train", [](nn::Module& self, bool on) { self.train(on); })
+      .def("to", [](nn::Module& self, DType dtype) { self.to(dtype); })
+      .def("extra_repr", [](nn::Module& self) { return self.extra_repr(); })
+      .def("named_parameters", [](nn::Module& self) { return named_list(self.named_parameters()); })
+      .def("named_buffers", [](nn::Module& self) { return named_list(self.named_buffers()); })
+      .def(
+          "with_state",
+          [](nn::Module& self, const Tensor& x, const Tensor* h, const Tensor* c) {
+            auto* rnn = dynamic_cast<nn::RNNBase*>(&self);
+            if (rnn == nullptr) throw Error("[with_state] the layer has no state");
+            const nn::RnnResult r =
+                free_of_lock([&] { return rnn->with_state(x, or_undefined(h), or_undefined(c)); });
+            return nb::make_tuple(r.output, r.h_n, r.c_n.defined() ? nb::cast(r.c_n) : nb::none());
+          },
+          nb::arg("x"), nb::arg("h").none(), nb::arg("c").none());
+
+  using Made = std::shared_ptr<nn::Module>;
+  m.def("make_linear", [](int64_t in, int64_t out, bool bias) -> Made {
+    return std::make_shared<nn::Linear>(in, out, bias);
+  });
+  m.def("make_conv1d", &conv<nn::Conv1d, int64_t, nn::Conv1dOptions>);
+  m.def("make_conv2d", &conv<nn::Conv2d, Pair, nn::Conv2dOptions>);
+  m.def("make_conv_transpose2d",
+        [](int64_t in, int64_t out, Pair kernel, Pair stride, Pair padding, Pair output_padding,
+           int64_t groups, bool bias, Pair dilation) -> Made {
+          nn::ConvTranspose2dOptions o;
+          o.stride = stride;
+          o.padding = padding;
+          o.output_padding = output_padding;
+          o.groups = groups;
+          o.bias = bias;
+          o.dilation = dilation;
+          return std::make_shared<nn::ConvTranspose2d>(in, out, kernel, o);
+        });
+  m.def(
+      "make_batch_norm1d",
+      [](int64_t n, double eps, std::optional<double> momentum, bool affine, bool track) -> Made {
+        return std::make_shared<nn::BatchNorm1d>(n, eps, momentum, affine, track);
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  m.def(
+      "make_batch_norm2d",
+      [](int64_t n, double eps, std::optional<double> momentum, bool affine, bool track) -> Made {
+        return std::make_shared<nn::BatchNorm2d>(n, eps, momentum, affine, track);
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  m.def("make_layer_norm", [](const Shape& shape, double eps, bool affine, bool bias) -> Made {
+    nn::LayerNormOptions o;
+    o.eps = eps;
+    o.elementwise_affine = affine;
+    o.bias = bias;
+    return std::make_shared<nn::LayerNorm>(shape, o);
+  });
+  m.def("make_group_norm", [](int64_t groups, int64_t channels, double eps, bool affine) -> Made {
+    return std::make_shared<nn::GroupNorm>(groups, channels, eps, affine);
+  });
+  m.def(
+      "make_embedding",
+      [](int64_t n, int64_t d, std::optional<int64_t> padding) -> Made {
+        nn::EmbeddingOptions o;
+        o.padding_idx = padding;
+        return std::make_shared<nn::Embedding>(n, d, o);
+      },
+      nb::arg(), nb::arg(), nb::arg().none());
+  bind_recurrent<nn::RNN>(m, "make_rnn");
+  bind_recurrent<nn::GRU>(m, "make_gru");
+  bind_recurrent<nn::LSTM>(m, "make_lstm");
+  m.def(
+      "clip_grad_norm_",
+      [](const std::vector<Tensor>& p, double norm, double type, bool error) {
+        return free_of_lock([&] { return nn::clip_grad_norm_(p, norm, type, error); });
+      },
+      nb::arg("parameters"), nb::arg("max_norm"), nb::arg("norm_type") = 2.0,
+      nb::arg("error_if_nonfinite") = false);
+  m.def(
+      "clip_grad_value_",
+      [](const std::vector<Tensor>& p, double value) { nn::clip_grad_value_(p, value); },
+      nb::arg("parameters"), nb::arg("clip_value"));
+}
+
+}  // namespace wick::python

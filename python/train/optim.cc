@@ -1,0 +1,98 @@
+// Optimizers: C++'s, with PyTorch's arguments.
+#include "bind.h"
+
+namespace wick::python {
+
+namespace {
+
+template <class Optimizer, class Options>
+std::shared_ptr<optim::Optimizer> made(std::vector<optim::Group<Options>> groups) {
+  return std::make_shared<Optimizer>(std::move(groups));
+}
+
+// Reads the options of a group: what a dict has in place of the defaults.
+template <class Options>
+Options options_of(const nb::dict& given) {
+  Options o;
+  std::vector<std::string> known;
+  o.fields([&](const char* name, auto& field) {
+    known.push_back(name);
+    if (given.contains(name)) field = nb::cast<std::decay_t<decltype(field)>>(given[name]);
+  });
+  for (auto [key, value] : given) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name != "params" && std::find(known.begin(), known.end(), name) == known.end())
+      throw Error("[optim] there is no option '" + name + "'");
+  }
+  return o;
+}
+
+// Gives a group all of its options anew, and returns whether the optimizer is of this class. An
+// Error leaves them.
+template <class Optimizer, class Options>
+bool set_options(optim::Optimizer& any, int group, const nb::dict& given) {
+  auto* optimizer = dynamic_cast<Optimizer*>(&any);
+  if (optimizer == nullptr) return false;
+  Options changed = options_of<Options>(given);
+  if constexpr (requires { changed.check("optim", Where::current()); })
+    changed.check(optimizer->name(), Where::current());
+  optimizer->options(group) = changed;
+  return true;
+}
+
+template <class Optimizer, class Options>
+void bind(nb::module_& m, const char* name) {
+  m.def(name, [](const nb::list& groups) {
+    std::vector<optim::Group<Options>> all;
+    for (nb::handle each : groups) {
+      const nb::dict group = nb::cast<nb::dict>(each);
+      all.push_back({nb::cast<std::vector<Tensor>>(group["params"]), options_of<Options>(group)});
+    }
+    return made<Optimizer, Options>(std::move(all));
+  });
+}
+
+}  // namespace
+
+void bind_optimizers(nb::module_& m) {
+  nb::class_<optim::Optimizer>(m, "NativeOptimizer")
+      .def("step",
+           [](optim::Optimizer& self) {
+             free_of_lock([&] {
+               self.step();
+               return 0;
+             });
+           })
+      .def(
+          "zero_grad", [](optim::Optimizer& self, bool to_none) { self.zero_grad(to_none); },
+          nb::arg("set_to_none") = true)
+      .def("set_options",
+           [](optim::Optimizer& self, int group, const nb::dict& given) {
+             return set_options<optim::SGD, optim::SgdOptions>(self, group, given) ||
+                    set_options<optim::Adam, optim::AdamOptions>(self, group, given) ||
+                    set_options<optim::AdamW, optim::AdamWOptions>(self, group, given) ||
+                    set_options<optim::RMSprop, optim::RMSpropOptions>(self, group, given);
+           })
+      .def("state",
+           [](const optim::Optimizer& self) {
+             const optim::OptimizerState state = self.state_dict();
+             nb::dict tensors;
+             for (const auto& [name, tensor] : state.tensors)
+               tensors[nb::cast(name)] = nb::cast(tensor);
+             return nb::make_tuple(tensors, state.settings);
+           })
+      .def("load_state",
+           [](optim::Optimizer& self, const nb::dict& tensors, const std::string& settings) {
+             optim::OptimizerState state;
+             for (auto [name, tensor] : tensors)
+               state.tensors.emplace_back(nb::cast<std::string>(name), nb::cast<Tensor>(tensor));
+             state.settings = settings;
+             self.load_state_dict(state);
+           });
+  bind<optim::SGD, optim::SgdOptions>(m, "make_sgd");
+  bind<optim::Adam, optim::AdamOptions>(m, "make_adam");
+  bind<optim::AdamW, optim::AdamWOptions>(m, "make_adamw");
+  bind<optim::RMSprop, optim::RMSpropOptions>(m, "make_rmsprop");
+}
+
+}  // namespace wick::python

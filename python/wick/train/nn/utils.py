@@ -1,0 +1,26 @@
+"""torch.nn.utils: gradients clipped by their norm, or one by one."""
+
+from __future__ import annotations
+
+from typing import Iterable
+
+from ... import _train
+from ..._train import Tensor, dtype
+from .._functions import tensor
+
+
+def clip_grad_norm_(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
+    """Scales the gradients so that their norm together is max_norm at most; returns what it was, as a tensor of no dims.
+
+    Its dtype is float64 where a gradient's is, else float32.
+    """
+    given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    norm = _train.clip_grad_norm_(given, max_norm, norm_type, error_if_nonfinite)
+    wide = any(p.grad is not None and p.grad.dtype == dtype.float64 for p in given)
+    return tensor(norm, dtype=dtype.float64 if wide else dtype.float32)
+
+
+def clip_grad_value_(parameters: Iterable[Tensor], clip_value: float) -> None:
+    """Clamps every element of every gradient to [-clip_value, clip_value]."""
+    given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    _train.clip_grad_value_(given, clip_value)

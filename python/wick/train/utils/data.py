@@ -1,0 +1,157 @@
+"""torch.utils.data: data sets in Python, and batches of them."""
+
+from __future__ import annotations
+
+import operator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ... import _train
+from ..._errors import InvalidArgument
+from ..._train import Tensor
+from .._functions import from_numpy
+
+
+_WORD = 2**64 - 1
+
+
+class Dataset:
+    """A class derives from it and has __getitem__(index) and __len__()."""
+
+    def __getitem__(self, index: int) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no __getitem__()")
+
+    def __len__(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} has no __len__()")
+
+
+class TensorDataset(Dataset):
+    """Rows of tensors of one length."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if len({len(t) for t in tensors}) != 1:
+            raise InvalidArgument(f"the tensors have {[len(t) for t in tensors]} rows, must have one number of them")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+
+class Subset(Dataset):
+    """Some rows of a data set."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, list(indices)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.dataset[self.indices[index]]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(dataset: Any, lengths: Sequence[int]) -> list[Subset]:
+    """Cuts a data set into parts of these lengths, by the default generator."""
+    if sum(lengths) != len(dataset):
+        raise InvalidArgument(f"the lengths are {list(lengths)}, the data set has {len(dataset)} rows")
+    order = _train.randperm(len(dataset)).tolist()
+    parts, at = [], 0
+    for n in lengths:
+        parts.append(Subset(dataset, order[at : at + n]))
+        at += n
+    return parts
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Joins items: tensors, arrays and numbers to tensors, tuples and dicts by their parts; others stay a list."""
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return _train.stack(list(batch))
+    if isinstance(first, (np.ndarray, np.number, np.bool_)):
+        return from_numpy(np.stack(batch))
+    if isinstance(first, (bool, int, float)):  # of mixed kinds: what holds them all
+        kind = np.bool_ if all(isinstance(n, bool) for n in batch) else np.int64 if all(isinstance(n, int) for n in batch) else np.float32
+        return from_numpy(np.asarray(batch, kind))
+    if isinstance(first, Mapping):
+        return {name: default_collate([item[name] for item in batch]) for name in first}
+    if isinstance(first, (tuple, list)):
+        sizes = {len(item) for item in batch}
+        if len(sizes) > 1:
+            raise InvalidArgument(f"the items of a batch have {sorted(sizes)} parts, must have one number of them")
+        parts = [default_collate(list(part)) for part in zip(*batch)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+    return list(batch)
+
+
+class DataLoader:
+    """Batches of a data set. Workers are threads: batches come in the same order, and hold the same, for any number of them.
+
+    That includes items which draw random numbers: each has a generator of its own, seeded by its index and by a number that
+    every epoch draws from the default generator. numpy's and Python's own generators are shared by all threads; make one of
+    the item's seed instead, in __getitem__: np.random.default_rng(torch.initial_seed()).
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
+        num_workers: int = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        drop_last: bool = False,
+    ) -> None:
+        if batch_size < 1:
+            raise InvalidArgument(f"batch_size is {batch_size}, must be 1 or more")
+        if num_workers < 0:
+            raise InvalidArgument(f"num_workers is {num_workers}, must be 0 or more")
+        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
+        self.num_workers, self.drop_last = num_workers, drop_last
+        self.collate_fn = default_collate if collate_fn is None else collate_fn
+
+    def __len__(self) -> int:
+        rows = len(self.dataset)
+        return rows // self.batch_size if self.drop_last else -(-rows // self.batch_size)
+
+    def _batches(self) -> list[list[int]]:
+        rows = len(self.dataset)
+        order = _train.randperm(rows).tolist() if self.shuffle else list(range(rows))
+        return [order[i * self.batch_size : (i + 1) * self.batch_size] for i in range(len(self))]
+
+    def _at_once(self) -> bool:
+        """Whether batches are rows of tensors, which are taken at once: the same values, faster. A class that derives from
+        TensorDataset may make other items of them."""
+        rows = getattr(type(self.dataset), "__getitem__", None) is TensorDataset.__getitem__
+        return rows and self.collate_fn is default_collate
+
+    def _load(self, seed: int, number: int, indices: list[int]) -> Any:
+        """Makes a batch. Its items draw by the seeds after `seed`, and its collate_fn by one behind them."""
+        if self._at_once():
+            return self.dataset[from_numpy(np.asarray(indices, np.int64))]
+        items = [_train._call_with_seed((seed + i) & _WORD, operator.getitem, self.dataset, i) for i in indices]
+        return _train._call_with_seed(~(seed + number) & _WORD, self.collate_fn, items)
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = self._batches()
+        seed = 0 if self._at_once() else int(_train.randint(0, 2**63 - 1, 1)[0])
+        if self.num_workers == 0:
+            for number, indices in enumerate(batches):
+                yield self._load(seed, number, indices)
+            return
+        with ThreadPoolExecutor(self.num_workers, "wick-data") as pool:
+            waiting = []
+            try:
+                for number, indices in enumerate(batches):
+                    waiting.append(pool.submit(self._load, seed, number, indices))
+                    if len(waiting) > 2 * self.num_workers:
+                        yield waiting.pop(0).result()
+                while waiting:
+                    yield waiting.pop(0).result()
+            finally:
+                for each in waiting:
+                    each.cancel()

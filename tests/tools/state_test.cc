@@ -1,0 +1,293 @@
+// Programs that keep state between runs, on the command line: wick run, bench and compare step
+// them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "runtime/core/half.h"
+#include "tests/tools/command_line.h"
+#include "trainer/data/npy.h"
+#include "trainer/data/npz.h"
+#include "wick/compile.h"
+#include "wick/trainer.h"
+
+namespace wick::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int64_t kRoom = 12;  // tokens of the decoder's texts
+
+// A GPT as prefill and decode, made once for a seed.
+std::string decoder(uint64_t seed = 5) {
+  const std::string path = scratch() + "/gpt" + std::to_string(seed) + ".wick";
+  if (std::filesystem::exists(path)) return path;
+  manual_seed(seed);
+  nn::GPT gpt(
+      {.vocab_size = 23, .embed_dim = 16, .num_layers = 1, .num_heads = 2, .max_seq_len = kRoom});
+  gpt.eval();
+  export_wick(capture_decoder(gpt), path);
+  return path;
+}
+
+// A running sum of n numbers, and an entry point without inputs that tells it; "free" reads
+// nothing.
+std::string sums(DType dtype = DType::kF32) {
+  const std::string path = scratch() + "/sums_" + dtype_name(dtype) + ".wick";
+  std::vector<ir::Entry> entries = {{"add", {}, {{"total", "total", "total.next"}}},
+                                    {"tell", {}, {{"total", "total", ""}}},
+                                    {"free", {}, {}}};
+  const CastAttrs real{static_cast<int64_t>(DType::kF32)}, kept{static_cast<int64_t>(dtype)};
+  for (ir::Entry& entry : entries) {
+    ir::Graph& g = entry.graph;
+    const SymDim n = g.symbol("n", 1, 8);
+    if (entry.name == "free") {
+      g.add_output("y", g.emit(OpId::kNeg, {g.add_input("x", DType::kF32, {n})}));
+      continue;
+    }
+    const ir::ValueId now = g.emit(OpId::kCast, real, {g.add_input("total", dtype, {n})});
+    if (entry.name == "tell") {
+      g.add_output("y", g.emit(OpId::kNeg, {now}));
+      continue;
+    }
+    const ir::ValueId sum = g.emit(OpId::kAdd, {now, g.add_input("x", DType::kF32, {n})});
+    g.add_output("total.next", g.emit(OpId::kCast, kept, {sum}));
+    g.add_output("y", sum);
+  }
+  export_wick(entries, path);
+  return path;
+}
+
+std::string tokens(std::vector<int64_t> text) {
+  const std::string path = scratch() + "/tokens" + std::to_string(text.size()) + ".npy";
+  data::write_npy(path,
+                  TensorView(text.data(), DType::kI64, {1, static_cast<int64_t>(text.size())}));
+  return path;
+}
+
+// The last `count` floats of an array.
+std::vector<float> tail(const std::string& npy, size_t count) {
+  const data::HostArray a = data::read_npy(npy);
+  const auto n = static_cast<size_t>(a.numel());
+  return {a.as<float>() + (n - count), a.as<float>() + n};
+}
+
+TEST(States, ATextInStepsIsTheWholeTextBitForBit) {
+  const std::string model = decoder(), folder = scratch() + "/steps", whole = scratch() + "/whole";
+  const std::string text = scratch() + "/text.npz";
+  Ran r = wick({"run", model, "-i", tokens({7, 3, 21}), "--state-out", text});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("state -> " + text + "\n"));
+  auto kept = data::read_npz(text);
+  ASSERT_EQ(kept.size(), 3U);
+  EXPECT_EQ(kept[0].first, "length");
+  EXPECT_EQ(kept[0].second.as<int64_t>()[0], 3);
+  EXPECT_EQ(kept[1].first, "keys.0");
+  EXPECT_EQ(kept[1].second.shape, (Shape{kRoom, 1, 2, 8}));
+  // One file may be both: it is replaced when the run has succeeded.
+  r = wick({"run", model, "--entry", "decode", "-i", tokens({9}), "--state", text, "--state-out",
+            text, "-o", folder});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(data::read_npz(text)[0].second.as<int64_t>()[0], 4);
+  r = wick({"run", model, "--entry", "prefill", "-i", tokens({7, 3, 21, 9}), "-o", whole});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(tail(folder + "/logits.npy", 23), tail(whole + "/logits.npy", 23));
+  // Without a state a text begins.
+  r = wick({"run", model, "--entry", "decode", "-i", tokens({9}), "-o", scratch() + "/begun"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(tail(scratch() + "/begun/logits.npy", 23), tail(folder + "/logits.npy", 23));
+}
+
+TEST(States, AFullStateIsAnErrorAndItsFileStays) {
+  const std::string model = decoder(), text = scratch() + "/full.npz";
+  EXPECT_EQ(
+      wick({"run", model, "-i", tokens(std::vector<int64_t>(kRoom, 1)), "--state-out", text}).code,
+      0);
+  const std::string before = read_file(text);
+  const Ran r = wick(
+      {"run", model, "--entry", "decode", "-i", tokens({9}), "--state", text, "--state-out", text});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("with the state at length 12: "));
+  EXPECT_EQ(read_file(text), before);
+}
+
+TEST(States, FreeSizesAreTheInputsTheFilesOrByName) {
+  const std::string model = sums(), x = scratch() + "/x3.npy", state = scratch() + "/total.npz";
+  write_npy_f32(x, {3});
+  EXPECT_EQ(wick({"run", model, "-i", x, "--state-out", state}).code, 0);
+  EXPECT_EQ(data::read_npz(state)[0].second.shape, (Shape{3}));
+  // An entry point without inputs has the sizes of the file, or those by name.
+  Ran r = wick({"run", model, "--entry", "tell", "--state", state});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("y float32[3]"));
+  EXPECT_THAT(wick({"run", model, "--entry", "tell", "--dim", "n=5"}).out,
+              HasSubstr("y float32[5]\n  -0 -0 -0 -0 -0\n"));
+  r = wick({"run", model, "--entry", "tell"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("--dim: state total [n] needs a size for 'n': --dim n=N"));
+  r = wick({"run", model, "--entry", "tell", "--dim", "n=9"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("--dim: the model takes 1 to 8 for 'n', got 9"));
+  r = wick({"run", model, "-i", x, "--dim", "n=4"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("n is 3 by input x and 4 by --dim"));
+  // One that keeps nothing needs nothing.
+  EXPECT_EQ(wick({"run", model, "--entry", "free", "-i", x}).code, 0);
+  r = wick({"run", model, "--entry", "free", "-i", x, "--state", state});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("--state: what runs keeps no state between runs"));
+}
+
+TEST(States, AFileOfAnotherProgramIsRefused) {
+  const std::string model = sums(), x = scratch() + "/x3.npy", file = scratch() + "/wrong.npz";
+  write_npy_f32(x, {3});
+  std::vector<float> numbers(8);
+  const auto refused = [&](const std::string& name, DType dtype, const Shape& shape) {
+    const data::NamedArray array = {name, TensorView(numbers.data(), dtype, shape)};
+    data::write_npz(file, {&array, 1});
+    const Ran r = wick({"run", model, "-i", x, "--state", file});
+    EXPECT_EQ(r.code, 1);
+    return r.err;
+  };
+  EXPECT_THAT(refused("sum", DType::kF32, {3}),
+              HasSubstr("has 'sum', and the program keeps: total"));
+  EXPECT_THAT(refused("total", DType::kI32, {3}),
+              HasSubstr("total is int32[3], and the program keeps float32[n]"));
+  EXPECT_THAT(refused("total", DType::kF32, {3, 1}), HasSubstr("total is float32[3,1]"));
+  EXPECT_THAT(refused("total", DType::kF32, {4}),
+              HasSubstr("n is 3 by input x and 4 by state total"));
+  // With --input and a name that leads out of an archive nothing is written, and nothing crashes.
+  write_file(file, "no archive");
+  EXPECT_EQ(wick({"run", model, "-i", x, "--state", file}).code, 1);
+}
+
+// numpy has no bfloat16: the file has float32.
+TEST(States, Bfloat16IsWrittenAsFloat32) {
+  const std::string model = sums(DType::kBF16), x = scratch() + "/half.npy";
+  const std::string state = scratch() + "/half.npz";
+  float numbers[] = {1.5F, -3, 0.2F};
+  data::write_npy(x, TensorView(numbers, DType::kF32, {3}));
+  Ran r = wick({"run", model, "-i", x, "--state-out", state});
+  EXPECT_EQ(r.code, 0) << r.err;
+  const auto kept = data::read_npz(state);
+  ASSERT_EQ(kept[0].second.dtype, DType::kF32);
+  const auto rounded = static_cast<float>(BFloat16(0.2F));
+  EXPECT_EQ(kept[0].second.as<float>()[2], rounded);
+  r = wick({"run", model, "--entry", "tell", "--state", state, "-o", scratch() + "/half"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(tail(scratch() + "/half/y.npy", 3), (std::vector<float>{-1.5F, 3, -rounded}));
+  const data::NamedArray exact = {"total", TensorView(numbers, DType::kF32, {3})};
+  data::write_npz(state, {&exact, 1});
+  r = wick({"run", model, "--entry", "tell", "--state", state});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("total is bfloat16, which has no 0.2"));
+}
+
+TEST(States, BenchStepsOneTextUntilItIsFull) {
+  const std::string model = decoder();
+  Ran r = wick({"bench", model, "--entry", "decode", "--seconds", "0.05", "--json"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  const nlohmann::json row = parse_json(r.out).at(0);
+  EXPECT_EQ(row.at("entry"), "decode");
+  EXPECT_EQ(row.at("state").at("runs_until_full"), kRoom);
+  EXPECT_GE(row.at("state").at("begun"), 2);
+  EXPECT_GT(row.at("state").at("bytes"), 0);
+  // From a text of ten tokens there is room for two.
+  const std::string text = scratch() + "/ten.npz";
+  EXPECT_EQ(
+      wick({"run", model, "-i", tokens(std::vector<int64_t>(10, 1)), "--state-out", text}).code, 0);
+  r = wick({"bench", model, "--entry", "decode", "--seconds", "0.05", "--state", text, "--split"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, AllOf(HasSubstr("each run goes on from the one before; begun "),
+                           HasSubstr("times, full after 2 runs\n")));
+  // Seven of twelve tokens fit once. What a run without room did is in no node's times.
+  r = wick({"bench", model, "--dim", "time=7", "--seconds", "0.05", "--profile", "--json"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  const nlohmann::json profiled = parse_json(r.out).at(0);
+  EXPECT_EQ(profiled.at("state").at("runs_until_full"), 1);
+  for (const auto& node : profiled.at("profile"))
+    EXPECT_EQ(node.at("times"), profiled.at("runs")) << node;
+  // What fills no state goes on, and an error of a first run is one.
+  r = wick({"bench", sums(), "--dim", "n=4", "--seconds", "0.02"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("each run goes on from the one before; begun once\n"));
+  EXPECT_EQ(wick({"bench", sums(), "--entry", "tell", "--dim", "n=4", "--seconds", "0.02"}).code,
+            0);
+  r = wick({"bench", model, "--entry", "decode", "-i", tokens({99}), "--seconds", "0.02"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, Not(HasSubstr("RecurrentState")));
+  r = wick({"bench", model, "--entry", "decoder"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("--entry: there is no entry point 'decoder'; the model has: prefill "
+                               "decode"));
+}
+
+TEST(States, CompareStepsBothFromEqualStates) {
+  const std::string a = decoder(), other = decoder(6);
+  Ran r = wick({"compare", a, a, "--entry", "decode"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, AllOf(HasSubstr("each run 3 times on the same inputs"),
+                           HasSubstr("logits [1,1,23]: bits equal\n"),
+                           HasSubstr("state keys.0 [12,1,2,8]: bits equal\n")));
+  r = wick({"compare", a, other, "--entry", "decode", "--steps", "5", "--json"});
+  EXPECT_EQ(r.code, 3) << r.err;
+  const nlohmann::json doc = parse_json(r.out);
+  EXPECT_EQ(doc.at("within_tolerance"), false);
+  ASSERT_EQ(doc.at("states").size(), 3U);
+  EXPECT_EQ(doc.at("states").at(0).at("name"), "length");
+  EXPECT_EQ(doc.at("states").at(0).at("bits_equal"), true);
+  EXPECT_EQ(doc.at("states").at(1).at("bits_equal"), false);
+  EXPECT_NE(doc.at("first_different_node"), "");
+  r = wick({"compare", a, a, "--entry", "decode", "--steps", "13"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, AllOf(HasSubstr("step 13: "), HasSubstr("--steps 12 compares what")));
+  EXPECT_EQ(wick({"verify", a, a, "--outputs", "--entry", "decode"}).code, 0);
+  // What keeps a state is not compared with what keeps none or another one.
+  const std::string plain = scratch() + "/plain.onnx";
+  export_onnx(small_graph(), plain);
+  r = wick({"compare", sums(), plain, "--dim", "n=3"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, Not(HasSubstr("RecurrentState")));
+  r = wick({"compare", sums(), sums(DType::kBF16), "--dim", "n=3"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("keeps total float32[3], and"));
+}
+
+TEST(States, AStateReplacesNoInput) {
+  const std::string token = tokens({9}), before = read_file(token);
+  Ran r = wick({"run", decoder(), "--entry", "decode", "-i", token, "--state-out", token});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("--state-out: names an .npz file, got '" + token + "'"));
+  EXPECT_EQ(read_file(token), before);
+}
+
+// A graph has no form for states: verify says what compares such programs.
+TEST(States, VerifyNamesWhatComparesThem) {
+  const Ran r = wick({"verify", decoder()});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, AllOf(HasSubstr("keeps state between runs (length ...)"),
+                           HasSubstr("OTHER.wick --entry NAME steps two such programs")));
+}
+
+TEST(States, InspectShowsEveryEntryPoint) {
+  const Ran r = wick({"inspect", decoder()});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out,
+              AllOf(HasSubstr("  entry   prefill: tokens int64[1,time] -> logits float32["),
+                    HasSubstr("  entry   decode: tokens int64[1,1] -> logits float32[1,1,23]\n"),
+                    HasSubstr("  state   length int64[1]\n")));
+  const nlohmann::json doc = parse_json(wick({"inspect", decoder(), "--json"}).out);
+  EXPECT_EQ(doc.at("entry_points").at(1).at("name"), "decode");
+  EXPECT_EQ(doc.at("entry_points").at(1).at("inputs").at(0).at("shape"), "[1,1]");
+  // Its page is of the first entry point; the profile runs it from its first state.
+  const Ran page = wick({"inspect", decoder(), "--html", scratch() + "/gpt.html", "--profile",
+                         "--dim", "time=2", "--seconds", "0.02"});
+  EXPECT_EQ(page.code, 0) << page.err;
+}
+
+}  // namespace
+}  // namespace wick::test

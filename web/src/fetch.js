@@ -1,0 +1,94 @@
+// Bytes and modules from where a caller has them: an address, a file of Node, a Response, a Blob, or memory.
+import {WickError} from './errors.js';
+
+const isNode = typeof process === 'object' && typeof process.versions?.node === 'string';
+
+/** A path of Node, or null where the source is fetched. */
+function nodePath(source) {
+  if (!isNode) return null;
+  const text = String(source);
+  if (text.startsWith('file:')) return new URL(text);
+  return /^[a-z][a-z0-9+.-]+:/i.test(text) ? null : text;
+}
+
+async function readFile(path, signal) {
+  const {readFile: read} = await import(/* webpackIgnore: true */ /* @vite-ignore */ 'node:fs/promises');
+  try {
+    return new Uint8Array(await read(path, {signal}));
+  } catch (error) {
+    if (error.name === 'AbortError' || signal?.aborted) throw error;
+    throw new WickError(error.code === 'ENOENT' ? 'not found' : 'io', `Cannot read ${path}: ${error.message}`, {cause: error});
+  }
+}
+
+async function request(source, signal) {
+  let response = source;
+  signal?.throwIfAborted();
+  try {
+    if (!(source instanceof Response)) response = await fetch(source, {signal});
+  } catch (error) {
+    if (error.name === 'AbortError' || signal?.aborted) throw error;
+    throw new WickError('io', `Cannot fetch ${source.url ?? source}: ${error.message}`, {cause: error});
+  }
+  if (!response.ok) throw new WickError(response.status === 404 ? 'not found' : 'io', `Cannot fetch ${response.url}: ${response.status} ${response.statusText}`);
+  return response;
+}
+
+/** Returns a response whose body reports how much of it has come; the total is null where only the sender knows it. */
+function counted(response, progress) {
+  if (!progress || !response.body || response.bodyUsed || response.body.locked) return response;
+  const length = response.headers.get('content-encoding') ? NaN : Number(response.headers.get('content-length') ?? NaN);
+  const total = Number.isFinite(length) ? length : null;
+  let loaded = 0;
+  const body = response.body.pipeThrough(new TransformStream({
+    transform(chunk, controller) {
+      loaded += chunk.length;
+      progress({loaded, total});
+      controller.enqueue(chunk);
+    },
+  }));
+  return new Response(body, {headers: response.headers});
+}
+
+/** Returns the bytes of a response; one that breaks off, or was read before, is no answer. */
+async function received(response, signal) {
+  try {
+    return new Uint8Array(await response.arrayBuffer());
+  } catch (error) {
+    if (error.name === 'AbortError' || signal?.aborted) throw error;
+    throw new WickError('io', `Cannot read all of ${response.url || 'a response'}: ${error.message}`, {cause: error});
+  }
+}
+
+const isBytes = source => source instanceof ArrayBuffer || ArrayBuffer.isView(source) ||
+  (typeof SharedArrayBuffer === 'function' && source instanceof SharedArrayBuffer);
+const view = bytes => ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
+
+/** Returns the bytes of a source as a Uint8Array. */
+export async function bytesOf(source, {signal, progress} = {}) {
+  if (isBytes(source)) return view(source);
+  if (typeof Blob === 'function' && source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
+  const path = source instanceof Response || source instanceof Request ? null : nodePath(source);
+  if (path !== null) return readFile(path, signal);
+  return received(counted(await request(source, signal), progress), signal);
+}
+
+/** Compiles a module, while it is being received where the server says that it is application/wasm. */
+export async function moduleOf(source, {signal, progress} = {}) {
+  if (source instanceof WebAssembly.Module) return source;
+  try {
+    const fetched = !isBytes(source) && !(typeof Blob === 'function' && source instanceof Blob) &&
+      (source instanceof Response || source instanceof Request || nodePath(source) === null);
+    if (!fetched) return await WebAssembly.compile(await bytesOf(source, {signal, progress}));
+    const response = await request(source, signal);
+    const streams = typeof WebAssembly.compileStreaming === 'function' && response.headers.get('content-type')?.startsWith('application/wasm');
+    const body = counted(response, progress);
+    return streams ? await WebAssembly.compileStreaming(body) : await WebAssembly.compile(await received(body, signal));
+  } catch (error) {
+    if (error instanceof WebAssembly.CompileError)
+      throw new WickError('refused', `WebAssembly does not compile here: ${error.message}`, {cause: error});
+    // A stream that breaks off, or was read before: nothing is wrong with the engine.
+    if (error instanceof TypeError && !signal?.aborted) throw new WickError('io', `Cannot receive the module: ${error.message}`, {cause: error});
+    throw error;
+  }
+}

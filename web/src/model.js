@@ -1,0 +1,217 @@
+// A model in this thread's engine.
+import {PORT, TENSOR, cText, utf8} from './layout.js';
+import {DTYPES, OPTIONAL, OPTIONAL_SEQUENCE, SEQUENCE, arrayLength, dtypeName, dtypeOf, elements, isContainer, makeTensor, tensorOf} from './tensor.js';
+import {WickError} from './errors.js';
+
+/** Memory of one purpose that grows and is kept from run to run. */
+class Buffer {
+  constructor(engine) {
+    this.engine = engine;
+    this.at = 0;
+    this.size = 0;
+  }
+  of(bytes) {
+    if (bytes > this.size) {
+      this.free();
+      this.at = this.engine.allocate(bytes);
+      this.size = bytes;
+    }
+    return this.at;
+  }
+  free() {
+    this.engine.free(this.at);
+    this.at = this.size = 0;
+  }
+}
+
+/** A bound of a load or a run: a number of at least 0; 0, Infinity and what C's number does not hold are none. */
+function limit(name, value, unit = 1) {
+  if (typeof value !== 'number' || !(value >= 0)) throw new WickError('invalid argument', `${name} is ${value}: it takes a number of at least 0`);
+  return value * unit < 2 ** 63 ? value : 0;
+}
+
+export class Model {
+  #engine;
+  #file = 0;  // the bytes, which the program reads as long as it lives
+  #program = 0;
+  #session = 0;
+  #ports = 0;  // wick_tensor of each input, then of each output
+  #inputs = [];  // their memory
+  #elements;
+
+  /** Takes the bytes of a .wick file; see load() in index.js for the options. */
+  constructor(engine, bytes, {dims = {}, entry = null, maxMemory = 0} = {}) {
+    for (const [name, size] of Object.entries(dims))
+      if (!Number.isSafeInteger(size) || size < 0) throw new WickError('invalid argument', `dims.${name} is ${size}, which is no size`);
+    const most = limit('maxMemory', maxMemory);
+    this.#engine = engine;
+    try {
+      this.#open(bytes, dims, entry, most);
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+  }
+
+  #open(bytes, dims, entry, maxMemory) {
+    const {exports: wick, memory} = this.#engine;
+    this.#file = this.#engine.allocate(bytes.length);
+    memory.u8.set(bytes, this.#file);
+    this.#program = this.#engine.made(p => wick.wick_web_load(this.#file, bytes.length, maxMemory, p));
+    this.#engine.scratch(place => {
+      const names = Object.keys(dims);
+      const list = place(16 * names.length);
+      names.forEach((name, i) => {
+        const text = place(cText(name));
+        memory.setU32(list + 16 * i, text);
+        memory.view.setBigInt64(list + 16 * i + 8, BigInt(dims[name]), true);
+      });
+      const first = entry === null ? 0 : place(cText(entry));
+      this.#session = this.#engine.made(p => wick.wick_web_open(this.#program, first, list, names.length, maxMemory, p));
+    });
+    const ports = (count, fill, element) => this.#engine.scratch(place => {
+      const at = place(PORT), list = [];
+      for (let i = 0; i < count; ++i) {
+        this.#engine.check(fill(this.#session, i, at));
+        const {name, dtype, dims: shape} = memory.port(at);
+        const of = isContainer(dtype) ? {element: dtypeName(element(this.#session, i))} : {};
+        list.push(Object.freeze({name, dtype: dtypeName(dtype), dims: shape && Object.freeze(shape), ...of}));
+      }
+      return Object.freeze(list);
+    });
+    this.inputs = ports(wick.wick_session_input_count(this.#session), wick.wick_session_input, wick.wick_session_input_element);
+    this.outputs = ports(wick.wick_session_output_count(this.#session), wick.wick_session_output, wick.wick_session_output_element);
+    this.labels = [];
+    for (let i = 0; i < wick.wick_program_label_count(this.#program); ++i)
+      this.labels.push(memory.text(wick.wick_program_label(this.#program, i)));
+    const digest = wick.wick_program_digest(this.#program) >>> 0;
+    this.sha256 = digest === 0 ? null : Array.from(memory.u8.subarray(digest, digest + 32), b => b.toString(16).padStart(2, '0')).join('');
+    this.#ports = this.#engine.allocate(TENSOR * (this.inputs.length + this.outputs.length));
+    this.#inputs = this.inputs.map(() => new Buffer(this.#engine));
+    this.#elements = this.inputs.map((_, i) => wick.wick_session_input_element(this.#session, i));
+  }
+
+  get numerics() {
+    return this.#engine.numerics;
+  }
+  get memory() {
+    return this.#engine.exports.wick_session_memory(this.#session) >>> 0;
+  }
+  async metadata(key) {
+    this.#alive();
+    return this.#engine.scratch(place => this.#engine.memory.text(this.#engine.exports.wick_program_metadata(this.#program, place(cText(key)))));
+  }
+
+  /** Runs here and now, and returns the outputs by name. */
+  runSync(values, {timeout = 0, outputs: wanted = null} = {}) {
+    this.#alive();
+    const most = limit('timeout', timeout, 1e6);  // in nanoseconds below
+    const {exports: wick, memory} = this.#engine;
+    const given = this.#byName(values);
+    if (wanted) for (const name of wanted) if (!this.outputs.some(o => o.name === name)) throw this.#noPort('output', name, this.outputs);
+    return this.#engine.scratch(place => {
+      this.inputs.forEach((port, i) => this.#put(this.#ports + TENSOR * i, port, i, given[port.name], place));
+      const out = this.#ports + TENSOR * this.inputs.length;
+      for (let i = 0; i < this.outputs.length; ++i) memory.setTensor(out + TENSOR * i, 0, 0, []);
+      this.#engine.check(wick.wick_web_run(this.#session, this.#ports, this.inputs.length, out, this.outputs.length, most));
+      const results = {};
+      this.outputs.forEach((port, i) => {
+        if (!wanted || wanted.includes(port.name)) results[port.name] = this.#take(out + TENSOR * i, place);
+      });
+      return results;
+    });
+  }
+  async run(values, options) {
+    return this.runSync(values, options);
+  }
+
+  #alive() {
+    if (this.#session === 0) throw new WickError('invalid argument', 'The model was disposed of');
+  }
+  #noPort(what, name, ports) {
+    return new WickError('not found', `There is no ${what} ${JSON.stringify(name)}; the model has ${ports.map(p => p.name).join(', ')}`);
+  }
+  /** One input may be given by itself. */
+  #byName(values) {
+    const plain = values !== null && typeof values === 'object' && !ArrayBuffer.isView(values) && !Array.isArray(values);
+    const names = this.inputs.map(p => p.name);
+    if (!plain || ('data' in values && !names.includes('data'))) {
+      if (names.length !== 1) throw new WickError('invalid argument', `The model has ${names.length} inputs: give an object with ${names.join(', ')}`);
+      return {[names[0]]: values};
+    }
+    for (const name of Object.keys(values)) if (!names.includes(name)) throw this.#noPort('input', name, this.inputs);
+    return values;
+  }
+
+  #put(at, port, i, value, place) {
+    const {exports: wick, memory} = this.#engine;
+    const what = `input ${port.name}`;
+    if (value === undefined) throw new WickError('invalid argument', `${what} is missing`);
+    const code = [SEQUENCE, OPTIONAL, OPTIONAL_SEQUENCE].find(c => dtypeName(c) === port.dtype);
+    if (code === undefined) return this.#write(at, tensorOf(port, DTYPES.get(port.dtype).code, value, what), bytes => this.#inputs[i].of(bytes), place);
+    const absent = value === null;
+    const list = absent ? [] : code === OPTIONAL ? [value] : value;
+    if (!Array.isArray(list) || (absent && code === SEQUENCE)) throw new WickError('type mismatch', `${what} is a ${port.dtype}: give an array of tensors`);
+    const parts = place(TENSOR * Math.max(1, list.length));
+    list.forEach((v, k) => this.#write(parts + TENSOR * k, tensorOf({dims: null}, this.#elements[i], v, `${what}[${k}]`), place, place));
+    const from = absent ? 0 : parts, size = place(4);
+    this.#engine.check(wick.wick_pack_bytes(from, list.length, size));
+    const bytes = memory.u32(size);
+    this.#engine.check(wick.wick_pack(code, this.#elements[i], from, list.length, this.#inputs[i].of(bytes), bytes, at));
+  }
+  #write(at, {type, data, dims}, memoryOf, place) {
+    const {memory} = this.#engine;
+    if (type.name === 'string') {
+      const to = memoryOf(16 * Math.max(1, data.length));
+      data.forEach((text, k) => {
+        if (typeof text !== 'string') throw new WickError('type mismatch', `element ${k} is no string`);
+        const bytes = utf8(text);
+        memory.setU32(to + 16 * k, place(bytes));
+        memory.view.setBigUint64(to + 16 * k + 8, BigInt(bytes.length), true);
+      });
+      return memory.setTensor(at, to, type.code, dims);
+    }
+    const to = memoryOf(Math.max(1, data.byteLength));
+    memory.u8.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), to);
+    memory.setTensor(at, to, type.code, dims);
+  }
+
+  #take(at, place) {
+    const {exports: wick, memory} = this.#engine;
+    const {data, dtype, dims} = memory.tensor(at);
+    if (isContainer(dtype)) {
+      const count = place(8), part = place(TENSOR), list = [];
+      this.#engine.check(wick.wick_packed_count(at, count, count + 4));
+      const n = memory.u32(count);
+      if (dtype !== SEQUENCE && memory.u32(count + 4) === 0) return null;
+      for (let k = 0; k < n; ++k) {
+        this.#engine.check(wick.wick_packed_element(at, k, part));
+        list.push(this.#take(part, place));
+      }
+      return dtype === OPTIONAL ? list[0] : list;
+    }
+    const type = dtypeOf(dtype), count = elements(dims);
+    if (type.name === 'string') {
+      const texts = [];
+      for (let k = 0; k < count; ++k) texts.push(memory.textOf(memory.u32(data + 16 * k), memory.u32(data + 16 * k + 8)));
+      return makeTensor(type, dims, texts);
+    }
+    const length = arrayLength(type, count);
+    const bytes = memory.u8.slice(data, data + length * type.array.BYTES_PER_ELEMENT);
+    return makeTensor(type, dims, new type.array(bytes.buffer, 0, length));
+  }
+
+  /** Frees the model's memory; later runs throw. */
+  dispose() {
+    const {exports: wick, stopped} = this.#engine;
+    if (!stopped) {
+      wick.wick_session_free(this.#session);
+      wick.wick_program_free(this.#program);
+    }
+    for (const buffer of this.#inputs) buffer.free();
+    this.#engine.free(this.#ports);
+    this.#engine.free(this.#file);
+    this.#session = this.#program = this.#ports = this.#file = 0;
+    this.#inputs = [];
+  }
+}

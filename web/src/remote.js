@@ -1,0 +1,159 @@
+// The same interface in front of a worker: calls cross as messages, results are moved, not copied.
+import {WickError, unpackError} from './errors.js';
+import {bytesOf, moduleOf} from './fetch.js';
+
+async function startWorker() {
+  if (typeof Worker === 'function')
+    return new Worker(new URL('./worker.js', import.meta.url), {type: 'module', name: 'wick'});
+  const threads = await import(/* webpackIgnore: true */ /* @vite-ignore */ 'node:worker_threads');
+  const worker = new threads.Worker(new URL('./worker.js', import.meta.url));
+  worker.unref();
+  return worker;
+}
+
+/** Calls by number: the worker answers each with a result or an error, and may report progress before. */
+export class Line {
+  #worker;
+  #waiting = new Map();
+  #next = 1;
+  #ended = null;
+
+  constructor(worker) {
+    this.#worker = worker;
+    const on = (event, f) => worker.addEventListener ? worker.addEventListener(event, f) : worker.on(event, f);
+    on('message', event => this.#answer(worker.addEventListener ? event.data : event));
+    on('messageerror', () => this.end(new WickError('internal', 'An answer of the worker could not be read')));
+    on('error', event => this.end(new WickError('refused', `The worker does not run: ${event.message ?? 'it could not be loaded'}`)));
+  }
+  get ended() {
+    return this.#ended !== null;
+  }
+  #forget(id) {
+    this.#waiting.delete(id);
+    if (this.#waiting.size === 0) this.#worker.unref?.();
+  }
+  #answer({id, result, error, ended, progress}) {
+    const call = this.#waiting.get(id);
+    if (!call) return;
+    if (progress) return call.progress?.(progress);
+    this.#forget(id);
+    if (error) call.reject(unpackError(error));
+    else call.resolve(result);
+    if (ended) this.end(unpackError(error));
+  }
+  call(name, args, {transfer = [], progress} = {}) {
+    if (this.#ended) return Promise.reject(this.#ended);
+    return new Promise((resolve, reject) => {
+      const id = this.#next++;
+      this.#waiting.set(id, {resolve, reject, progress});
+      this.#worker.ref?.();
+      try {
+        this.#worker.postMessage({id, name, args}, transfer);
+      } catch (error) {
+        // An array that was moved before, a function: nothing was sent, and nobody will answer.
+        this.#forget(id);
+        reject(new WickError('invalid argument', `What ${name}() was given cannot be sent to the worker: ${error.message}`, {cause: error}));
+      }
+    });
+  }
+  end(error) {
+    this.#ended ??= error;
+    for (const {reject} of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+    this.#worker.terminate();
+  }
+}
+
+class RemoteModel {
+  #line;
+  #id;
+  constructor(line, {id, ...facts}) {
+    this.#line = line;
+    this.#id = id;
+    Object.assign(this, facts);
+  }
+  /** With `transfer` the arrays of the inputs are moved to the worker, and are empty here afterwards. */
+  run(values, {transfer = false, ...options} = {}) {
+    return this.#line.call('run', [this.#id, values, options], {transfer: transfer ? buffersOf(values) : []});
+  }
+  metadata(key) {
+    return this.#line.call('metadata', [this.#id, key]);
+  }
+  async dispose() {
+    await this.#line.call('dispose', [this.#id]);
+  }
+}
+
+/** Returns the buffers of all arrays in a value, each once. Shared ones are not moved. */
+export function buffersOf(value, found = new Set()) {
+  if (ArrayBuffer.isView(value)) {
+    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
+  }
+  else if (value !== null && typeof value === 'object') for (const part of Object.values(value)) buffersOf(part, found);
+  return [...found];
+}
+
+class RemoteWick {
+  #line;
+  constructor(line, facts) {
+    this.#line = line;
+    Object.assign(this, facts);
+    this.worker = true;
+  }
+  async load(source, {onProgress, signal, ...options} = {}) {
+    signal?.throwIfAborted();
+    const progress = onProgress && (p => onProgress({what: 'model', ...p}));
+    const sent = isResponse(source) ? await bytesOf(source, {signal, progress}) : addressed(source);
+    const loading = this.#line.call('load', [sent, options], {progress: onProgress}).then(facts => new RemoteModel(this.#line, facts));
+    if (!signal) return loading;
+    let stop;
+    const stopped = new Promise((_, reject) => {
+      stop = () => reject(signal.reason);
+      signal.addEventListener('abort', stop);
+      if (signal.aborted) stop();
+    });
+    try {
+      return await Promise.race([loading, stopped]);
+    } catch (error) {
+      loading.then(model => model.dispose()).catch(() => {});  // it came too late
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+  get ended() {
+    return this.#line.ended;
+  }
+  close() {
+    this.#line.end(new WickError('invalid argument', 'The worker was closed'));
+  }
+}
+
+/** Requests and responses cannot be sent to another thread. */
+const isResponse = source => (typeof Response === 'function' && source instanceof Response) ||
+  (typeof Request === 'function' && source instanceof Request);
+
+/** Addresses are relative to the page, not to the worker's file. */
+function addressed(source) {
+  if (source instanceof URL) return source.href;
+  if (typeof source === 'string' && typeof location === 'object') return new URL(source, globalThis.document?.baseURI ?? location.href).href;
+  return source;
+}
+
+export async function openRemote({wasm, wasmFused, onProgress, signal}) {
+  signal?.throwIfAborted();
+  const sources = {};
+  for (const [name, source] of Object.entries({wasm, wasmFused}))
+    if (source !== undefined) sources[name] = isResponse(source) ? await moduleOf(source, {signal}) : addressed(source);
+  const line = new Line(await startWorker());
+  const stop = () => line.end(signal.reason);
+  signal?.addEventListener('abort', stop);
+  try {
+    return new RemoteWick(line, await line.call('open', [sources], {progress: onProgress}));
+  } catch (error) {
+    line.end(error);  // nobody has this worker
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
+}

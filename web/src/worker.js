@@ -1,0 +1,50 @@
+// The worker's end of remote.js: an engine and its models.
+import {WickError, packError} from './errors.js';
+import {open} from './index.js';
+import {buffersOf} from './remote.js';
+
+const port = typeof WorkerGlobalScope === 'function' && globalThis instanceof WorkerGlobalScope
+  ? globalThis : (await import(/* webpackIgnore: true */ /* @vite-ignore */ 'node:worker_threads')).parentPort;
+
+let wick;
+const models = new Map();
+let next = 1;
+
+function modelOf(id) {
+  const model = models.get(id);
+  if (!model) throw new WickError('invalid argument', 'The model was disposed of');
+  return model;
+}
+
+const calls = {
+  async open(sources, onProgress) {
+    wick = await open({...sources, onProgress});
+    return {version: wick.version, numerics: wick.numerics};
+  },
+  async load(source, options, onProgress) {
+    const model = await wick.load(source, {...options, onProgress});
+    const id = next++;
+    models.set(id, model);
+    const {inputs, outputs, labels, sha256, numerics, memory} = model;
+    return {id, inputs, outputs, labels, sha256, numerics, memory};
+  },
+  metadata: (id, key) => modelOf(id).metadata(key),
+  run: (id, values, options) => modelOf(id).runSync(values, options),
+  dispose(id) {
+    models.get(id)?.dispose();
+    models.delete(id);
+  },
+};
+
+async function answer({id, name, args}) {
+  try {
+    const given = name === 'run' || name === 'metadata' || name === 'dispose' ? args : [...args, progress => port.postMessage({id, progress})];
+    const result = await calls[name](...given);
+    port.postMessage({id, result}, name === 'run' ? buffersOf(result) : []);
+  } catch (error) {
+    port.postMessage({id, error: packError(error), ended: wick?.ended ?? false});
+  }
+}
+
+if (port.addEventListener && port === globalThis) port.addEventListener('message', event => answer(event.data));
+else port.on('message', answer);
