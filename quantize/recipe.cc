@@ -27,9 +27,9 @@ void check(const ObserverSpec& s, const char* whose) {
   if (!(s.averaging > 0 && s.averaging <= 1))
     throw_error("quantize",
                 of + "averaging must be over 0 and at most 1, got " + std::to_string(s.averaging));
-  if (!(s.percentile > 50 && s.percentile <= 100))
-    throw_error("quantize", of + "percentile must be over 50 and at most 100, got " +
-                                std::to_string(s.percentile));
+  if (!(s.percentile >= 50 && s.percentile <= 100))
+    throw_error("quantize",
+                of + "percentile must be from 50 to 100, got " + std::to_string(s.percentile));
 }
 
 }  // namespace

@@ -19,8 +19,11 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-// A width that saves less than this share of what its bits promise saves nothing.
+// A width that saves less than this share of a layer's weights as int8 saves nothing.
 constexpr double kLeastSaved = 0.1;
+// int4 that saves less than this share of a file, all its layers together, saves nothing: where
+// int4 is held as int8, small layers happen to be compressed better.
+constexpr double kLeastOfFile = 0.03;
 constexpr int64_t kSpread = 7;  // models that are made at even distances along the way
 
 // As a .wick file keeps them.
@@ -35,9 +38,6 @@ int64_t constant_bytes(const QuantizeResult& made) {
   return bytes;
 }
 
-double bits(Width w) {
-  return w == Width::kInt4 ? 4 : w == Width::kInt8 ? 8 : w == Width::kF16 ? 16 : 32;
-}
 double noise(double db) { return db >= kExactDb ? 0 : std::pow(10, -db / 10); }
 
 // A step along the way: this layer becomes this narrow.
@@ -177,12 +177,34 @@ class Mixer {
     }
   }
 
+  bool saves(double bytes, size_t layer) const {
+    return bytes > kLeastSaved * static_cast<double>(layers_[layer].elements);
+  }
+
+  // Leaves int4 out where it saves next to nothing of the file: a .wick of a static recipe holds
+  // int4 weights as int8.
+  void drop_idle_int4() {
+    double file = static_cast<double>(make(0).bytes), saved = 0;  // without int4; by int4
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      int64_t least = make(0).bytes;
+      for (const auto& [width, bytes] : bytes_[i])
+        least = width == Width::kInt4 ? least : std::min(least, bytes);
+      file -= static_cast<double>(make(0).bytes - least);
+      const auto found = bytes_[i].find(Width::kInt4);
+      if (found == bytes_[i].end()) continue;
+      const auto less = static_cast<double>(least - found->second);
+      if (saves(less, i)) saved += less;
+    }
+    if (saved >= kLeastOfFile * file) return;
+    for (std::map<Width, int64_t>& bytes : bytes_) bytes.erase(Width::kInt4);
+  }
+
   // Greedy: the next move is the one with the least error for each byte that it saves. The bytes
-  // are those of the file, in which a narrow width need not save any: a .wick of a static recipe
-  // holds int4 weights as int8, whose scales happen to be compressed better or worse.
+  // are those of the file, in which a narrow width need not save any.
   void find_way() {
     std::vector<Width> at(layers_.size(), Width::kF32);
     for (std::map<Width, int64_t>& bytes : bytes_) bytes[Width::kF32] = make(0).bytes;
+    drop_idle_int4();
     for (;;) {
       Move best;
       double least = INFINITY, most_saved = 0;
@@ -190,12 +212,10 @@ class Mixer {
         const auto cost = [&](Width w) {
           return w == Width::kF32 ? 0 : noise(layers_[i].alone.at(w));
         };
-        for (const auto& [width, db] : layers_[i].alone) {
+        for (const auto& [width, bytes] : bytes_[i]) {
           if (width >= at[i]) continue;
-          const auto saved = static_cast<double>(bytes_[i].at(at[i]) - bytes_[i].at(width));
-          const double promised =
-              (bits(at[i]) - bits(width)) / 8 * static_cast<double>(layers_[i].elements);
-          if (saved <= kLeastSaved * promised) continue;
+          const auto saved = static_cast<double>(bytes_[i].at(at[i]) - bytes);
+          if (!saves(saved, i)) continue;
           const double price = std::max(0.0, cost(width) - cost(at[i])) / saved;
           if (price > least || (price == least && saved <= most_saved)) continue;
           least = price, most_saved = saved;

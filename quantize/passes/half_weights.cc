@@ -38,6 +38,24 @@ HostTensor rounded_to(const HostTensor& weight, DType dtype) {
 
 namespace {
 
+// Returns why a weight of a node is not rounded, of those that is_weight() leaves out or that have
+// no number to round; "" if there is none.
+std::string unrounded(const Graph& g, const Node& n) {
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    if (n.inputs[i] == kNoValue || !g.is_constant(n.inputs[i])) continue;
+    const HostTensor& w = g.value(n.inputs[i]).constant;
+    const bool table = i == 0 && (n.op == OpId::kGather || n.op == OpId::kMatMul);
+    if (!is_float(w.dtype()) || w.shape().rank() < 2 || !(table || input_role(n.op, i) == 'w'))
+      continue;
+    if (w.dtype() != DType::kF32)
+      return std::string("its weight is ") + dtype_name(w.dtype()) + ", only float32 is quantized";
+    for (int64_t k = 0; k < w.numel(); ++k) {
+      if (!std::isfinite(w.as<float>()[k])) return "its weight has NaN or infinite numbers";
+    }
+  }
+  return "";
+}
+
 // Rounder replaces weights by rounded ones, each once for all nodes that round it.
 class Rounder {
  public:
@@ -94,11 +112,12 @@ QuantizeResult round_weights(const Graph& graph, const Recipe& recipe) {
     const auto id = static_cast<NodeId>(k);
     const Node& n = graph.node(id);
     if (n.removed()) continue;
-    bool weighted = false;
+    std::string reason = unrounded(graph, n);
+    bool weighted = !reason.empty();
     for (size_t i = 0; i < n.inputs.size(); ++i) weighted = weighted || is_weight(graph, n, i);
     if (!weighted) continue;
     const OpInfo* op = op_info(n.op);
-    std::string reason = excluded[k];
+    if (!excluded[k].empty()) reason = excluded[k];
     if (reason.empty() && !rounder.round(id))
       reason = std::string("its weight has numbers beyond ") + mode_name(recipe.mode) + "'s range";
     if (!reason.empty())

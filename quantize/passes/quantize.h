@@ -49,7 +49,7 @@ QuantizeResult quantize_dynamic(const ir::Graph& graph, const Recipe& recipe,
 
 // Rounds the weights of every op (matrices and larger, tables of Gather too) to the nearest float16
 // or bfloat16 numbers, as recipe.mode says, and keeps them float32: the graph computes as before. A
-// weight beyond float16's range stays as it is.
+// weight beyond float16's range, with NaN or infinite numbers, or of another type stays as it is.
 QuantizeResult round_weights(const ir::Graph& graph, const Recipe& recipe);
 
 // Runs prepare(), calibrate() and the one of these that recipe.mode asks for.

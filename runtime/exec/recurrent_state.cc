@@ -1,5 +1,6 @@
 #include "runtime/exec/recurrent_state.h"
 
+#include <cinttypes>
 #include <cstring>
 
 #include "runtime/exec/ports.h"
@@ -17,17 +18,26 @@ Result<uint32_t> number_of(const EntryDef& entry, Span<const uint32_t> ids, cons
                name == nullptr ? "(null)" : name, names_of(entry, ids).text);
 }
 
-// Refuses sizes of symbols that the program does not have: a misspelt one would be ignored.
+// Refuses sizes of symbols that the program does not have (a misspelt one would be ignored), and
+// sizes with which no run could be bound.
 Status check_dims(const Program& program, Span<const DimBinding> given) {
   for (const DimBinding& d : given) {
     if (d.symbol == nullptr) {
       return error(Code::kInvalidArgument, "dims[%zu].symbol is null",
                    static_cast<size_t>(&d - given.data()));
     }
-    bool found = false;
-    for (const SymbolDef& s : program.symbols()) found = found || strcmp(s.name, d.symbol) == 0;
-    if (!found)
+    const SymbolDef* symbol = nullptr;
+    for (const SymbolDef& s : program.symbols()) {
+      if (strcmp(s.name, d.symbol) == 0) symbol = &s;
+    }
+    if (symbol == nullptr)
       return error(Code::kNotFound, "the program has no symbolic dimension %.60s", d.symbol);
+    if (d.extent >= 0 && (d.extent < symbol->min || d.extent > symbol->max)) {
+      return error(Code::kShapeMismatch,
+                   "RecurrentStateOptions::dims: %.60s is %" PRId64 ", allowed are %" PRId64
+                   " to %" PRId64,
+                   d.symbol, d.extent, symbol->min, symbol->max);
+    }
   }
   return {};
 }

@@ -371,7 +371,19 @@ TEST(DataParallel, GoesOnFromACheckpointOnAnyNumberOfRanks) {
                           optim::Adam adam(net.parameters());
                           ddp.load(folder, adam);
                         }),
-              Each(HasSubstr("it is of another net: 'parameter.conv1.weight'")));
+              Each(HasSubstr("it is of another net: it lacks 'parameter.conv1.weight'")));
+  EXPECT_THAT(run_ranks(1,
+                        [&](Group w) {
+                          nn::Sequential net(nn::Linear(3, 2));
+                          optim::Adam adam(net.parameters());
+                          DataParallel ddp(net, w, {.shards = 4});
+                          ddp.save(folder, adam, {});
+                          nn::Sequential wider(nn::Linear(5, 2));
+                          optim::Adam other(wider.parameters());
+                          DataParallel(wider, w, {.shards = 4}).load(folder, other);
+                        }),
+              Each(HasSubstr("it is of another net: its 'parameter.0.weight' is float32[2,3], the "
+                             "net's float32[2,5]")));
 }
 
 // Whoever catches what ended a batch may begin another one, which has nothing of it.

@@ -103,10 +103,21 @@ TEST(Plan, OffersWhatTheClassesTake) {
   r.batch = 7;  // of 8 shards: stage 3 needs a sample in each
   EXPECT_FALSE(has(plan_parallel(ten_layers(), r), Way::kZero3));
   EXPECT_TRUE(has(plan_parallel(ten_layers(), r), Way::kZero2));
+  EXPECT_THAT(plan_parallel(ten_layers(), r).rule,
+              HasSubstr("Not ZeRO-3: each of the 8 shards needs a sample, and the batch has 7."));
+  // Ranks that would have nothing to do: of 8 shards, samples are in the first 4.
+  r.batch = 4;
+  const ParallelPlan idle = plan_parallel(ten_layers(), r);
+  for (const PlanChoice& c : idle.choices) EXPECT_LE(c.data, 2) << to_text(c.way);
+  EXPECT_THAT(idle.rule, HasSubstr("Not data parallel, ZeRO-1, ZeRO-2, ZeRO-3: 2 of 4 ranks would "
+                                   "have no sample: the batch has 4, in 8 shards."));
   r = four_ranks();
   NetCost net = ten_layers();
   net.layers[3].parameters = 3;  // fewer than ranks
   EXPECT_FALSE(has(plan_parallel(net, r), Way::kZero3));
+  EXPECT_THAT(plan_parallel(net, r).rule,
+              HasSubstr("Not ZeRO-3: each rank needs an element of each layer, and the smallest "
+                        "has 3."));
   net.most_stages = net.most_tensor = 1;
   r.shards = 2;
   const ParallelPlan none = plan_parallel(net, r);

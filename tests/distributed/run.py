@@ -220,6 +220,31 @@ def launch(count):
         count.expect(code == 1 and "no restart is left" in out and said, f"twice: {code}\n{out}")
         count.expect(os.path.exists(folder + "/l/attempt-1/rank-0.log"), "logs of attempt 1")
         count.expect(hydra() or os.path.exists(folder + "/f/attempt-0/wick-flight-0.json"), "flights of attempt 0")
+    # Lines in parts, longer than a chunk of the launcher's, and many short ones: each is its rank's.
+    say = ('i=0; while [ $i -lt 20 ]; do printf "$RANK.. "; sleep 0.01; echo done; i=$((i + 1)); done; '
+           'head -c 20000 /dev/zero | tr "\\0" $RANK; echo; yes $RANK | head -n 20000')
+    with tempfile.TemporaryDirectory() as folder:
+        job = subprocess.run([WICK, "launch", "--mpirun", MPIRUN, "-n", "3", "--logs", folder, "--", "sh", "-c", say],
+                             capture_output=True, text=True, timeout=LIMIT)
+        count.expect(job.returncode == 0, f"lines: {job.stderr}")
+        for rank in "012":
+            lines = [f"{rank}.. done"] * 20 + [rank * 20000] + [rank] * 20000
+            with open(f"{folder}/attempt-0/rank-{rank}.log") as log:
+                count.expect(log.read().split("\n") == lines + [""], f"the lines of rank {rank} in its log")
+            printed = [line[4:] for line in job.stdout.split("\n") if line.startswith(f"[{rank}] ")]
+            count.expect(printed == lines, f"the lines of rank {rank}")
+    # When the time is up, the ranks have ended, and their logs have what they printed.
+    with tempfile.TemporaryDirectory() as folder:
+        say = 'trap "sleep 0.5; echo ended; exit 1" TERM; echo begun; while true; do sleep 0.1; done'
+        job = subprocess.run([WICK, "launch", "--timeout", "3", "--mpirun", MPIRUN, "-n", "2", "--logs", folder, "--", "sh",
+                              "-c", say], capture_output=True, text=True, timeout=LIMIT)
+        count.expect(job.returncode == 1 and "the time is up" in job.stderr, f"time-out: {job.returncode} {job.stderr}")
+        for rank in "01":
+            with open(f"{folder}/attempt-0/rank-{rank}.log") as log:
+                said = log.read()
+            count.expect(said.startswith("begun\n"), f"the log of rank {rank} that was ended: {said!r}")
+        left = subprocess.run(["pgrep", "-f", "sleep 0.5; echo ended"], capture_output=True, text=True).stdout
+        count.expect(not left, f"ranks behind the time-out: {left}")
     # Under mpirun as it is: a rank that finds the launcher's variables becomes the program.
     say = 'echo "$RANK of $WORLD_SIZE, $LOCAL_RANK, seed $WICK_SEED"'
     _, out, _ = mpirun(2, "launch", "--seed", "7", "--", "sh", "-c", say, program=WICK)

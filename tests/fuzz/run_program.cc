@@ -66,7 +66,7 @@ static Owned<RecurrentState> state_of(const Program& program, size_t max_ram,
                                       Allocator* allocator) {
   std::vector<DimBinding> dims;
   for (const SymbolDef& s : program.symbols())
-    dims.push_back({s.name, std::max<int64_t>(2, s.min)});
+    dims.push_back({s.name, std::min(s.max, std::max<int64_t>(2, s.min))});
   RecurrentStateOptions options;
   options.dims = {dims.data(), dims.size()};
   options.allocator = allocator;

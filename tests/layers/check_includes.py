@@ -15,6 +15,7 @@ PLATFORM = "runtime/platform"  # the operating system: for the runtime alone
 CORE, OPS, KERNELS = "runtime/core", "runtime/ops", "runtime/kernels"
 PROGRAM, PLAN, BACKEND, EXEC = "runtime/program", "runtime/plan", "runtime/backend", "runtime/exec"
 PUBLIC = "runtime/include"  # wick/runtime.h, wick/wick.h
+VULKAN = "runtime/include/wick/vulkan.h"  # what a user of Wick::vulkan includes
 REGISTRY = "runtime/registry"  # users' own ops: for everything above the runtime, as ERROR
 ERROR = "runtime/include/wick/error.h"  # wick::Error: for everything above the runtime, never for the runtime
 GUARD = "runtime/ops/op_guard.h"  # what users' ops throw: compiled with them, never in the runtime
@@ -38,6 +39,7 @@ SEES = {
     "runtime/select": [CORE, OPS, KERNELS, PROGRAM, BACKEND, EXEC, PUBLIC],  # a program for the machine that builds
     REGISTRY: [PLATFORM, CORE, OPS, ERROR],
     PUBLIC: [CORE, OPS, KERNELS, EXEC, BACKEND, PROGRAM, PLAN],
+    VULKAN: [BACKEND, "runtime/backend/vulkan", PUBLIC],
     ERROR: [CORE],
     "graph": BASE,
     "trainer": BASE + [EAGER],

@@ -20,9 +20,9 @@ using ::testing::HasSubstr;
 
 // x, h, c [n,4] -> y = h' + x, h' = tanh(x + h), c' = c + h': two links, and ports that are none,
 // in an order that is not that of the links.
-std::vector<uint8_t> cell() {
+std::vector<uint8_t> cell(int64_t most = 8) {
   test::ProgramBuilder p;
-  p.symbol("n", 1, 8);
+  p.symbol("n", 1, most);
   auto c = p.value("c", DType::kF32, {kSym, 4}), x = p.value("x", DType::kF32, {kSym, 4}),
        h = p.value("h", DType::kF32, {kSym, 4});
   auto s = p.value("s", DType::kF32, {kSym, 4}), hn = p.value("hn", DType::kF32, {kSym, 4}),
@@ -173,8 +173,16 @@ TEST(RecurrentState, RefusesWhatItCannotHold) {
   EXPECT_EQ(refused({{"h", "hn"}, {"h", "cn"}}), "h or cn is linked twice");
   EXPECT_EQ(RecurrentState::create(*l.program, kLinks).status().code(), Code::kInvalidArgument);
   EXPECT_THAT(refused({{"h", "hn"}}, -1), HasSubstr("its size n is free"));
-  EXPECT_FALSE(make(*l.program, INT64_MAX / 8).ok()) << "its bytes have no size";
-  auto large = make(*l.program, int64_t{1} << 40);
+  for (int64_t n : {0, 9}) {
+    const Status s = make(*l.program, n).status();
+    EXPECT_EQ(s.code(), Code::kShapeMismatch);
+    EXPECT_EQ(std::string(s.message()),
+              "RecurrentStateOptions::dims: n is " + std::to_string(n) + ", allowed are 1 to 8");
+  }
+  EXPECT_TRUE(make(*l.program, 8).ok());
+  auto wide = test::load(cell(INT64_MAX));
+  EXPECT_FALSE(make(*wide.program, INT64_MAX / 8).ok()) << "its bytes have no size";
+  auto large = make(*wide.program, int64_t{1} << 40);
   EXPECT_EQ(large.status().code(), Code::kBudgetExceeded);
   const DimBinding misspelt[] = {{"n", 1}, {"m", 1}}, null[] = {{nullptr, 1}};
   Status s = RecurrentState::create(*l.program, kLinks, {.dims = misspelt}).status();

@@ -167,6 +167,39 @@ TEST(KvProgram, ForksAndFills) {
   EXPECT_EQ(state->bytes() >= 4u * kMost * 32 * sizeof(float), true);
 }
 
+// A user may write the length. One that no text has is an error that changes nothing: it would
+// count from the end of the buffers.
+TEST(KvProgram, ALengthThatNoTextHas) {
+  NoGrad guard;
+  nn::GPT gpt = lively();
+  Decoder d(gpt, 1, 1);
+  const Tensor tokens = randint(kVocab, {1, 5}), whole = gpt(tokens);
+  auto state = d.state(1);
+  ASSERT_TRUE(run(*d.prefill, tokens.slice(1, 0, 4), *state).ok());
+  int64_t& length = *state->value(static_cast<size_t>(state->find("length"))).as<int64_t>();
+  auto bytes = [&] {
+    const TensorView keys = state->value(static_cast<size_t>(state->find("keys.0")));
+    return std::vector<char>(keys.as<char>(), keys.as<char>() + keys.nbytes());
+  };
+  const std::vector<char> before = bytes();
+  for (int64_t wrong :
+       {int64_t{-1}, int64_t{-3}, -kMost, -kMost - 1, -(int64_t{1} << 52), int64_t{INT64_MIN},
+        INT64_MIN + 3, kMost, kMost + 1, int64_t{1} << 52, int64_t{INT64_MAX}}) {
+    length = wrong;
+    for (Session* by : {d.decode.get(), d.prefill.get()}) {
+      const Status s = run(*by, tokens.slice(1, 0, by == d.decode.get() ? 1 : 3), *state).status();
+      EXPECT_EQ(s.code(), Code::kInvalidArgument) << wrong;
+      EXPECT_THAT(s.message(), HasSubstr("with the state at length " + std::to_string(wrong)));
+      EXPECT_EQ(length, wrong);
+      EXPECT_EQ(bytes(), before) << wrong;
+    }
+  }
+  length = 4;  // the state is as it was
+  auto logits = run(*d.decode, tokens.slice(1, 4, 5), *state);
+  ASSERT_TRUE(logits.ok()) << logits.status().message();
+  EXPECT_TRUE(same(*logits, rows(whole, 4, 5)));
+}
+
 // The interpreter runs the graphs as they were captured, with the states as plain values.
 TEST(KvProgram, TheInterpreterHasTheSameBits) {
   NoGrad guard;

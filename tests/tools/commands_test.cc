@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -83,6 +84,24 @@ TEST(HangReport, MergesTheDumpsOfAFolder) {
   const auto json = parse_json(wick({"hang-report", scratch() + "/flights", "--json"}).out);
   EXPECT_EQ(json.at("report"), ran.out);
   EXPECT_EQ(wick({"hang-report", scratch() + "/none"}).code, 1);
+  // What wick launch --flights leaves: the newest attempt is read, whatever its number.
+  namespace fs = std::filesystem;
+  const std::string all = scratch() + "/launched";
+  for (const char* attempt : {"/attempt-0", "/attempt-1"}) {
+    fs::create_directories(all + attempt);
+    for (const char* name : {"/wick-flight-0.json", "/wick-flight-1.json"})
+      fs::copy_file(scratch() + "/flights" + name, all + attempt + name);
+  }
+  for (const char* name : {"/wick-flight-0.json", "/wick-flight-1.json"}) {
+    const std::string old = all + "/attempt-1" + name;
+    fs::last_write_time(old, fs::last_write_time(old) - std::chrono::hours(1));
+  }
+  EXPECT_EQ(wick({"hang-report", all}).out,
+            "the newest attempt: " + all + "/attempt-0\n" + ran.out);
+  fs::copy_file(all + "/attempt-0/wick-flight-1.json", all + "/attempt-0/wick-flight-x.json");
+  const Ran twice = wick({"hang-report", all});
+  EXPECT_EQ(twice.code, 1);
+  EXPECT_THAT(twice.err, HasSubstr("wick-flight-x.json are both of rank 1"));
 }
 
 // The image that `wick data -o` writes has the set's own bytes, and `wick run` reads it.

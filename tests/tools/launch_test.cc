@@ -2,14 +2,18 @@
 // starts jobs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <map>
 
 #include "tests/tools/command_line.h"
 #include "tools/lib/process.h"
 #include "tools/wick/launch/mpi_command.h"
+#include "tools/wick/launch/rank_output.h"
 #include "wick/error.h"
 
 namespace wick::test {
@@ -51,9 +55,11 @@ TEST(Launch, MakesTheCommandLineOfMpirun) {
 
 TEST(Launch, TellsTheLinesOfRanksFromOthers) {
   auto is = [](const std::string& line, int rank, const std::string& text) {
-    const tool::RankLine l = tool::rank_line(line);
-    EXPECT_EQ(l.rank, rank) << line;
-    EXPECT_EQ(l.text, text);
+    const std::vector<tool::RankLine> parts = tool::rank_lines(line);
+    ASSERT_EQ(parts.size(), 1u) << line;
+    EXPECT_EQ(parts[0].rank, rank) << line;
+    EXPECT_EQ(parts[0].text, text);
+    EXPECT_TRUE(parts[0].ends);
   };
   is("[1,2]<stdout>:step 1", 2, "step 1");
   is("[1,12]<stderr>:", 12, "");
@@ -62,6 +68,48 @@ TEST(Launch, TellsTheLinesOfRanksFromOthers) {
   is("[1,2]<other>:x", -1, "[1,2]<other>:x");
   is("", -1, "");
   is("[12345678901234] x", -1, "[12345678901234] x");
+  // Chunks of two ranks in one line.
+  const auto parts = tool::rank_lines("[1,0]<stdout>:a[1][1,1]<stdout>:b[1,0]<stdout>: c");
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[0].rank, 0);
+  EXPECT_EQ(parts[0].text, "a[1]");
+  EXPECT_FALSE(parts[0].ends);
+  EXPECT_EQ(parts[1].rank, 1);
+  EXPECT_EQ(parts[1].text, "b");
+  EXPECT_FALSE(parts[1].ends);
+  EXPECT_EQ(parts[2].rank, 0);
+  EXPECT_EQ(parts[2].text, " c");
+  EXPECT_TRUE(parts[2].ends);
+}
+
+// Lines of any length, partial ones and the launcher's marks: a rank's text is its own.
+TEST(Launch, TakesTheWholeLinesOfRanks) {
+  std::map<int, std::vector<std::string>> lines;
+  tool::RankOutput output(2,
+                          [&](int rank, const std::string& text) { lines[rank].push_back(text); });
+  ASSERT_FALSE(output.name().empty());
+  std::vector<pid_t> ranks;
+  for (const int rank : {0, 1, 2}) {  // there is no rank 2
+    ranks.push_back(fork());
+    if (ranks.back() != 0) continue;
+    tool::give_output(output.name(), rank);
+    const std::string r = std::to_string(rank);
+    std::signal(SIGPIPE, SIG_DFL);
+    for (const std::string& text :
+         {r + "..", std::string(" done\n"), std::string(50000, r[0]) + "\n\n[1,0]<stdout>:" + r})
+      if (write(STDOUT_FILENO, text.data(), text.size()) < 0) _exit(1);
+    _exit(0);
+  }
+  tool::shell("sleep 0.5", {}, output.files());
+  output.finish();
+  for (const pid_t rank : ranks) waitpid(rank, nullptr, 0);
+  ASSERT_EQ(lines.size(), 2u);
+  for (const int rank : {0, 1}) {
+    const std::string r = std::to_string(rank);
+    EXPECT_THAT(lines[rank], ::testing::ElementsAre(r + ".. done", std::string(50000, r[0]), "",
+                                                    "[1,0]<stdout>:" + r));
+  }
+  tool::give_output("nobody", 0);  // nothing happens
 }
 
 TEST(Launch, FindsItsPlaceInAJob) {
@@ -102,6 +150,17 @@ TEST(Launch, SaysWhatIsWrong) {
   EXPECT_THAT(wick({"launch", "--", "x"}).err, HasSubstr("-n: is required"));
   EXPECT_THAT(wick({"launch", "-n", "2", "--min-ranks", "3", "--", "x"}).err,
               HasSubstr("--min-ranks: is 3, more than the 2 of -n"));
+  EXPECT_THAT(wick({"launch", "-n", "2", "--min-ranks", "1", "--", "x"}).err,
+              HasSubstr("--min-ranks: is for --restarts"));
+  EXPECT_THAT(wick({"launch", "-n", "2", "--only", "2", "--", "x"}).err,
+              HasSubstr("--only: is 2; the ranks are 0 to 1"));
+  setenv("PMI_RANK", "0", 1);
+  setenv("PMI_SIZE", "1", 1);
+  const Ran rank = wick({"launch", "--logs", "x", "--", "true"});
+  unsetenv("PMI_RANK");
+  unsetenv("PMI_SIZE");
+  EXPECT_EQ(rank.code, 2);
+  EXPECT_THAT(rank.err, HasSubstr("--logs: is for -n"));
   EXPECT_THAT(wick({"launch", "-n", "2", "--set", "=x", "--mpirun", "true", "--", "x"}).err,
               Not(HasSubstr("restart")));
   EXPECT_THAT(wick({"launch", "-n", "2", "--mpirun", "true", "--", "x"}).err,
@@ -136,6 +195,7 @@ TEST(PlanCommand, PrintsItsRule) {
                                  "4 with --vocab 104."));
   EXPECT_THAT(odd.out, Not(HasSubstr("\n  tensor parallel")));
   EXPECT_THAT(instead("--ranks", "5000000000").err, HasSubstr("--ranks: must be a number from 1"));
+  EXPECT_THAT(wick({"plan", "lenet", "--vocab", "5"}).err, HasSubstr("--vocab: is for gpt"));
   EXPECT_EQ(wick({"plan", "lenet", "--ranks", "2", "--gflops", "50"}).code, 0);
   EXPECT_THAT(with({"--heads", "5"}).err, HasSubstr("--heads"));
   EXPECT_THAT(wick({"plan", "gpt", "--width", "10", "--heads", "3"}).err,

@@ -221,6 +221,29 @@ TEST(Quantize, WeightsOf16Bits) {
   }
 }
 
+// What stays is named with the reason, as the other recipes do.
+TEST(Quantize, WeightsThatAreNotRoundedAreNamed) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(3)});
+  HostTensor holed = numbers({4, 3});
+  holed.as<float>()[5] = NAN;
+  const ir::ValueId h =
+      g.emit(OpId::kLinear, {x, g.add_constant(std::move(holed), "a.w", true)}, "fc_nan");
+  const ir::ValueId wide =
+      g.emit(OpId::kCast, CastAttrs{static_cast<int64_t>(DType::kF64)}, {h}, "wide");
+  HostTensor w(DType::kF64, {2, 4});
+  for (int i = 0; i < 8; ++i) w.as<double>()[i] = i;
+  g.add_output("y",
+               g.emit(OpId::kLinear, {wide, g.add_constant(std::move(w), "b.w", true)}, "fc_f64"));
+  const std::string model = folder() + "/unrounded.onnx";
+  export_onnx(g, model);
+  for (const char* recipe : {"f16", "bf16"}) {
+    const std::string stayed = quantized({"--recipe", recipe}, model).at("stayed").dump();
+    EXPECT_THAT(stayed, HasSubstr("its weight has NaN or infinite numbers")) << recipe;
+    EXPECT_THAT(stayed, HasSubstr("its weight is float64, only float32 is quantized")) << recipe;
+  }
+}
+
 TEST(Quantize, LinearLayersByGptq) {
   for (const char* recipe : {"static", "dynamic", "weight-only"}) {
     const nlohmann::json j = quantized({"--recipe", recipe, "--gptq", "--calib", small_data()});

@@ -150,7 +150,26 @@ TEST(QuantizeUsage, AnOptionThatTheRecipeDoesNotReadIsRefused) {
   EXPECT_EQ(
       quantize(model, {"--calib", data, "--observer", "percentile", "--percentile", "99"}).code, 0);
   EXPECT_EQ(quantize(model, {"--calib", data, "--percentile", "99"}).code, 0);  // of auto
+  EXPECT_EQ(quantize(model, {"--calib", data, "--percentile", "50"}).code, 0);  // the least
   EXPECT_EQ(quantize(model, {"--calib", data, "--observer", "mse", "--percentile", "99"}).code, 2);
+}
+
+// Of an ONNX file, and of 16 bits in a file that is read where it lies.
+TEST(QuantizeUsage, AFormThatChangesNothingIsRefused) {
+  const std::string f = folder(), model = small_model();
+  for (const char* option : {"--strip-names", "--in-place"}) {
+    for (const Words& command :
+         {Words{"quantize", model, "--recipe", "dynamic"}, {"convert", model}}) {
+      const Ran r = wick(with(command, {"-o", f + "/q.onnx", option}));
+      EXPECT_EQ(r.code, 2) << command[0];
+      EXPECT_THAT(r.err, HasSubstr(std::string(option) + ": is for .wick files"));
+    }
+  }
+  for (const char* recipe : {"f16", "bf16"}) {
+    const Ran r = quantize(model, {"--recipe", recipe, "--in-place"});
+    EXPECT_EQ(r.code, 2);
+    EXPECT_THAT(r.err, HasSubstr("--in-place: is for integers"));
+  }
 }
 
 TEST(QuantizeUsage, ABudgetHasItsUnitsAndItsData) {

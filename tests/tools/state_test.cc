@@ -187,6 +187,61 @@ TEST(States, Bfloat16IsWrittenAsFloat32) {
   EXPECT_THAT(r.err, HasSubstr("total is bfloat16, which has no 0.2"));
 }
 
+TEST(States, TheFileBehindALinkIsReplacedAndKeepsItsMode) {
+  namespace fs = std::filesystem;
+  const std::string x = scratch() + "/linked.npy", folder = scratch() + "/linked";
+  fs::create_directories(folder + "/far");
+  float numbers[] = {1, 2, 3};
+  data::write_npy(x, TensorView(numbers, DType::kF32, {3}));
+  const std::string link = folder + "/state.npz", file = folder + "/far/state.npz";
+  fs::create_symlink("far/state.npz", link);
+  for (int run = 0; run < 2; ++run) {  // the first makes the file
+    const Ran r = wick({"run", sums(), "-i", x, "--state-out", link});
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_TRUE(fs::is_symlink(link));
+    EXPECT_TRUE(fs::is_regular_file(file));
+    if (run == 0) fs::permissions(file, fs::perms::owner_read | fs::perms::group_read);
+  }
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::group_read);
+  EXPECT_EQ(data::read_npz(file)[0].second.as<float>()[2], 3);
+}
+
+// Inputs and outputs of a program, too; what a file of float32 loses is said.
+TEST(States, Bfloat16GoesInAndOutAsFloat32) {
+  ir::Graph g;
+  g.add_output("y", g.emit(OpId::kNeg, {g.add_input("x", DType::kBF16, {3})}));
+  const std::string model = scratch() + "/bf16.wick", x = scratch() + "/bf16_x.npy";
+  const std::string folder = scratch() + "/bf16_out";
+  export_wick(g, model);
+  float numbers[] = {1.5F, -3, 0.25F};
+  data::write_npy(x, TensorView(numbers, DType::kF32, {3}));
+  Ran r = wick({"run", model, "-i", x, "-o", folder});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.err, "wick: note: bfloat16, which numpy lacks, is written as float32\n");
+  EXPECT_EQ(tail(folder + "/y.npy", 3), (std::vector<float>{-1.5F, 3, -0.25F}));
+  numbers[2] = 0.2F;
+  data::write_npy(x, TensorView(numbers, DType::kF32, {3}));
+  r = wick({"run", model, "-i", x, "-o", folder});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.err, HasSubstr("bf16_x.npy' is float32: it is rounded to bfloat16\n"));
+  EXPECT_EQ(tail(folder + "/y.npy", 1)[0], -static_cast<float>(BFloat16(0.2F)));
+  const double wide[] = {1, 2, 3};
+  data::write_npy(x, TensorView(const_cast<double*>(wide), DType::kF64, {3}));
+  EXPECT_THAT(wick({"run", model, "-i", x}).err, HasSubstr("save it with .astype('float32')"));
+}
+
+// Made-up tokens are of the vocabulary, however small.
+TEST(States, MadeUpTokensAreInTheTable) {
+  manual_seed(1);
+  nn::GPT gpt(
+      {.vocab_size = 1, .embed_dim = 16, .num_layers = 1, .num_heads = 2, .max_seq_len = kRoom});
+  gpt.eval();
+  const std::string model = scratch() + "/gpt_of_one.wick";
+  export_wick(capture_decoder(gpt), model);
+  const Ran r = wick({"bench", model, "--entry", "decode", "--seconds", "0.02"});
+  EXPECT_EQ(r.code, 0) << r.err;
+}
+
 TEST(States, BenchStepsOneTextUntilItIsFull) {
   const std::string model = decoder();
   Ran r = wick({"bench", model, "--entry", "decode", "--seconds", "0.05", "--json"});
@@ -283,6 +338,18 @@ TEST(States, InspectShowsEveryEntryPoint) {
   const nlohmann::json doc = parse_json(wick({"inspect", decoder(), "--json"}).out);
   EXPECT_EQ(doc.at("entry_points").at(1).at("name"), "decode");
   EXPECT_EQ(doc.at("entry_points").at(1).at("inputs").at(0).at("shape"), "[1,1]");
+  EXPECT_EQ(doc.at("entry"), "prefill");
+  EXPECT_EQ(doc.at("inputs").at(0).at("shape"), "[1,time]");
+  const nlohmann::json of =
+      parse_json(wick({"inspect", decoder(), "--entry", "decode", "--json"}).out);
+  EXPECT_EQ(of.at("entry"), "decode");
+  EXPECT_EQ(of.at("inputs").at(0).at("shape"), "[1,1]");
+  EXPECT_NE(of.at("nodes"), doc.at("nodes"));
+  EXPECT_THAT(wick({"inspect", decoder(), "--entry", "decode"}).out,
+              HasSubstr("what follows is of decode\n"));
+  const Ran unknown = wick({"inspect", decoder(), "--entry", "train"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("the model has: prefill decode"));
   // Its page is of the first entry point; the profile runs it from its first state.
   const Ran page = wick({"inspect", decoder(), "--html", scratch() + "/gpt.html", "--profile",
                          "--dim", "time=2", "--seconds", "0.02"});

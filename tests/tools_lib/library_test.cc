@@ -58,6 +58,28 @@ TEST(ToolsLibrary, TheFirstNodeThatDiffersIsNamed) {
   EXPECT_EQ(tool::first_difference(values_a, values_a, 0), "");
 }
 
+// A device ran the first of three nodes of one name: the trace of that run begins with the second.
+TEST(ToolsLibrary, StepsThatADeviceRanDoNotShiftTheOthers) {
+  const auto traced = [](tool::NodeTrace* to, const char* op, const char* backend, int64_t index,
+                         float value) {
+    const HostTensor y = HostTensor::of<float>({1}, {value});
+    const TensorView out = y.view();
+    to->on_op({op, "n", "kernel", backend, index, 0, 0, {}, {&out, 1}});
+  };
+  tool::NodeTrace a, b, other;
+  traced(&a, "Reshape", "cpu", 0, 1);
+  for (int i = 1; i < 4; ++i) traced(&a, "Linear", "cpu", i, static_cast<float>(i));
+  traced(&b, "Linear", "vulkan", 1, 1);
+  traced(&b, "Linear", "cpu", 2, 2);
+  traced(&b, "Linear", "cpu", 3, 30);
+  EXPECT_THAT(tool::first_difference(a, b, 0), StartsWith("Linear n, number 4 of that name ("));
+  // In another program the numbers are others: a step is never compared with one of another op.
+  traced(&other, "Linear", "cpu", 0, 1);
+  traced(&other, "Linear", "cpu", 1, 2);
+  traced(&other, "Linear", "cpu", 2, 4);
+  EXPECT_THAT(tool::first_difference(a, other, 0), StartsWith("Linear n, number 4 of that name ("));
+}
+
 TEST(ToolsLibrary, SamplesOfEveryTypeHaveNumbers) {
   for (DType dtype :
        {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kI16, DType::kI32,

@@ -44,6 +44,21 @@ TEST(ShellDeathTest, EndsWithItsTimeWithAllThatItStarted) {
   EXPECT_EQ(shell("ls -d \"$(cat " + shell_quote(place) + ")\" 2>&1 >/dev/null").code, 2);
 }
 
+// A program that needs a while to end, as mpirun does, has ended when this process has.
+TEST(ShellDeathTest, WaitsForWhatItEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const std::string place = ::testing::TempDir() + "/ended_slowly";
+  std::filesystem::remove(place);
+  EXPECT_EXIT(
+      {
+        limit_time(0.3);
+        shell("exec 2>/dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; trap 'sleep 0.7; touch " +
+              shell_quote(place) + "; exit' TERM; while true; do sleep 0.1; done");
+      },
+      ::testing::ExitedWithCode(1), "the time is up");
+  EXPECT_TRUE(std::filesystem::exists(place));
+}
+
 TEST(Text, WordsOfAShellArePlainBytes) {
   for (const std::string word : {"a=b", "it's", "a\nb", "\x1b[31m", "\\", "\xe2\x80\xae", ""}) {
     const std::string quoted = shell_quote(word);

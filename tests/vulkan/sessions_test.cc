@@ -7,11 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/backend/vulkan/backend.h"
 #include "runtime/backend/vulkan/vk/api.h"
-#include "runtime/exec/session.h"
 #include "tests/program/program_builder.h"
 #include "tests/vulkan/device.h"
+#include "wick/vulkan.h"
 
 namespace wick::test {
 namespace {
@@ -147,6 +146,39 @@ TEST(VulkanSessions, StartedRunsGiveTheSameBits) {
     // A run that nobody finishes is waited for when the session is destroyed.
     ASSERT_TRUE(sessions[0]->start({&a.in, 1}).ok());
     sessions[0].reset();
+  }
+}
+
+// The example of wick/vulkan.h and docs/use/vulkan.md: with and without a device.
+TEST(VulkanSessions, TheHeadersExample) {
+  Net net;
+  const Owned<Program>* program = &net.program;
+  auto vulkan = wick::VulkanBackend::create(wick::default_allocator());
+  wick::SessionOptions options;
+  if (vulkan.ok()) options.backend = vulkan->get();  // else the CPU runs all
+  auto session = wick::Session::create(**program, options);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  Call call(2, 1);
+  EXPECT_TRUE((*session)->run({&call.in, 1}, {&call.out, 1}).ok());
+}
+
+// The order that C++ makes of `Owned<Session> s; auto vulkan = VulkanBackend::create(...)`: the
+// device stays open until the last session is gone.
+TEST(VulkanSessions, MayBeDestroyedAfterTheirBackend) {
+  WICK_NEED_DEVICE();
+  Net net;
+  for (bool started : {false, true}) {
+    Call a(2, 1), b(3, 0.5f);
+    auto backend = open_backend(true);
+    auto first = net.open(*backend), second = net.open(*backend);
+    ASSERT_TRUE(first->run({&a.in, 1}, {&a.out, 1}).ok());
+    ASSERT_TRUE(second->run({&b.in, 1}, {&b.out, 1}).ok());
+    if (started) {
+      ASSERT_TRUE(second->start({&b.in, 1}).ok());
+    }
+    backend.reset();
+    first.reset();
+    second.reset();
   }
 }
 

@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <filesystem>
 #include <set>
 
 #include "exporter/onnx/onnx.h"
 #include "graph/ir/packed.h"
+#include "runtime/core/half.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/regular_file.h"
 #include "runtime/core/utf8.h"
@@ -89,11 +91,39 @@ HostTensor read_array(const std::string& path) {
   return HostTensor(a.dtype, a.shape, a.bytes.data(), a.bytes.size());
 }
 
+std::string cast_text(DType dtype) {
+  // numpy has no bfloat16; as_given() takes float32 for it.
+  return fmt::format("save it with .astype('{}')",
+                     dtype_name(dtype == DType::kBF16 ? DType::kF32 : dtype));
+}
+
 const char* array_suffix(DType dtype) { return dtype == DType::kString ? ".json" : ".npy"; }
 
 void write_array(const std::string& path, const HostTensor& tensor) {
   if (tensor.dtype() == DType::kString) return write_strings(path, tensor);
-  data::write_npy(path, tensor.view());
+  data::write_npy(path, as_numpy(tensor).view());
+}
+
+HostTensor as_numpy(const HostTensor& tensor) {
+  if (tensor.dtype() != DType::kBF16) return tensor;
+  HostTensor wide(DType::kF32, tensor.shape());
+  for (int64_t i = 0; i < tensor.numel(); ++i)
+    wide.as<float>()[i] = static_cast<float>(tensor.as<BFloat16>()[i]);
+  return wide;
+}
+
+HostTensor as_given(HostTensor array, DType dtype, const std::string& what) {
+  if (dtype != DType::kBF16 || array.dtype() != DType::kF32) return array;
+  HostTensor rounded(DType::kBF16, array.shape());
+  bool exact = true;
+  for (int64_t i = 0; i < array.numel(); ++i) {
+    const float from = array.as<float>()[i];
+    rounded.as<BFloat16>()[i] = BFloat16(from);
+    exact = exact && (static_cast<float>(rounded.as<BFloat16>()[i]) == from || std::isnan(from));
+  }
+  if (!exact)
+    fmt::print(stderr, "wick: note: {} is float32: it is rounded to bfloat16\n", one_line(what));
+  return rounded;
 }
 
 HostTensor read_value(const std::string& path, const PortInfo& port) {
@@ -104,7 +134,7 @@ HostTensor read_value(const std::string& path, const PortInfo& port) {
                             path, port.name, dtype_name(port.dtype), dtype_name(port.element)),
                 Code::kTypeMismatch);
   }
-  return read_array(path);
+  return as_given(read_array(path), port.dtype, fmt::format("'{}'", path));
 }
 
 std::string write_value(const std::string& path, const HostTensor& value) {
@@ -130,12 +160,10 @@ void check_fits(const HostTensor& array, const std::string& file, const Program&
   }
   if (fits && array.dtype() == port.dtype) return;
   const bool cast = fits && array.dtype() != DType::kString && port.dtype != DType::kString;
-  throw Error(
-      fmt::format("'{}' is {}{}; input {} takes {}{}{}", file, dtype_name(array.dtype()),
-                  to_text(array.shape()).text, port.name, dtype_name(port.dtype),
-                  dims_text(program, port),
-                  cast ? fmt::format(": save it with .astype('{}')", dtype_name(port.dtype)) : ""),
-      fits ? Code::kTypeMismatch : Code::kShapeMismatch);
+  throw Error(fmt::format("'{}' is {}{}; input {} takes {}{}{}", file, dtype_name(array.dtype()),
+                          to_text(array.shape()).text, port.name, dtype_name(port.dtype),
+                          dims_text(program, port), cast ? ": " + cast_text(port.dtype) : ""),
+              fits ? Code::kTypeMismatch : Code::kShapeMismatch);
 }
 
 }  // namespace

@@ -12,10 +12,18 @@ namespace wick::tool {
 // Reads .npy; strings are JSON: ["a", "b"], nested as the tensor is, or {"shape": [2], "strings":
 // [...]}.
 HostTensor read_array(const std::string& path);
+// Returns how an array is saved so that an input of this type takes it.
+std::string cast_text(DType dtype);
 const char* array_suffix(DType dtype);  // of the file that write_array() makes
-// Writes .npy, or JSON for strings.
+// Returns bfloat16 numbers, which numpy lacks, as float32; other tensors as they are.
+HostTensor as_numpy(const HostTensor& tensor);
+// Returns a file's float32 numbers rounded to bfloat16 where `dtype` is that, with a note on stderr
+// if they change; other arrays as they are. `what` is the file, quoted.
+HostTensor as_given(HostTensor array, DType dtype, const std::string& what);
+// Writes .npy, bfloat16 as float32, or JSON for strings.
 void write_array(const std::string& path, const HostTensor& tensor);
-// Reads a value for a port: a .npy file, or a .pb file of ONNX's (a tensor, sequence or optional).
+// Reads a value for a port, which takes float32 as bfloat16, too: a .npy file, or a .pb file of
+// ONNX's (a tensor, sequence or optional).
 HostTensor read_value(const std::string& path, const PortInfo& port);
 // Writes a .npy file; sequences and optionals become ONNX's .pb. `path` has no ending; returns it
 // with one.

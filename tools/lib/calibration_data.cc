@@ -10,6 +10,7 @@
 #include "tools/lib/arrays.h"
 #include "tools/lib/model.h"
 #include "tools/lib/sample_inputs.h"
+#include "tools/lib/text.h"
 #include "trainer/data/image/images.h"
 #include "trainer/data/npy.h"
 #include "wick/error.h"
@@ -46,14 +47,13 @@ void check_array(const HostTensor& array, const std::string& what, const ir::Val
     fits = !input.shape[d].known() || input.shape[d].constant() == array.shape()[d];
   if (!fits) throw Error(is + takes, Code::kShapeMismatch);
   if (array.dtype() != input.dtype) {
-    throw Error(fmt::format("{}{}: save it with .astype('{}')", is, takes, dtype_name(input.dtype)),
-                Code::kTypeMismatch);
+    throw Error(fmt::format("{}{}: {}", is, takes, cast_text(input.dtype)), Code::kTypeMismatch);
   }
   if (array.numel() == 0)
     throw Error(fmt::format("{}: it has no numbers", is), Code::kInvalidArgument);
-  if (array.dtype() != DType::kF32) return;
+  if (array.dtype() != DType::kF32 && array.dtype() != DType::kBF16) return;
   for (int64_t i = 0; i < array.numel(); ++i) {
-    const float v = array.as<float>()[i];
+    const double v = element_as_double(array, i);
     if (std::isfinite(v)) continue;
     throw Error(fmt::format("{}: element {} is {}; only finite numbers can be calibrated with",
                             what, i, std::isnan(v) ? "NaN" : "infinite"),
@@ -304,17 +304,18 @@ InputData npy(const ir::Graph& g, const std::string& file, const DataOptions& o)
                     "each, or a folder with a folder for each",
                     inputs.size(), names_of(inputs), o.option));
   }
-  return whole(g, file, {{{inputs[0]->name, read_array(file)}}, {}}, o);
+  HostTensor array = as_given(read_array(file), inputs[0]->dtype, quoted(file));
+  return whole(g, file, {{{inputs[0]->name, std::move(array)}}, {}}, o);
 }
 
 InputData npz(const ir::Graph& g, const std::string& file, const DataOptions& o) {
   const auto inputs = inputs_of(g);
   Whole all;
   for (const auto& [name, array] : data::read_npz(file)) {
-    const bool known = std::any_of(inputs.begin(), inputs.end(),
-                                   [&, n = name](const ir::Value* v) { return v->name == n; });
-    if (known) {
-      all.arrays[name] = host(array);
+    const auto input = std::find_if(inputs.begin(), inputs.end(),
+                                    [&, n = name](const ir::Value* v) { return v->name == n; });
+    if (input != inputs.end()) {
+      all.arrays[name] = as_given(host(array), (*input)->dtype, quoted(file) + " (" + name + ")");
     } else if (name == kLabels) {
       all.labels = read_labels(host(array), quoted(file) + " (labels)");
     } else {
@@ -364,7 +365,7 @@ InputData folder(const ir::Graph& g, const std::string& path, const DataOptions&
     Batch b;
     for (const ir::Value* v : inputs) {
       const std::string& file = files.at(v->name)[static_cast<size_t>(i)];
-      b[v->name] = read_array(file);
+      b[v->name] = as_given(read_array(file), v->dtype, quoted(file));
       check_array(b[v->name], quoted(file), *v);
     }
     return b;
@@ -408,7 +409,7 @@ InputData made_up(const ir::Graph& g, const DataOptions& o) {
   InputData d;
   d.count = 1;
   d.items = sample.batch;
-  d.text = fmt::format("{} made-up items", sample.batch);
+  d.text = counted(sample.batch, "made-up item");
   d.batches = quantize::batches_of({b});
   return d;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/core/half.h"
+#include "tools/lib/arrays.h"
 #include "tools/lib/limits.h"
 #include "tools/lib/model.h"
 #include "tools/lib/sample_inputs.h"
@@ -175,14 +176,10 @@ void write_state(const std::string& path, const RecurrentState& state) {
   std::vector<HostTensor> widened(state.size());
   std::vector<data::NamedArray> arrays;
   for (size_t i = 0; i < state.size(); ++i) {
-    TensorView v = state.value(i);
-    if (v.dtype == DType::kBF16) {
-      widened[i] = HostTensor(DType::kF32, v.shape);
-      for (int64_t k = 0; k < v.numel(); ++k)
-        widened[i].as<float>()[k] = static_cast<float>(v.as<BFloat16>()[k]);
-      v = widened[i].view();
-    }
-    arrays.push_back({state.name(i), v});
+    const TensorView v = state.value(i);
+    if (v.dtype == DType::kBF16)
+      widened[i] = as_numpy(HostTensor(v.dtype, v.shape, v.data, v.nbytes()));
+    arrays.push_back({state.name(i), widened[i].present() ? widened[i].view() : v});
   }
   data::write_npz(path, arrays);
 }

@@ -10,14 +10,15 @@
 
 namespace wick::tool {
 
-// Keeps the outputs of each node of a CPU session, in the order of execution. A device does not
+// Keeps the outputs of each node that the CPU ran, in the order of execution. A device does not
 // expose its values, so its nodes are not here.
 class NodeTrace final : public TraceHook {
  public:
-  // A node that ran: its op, its name, and copies of its outputs.
+  // A node that ran: its op, its name, copies of its outputs, and its number in the program.
   struct Step {
     std::string op, node;
     std::vector<HostTensor> outputs;
+    int64_t index = 0;  // its number in the program
   };
   void on_op(const TraceEvent& event) override;
   bool takes_blocks() const override { return true; }
@@ -33,8 +34,8 @@ class NodeTrace final : public TraceHook {
 HostTensor copy_of(const TensorView& v);
 
 // Returns the first step of `a` whose values differ by more than `tolerance` (of the largest
-// magnitude in b; 0: in any bit) from those of b's step of the same name (steps of one name are
-// matched in order; nodes without a name by op, in order); "" if there is none.
+// magnitude in b; 0: in any bit) from those of b's step of the same number, or, where the two
+// programs number other steps, of the same op and name, in order; "" if there is none.
 std::string first_difference(const NodeTrace& a, const NodeTrace& b, double tolerance);
 
 // Returns the first node of `graph`, interpreted on the reference kernels, whose values differ from

@@ -1,6 +1,7 @@
 #include "tools/lib/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,10 +11,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "tools/lib/limits.h"
+#include "tools/lib/process_files.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -26,8 +30,25 @@ std::atomic<pid_t> g_group{0};
 void end_group() {
   if (const pid_t group = g_group; group > 0) kill(-group, SIGTERM);
 }
-void on_signal(int signal) {
+// Ends it and waits for the program, which may take a while: mpirun waits for its ranks. What they
+// write is then written.
+void end_program() {
   end_group();
+  constexpr timespec kPause = {0, 20'000'000};
+  for (int i = 0; i < 500; ++i) {
+    const pid_t program = g_group;
+    siginfo_t ended = {};
+    if (program <= 0 ||
+        waitid(P_PID, static_cast<id_t>(program), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        ended.si_pid != 0) {
+      return;
+    }
+    nanosleep(&kPause, nullptr);
+  }
+  if (const pid_t group = g_group; group > 0) kill(-group, SIGKILL);
+}
+void on_signal(int signal) {
+  end_program();
   ::signal(signal, SIG_DFL);
   raise(signal);
 }
@@ -54,6 +75,19 @@ class Forwarded {
   std::array<struct sigaction, 3> before_;
 };
 
+// Reads the other files until the program's output has something, or has ended.
+void read_others(int output, const OtherFiles& others) {
+  for (bool has = !others.open; !has;) {
+    std::vector<pollfd> all = {{output, POLLIN, 0}};
+    for (const int file : others.open()) all.push_back({file, POLLIN, 0});
+    if (poll(all.data(), all.size(), -1) < 0) continue;  // a signal
+    for (size_t i = 1; i < all.size(); ++i) {
+      if (all[i].revents != 0) others.read(all[i].fd);
+    }
+    has = all[0].revents != 0;
+  }
+}
+
 }  // namespace
 
 bool forwards_signals() { return g_group > 0; }
@@ -61,10 +95,15 @@ bool forwards_signals() { return g_group > 0; }
 Finished shell(const std::string& command) { return shell(command, nullptr); }
 
 Finished shell(const std::string& command, const std::function<void(const std::string&)>& line) {
+  return shell(command, line, {});
+}
+
+Finished shell(const std::string& command, const std::function<void(const std::string&)>& line,
+               const OtherFiles& others) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw Error("cannot start a process");
   const Forwarded forwarded;
-  const AtTimeUp last(end_group);
+  const AtTimeUp last(end_program);
   char name[] = "sh", option[] = "-c";
   std::string script = command;
   char* const arguments[] = {name, option, script.data(), nullptr};
@@ -92,7 +131,10 @@ Finished shell(const std::string& command, const std::function<void(const std::s
   };
   std::array<char, 4096> buffer;
   try {
-    for (ssize_t n; (n = read(ends[0], buffer.data(), buffer.size())) != 0;) {
+    for (;;) {
+      read_others(ends[0], others);
+      const ssize_t n = read(ends[0], buffer.data(), buffer.size());
+      if (n == 0) break;
       if (n > 0) f.out.append(buffer.data(), static_cast<size_t>(n));
       if (n < 0 && errno != EINTR) break;
       size_t begin = 0, end = 0;

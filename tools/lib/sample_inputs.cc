@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <set>
 
 #include "runtime/core/half.h"
+#include "runtime/ops/attrs.h"
 #include "tools/lib/model.h"
 #include "tools/lib/usage.h"
 #include "wick/error.h"
@@ -95,25 +98,64 @@ class Sizes {
   std::vector<std::optional<int64_t>> values_;
 };
 
+// Returns whether a node's first output holds the numbers of its first input.
+bool keeps_numbers(OpId op) {
+  return op == OpId::kCast || op == OpId::kReshape || op == OpId::kIdentity ||
+         op == OpId::kUnsqueeze || op == OpId::kSqueeze || op == OpId::kFlatten;
+}
+
+// Returns the least size of the tables that an entry point's input indexes, as far as its body
+// shows; `most` if there is none.
+int64_t least_table(const EntryDef& entry, uint32_t input, int64_t most) {
+  std::set<uint32_t> same = {input};
+  for (const NodeDef& n : entry.body().nodes) {
+    if (keeps_numbers(n.op) && same.count(n.inputs[0]) != 0) same.insert(n.outputs[0]);
+    if (n.op != OpId::kGather || same.count(n.inputs[1]) == 0) continue;
+    const ValueDef& table = entry.values[n.inputs[0]];
+    const auto rank = static_cast<int64_t>(table.dims.size());
+    const int64_t axis = static_cast<const AxisAttrs*>(n.attrs)->axis;
+    const int64_t at = axis < 0 ? axis + rank : axis;
+    if (table.unranked || at < 0 || at >= rank) continue;
+    const DimDef& size = table.dims[static_cast<size_t>(at)];
+    if (size.symbol < 0 && size.value > 0) most = std::min(most, size.value);
+  }
+  return most;
+}
+
+// The same of every entry point whose input has that place and name: a session does not say which
+// one it runs.
+int64_t index_count(const Program& program, size_t place, const char* name) {
+  int64_t most = INT32_MAX;
+  for (const EntryDef& entry : program.entries()) {
+    const Span<const uint32_t> inputs = entry.body().inputs;
+    if (place < inputs.size() && std::strcmp(entry.values[inputs[place]].name, name) == 0)
+      most = least_table(entry, inputs[place], most);
+  }
+  return most;
+}
+
 class Numbers {
  public:
   explicit Numbers(SampleValues values) : values_(values) {}
 
-  // Leaves types that have no numbers of their own as they are.
-  void fill(HostTensor* t) {
+  // Leaves types that have no numbers of their own as they are. Integers are below `count`.
+  void fill(HostTensor* t, int64_t count) {
+    const auto below = [count](int64_t usual) {
+      return static_cast<float>(std::min(usual, count));
+    };
     switch (t->dtype()) {
       case DType::kF32: return floats<float>(t);
       case DType::kF64: return floats<double>(t);
       case DType::kF16: return floats<Half>(t);
       case DType::kBF16: return floats<BFloat16>(t);
-      case DType::kU8: return integers<uint8_t>(t, 256);
-      case DType::kI8: return integers<int8_t>(t, 4);
-      case DType::kI16: return integers<int16_t>(t, 4);
-      case DType::kU16: return integers<uint16_t>(t, 4);
-      case DType::kI32: return integers<int32_t>(t, 4);
-      case DType::kU32: return integers<uint32_t>(t, 4);
-      case DType::kI64: return integers<int64_t>(t, 4);
-      case DType::kU64: return integers<uint64_t>(t, 4);
+      case DType::kU8: return integers<uint8_t>(t, below(256));
+      case DType::kI8: return integers<int8_t>(t, below(4));
+      case DType::kI16: return integers<int16_t>(t, below(4));
+      case DType::kU16: return integers<uint16_t>(t, below(4));
+      case DType::kI32: return integers<int32_t>(t, below(4));
+      case DType::kU32: return integers<uint32_t>(t, below(4));
+      case DType::kI64: return integers<int64_t>(t, below(4));
+      case DType::kU64: return integers<uint64_t>(t, below(4));
       case DType::kBool: return integers<uint8_t>(t, 2);
       default:
         for (int64_t k = 0; k < t->numel(); ++k) next();
@@ -197,7 +239,7 @@ Sample sample_inputs(const Session& session, const Program& program, const Sampl
       for (int64_t k = 0; k < t.numel(); ++k) strings.push_back(std::to_string(k % 10));
       t = HostTensor::strings(t.shape(), strings);
     }
-    numbers.fill(&t);
+    numbers.fill(&t, index_count(program, i, port.name));
     if (i == 0 && t.shape().rank() > 0) sample.batch = t.shape()[0];
     sample.inputs.push_back(std::move(t));
   }

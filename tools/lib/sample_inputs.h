@@ -14,7 +14,7 @@ namespace wick::tool {
 
 // Which numbers are made.
 enum class SampleValues : uint8_t {
-  kUniform,   // floats in [-1, 1), any uint8, other integers 0 to 3, which are valid indices
+  kUniform,   // floats in [-1, 1), any uint8, other integers 0 to 3; indices below a table's size
   kTies,      // floats that are multiples of 1/2 in [-3, 3], -0 too: ties, and halves
   kSpecials,  // floats of which one in 16 is a NaN, an infinity or a subnormal
 };

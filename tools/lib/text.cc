@@ -42,6 +42,10 @@ std::string one_line(const std::string& text) {
   return out;
 }
 
+std::string counted(int64_t n, const std::string& what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
 void make_folder(const std::string& path) {
   std::error_code failed;
   std::filesystem::create_directories(path, failed);

@@ -1,6 +1,7 @@
 // Formats text for files and for a shell.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace wick::tool {
@@ -11,6 +12,8 @@ std::string shell_quote(const std::string& text);
 // spells all other control characters (runtime/core/printable.h), so that no name looks like a line
 // of ours.
 std::string one_line(const std::string& text);
+// Returns "1 image", "2 images".
+std::string counted(int64_t n, const std::string& what);
 // Makes a folder and those that it lies in, unless they are there. Throws Error with the reason.
 void make_folder(const std::string& path);
 // Replaces the file atomically; throws Error with the reason.

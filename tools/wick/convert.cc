@@ -86,6 +86,7 @@ bool check_convert(const ConvertCommand& c) {
     wrong_usage("--external-data", "writes a second file beside the model; name it: -o FILE.onnx");
   if (c.products != Products::kExact && ends_with(c.out, ".onnx"))
     wrong_usage("--numerics", "is for .wick files: ONNX cannot say how products are added");
+  check_form(c.form, {c.out});
   check_places({c.model}, {{"--out", c.out}});
   if (!is_wick_file(c.model)) return false;
   if (ends_with(c.out, ".wick")) {

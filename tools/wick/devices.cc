@@ -121,7 +121,10 @@ void add_devices(CommandLine& app) {
   command.add_option("--warm", o->warm.model,
                      "MODEL: checks and compiles its kernels on the device, and writes what came "
                      "out to the file of --out, which ships with the model");
-  command.add_option("--out,-o", o->warm.out, "with --warm: the file, for --device-cache");
+  command
+      .add_option("--out,-o", o->warm.out,
+                  "with --warm: the file, for --device-cache; -: standard output")
+      .writes_file(".cache");
   command.add_option("--device", o->warm.device,
                      "with --warm: a number of this list, or part of a name (default: the best)");
   command

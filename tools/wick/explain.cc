@@ -58,8 +58,8 @@ void run_explain(const ExplainCommand& c) {
     print_json(document);
     return;
   }
-  fmt::print("{} on {} images of {}\n{}", first.model, first.images.raw_shape()[0], first.data,
-             report.text());
+  fmt::print("{} on {} of {}\n{}", first.model, counted(first.images.raw_shape()[0], "image"),
+             first.data, report.text());
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ void run_export(const ExportCommand& c) {
       std::none_of(c.out.begin(), c.out.end(),
                    [](const std::string& out) { return ends_with(out, ".wick"); }))
     wrong_usage("--numerics", "is for .wick files: ONNX cannot say how products are added");
+  check_form(c.form, c.out);
   Trained trained = open_trained(c.folder);
   ir::Graph graph = capture_trained(trained);
   Written written(c.checks, c.folder);

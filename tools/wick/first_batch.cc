@@ -50,7 +50,8 @@ std::unique_ptr<optim::Optimizer> first_optimizer(const FirstBatch& first, nn::M
 
 void accept_batch(Command command, FirstBatchOptions* options) {
   command.add_option("--data", options->data,
-                     "fashion-mnist (default), mnist, tinydigits, or a folder of IDX files");
+                     "fashion-mnist, mnist, tinydigits, or a folder of IDX files (default: the "
+                     "run's own, of a new model fashion-mnist)");
   command.add_option("--batch", options->batch, "images looked at").at_least(1);
   command.add_option("--seed", options->seed, "of weights and of the choice of images");
 }

@@ -27,7 +27,10 @@ void add_hang_report(CommandLine& app) {
   auto c = std::make_shared<HangReportCommand>();
   Command command =
       app.add_command("hang-report", "Say where the ranks of a distributed training parted");
-  command.add_option("folder", c->folder, "the folder of wick-flight-RANK.json files").required();
+  command
+      .add_option("folder", c->folder,
+                  "the folder of wick-flight-RANK.json files, or of attempt-N folders with them")
+      .required();
   command.add_flag("--json", c->json, "print JSON");
   command.footer("Example:\n  wick hang-report flights");
   command.callback([c] { hang_report(*c); });

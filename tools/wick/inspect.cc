@@ -20,7 +20,7 @@ namespace wick::tool {
 namespace {
 
 struct InspectCommand {
-  std::string model, other;
+  std::string model, other, entry;
   bool json = false, values = false, lower_qdq = true;
   InspectPage page;
   InspectNode node;
@@ -119,7 +119,7 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   if (p.entries().size() > 1) {
     fmt::print("  entries");
     for (const EntryDef& entry : p.entries()) fmt::print(" {};", one_line(entry.name));
-    fmt::print(" what follows is of the first one\n");
+    fmt::print(" what follows is of {}\n", c.entry.empty() ? "the first one" : one_line(c.entry));
     for (const auto& entry : doc["entry_points"]) {
       fmt::print("  entry   {}:{} ->{}\n", entry["name"].get<std::string>(),
                  ports_text(entry["inputs"]), ports_text(entry["outputs"]));
@@ -159,7 +159,7 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
     const char* value = p.find_metadata(key);
     if (value != nullptr) fmt::print("  {} {}\n", what, one_line(value));
   }
-  if (p.entries()[0].growing)
+  if (entry_named(p, c.entry).growing)
     fmt::print("  growing: some sizes depend on data without a bound, runs may allocate\n");
   if (p.labels().empty()) return;
   fmt::print("  labels  ");
@@ -168,6 +168,11 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
 }
 
 void inspect(const InspectCommand& c) {
+  if (!c.entry.empty() &&
+      (!c.other.empty() || c.values || !c.page.out.empty() || !c.node.node.empty()))
+    wrong_usage("--entry",
+                "is for what one model holds; a second model, --values, --html and "
+                "--node show the first entry point");
   if (!c.other.empty()) {
     if (c.values || !c.page.out.empty() || !c.node.node.empty())
       wrong_usage("other",
@@ -191,7 +196,7 @@ void inspect(const InspectCommand& c) {
   ir::LowerReport lowered;
   Model model = Model::open_whole(c.model, {.lower_qdq = c.lower_qdq, .lowered = &lowered});
   OpCounts steps;
-  const nlohmann::json doc = inspect_document(model, lowered, &steps);
+  const nlohmann::json doc = inspect_document(model, lowered, &steps, c.entry);
   if (c.json) return print_json(doc);
   print_model(c, model, lowered, doc, steps);
 }
@@ -209,6 +214,7 @@ void add_inspect(CommandLine& app) {
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
+  accept_entry(command, &c->entry);
   command.add_flag("--json", c->json, "print JSON");
   const Option values = command.add_flag("--values", c->values,
                                          "list what the nodes of an ONNX or TensorFlow Lite file "

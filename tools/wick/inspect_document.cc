@@ -7,6 +7,7 @@
 #include "runtime/ops/products.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/products.h"
+#include "tools/lib/usage.h"
 #include "tools/wick/page/page_data.h"
 
 namespace wick::tool {
@@ -60,11 +61,12 @@ nlohmann::json provenance(const Model& model) {
 
 // Returns the nodes of the body, then those of If and Loop. `ops` counts each op, `steps` those in
 // all FusedElementwise.
-nlohmann::json nodes_of(const Model& model, OpCounts& ops, OpCounts& steps) {
+nlohmann::json nodes_of(const Model& model, const EntryDef& entry, OpCounts& ops, OpCounts& steps) {
   auto nodes = nlohmann::json::array();
   const Program& p = model.program();
-  const NodeOrigins origins = node_origins(model);
-  Span<const RegionDef> regions = p.entries()[0].regions;
+  const bool first = &entry == &p.entries()[0];  // whose nodes' origins are known
+  const NodeOrigins origins = first ? node_origins(model) : NodeOrigins();
+  Span<const RegionDef> regions = entry.regions;
   for (size_t r = 0; r < regions.size(); ++r) {
     for (size_t at = 0; at < regions[r].nodes.size(); ++at) {
       const NodeDef& n = regions[r].nodes[at];
@@ -88,12 +90,21 @@ nlohmann::json nodes_of(const Model& model, OpCounts& ops, OpCounts& steps) {
 
 }  // namespace
 
-nlohmann::json inspect_document(const Model& model, const ir::LowerReport& lowered,
-                                OpCounts* steps) {
+const EntryDef& entry_named(const Program& program, const std::string& name) {
+  if (name.empty()) return program.entries()[0];
+  if (const EntryDef* entry = program.find_entry(name.c_str())) return *entry;
+  std::string names;
+  for (const EntryDef& e : program.entries()) names += fmt::format(" {}", e.name);
+  wrong_usage("--entry",
+              fmt::format("there is no entry point '{}'; the model has:{}", name, names));
+}
+
+nlohmann::json inspect_document(const Model& model, const ir::LowerReport& lowered, OpCounts* steps,
+                                const std::string& entry_name) {
   const Program& p = model.program();
-  const EntryDef& entry = p.entries()[0];
+  const EntryDef& entry = entry_named(p, entry_name);
   OpCounts ops;
-  const nlohmann::json nodes = nodes_of(model, ops, *steps);
+  const nlohmann::json nodes = nodes_of(model, entry, ops, *steps);
   uint64_t parameters = 0;
   for (const ConstantDef& k : p.constants()) parameters += static_cast<uint64_t>(k.view.numel());
   nlohmann::json doc = {{"file_bytes", model.file_bytes()},
@@ -107,6 +118,7 @@ nlohmann::json inspect_document(const Model& model, const ir::LowerReport& lower
                         {"labels", std::vector<std::string>(p.labels().begin(), p.labels().end())},
                         {"provenance", provenance(model)}};
   if (p.entries().size() > 1) {
+    doc["entry"] = entry.name;
     for (const EntryDef& each : p.entries()) {
       doc["entries"].push_back(each.name);
       doc["entry_points"].push_back({{"name", each.name},

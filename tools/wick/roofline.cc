@@ -78,9 +78,9 @@ void roofline(const RooflineCommand& c) {
   const nlohmann::json document = document_of(first, c.steps, machine, points);
   if (!c.out.empty()) write_text(c.out, roofline_page(document));
   if (c.json) return print_json(document);
-  fmt::print("{} on {} images of {}, {} steps, {}\n{}", first.model, first.images.raw_shape()[0],
-             first.data, c.steps, peak_target(),
-             roofline_report(points, machine, static_cast<size_t>(c.top)));
+  fmt::print("{} on {} of {}, {}, {}\n{}", first.model,
+             counted(first.images.raw_shape()[0], "image"), first.data, counted(c.steps, "step"),
+             peak_target(), roofline_report(points, machine, static_cast<size_t>(c.top)));
   if (!c.out.empty()) fmt::print("{}\n", c.out);
 }
 

@@ -1,6 +1,7 @@
 // wick run: one inference on .npy files.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -94,6 +95,30 @@ std::string write_out(const std::vector<HostTensor>& outputs) {
   return file;
 }
 
+// Returns the file that a path means behind its symbolic links, also where it is not there yet:
+// what is written replaces that file, and not a link to it.
+std::string behind_links(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;  // as Linux follows
+  fs::path file = path;
+  std::error_code failed;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(file, failed); ++i) {
+    const fs::path target = fs::read_symlink(file, failed);
+    if (failed) break;
+    file = file.parent_path() / target;  // an absolute target stands alone
+  }
+  return file.string();
+}
+
+// Replaces the file with the state; one that was there keeps its permissions.
+void replace_state(const std::string& file, const RecurrentState& state) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::file_status old = fs::status(file, failed);
+  write_state(file, state);
+  if (fs::is_regular_file(old)) fs::permissions(file, old.permissions(), failed);
+}
+
 // Gives the run what the program remembers of earlier ones.
 void remember(const RunCommand& c, const Model& model, Span<const HostTensor> inputs,
               Runner* runner) {
@@ -118,7 +143,8 @@ void run(const RunCommand& c) {
   // Nothing else is of this kind, so that no input is replaced by mistake.
   if (!c.state_out.empty() && !c.state_out.ends_with(".npz"))
     wrong_usage("--state-out", fmt::format("names an .npz file, got '{}'", c.state_out));
-  check_places({c.model}, {{"--trace", c.trace_file}, {"--state-out", c.state_out}});
+  const std::string state_file = behind_links(c.state_out);
+  check_places({c.model}, {{"--trace", c.trace_file}, {"--state-out", state_file}});
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   NodeTimes times;
   ChromeTrace chrome;
@@ -155,6 +181,10 @@ void run(const RunCommand& c) {
   for (size_t i = 0; i < outputs.size(); ++i) names.push_back(runner.session().output(i).name);
   const bool to_stdout = c.out == "-";
   const std::vector<std::string> paths = paths_of(to_stdout ? "" : c.out, names);
+  const bool widened = std::any_of(outputs.begin(), outputs.end(),
+                                   [](const HostTensor& t) { return t.dtype() == DType::kBF16; });
+  if (widened && !c.out.empty())
+    fmt::print(stderr, "wick: note: bfloat16, which numpy lacks, is written as float32\n");
   auto document = nlohmann::json::array();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const char* name = runner.session().output(i).name;
@@ -178,7 +208,7 @@ void run(const RunCommand& c) {
     }
   }
   if (!c.state_out.empty()) {
-    write_state(c.state_out, *runner.state());
+    replace_state(state_file, *runner.state());
     if (!c.json) fmt::print("state -> {}\n", c.state_out);
   }
   if (!c.trace_file.empty()) write_text(c.trace_file, chrome.text());

@@ -10,6 +10,7 @@
 #include "tools/lib/model.h"
 #include "tools/lib/open_vulkan.h"
 #include "tools/lib/sample_inputs.h"
+#include "tools/lib/std_files.h"
 #include "tools/lib/usage.h"
 #include "tools/wick/command.h"
 #include "tools/wick/places.h"
@@ -79,13 +80,13 @@ void warm(const WarmCommand& c, bool json) {
     auto complaints = nlohmann::json::array();
     for (size_t i = 0; i < wrong; ++i) complaints.push_back(device->complaint(i));
     print_json({{"device", device->device_name()},
-                {"file", c.out},
+                {"file", shown(c.out)},
                 {"bytes", bytes},
                 {"checked", device->checked()},
                 {"on_the_cpu", complaints}});
   } else {
-    fmt::print("{} -> {}: {} kernels checked on {}, {} bytes\n", c.model, c.out, device->checked(),
-               device->device_name(), bytes);
+    fmt::print("{} -> {}: {} kernels checked on {}, {} bytes\n", shown(c.model), shown(c.out),
+               device->checked(), device->device_name(), bytes);
     for (size_t i = 0; i < wrong; ++i) fmt::print("  the CPU runs it: {}\n", device->complaint(i));
   }
 }

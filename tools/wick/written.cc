@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/wick/command.h"
@@ -28,6 +29,16 @@ void accept_form(Command command, ProgramForm* form) {
       "--in-place", [form] { form->compact = false; },
       "a .wick whose table is not compressed: read where it lies (in flash), and by older "
       "versions");
+}
+
+void check_form(const ProgramForm& form, const std::vector<std::string>& out) {
+  const auto onnx = [](const std::string& file) { return ends_with(file, ".onnx"); };
+  if (out.empty() || !std::all_of(out.begin(), out.end(), onnx)) return;
+  for (const auto& [option, given] :
+       {std::pair<const char*, bool>{"--strip-names", form.strip_names},
+        {"--in-place", !form.compact}}) {
+    if (given) wrong_usage(option, "is for .wick files; name one: -o FILE.wick");
+  }
 }
 
 ir::PassReport Written::optimize(ir::Graph* graph, bool chains,

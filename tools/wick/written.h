@@ -21,6 +21,8 @@ void accept_checks(Command command, CheckOptions* options, bool passes);
 // Accepts --strip-names and --in-place. Files are compact unless --in-place says otherwise: set
 // form->compact before.
 void accept_form(Command command, ProgramForm* form);
+// Throws wrong usage where they are given and only ONNX files are written.
+void check_form(const ProgramForm& form, const std::vector<std::string>& out);
 
 // Collects what was found and reports it on stderr, too; finish() decides the exit code.
 class Written {

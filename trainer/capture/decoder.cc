@@ -18,7 +18,12 @@ class TracedCache final : public nn::KvStore {
 
   Tensor positions(const Arg& tokens) override {
     const At at(tokens);
-    places_ = add(at(now_[0]), at(arange(tokens.tensor.size(1, tokens.where), DType::kI64)));
+    // Gather and ScatterND count indices below 0 from the end. A length that a user wrote may be
+    // below 0: it becomes one that no buffer has, and the run fails as beyond the end.
+    constexpr int64_t kNowhere = (int64_t{1} << 52) - 1;
+    const int64_t most = now_[1].raw_shape()[0];
+    const Tensor length = bitwise_and(at(clamp(at(now_[0]), -1, most)), kNowhere);
+    places_ = add(at(length), at(arange(tokens.tensor.size(1, tokens.where), DType::kI64)));
     return places_;
   }
   Tensor seen(const Tensor& positions, const Where& where) override {

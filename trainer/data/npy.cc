@@ -188,7 +188,9 @@ std::string npy_head(const std::string& path, const TensorView& array) {
     if (t.dtype == array.dtype) type = t.text;
   }
   if (type == nullptr) {
-    throw Error(std::string("[npy] ") + path + ": numpy has no type for " + dtype_name(array.dtype),
+    throw Error(std::string("[npy] ") + path + ": numpy has no type for " +
+                    dtype_name(array.dtype) +
+                    (array.dtype == DType::kBF16 ? "; float32 holds its numbers" : ""),
                 Code::kTypeMismatch);
   }
   if (!array.contiguous()) throw Error("[npy] " + path + ": the array is not contiguous");

@@ -27,6 +27,7 @@ struct Key {
   bool of_group_of(const Key& other) const { return group == other.group && id == other.id; }
 };
 struct Dump {
+  std::string path;
   int64_t rank = 0, ranks = 0;
   std::string reason;
   std::map<Key, Entry> collectives;
@@ -45,6 +46,7 @@ Dump read_dump(const std::string& path) {
   const nlohmann::json tree = read_json(text.str(), path);
   const JsonPlace top(tree, path);
   Dump dump;
+  dump.path = path;
   dump.rank = top.at("rank").integer(0, INT32_MAX);
   dump.ranks = top.at("ranks").integer(1, INT32_MAX);
   dump.reason = top.at("reason").text();
@@ -72,16 +74,47 @@ std::string ranks_text(const std::vector<int64_t>& ranks) {
   return s;
 }
 
-int64_t ranks_of_newest(const std::vector<std::string>& paths, const std::vector<Dump>& dumps) {
-  size_t newest = 0;
-  std::filesystem::file_time_type when{};
-  for (size_t i = 0; i < paths.size(); ++i) {
-    std::error_code failed;
-    const auto written = std::filesystem::last_write_time(paths[i], failed);
-    if (failed || (i > 0 && written <= when)) continue;
-    newest = i, when = written;
+std::filesystem::file_time_type written(const std::string& path) {
+  std::error_code failed;
+  const auto when = std::filesystem::last_write_time(path, failed);
+  return failed ? std::filesystem::file_time_type::min() : when;
+}
+
+int64_t ranks_of_newest(const std::vector<Dump>& dumps) {
+  return std::max_element(
+             dumps.begin(), dumps.end(),
+             [](const Dump& a, const Dump& b) { return written(a.path) < written(b.path); })
+      ->ranks;
+}
+
+std::vector<std::string> dumps_in(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code failed;
+  for (const auto& file : std::filesystem::directory_iterator(folder, failed)) {
+    const std::string name = file.path().filename().string();
+    if (file.is_regular_file(failed) && name.starts_with("wick-flight-") && name.ends_with(".json"))
+      paths.push_back(file.path().string());
   }
-  return dumps[newest].ranks;
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+// The folder attempt-N of `wick launch --flights` whose dumps are the newest; empty: there is none.
+// Not by its number: a job before this one may have had more attempts.
+std::string newest_attempt(const std::string& folder) {
+  std::string newest;
+  auto when = std::filesystem::file_time_type::min();
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    if (!entry.path().filename().string().starts_with("attempt-")) continue;
+    for (const std::string& path : dumps_in(entry.path().string())) {
+      if (newest.empty() || written(path) > when) {
+        newest = entry.path().string();
+        when = written(path);
+      }
+    }
+  }
+  return newest;
 }
 
 // One line for each call of a collective, and one for the ranks that are not there yet.
@@ -119,14 +152,12 @@ std::string describe_collective(const Key& key, const std::vector<Dump>& dumps) 
 }  // namespace
 
 std::string hang_report(const std::string& folder) {
-  std::vector<std::string> paths;
-  std::error_code failed;
-  for (const auto& file : std::filesystem::directory_iterator(folder, failed)) {
-    const std::string name = file.path().filename().string();
-    if (file.is_regular_file(failed) && name.rfind("wick-flight-", 0) == 0 && name.size() > 5 &&
-        name.compare(name.size() - 5, 5, ".json") == 0) {
-      paths.push_back(file.path().string());
-    }
+  std::vector<std::string> paths = dumps_in(folder);
+  std::string text;
+  if (paths.empty()) {
+    const std::string attempt = newest_attempt(folder);
+    if (!attempt.empty()) text = "the newest attempt: " + attempt + "\n";
+    paths = dumps_in(attempt);
   }
   if (paths.empty()) {
     throw Error("[hang_report] no wick-flight-RANK.json in " + folder +
@@ -137,20 +168,25 @@ std::string hang_report(const std::string& folder) {
   for (const std::string& path : paths) dumps.push_back(read_dump(path));
   // A job that was started again on fewer ranks leaves the dumps of those that it has not.
   std::vector<int64_t> old;
-  const int64_t ranks = ranks_of_newest(paths, dumps);
+  const int64_t ranks = ranks_of_newest(dumps);
   std::erase_if(dumps, [&](const Dump& d) {
     if (d.ranks != ranks) old.push_back(d.rank);
     return d.ranks != ranks;
   });
   std::sort(dumps.begin(), dumps.end(),
             [](const Dump& a, const Dump& b) { return a.rank < b.rank; });
+  for (size_t i = 1; i < dumps.size(); ++i) {
+    if (dumps[i].rank != dumps[i - 1].rank) continue;
+    throw Error("[hang_report] " + dumps[i - 1].path + " and " + dumps[i].path +
+                " are both of rank " + std::to_string(dumps[i].rank) + ": take one away");
+  }
   std::vector<int64_t> there, absent;
   for (const Dump& d : dumps) there.push_back(d.rank);
   for (int64_t r = 0; r < dumps[0].ranks; ++r) {
     if (std::find(there.begin(), there.end(), r) == there.end()) absent.push_back(r);
   }
-  std::string text = "dumps of " + ranks_text(there) + " of a job of " +
-                     std::to_string(dumps[0].ranks) + " ranks\n";
+  text += "dumps of " + ranks_text(there) + " of a job of " + std::to_string(dumps[0].ranks) +
+          (dumps[0].ranks == 1 ? " rank\n" : " ranks\n");
   if (!absent.empty()) text += "no dump of " + ranks_text(absent) + "\n";
   if (!old.empty()) {
     std::sort(old.begin(), old.end());

@@ -66,9 +66,10 @@ Tensor new_tensor(const Shape& shape, DType dtype, const Where& born) {
     throw Error(std::string("[empty] ") + bytes.status().message(), bytes.status().code());
   }
   IntrusivePtr<TensorImpl> impl(new TensorImpl);
-  impl->storage = Storage::create(*bytes, born);
+  const Modes& now = modes();  // what a composite makes was made by the user's call of it
+  impl->storage = Storage::create(*bytes, now.site != nullptr ? now.site->where : born);
   impl->view = TensorView(impl->storage->data(), dtype, shape);
-  impl->inference = modes().inference;
+  impl->inference = now.inference;
   return Tensor(std::move(impl));
 }
 

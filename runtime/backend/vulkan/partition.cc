@@ -28,7 +28,9 @@ class VulkanPartition final : public Partition, private Builder {
         from_(allocator),
         to_(allocator),
         device_in_(allocator),
-        device_out_(allocator) {}
+        device_out_(allocator) {
+    context.hold();
+  }
 
   Status build(const PartitionSpec& spec);
   Status run(const RunCtx& ctx) override {
@@ -40,9 +42,11 @@ class VulkanPartition final : public Partition, private Builder {
   void explain(ExplainHook& hook) const override;
   size_t held_bytes() const override { return static_cast<size_t>(graph_.held_bytes()); }
   void free() override {
+    Context& context = context_;  // all that may be left where the backend is gone already
     Allocator& allocator = allocator_;
     this->~VulkanPartition();
     allocator.deallocate(this, sizeof(VulkanPartition), alignof(VulkanPartition));
+    Context::destroy(&context);
   }
 
  private:

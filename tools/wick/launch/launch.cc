@@ -16,10 +16,11 @@
 #include <optional>
 #include <thread>
 
-#include "tools/lib/process.h"
+#include "tools/lib/process_files.h"
 #include "tools/lib/text.h"
 #include "tools/wick/command.h"
 #include "tools/wick/launch/mpi_command.h"
+#include "tools/wick/launch/rank_output.h"
 #include "trainer/distributed/hang_report.h"
 
 namespace wick::tool {
@@ -34,6 +35,9 @@ struct LaunchCommand {
   std::vector<std::string> hosts, set, program;
   bool json = false, dry = false;
 };
+
+// The variable by which a rank finds `wick launch`; the program does not see it.
+constexpr char kOutput[] = "WICK_LAUNCH_OUTPUT";
 
 const char* variable(const char* name) { return std::getenv(name); }
 
@@ -65,6 +69,10 @@ std::vector<std::pair<std::string, std::string>> settings(const LaunchCommand& c
     set(name, value);
   }
   for (const auto& [name, value] : settings(c)) set(name, value);
+  if (const char* output = variable(kOutput)) {
+    give_output(output, place.rank);
+    unsetenv(kOutput);
+  }
   std::vector<std::string> words = c.program;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -87,23 +95,36 @@ class Lines {
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  void take(const std::string& line) {
-    const RankLine l = rank_line(line);
-    if (l.rank < 0) {
-      fmt::print(out_, "{}\n", l.text);
+  void take(int rank, const std::string& text) {
+    if (rank < 0) {
+      fmt::print(out_, "{}\n", text);
     } else {
-      if (!only_ || l.rank == *only_) fmt::print(out_, "[{}] {}\n", l.rank, l.text);
-      if (!folder_.empty()) fmt::print(file_of(l.rank), "{}\n", l.text);
+      if (!only_ || rank == *only_) fmt::print(out_, "[{}] {}\n", rank, text);
+      if (!folder_.empty()) fmt::print(file_of(rank), "{}\n", text);
     }
     std::fflush(out_);
+  }
+  // A line that came through the launcher.
+  void take_launchers(const std::string& line) {
+    for (const RankLine& part : rank_lines(line)) {
+      const auto whole = [&](const std::string& text) { take(part.rank, text); };
+      WholeLines& lines = launchers_[part.rank];
+      lines.add(part.ends ? part.text + "\n" : part.text, whole);
+    }
+  }
+  void end_launchers() {
+    for (auto& [rank, lines] : launchers_)
+      lines.end([&, of = rank](const std::string& text) { take(of, text); });
   }
 
  private:
   FILE* file_of(int rank) {
     FILE*& file = files_[rank];
     const std::string path = folder_ + "/rank-" + std::to_string(rank) + ".log";
-    if (file == nullptr) file = std::fopen(path.c_str(), "w");
+    if (file != nullptr) return file;
+    file = std::fopen(path.c_str(), "w");
     if (file == nullptr) throw Error("launch: cannot write " + path);
+    std::setvbuf(file, nullptr, _IOLBF, 0);  // a signal or --timeout may end this process
     return file;
   }
 
@@ -111,6 +132,7 @@ class Lines {
   FILE* out_;
   std::string folder_;
   std::map<int, FILE*> files_;
+  std::map<int, WholeLines> launchers_;
 };
 
 std::string own_path() {
@@ -128,14 +150,26 @@ void print_flights(FILE* to, const std::string& folder) {
   }
 }
 
-void launch(const LaunchCommand& c) {
-  if (const RankPlace place = rank_place(variable); place.rank >= 0 && !c.ranks) become(c, place);
+std::string ranks_text(int ranks) { return fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"); }
+
+void launch(const LaunchCommand& c, const Command& command_line) {
+  if (const RankPlace place = rank_place(variable); place.rank >= 0 && !c.ranks) {
+    for (const char* option : {"--hosts", "--restarts", "--min-ranks", "--flights", "--logs",
+                               "--only", "--mpirun", "--agent", "--dry-run", "--json"}) {
+      if (command_line.given(option))
+        wrong_usage(option, "is for -n; another launcher has started this process as a rank");
+    }
+    become(c, place);
+  }
   if (!c.ranks)
     wrong_usage("-n", "is required, as neither mpirun nor srun has started this process as a rank");
   const auto all = static_cast<int>(*c.ranks);
   const auto least = static_cast<int>(c.min_ranks.value_or(*c.ranks));
   if (least > all)
     wrong_usage("--min-ranks", fmt::format("is {}, more than the {} of -n", least, all));
+  if (c.min_ranks && c.restarts == 0) wrong_usage("--min-ranks", "is for --restarts");
+  if (c.only && *c.only >= all)
+    wrong_usage("--only", fmt::format("is {}; the ranks are 0 to {}", *c.only, all - 1));
   const MpiKind kind = mpi_kind(shell(shell_quote(c.mpirun) + " --version 2>&1").out, c.mpirun);
   FILE* const out = c.json ? stderr : stdout;
   nlohmann::json attempts = nlohmann::json::array();
@@ -156,9 +190,11 @@ void launch(const LaunchCommand& c) {
       job.variables.emplace_back("WICK_FLIGHT_RECORDER", flights);
     }
     const auto processors = static_cast<int>(std::thread::hardware_concurrency());
-    const std::string command =
-        mpi_command(job, kind, c.mpirun, own_path(), geteuid() == 0, processors);
+    const auto command_of = [&] {
+      return mpi_command(job, kind, c.mpirun, own_path(), geteuid() == 0, processors);
+    };
     if (c.dry) {
+      const std::string command = command_of();
       if (c.json) return print_json({{"command", command}});
       fmt::print("{}\n", command);
       return;
@@ -167,19 +203,26 @@ void launch(const LaunchCommand& c) {
     Finished ended;
     {
       Lines lines(c, attempt);
-      ended = shell(command, [&](const std::string& line) { lines.take(line); });
+      RankOutput output(job.ranks,
+                        [&](int rank, const std::string& text) { lines.take(rank, text); });
+      if (!output.name().empty()) job.variables.emplace_back(kOutput, output.name());
+      ended = shell(
+          command_of(), [&](const std::string& line) { lines.take_launchers(line); },
+          output.files());
+      output.finish();
+      lines.end_launchers();
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     attempts.push_back({{"ranks", job.ranks}, {"code", ended.code}, {"seconds", seconds}});
     if (ended.code == 0) break;
     print_flights(out, flights);
-    const std::string how = fmt::format("the job of {} ranks ended with code {} after {:.1f} s",
-                                        job.ranks, ended.code, seconds);
+    const std::string how = fmt::format("the job of {} ended with code {} after {:.1f} s",
+                                        ranks_text(job.ranks), ended.code, seconds);
     if (attempt == c.restarts)
       throw Error("launch: " + how + (c.restarts > 0 ? ", and no restart is left" : ""));
-    fmt::print(out, "launch: {}; restart {} of {} on {} ranks\n", how, attempt + 1, c.restarts,
-               std::max(least, all - attempt - 1));
+    fmt::print(out, "launch: {}; restart {} of {} on {}\n", how, attempt + 1, c.restarts,
+               ranks_text(std::max(least, all - attempt - 1)));
     std::fflush(out);
   }
   if (c.json) print_json({{"attempts", attempts}, {"code", 0}});
@@ -221,7 +264,7 @@ void add_launch(CommandLine& app) {
   command.add_flag("--json", c->json, "print the attempts as JSON; the ranks' lines go to stderr");
   command.add_option("program", c->program, "the program and its arguments, behind --").required();
   command.footer("Example:\n  wick launch -n 4 --restarts 3 -- ./train");
-  command.callback([c] { launch(*c); });
+  command.callback([c, command] { launch(*c, command); });
 }
 
 }  // namespace wick::tool

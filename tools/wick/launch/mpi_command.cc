@@ -40,6 +40,16 @@ int number_at(const std::string& text, size_t at, const std::string& after, size
   return atoi(text.c_str() + at);
 }
 
+// The rank of Open MPI's mark at `at`, and where it ends; -1: there is none.
+int open_mpi_rank(const std::string& line, size_t at, size_t* end) {
+  size_t second = 0;
+  if (number_at(line, at + 1, ",", &second) < 0) return -1;
+  for (const char* stream : {"]<stdout>:", "]<stderr>:", "]<stddiag>:"}) {
+    if (const int rank = number_at(line, second, stream, end); rank >= 0) return rank;
+  }
+  return -1;
+}
+
 }  // namespace
 
 MpiKind mpi_kind(const std::string& version, const std::string& mpirun) {
@@ -77,17 +87,25 @@ std::string mpi_command(const LaunchJob& job, MpiKind kind, const std::string& m
   return line + " 2>&1 </dev/null";
 }
 
-RankLine rank_line(const std::string& line) {
-  if (line.empty() || line[0] != '[') return {-1, line};
+std::vector<RankLine> rank_lines(const std::string& line) {
   size_t end = 0;
-  if (const int rank = number_at(line, 1, "] ", &end); rank >= 0) return {rank, line.substr(end)};
-  if (number_at(line, 1, ",", &end) < 0) return {-1, line};
-  for (const char* stream : {"]<stdout>:", "]<stderr>:", "]<stddiag>:"}) {
-    size_t after = 0;
-    const int rank = number_at(line, end, stream, &after);
-    if (rank >= 0) return {rank, line.substr(after)};
+  if (const int rank = line.starts_with('[') ? number_at(line, 1, "] ", &end) : -1; rank >= 0)
+    return {{rank, line.substr(end)}};
+  std::vector<RankLine> parts;
+  size_t begin = 0;
+  int rank = -1;
+  for (size_t at = 0; (at = line.find('[', at)) != std::string::npos;) {
+    const int next = open_mpi_rank(line, at, &end);
+    if (next < 0) {
+      ++at;
+      continue;
+    }
+    if (at > 0) parts.push_back({rank, line.substr(begin, at - begin), rank < 0});
+    rank = next;
+    begin = at = end;
   }
-  return {-1, line};
+  parts.push_back({rank, line.substr(begin)});
+  return parts;
 }
 
 RankPlace rank_place(const char* (*variable)(const char* name)) {

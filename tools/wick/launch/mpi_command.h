@@ -25,13 +25,16 @@ MpiKind mpi_kind(const std::string& version, const std::string& mpirun);
 std::string mpi_command(const LaunchJob& job, MpiKind kind, const std::string& mpirun,
                         const std::string& wick, bool root, int processors);
 
-// A line of the job's output: rank -1 is the launcher itself.
+// A part of a line of the job's output: rank -1 is the launcher itself.
 struct RankLine {
   int rank = -1;
   std::string text;
+  bool ends = true;  // the line; not where the launcher goes on with another rank's
 };
-// Takes "[1,2]<stdout>:text" (Open MPI) and "[2] text" (MPICH) apart.
-RankLine rank_line(const std::string& line);
+// Takes "[1,2]<stdout>:text" (Open MPI) and "[2] text" (MPICH) apart. Open MPI marks each chunk
+// that it passes on, so that its marks stand within lines too; a program that prints such a mark
+// is misread. Only for ranks whose output comes through the launcher (rank_output.h).
+std::vector<RankLine> rank_lines(const std::string& line);
 
 // The place of this process in a job that a launcher started.
 struct RankPlace {

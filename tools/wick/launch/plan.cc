@@ -73,7 +73,10 @@ std::string uncut_text(const PlanCommand& c, const distributed::NetCost& net) {
       c.heads, c.vocab, net.most_tensor, c.heads, whole);
 }
 
-void plan(const PlanCommand& c) {
+void plan(const PlanCommand& c, const Command& command) {
+  for (const char* option : {"--layers", "--width", "--heads", "--vocab", "--context"}) {
+    if (c.model != "gpt" && command.given(option)) wrong_usage(option, "is for gpt");
+  }
   const distributed::NetCost net = cost_of(c);
   distributed::PlanRequest r;
   r.ranks = static_cast<int>(c.ranks);
@@ -98,10 +101,10 @@ void plan(const PlanCommand& c) {
                        {"rule", p.rule}});
   }
   fmt::print(
-      "{}: {} parameters, {:.3g} FLOPs forward and {:.3g} bytes kept a sample; {} ranks of "
-      "{:.3g} GFLOP/s, {:.3g} GB/s\n{}",
+      "{}: {} parameters, {:.3g} FLOPs forward and {:.3g} bytes kept a sample; {} rank{} "
+      "of {:.3g} GFLOP/s, {:.3g} GB/s\n{}",
       net.name, net.parameters(), net.forward_flops(), net.kept_bytes(), r.ranks,
-      r.flops_per_s / 1e9, c.net, p.text() + uncut_text(c, net));
+      r.ranks == 1 ? "" : "s", r.flops_per_s / 1e9, c.net, p.text() + uncut_text(c, net));
   if (p.chosen < 0) throw Differs{};
 }
 
@@ -134,7 +137,7 @@ void add_plan(CommandLine& app) {
   command.footer(
       "Example:\n  wick plan gpt --layers 24 --width 1024 --heads 16 --ranks 8 --memory 8 --net "
       "1.25");
-  command.callback([c] { plan(*c); });
+  command.callback([c, command] { plan(*c, command); });
 }
 
 }  // namespace wick::tool

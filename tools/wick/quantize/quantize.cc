@@ -109,6 +109,7 @@ class Work {
       if (!is_onnx(out) && !ends_with(out, ".wick"))
         wrong_usage("--out", "must end in .onnx or .wick, got '" + out + "'");
     }
+    check_form(c_.form, c_.out);
     is_run_ = std::filesystem::is_directory(c_.model);
     calib_ = c_.calib;
     if (recipe_.mode == Mode::kQat) {

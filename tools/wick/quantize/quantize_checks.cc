@@ -56,6 +56,11 @@ void check_options(const Command& command, Mode mode, const std::string& observe
       names += fmt::format("{}{}", names.empty() ? "" : " or ", quantize::mode_name(m));
     wrong_usage(r.option, fmt::format("is for --recipe {}, not {}", names, mode_name(mode)));
   }
+  if (command.given("--in-place") && (mode == Mode::kF16 || mode == Mode::kBF16)) {
+    wrong_usage("--in-place", fmt::format("is for integers, not --recipe {}: weights that are read "
+                                          "where they lie are not widened, so they stay float32",
+                                          mode_name(mode)));
+  }
   if (command.given("--percentile") && observer != "percentile" && observer != "auto")
     wrong_usage("--percentile", "is for --observer percentile or auto");
   for (const std::string& size : command.values("--max-size")) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tools/lib/text.h"
 #include "tools/wick/quantize/quantize_data.h"
 
 namespace wick::tool {
@@ -128,8 +129,9 @@ std::string mixed_text(const Mixed& mixed, const Budget& budget) {
       fmt::format("budget of {}: {} {} bytes", asked,
                   best.fits ? "met by" : "NOT met; the best that was found takes", best.bytes);
   if (best.drop) text += fmt::format(" and {:.2f} points lost", 100 * *best.drop);
-  return text + fmt::format(", {:.2f} dB ({} models made)\nwidths: {}\n", best.sqnr_db,
-                            mixed.points.size(), widths.empty() ? "no layer has a choice" : widths);
+  const std::string made = counted(static_cast<int64_t>(mixed.points.size()), "model");
+  return text + fmt::format(", {:.2f} dB ({} made)\nwidths: {}\n", best.sqnr_db, made,
+                            widths.empty() ? "no layer has a choice" : widths);
 }
 
 }  // namespace wick::tool

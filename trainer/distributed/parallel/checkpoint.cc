@@ -304,11 +304,14 @@ Notes DataParallel::load_file(const std::string& path, optim::Optimizer& optimiz
   for (const auto& [name, to] : targets) {
     const auto it = std::find_if(file.tensors.begin(), file.tensors.end(),
                                  [&](const auto& saved) { return saved.first == name; });
-    if (it == file.tensors.end() || !(it->second.raw_shape() == to.raw_shape()) ||
-        it->second.dtype() != to.dtype()) {
-      refuse("it is of another net: '" + name + "'");
+    if (it == file.tensors.end()) refuse("it is of another net: it lacks '" + name + "'");
+    const Tensor& from = it->second;
+    if (from.dtype() != to.dtype() || !(from.raw_shape() == to.raw_shape())) {
+      refuse("it is of another net: its '" + name + "' is " + dtype_name(from.dtype()) +
+             to_text(from.raw_shape()).text + ", the net's " + dtype_name(to.dtype()) +
+             to_text(to.raw_shape()).text);
     }
-    copies.emplace_back(to, it->second);
+    copies.emplace_back(to, from);
   }
   optim::OptimizerState state;
   state.settings = file.metadata[kSettingsKey];

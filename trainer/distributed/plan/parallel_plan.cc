@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
+#include "trainer/distributed/comm/tree.h"
 #include "trainer/distributed/pipeline/pipe_steps.h"
 #include "trainer/tensor/internal.h"
 
@@ -61,8 +63,10 @@ PlanChoice predict(const NetCost& net, const PlanRequest& r, int shards, Way way
   const Share s = share_of(net, pipe, tensor, r.checkpoint);
   const double n = data, p = s.parameter_bytes, others = (n - 1) / n;
   const double parts = std::ceil(static_cast<double>(shards) / n);  // of the rank that has most
-  const double samples = static_cast<double>(r.batch) * parts / shards;  // of that rank
-  const double kept = s.kept_bytes * samples / parts;                    // of a part
+  const auto each = static_cast<double>(r.batch / shards);    // samples of a part; the first have
+  const auto longer = static_cast<double>(r.batch % shards);  // one more
+  const double samples = each * parts + std::min(longer, parts);     // of that rank
+  const double kept = s.kept_bytes * (each + (longer > 0 ? 1 : 0));  // of a part
   // A sum of gradients has a node for each level of the tree of own parts, and the part that runs.
   const double nodes = parts > 1 ? std::floor(std::log2(parts)) + 1 : 1;
   const double states = r.optimizer_states;
@@ -70,7 +74,7 @@ PlanChoice predict(const NetCost& net, const PlanRequest& r, int shards, Way way
     case Way::kZero1: c.bytes = p * (1 + 1 + nodes) + p / n * (2 + states) + kept; break;
     case Way::kZero2: c.bytes = p * (1 + nodes) + p / n * (2 + states) + kept; break;
     case Way::kZero3:  // all parts go through a layer together
-      c.bytes = p / n * (2 + states) + s.largest_layer_bytes * (3 + nodes) + kept * parts;
+      c.bytes = p / n * (2 + states) + s.largest_layer_bytes * (3 + nodes) + s.kept_bytes * samples;
       break;
     default: {
       const double in_flight = pipe > 1 ? std::min<double>(parts, pipe) : 1;
@@ -132,6 +136,55 @@ std::string size_text(double bytes) {
   return text;
 }
 
+// How many of the ranks that share a batch have no sample: those behind the parts that have one.
+int idle_ranks(int data, int shards, int64_t batch) {
+  int idle = 0;
+  while (idle < data && shards_of(data - 1 - idle, data, shards).begin >= batch) ++idle;
+  return idle;
+}
+
+// Why a way has no row.
+std::string why_not(Way way, const NetCost& net, const PlanRequest& r, int shards,
+                    int64_t smallest) {
+  const std::string ranks = std::to_string(r.ranks), k = std::to_string(shards);
+  const std::string batch = std::to_string(r.batch);
+  if (way > Way::kZero3) {
+    if (way != Way::kPipeline && net.most_tensor <= 1) return "the net's layers cannot be cut";
+    if (way != Way::kTensor && net.most_stages <= 1) return "the net has no stages";
+    return "no cut into " + ranks + " ranks leaves each a layer's part, a shard, and a sample";
+  }
+  if (r.ranks > shards)
+    return "a data rank needs a shard, and there are " + k + " for " + ranks + " ranks";
+  if (const int idle = idle_ranks(r.ranks, shards, r.batch); idle > 0) {
+    return std::to_string(idle) + " of " + ranks + " ranks would have no sample: the batch has " +
+           batch + ", in " + k + " shards";
+  }
+  if (r.batch < shards)
+    return "each of the " + k + " shards needs a sample, and the batch has " + batch;
+  return "each rank needs an element of each layer, and the smallest has " +
+         std::to_string(smallest);
+}
+
+// A sentence for each reason, with the ways that it excludes.
+std::string reasons(const ParallelPlan& plan, const NetCost& net, const PlanRequest& r,
+                    int64_t smallest) {
+  if (r.ranks == 1) return "";  // the other ways are for several
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const Way way : kWays) {
+    if (std::any_of(plan.choices.begin(), plan.choices.end(),
+                    [way](const PlanChoice& c) { return c.way == way; })) {
+      continue;
+    }
+    const std::string why = why_not(way, net, r, plan.shards, smallest);
+    if (found.empty() || found.back().first != why) found.emplace_back(why, "");
+    std::string& ways = found.back().second;
+    ways += (ways.empty() ? "" : ", ") + std::string(to_text(way));
+  }
+  std::string text;
+  for (const auto& [why, ways] : found) text += "Not " + ways + ": " + why + ". ";
+  return text;
+}
+
 std::string shape_text(const PlanChoice& c) {
   return std::to_string(c.data) + " x " + std::to_string(c.pipe) + " x " + std::to_string(c.tensor);
 }
@@ -174,7 +227,9 @@ ParallelPlan plan_parallel(const NetCost& net, const PlanRequest& r, Where where
       for (int tensor = 1; tensor <= std::min(r.ranks / pipe, net.most_tensor); ++tensor) {
         if (r.ranks % (pipe * tensor) != 0) continue;
         const int data = r.ranks / pipe / tensor;
-        const bool possible = data <= plan.shards && net.most_tensor % tensor == 0 &&
+        const bool work_for_all =
+            data <= plan.shards && idle_ranks(data, plan.shards, r.batch) == 0;
+        const bool possible = work_for_all && net.most_tensor % tensor == 0 &&
                               (way != Way::kZero3 || (samples_for_all && data <= smallest));
         const bool right = way <= Way::kZero3      ? pipe == 1 && tensor == 1
                            : way == Way::kTensor   ? pipe == 1 && tensor > 1
@@ -211,6 +266,7 @@ ParallelPlan plan_parallel(const NetCost& net, const PlanRequest& r, Where where
   } else if (plan.chosen < 0) {
     rule += "Nothing fits: take more ranks, or smaller parts (more shards). ";
   }
+  rule += reasons(plan, net, r, smallest);
   if (!rule.empty()) rule.pop_back();
   plan.rule = rule;
   return plan;

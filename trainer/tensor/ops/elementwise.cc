@@ -21,7 +21,7 @@ Tensor times(const Arg& x, Scalar alpha) {
                     dtype_name(x.tensor.dtype()),
                 site != nullptr ? site->where : x.where, Code::kTypeMismatch);
   }
-  return mul(x, scalar_like(x.tensor, alpha));
+  return mul(x, scalar_like(x, alpha));
 }
 
 }  // namespace pointwise
@@ -101,15 +101,15 @@ Tensor sub(const Arg& a, const Arg& b, Scalar alpha) {
 Tensor rsub(const Arg& a, const Arg& b, Scalar alpha) { return sub(b, a, alpha); }
 Tensor subtract(const Arg& a, const Arg& b, Scalar alpha) { return sub(a, b, alpha); }
 Tensor add(const Arg& a, Scalar b, Scalar alpha) {
-  return add(a, Arg(scalar_like(a.tensor, b), a.where), alpha);
+  return add(a, Arg(scalar_like(a, b), a.where), alpha);
 }
 Tensor sub(const Arg& a, Scalar b, Scalar alpha) {
   if (b.boolean) refuse_bool("sub", kNoBoolMinus, a.where);
-  return sub(a, Arg(scalar_like(a.tensor, b), a.where), alpha);
+  return sub(a, Arg(scalar_like(a, b), a.where), alpha);
 }
 Tensor rsub(const Arg& a, Scalar b, Scalar alpha) {
   if (b.boolean) refuse_bool("rsub", kNoBoolMinus, a.where);
-  return sub(Arg(scalar_like(a.tensor, b), a.where), a, alpha);
+  return sub(Arg(scalar_like(a, b), a.where), a, alpha);
 }
 
 Tensor mul(const Arg& a, const Arg& b) {
@@ -135,7 +135,7 @@ Tensor div(const Arg& a, const Arg& b, const char* rounding_mode) {
   return trunc(flat_quotient(x, y));
 }
 Tensor div(const Arg& a, Scalar b, const char* rounding_mode) {
-  return div(a, Arg(scalar_like(a.tensor, b), a.where), rounding_mode);
+  return div(a, Arg(scalar_like(a, b), a.where), rounding_mode);
 }
 
 // Uses the exact remainder: the floor of a rounded quotient may be one too large.
@@ -169,7 +169,7 @@ Tensor pow(const Arg& a, Scalar b) {
   }
   const bool wider = autocast_enabled() && dtype_bits(a.tensor.dtype()) == 16;  // as for pow
   if (b.value == 2 && is_float(a.tensor.dtype()) && !wider) return mul(a, a);
-  return pow(a, Arg(scalar_like(a.tensor, b), a.where));
+  return pow(a, Arg(scalar_like(a, b), a.where));
 }
 Tensor float_power(const Arg& a, const Arg& b) {
   need_defined("float_power", {a, b});
@@ -319,20 +319,18 @@ Tensor less_equal(const Arg& a, const Arg& b) { return le(a, b); }
 Tensor greater(const Arg& a, const Arg& b) { return gt(a, b); }
 Tensor greater_equal(const Arg& a, const Arg& b) { return ge(a, b); }
 
-Tensor pow(Scalar a, const Arg& b) { return pow(Arg(scalar_like(b.tensor, a), b.where), b); }
+Tensor pow(Scalar a, const Arg& b) { return pow(Arg(scalar_like(b, a), b.where), b); }
 // All other functions of two operands, with a C++ number.
-#define X(f)                                                                                \
-  Tensor f(const Arg& a, Scalar b) { return f(a, Arg(scalar_like(a.tensor, b), a.where)); } \
-  Tensor f(Scalar a, const Arg& b) { return f(Arg(scalar_like(b.tensor, a), b.where), b); }
+#define X(f)                                                                         \
+  Tensor f(const Arg& a, Scalar b) { return f(a, Arg(scalar_like(a, b), a.where)); } \
+  Tensor f(Scalar a, const Arg& b) { return f(Arg(scalar_like(b, a), b.where), b); }
 WICK_BINARY_OPS(X)
 #undef X
 
 #define X(op, f)                                                     \
   Tensor operator op(const Arg& a, const Arg& b) { return f(a, b); } \
   Tensor operator op(const Arg& a, Scalar b) { return f(a, b); }     \
-  Tensor operator op(Scalar a, const Arg& b) {                       \
-    return f(Arg(scalar_like(b.tensor, a), b.where), b);             \
-  }
+  Tensor operator op(Scalar a, const Arg& b) { return f(Arg(scalar_like(b, a), b.where), b); }
 WICK_OPERATORS(X)
 #undef X
 namespace {
@@ -341,18 +339,18 @@ void refuse_bool_minus(OpId op, Scalar number, const Where& where) {
   if (op == OpId::kSub && number.boolean) refuse_bool("sub", kNoBoolMinus, where);
 }
 }  // namespace
-#define X(op, f, Id)                                               \
-  Tensor operator op(Arg&& a, Arg&& b) {                           \
-    Tensor made = detail::reuse(OpId::Id, a, b);                   \
-    return made.defined() ? made : f(a, b);                        \
-  }                                                                \
-  Tensor operator op(Arg&& a, Scalar b) {                          \
-    refuse_bool_minus(OpId::Id, b, a.where);                       \
-    return std::move(a) op Arg(scalar_like(a.tensor, b), a.where); \
-  }                                                                \
-  Tensor operator op(Scalar a, Arg&& b) {                          \
-    refuse_bool_minus(OpId::Id, a, b.where);                       \
-    return Arg(scalar_like(b.tensor, a), b.where) op std::move(b); \
+#define X(op, f, Id)                                        \
+  Tensor operator op(Arg&& a, Arg&& b) {                    \
+    Tensor made = detail::reuse(OpId::Id, a, b);            \
+    return made.defined() ? made : f(a, b);                 \
+  }                                                         \
+  Tensor operator op(Arg&& a, Scalar b) {                   \
+    refuse_bool_minus(OpId::Id, b, a.where);                \
+    return std::move(a) op Arg(scalar_like(a, b), a.where); \
+  }                                                         \
+  Tensor operator op(Scalar a, Arg&& b) {                   \
+    refuse_bool_minus(OpId::Id, a, b.where);                \
+    return Arg(scalar_like(b, a), b.where) op std::move(b); \
   }
 WICK_REUSING_OPERATORS(X)
 #undef X
@@ -368,10 +366,10 @@ Tensor where(const Arg& condition, const Arg& a, const Arg& b) {
   return call(OpId::kWhere, NoAttrs{}, {condition, {x, a.where}, {y, b.where}});
 }
 Tensor where(const Arg& condition, const Arg& a, Scalar b) {
-  return where(condition, a, Arg(scalar_like(a.tensor, b), a.where));
+  return where(condition, a, Arg(scalar_like(a, b), a.where));
 }
 Tensor where(const Arg& condition, Scalar a, const Arg& b) {
-  return where(condition, Arg(scalar_like(b.tensor, a), b.where), b);
+  return where(condition, Arg(scalar_like(b, a), b.where), b);
 }
 
 // Computed from the nearer end, so that both ends are exact.

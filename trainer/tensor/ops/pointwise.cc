@@ -6,11 +6,11 @@
 
 namespace wick::pointwise {
 
-Tensor scalar_like(const Tensor& like, Scalar s) {
-  DType t = like.dtype();
+Tensor scalar_like(const Arg& like, Scalar s) {
+  DType t = like.tensor.dtype();
   int c = s.boolean ? 0 : s.integral ? 1 : 2;
   if (c > category(t)) t = c == 1 ? DType::kI64 : DType::kF32;
-  return full({}, s, t);
+  return full({}, s, t, like.where);
 }
 
 Tensor as_float(const Arg& a) {

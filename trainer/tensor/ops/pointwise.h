@@ -37,7 +37,7 @@ namespace pointwise {
 inline bool is_bool(const Arg& a) { return a.tensor.dtype() == DType::kBool; }
 
 // Returns a number as a 0-dim tensor for use with `like`, in the dtype of a result of both.
-Tensor scalar_like(const Tensor& like, Scalar s);
+Tensor scalar_like(const Arg& like, Scalar s);
 // Converts integers and bools to float32.
 Tensor as_float(const Arg& a);
 // Converts both to one dtype, by PyTorch's promotion.

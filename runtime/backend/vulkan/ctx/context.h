@@ -57,8 +57,8 @@ class Context final : private AsyncWork {
  public:
   // Fails with kDevice without a loader or a usable device. The allocator must outlive the context.
   static Result<Context*> create(Allocator& allocator, const ContextOptions& options);
-  // Null is fine; all graphs must have been destroyed. Tensors that are left keep the context until
-  // the last of them is gone.
+  // Null is fine. Tensors and partitions that are left keep the context until the last of them is
+  // gone; other graphs must have been destroyed.
   static void destroy(Context* context);
   void hold() { holders_.fetch_add(1, std::memory_order_relaxed); }  // needs another destroy()
   // Returns another number each time.
