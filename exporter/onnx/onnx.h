@@ -31,8 +31,10 @@ struct OnnxReadOptions {
   // If given: gets the integer ops, and what stayed float and why.
   ir::LowerReport* lowered = nullptr;
   // Limits what reading may make beyond the file, so that a small file is no large model: bytes of
-  // sparse tensors once dense, and nodes, sizes and functions visited, each time that one is read.
-  // 0 is 4 MiB and 64 times the file, and 2^16 and 8 times the file. More is kBudgetExceeded.
+  // sparse tensors once dense, of constants that operators stand for, and of external data where
+  // tensors overlap in it (its own size is free, and so are tensors of the same bytes); and nodes,
+  // sizes and functions visited, each time that one is read. 0 is 4 MiB and 64 times the file, and
+  // 2^16 and 8 times the file. More is kBudgetExceeded.
   uint64_t max_ram = 0, max_visits = 0;
   // If given: gets what was spent of these limits, even if the file was refused.
   LedgerLimits* spent = nullptr;

@@ -185,14 +185,21 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
 }
 
 GivenValues named_values(const Graph& graph, Span<const HostTensor> inputs,
-                         const InterpreterOptions& options) {
+                         const InterpreterOptions& options, uint64_t most_kept) {
   GivenValues all;
+  uint64_t kept = 0;
   const std::vector<bool> named = has_name(graph);
   InterpreterOptions keep = options;
   keep.after_node = [&](NodeId id, Span<const HostTensor> out) {
     for (size_t k = 0; k < out.size(); ++k) {
       const ValueId v = graph.node(id).outputs[k];
-      if (named[at(v)]) all.emplace(graph.value(v).name, out[k]);
+      if (!named[at(v)]) continue;
+      kept += out[k].held_bytes();
+      if (kept > most_kept)
+        throw Error("its values take more than the " + std::to_string(most_kept) +
+                        " bytes that may be kept",
+                    Code::kBudgetExceeded);
+      all.emplace(graph.value(v).name, out[k]);
     }
   };
   const std::vector<HostTensor> outputs = run(graph, inputs, keep);

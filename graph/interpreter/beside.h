@@ -56,9 +56,10 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
                 const InterpreterOptions& options = {});
 
 // Returns every node's outputs under their names (a name that several have, or that belongs to an
-// output of the graph, is left out), and the graph's outputs under theirs.
+// output of the graph, is left out), and the graph's outputs under theirs. Values of more than
+// `most_kept` bytes together are refused with kBudgetExceeded: a few steps may make much.
 GivenValues named_values(const Graph& graph, Span<const HostTensor> inputs,
-                         const InterpreterOptions& options = {});
+                         const InterpreterOptions& options = {}, uint64_t most_kept = UINT64_MAX);
 
 // Gives a name to every value that a node of the graph makes (not in regions): a value without one
 // gets PREFIX and a number. A name that comes twice stays with the first.

@@ -21,7 +21,9 @@ namespace {
 std::shared_ptr<char> room_for(size_t bytes) {
   const size_t padded = (bytes + kAlignment) / kAlignment * kAlignment;
   auto* p = static_cast<char*>(default_allocator().allocate(padded, kAlignment));
-  if (p == nullptr) throw Error("no memory for a tensor of " + std::to_string(bytes) + " bytes");
+  if (p == nullptr)
+    throw Error("no memory for a tensor of " + std::to_string(bytes) + " bytes",
+                Code::kOutOfMemory);
   memset(p + bytes, 0, padded - bytes);
   return std::shared_ptr<char>(
       p, [padded](char* q) { default_allocator().deallocate(q, padded, kAlignment); });

@@ -1,5 +1,6 @@
 #include "graph/rewrite/checked.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "wick/error.h"
@@ -25,24 +26,28 @@ Promise promise_of(Numerics numerics) {
 }
 
 PassChecker::PassChecker(const Graph& graph, std::vector<std::vector<HostTensor>> samples,
-                         double work)
-    : samples_(std::move(samples)), work_left_(work) {
-  InterpreterOptions options;
-  options.work_left = &work_left_;
+                         double work, uint64_t bytes)
+    : samples_(std::move(samples)), work_left_(work), bytes_(bytes) {
   try {
-    for (const auto& sample : samples_) values_.push_back(named_values(graph, sample, options));
+    for (const auto& sample : samples_)
+      values_.push_back(named_values(graph, sample, options(), bytes_));
   } catch (const Error& e) {
     if (e.code() != Code::kBudgetExceeded) throw;
     unchecked_ = e.what();
   }
 }
 
+InterpreterOptions PassChecker::options() {
+  InterpreterOptions options;
+  options.work_left = &work_left_;
+  options.max_bytes = std::min(options.max_bytes, bytes_);
+  return options;
+}
+
 std::optional<PassFault> PassChecker::check(const Pass& pass, const Graph& after) {
   if (!unchecked_.empty()) return std::nullopt;
   const Promise promise = promise_of(pass.numerics);
   std::vector<GivenValues> made;
-  InterpreterOptions options;
-  options.work_left = &work_left_;
   for (size_t s = 0; s < samples_.size(); ++s) {
     std::optional<PassFault> fault;
     GivenValues now;
@@ -67,8 +72,8 @@ std::optional<PassFault> PassChecker::check(const Pass& pass, const Graph& after
             }
             return false;
           },
-          options);
-      if (!fault) now = named_values(after, samples_[s], options);
+          options());
+      if (!fault) now = named_values(after, samples_[s], options(), bytes_);
     } catch (const Error& e) {
       if (e.code() == Code::kBudgetExceeded) {
         unchecked_ = e.what();

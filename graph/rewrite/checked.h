@@ -16,8 +16,10 @@ Promise promise_of(Numerics numerics);
 class PassChecker {
  public:
   // Each sample has the graph's inputs, in order. `work` is how many steps (op_work) all runs
-  // together may take; beyond it passes go unchecked, and unchecked() says so.
-  PassChecker(const Graph& graph, std::vector<std::vector<HostTensor>> samples, double work);
+  // together may take, `bytes` what the values of a graph may; beyond them passes go unchecked, and
+  // unchecked() says so.
+  PassChecker(const Graph& graph, std::vector<std::vector<HostTensor>> samples, double work,
+              uint64_t bytes = UINT64_MAX);
   // Throws Error if a sample does not run before the pass; if it then does not run after the pass,
   // that is a fault.
   std::optional<PassFault> check(const Pass& pass, const Graph& after);
@@ -25,9 +27,12 @@ class PassChecker {
   const std::string& unchecked() const { return unchecked_; }
 
  private:
+  InterpreterOptions options();
+
   std::vector<std::vector<HostTensor>> samples_;
   std::vector<GivenValues> values_;
   double work_left_ = 0;
+  uint64_t bytes_ = UINT64_MAX;
   std::string unchecked_;
 };
 

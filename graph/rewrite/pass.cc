@@ -102,7 +102,7 @@ PassReport optimize_watched(Graph& graph, const OptimizeOptions& options, const 
 PassReport checked(Graph& graph, const OptimizeOptions& options,
                    const std::function<PassReport(const PassWatch&)>& run) {
   if (options.watch || options.samples.empty()) return run(options.watch);
-  PassChecker checker(graph, options.samples, options.check_work);
+  PassChecker checker(graph, options.samples, options.check_work, options.check_bytes);
   PassReport report =
       run([&](const Pass& pass, const Graph&, Graph& after) { return checker.check(pass, after); });
   report.unchecked = checker.unchecked();

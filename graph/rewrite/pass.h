@@ -96,6 +96,8 @@ struct OptimizeOptions {
   std::vector<std::vector<HostTensor>> samples = {};
   double check_work = 1e18;  // steps (op_work) for all checks together
   PassWatch watch = {};      // used instead of the check on samples
+  // The most bytes that the values of the graph before a pass, and those behind it, may take.
+  uint64_t check_bytes = UINT64_MAX;
 };
 // Optimizes a graph by these options.
 PassReport optimize(Graph& graph, const OptimizeOptions& options);

@@ -23,6 +23,7 @@ OpPart layer(const Graph& g, const Node& n) {
   if (!g.is_constant(n.inputs[1])) return stays("its weight is not a constant");
   const HostTensor& w = g.value(n.inputs[1]).constant;
   if (w.numel() == 0) return stays("its weight is empty");
+  if (w.shape().rank() > 4) return stays("integers are slower than floats over three spatial dims");
   if (!is_finite(w)) return stays("its weight has NaN or infinite numbers");
   if (has(n, 2) && !g.is_constant(n.inputs[2])) return stays("its bias is not a constant");
   if (has(n, 2) && !is_finite(g.value(n.inputs[2]).constant))

@@ -1,6 +1,7 @@
 // Quantizes weights alone: in blocks along a layer's inputs, or for layers that quantize their
 // input as it comes.
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "quantize/passes/block_weights.h"
@@ -38,7 +39,9 @@ class WeightQuantizer {
     for (size_t i = 0; i < count; ++i) {
       const auto id = static_cast<NodeId>(i);
       const Node& n = g_.node(id);
-      if (n.removed() || !has_weight(n)) continue;
+      const IsConstant constant = [&](ValueId v) { return g_.is_constant(v); };
+      if (!n.removed()) list_regions(id, display_name(g_, id), n, constant);
+      if (n.removed() || !has_weight(g_, n, constant)) continue;
       const std::string reason = excluded[i].empty() ? refusal(n) : excluded[i];
       if (!reason.empty()) {
         result_.stayed.push_back({id, display_name(g_, id), op_info_name(n), reason});
@@ -60,11 +63,41 @@ class WeightQuantizer {
  private:
   static const char* op_info_name(const Node& n) { return find_op(n.op)->name; }
 
+  using IsConstant = std::function<bool(ValueId)>;
+
+  // Lists the layers in the regions of a node, `of`, which stay float: integers are read by a
+  // graph's own nodes. A weight is a constant of the region or of a graph around it.
+  void list_regions(NodeId id, const std::string& of, const Node& node,
+                    const IsConstant& constant) {
+    const size_t own = ir::own_inputs(node), inside = ir::own_region_inputs(node);
+    for (const Graph& region : node.regions) {
+      const IsConstant within = [&](ValueId v) {
+        if (region.is_constant(v)) return true;
+        for (size_t k = inside; k < region.inputs().size(); ++k) {
+          const size_t outer = own + k - inside;
+          if (region.inputs()[k] == v && outer < node.inputs.size())
+            return constant(node.inputs[outer]);
+        }
+        return false;
+      };
+      for (size_t i = 0; i < region.node_count(); ++i) {
+        const auto at = static_cast<NodeId>(i);
+        const Node& n = region.node(at);
+        if (n.removed()) continue;
+        if (has_weight(region, n, within))
+          result_.stayed.push_back(
+              {id, display_name(region, at), op_info_name(n), "it is in the body of " + of});
+        list_regions(id, of, n, within);
+      }
+    }
+  }
+
   // Returns whether a node has a constant of real numbers large enough to be a weight.
-  bool has_weight(const Node& n) const {
+  static bool has_weight(const Graph& g, const Node& n, const IsConstant& constant) {
     const auto real = [&](size_t i) {
-      return i < n.inputs.size() && g_.is_constant(n.inputs[i]) &&
-             is_float(g_.value(n.inputs[i]).dtype) && g_.value(n.inputs[i]).shape.rank() > 1;
+      return i < n.inputs.size() && n.inputs[i] != kNoValue && constant(n.inputs[i]) &&
+             is_float(g.value(n.inputs[i]).dtype) && g.value(n.inputs[i]).ranked &&
+             g.value(n.inputs[i]).shape.rank() > 1;
     };
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       const bool table = i == 0 && (n.op == OpId::kGather || n.op == OpId::kMatMul);

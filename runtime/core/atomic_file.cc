@@ -24,8 +24,18 @@ void folder_of(const char* path, char* buffer) {
   memcpy(buffer, path, n);
   memcpy(buffer + n, n == 0 ? "." : "", n == 0 ? 2 : 1);
 }
+// Cuts .tmp.PID.SERIAL off a temporary file's path.
+void cut_to_target(char* temporary) {
+  for (int k = 0; k < 3; ++k) *strrchr(temporary, '.') = '\0';
+}
 
 }  // namespace
+
+Status find_replaced(const char* path, char* target, size_t size) {
+  const int cause = platform::follow_links(path, target, size);
+  if (cause == 0) return {};
+  return error(file_code(), "cannot write %.300s: %s", path, file_words(cause));
+}
 
 AtomicFile::~AtomicFile() { discard(); }
 
@@ -51,18 +61,21 @@ Status AtomicFile::open(const char* path) {
   if (platform::file_info(platform::kNoFolder, path, true, &there) == 0 &&
       there.kind != platform::FileKind::kRegular && there.kind != platform::FileKind::kFolder)
     return error(Code::kIo, "cannot write %s: it is a device or a pipe, not a regular file", path);
+  char target[kMaxPath];
+  int cause = platform::follow_links(path, target, kMaxPath);
+  if (cause != 0) return fail("create", cause);
   unsigned serial = g_serial.fetch_add(1, std::memory_order_relaxed);
-  int n = snprintf(temporary_, kMaxPath, "%s.tmp.%ld.%u", path, platform::process_id(), serial);
+  int n = snprintf(temporary_, kMaxPath, "%s.tmp.%ld.%u", target, platform::process_id(), serial);
   if (n < 0 || static_cast<size_t>(n) >= kMaxPath) {
     temporary_[0] = '\0';
     return fail("create", ENAMETOOLONG);
   }
   char folder[kMaxPath];
-  folder_of(path, folder);
-  remove_leftovers(folder, name_in(path));
+  folder_of(target, folder);
+  remove_leftovers(folder, name_in(target));
   // A file of this name was left by a killed process that had our process id.
   platform::remove_file(temporary_);
-  const int cause = platform::open_new(temporary_, &fd_);
+  cause = platform::open_replacement(temporary_, target, &fd_);
   if (cause == ENOENT) {  // there is no older file to mention
     temporary_[0] = '\0';
     return error(Code::kIo, "cannot create %s: No such file or directory (its folder is missing)",
@@ -97,12 +110,15 @@ Status AtomicFile::commit() {
   WICK_TRY(flush());
   // The file stays open, and so locked, until it has its name. O_TMPFILE and linkat() would leave
   // nothing behind, but cannot replace an existing file.
-  int cause = platform::rename_file(temporary_, path_);
+  char target[kMaxPath];
+  memcpy(target, temporary_, kMaxPath);
+  cut_to_target(target);
+  int cause = platform::rename_file(temporary_, target);
   if (cause != 0) return fail("replace", cause);
   unfinished_.done();
   platform::close_file(fd_);  // flush() has already reported any error
   fd_ = -1;
-  folder_of(path_, temporary_);
+  folder_of(target, temporary_);
   cause = platform::flush_folder(temporary_);  // the rename itself must survive a power cut
   temporary_[0] = '\0';
   if (cause == 0) return {};

@@ -10,7 +10,8 @@ namespace wick {
 
 // Writes go to a temporary file in the same folder; commit() makes it durable (fsync) and renames
 // it to the path. After an error, or when destroyed without commit(), the temporary file is removed
-// and the path holds what it held before.
+// and the path holds what it held before. Behind a symbolic link the file that it leads to is
+// replaced, in that one's folder. A file that was there keeps its mode.
 class AtomicFile {
  public:
   AtomicFile() = default;
@@ -35,6 +36,9 @@ class AtomicFile {
   char temporary_[kMaxPath] = "";
   Unfinished unfinished_;  // temporary_
 };
+
+// Returns in `target` the file that is replaced where an AtomicFile is opened with this path.
+Status find_replaced(const char* path, char* target, size_t size);
 
 // Writes a whole file in one call.
 Status write_file_atomically(const char* path, const void* bytes, size_t n);

@@ -58,10 +58,11 @@ struct ThreadPool::Impl {
   alignas(64) std::atomic<uint32_t> busy{0};
   std::atomic<bool> stop{false};
   std::atomic<int> sleepers{0};
-  std::atomic<bool> caller_sleeps{false};
+  // Words, since RISC-V exchanges bytes by libatomic.
+  std::atomic<uint32_t> caller_sleeps{0};
   // Counters of pointer width: with 64 bits they would be calls of libatomic on small machines.
   alignas(64) std::atomic<uintptr_t> epoch{0};
-  std::atomic<bool> open{false};
+  std::atomic<uint32_t> open{0};
   alignas(64) std::atomic<intptr_t> next{0};
   alignas(64) std::atomic<int> inside{0};
 
@@ -77,7 +78,7 @@ struct ThreadPool::Impl {
   }
 
   void leave() {
-    if (inside.fetch_sub(1) == 1 && caller_sleeps.load()) {
+    if (inside.fetch_sub(1) == 1 && caller_sleeps.load() != 0) {
       const platform::MutexLock lock(mutex);
       done_cond.wake_one();
     }
@@ -101,7 +102,7 @@ struct ThreadPool::Impl {
       if (impl.stop.load()) return;
       seen = impl.epoch.load();
       impl.inside.fetch_add(1);
-      if (impl.open.load()) impl.work(self->index);
+      if (impl.open.load() != 0) impl.work(self->index);
       impl.leave();
     }
   }
@@ -117,9 +118,9 @@ struct ThreadPool::Impl {
     auto empty = [&] { return inside.load() == 0; };
     if (empty() || (spins && spin(empty))) return;
     const platform::MutexLock lock(mutex);
-    caller_sleeps.store(true);
+    caller_sleeps.exchange(1);  // see `open`
     while (!empty()) done_cond.wait(mutex);
-    caller_sleeps.store(false);
+    caller_sleeps.store(0);
   }
 
   bool start(int count) {
@@ -249,10 +250,12 @@ void ThreadPool::run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> 
   impl_->caller_stop = current_stop();
   impl_->tasks = static_cast<intptr_t>(tasks);
   impl_->next.store(0);
-  impl_->open.store(true);
+  impl_->open.store(1);
   impl_->wake(tasks - 1);
   impl_->work(0);
-  impl_->open.store(false);
+  // An exchange, as is caller_sleeps' above: what is read next, `inside`, must not be read before
+  // this is seen. QEMU's user mode moves a load before an atomic store, which no CPU may do.
+  impl_->open.exchange(0);
   impl_->wait_until_done();
   impl_->busy.store(0);
 }

@@ -1,6 +1,10 @@
 // Binds a session to input shapes, and falls back to the CPU where a backend failed: the call in
 // which it failed then starts again on the CPU.
 
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+
 #include "runtime/exec/ports.h"
 #include "runtime/exec/session_impl.h"
 
@@ -66,6 +70,24 @@ Status Session::Impl::bind_once(Span<const Shape> given_shapes) {
   };
   Status s = attempt();
   if (!s.ok()) unbind();
+  return s.ok() ? s : say_multiple(s);
+}
+
+// Where shapes do not fit each other, the cause may be a size that the model was not captured for:
+// the program's metadata says of which numbers it takes multiples only.
+Status Session::Impl::say_multiple(Status s) const {
+  if (s.code() != Code::kShapeMismatch && s.code() != Code::kInvalidArgument) return s;
+  const Span<const SymbolDef> symbols = values.program.symbols();
+  for (size_t i = 0; i < values.symbols.size() && i < symbols.size(); ++i) {
+    char key[160];
+    const int length = snprintf(key, sizeof(key), "wick.multiple_of.%s", symbols[i].name);
+    if (length >= static_cast<int>(sizeof(key))) continue;
+    const char* const text = values.program.find_metadata(key);
+    const int64_t size = values.symbols[i], step = text == nullptr ? 0 : strtoll(text, nullptr, 10);
+    if (step < 2 || size < 0 || size % step == 0) continue;
+    return annotate(s, "%.40s is %" PRId64 ", the model takes multiples of %" PRId64 ": ",
+                    symbols[i].name, size, step);
+  }
   return s;
 }
 

@@ -107,9 +107,10 @@ Status DevicePorts::bring_some(const Runner& runner, const Backend* device) {
       direct_in_[v] = inputs_[i];
       continue;
     }
-    WICK_TRY(memory_.grow(staging_[i], views_[i].nbytes() + 1));
+    WICK_TRY(noted(memory_.grow(staging_[i], views_[i].nbytes() + 1)));
     views_[i].data = staging_[i].data;
-    WICK_TRY(annotate(inputs_[i]->read(views_[i]), "input %.60s: ", values_.entry.values[v].name));
+    WICK_TRY(annotate(noted(inputs_[i]->read(views_[i])),
+                      "input %.60s: ", values_.entry.values[v].name));
   }
   for (size_t i = 0; plan != nullptr && i < outputs_.size(); ++i) {
     const uint32_t v = body.outputs[i];
@@ -141,11 +142,16 @@ Status DevicePorts::check_some() const {
   return {};
 }
 
-Status DevicePorts::give(size_t i) const {
+Status DevicePorts::give(size_t i) {
   const uint32_t v = values_.entry.body().outputs[i];
   if (direct_out_[v] != nullptr) return {};
-  return annotate(outputs_[i]->write(values_.views[v]),
+  return annotate(noted(outputs_[i]->write(values_.views[v])),
                   "output %.60s: ", values_.entry.values[v].name);
+}
+
+Status DevicePorts::noted(Status transferred) {
+  lacked_memory_ = lacked_memory_ || transferred.code() == Code::kOutOfMemory;
+  return transferred;
 }
 
 }  // namespace wick

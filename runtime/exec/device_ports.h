@@ -21,7 +21,7 @@ class DevicePorts {
   // Takes the tensors of the run that begins, and its inputs. Only the first run with some
   // allocates.
   Status take(const RunOptions& options, Span<const TensorView> inputs) {
-    any_ = overwritten_ = false;
+    any_ = overwritten_ = lacked_memory_ = false;
     if (options.device_inputs.empty() && options.device_outputs.empty()) return {};
     // Machines with little memory have no such devices, and no room for the code.
     if (WICK_SMALL) return Status(Code::kUnsupported, "this build has no tensors on devices");
@@ -56,7 +56,10 @@ class DevicePorts {
   // Returns whether an input of this run was overwritten by an output, so that it cannot run again.
   bool overwritten() const { return overwritten_; }
   // Copies an output that did not stay on the device to its tensor.
-  Status give(size_t i) const;
+  Status give(size_t i);
+  // Returns whether a transfer of this run had no memory: the device is healthy, and the CPU alone
+  // would need the same transfer.
+  bool lacked_memory() const { return lacked_memory_; }
 
  private:
   Status reserve();
@@ -66,12 +69,14 @@ class DevicePorts {
   bool is_input(const DeviceTensor* tensor) const;
   bool stays(const StagePlan& plan, const Backend* device, uint32_t value, bool made,
              bool last = false) const;
+  Status noted(Status transferred);
 
   SessionValues& values_;
   SessionMemory& memory_;
   const void* home_;
   bool has_backend_, any_ = false;
   bool updates_ = false, overwritten_ = false;  // outputs that stay on the device are inputs, too
+  bool lacked_memory_ = false;
   Span<DeviceTensor*> inputs_, outputs_;        // by port
   Span<DeviceTensor*> direct_in_, direct_out_;  // by value: those that stay on the device
   Span<TensorView> views_;                      // of inputs

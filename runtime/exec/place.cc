@@ -193,6 +193,8 @@ Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
                            at == 0 ? "" : ", ", step.node->info->name,
                            in.empty() ? "no input" : dtype_name(in[0].dtype), step.node->name);
       }
+    } else if ((step.row->flags & kInPlace) == 0) {
+      step.writes_state = false;  // its result is copied to the state after the run
     }
     if (cuts == 0 || partitions[cuts - 1].backend != who) {
       partitions[cuts].backend = who;

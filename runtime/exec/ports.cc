@@ -23,15 +23,15 @@ Status check_strings(const TensorView& v, const char* name) {
 
 }  // namespace
 
-Status check_bools(const TensorView& v, const char* name) {
+Status check_bools(const TensorView& v, const char* what, const char* name) {
   const auto* bytes = static_cast<const uint8_t*>(v.data);
   const int64_t n = v.numel();
   uint8_t any = 0;
   for (int64_t i = 0; i < n; ++i) any = static_cast<uint8_t>(any | bytes[i]);
   for (int64_t i = 0; any > 1 && i < n; ++i) {
     if (bytes[i] > 1) {
-      return error(Code::kInvalidArgument, "input %.60s: byte %lld of its bools is %d, not 0 or 1",
-                   name, static_cast<long long>(i), bytes[i]);
+      return error(Code::kInvalidArgument, "%s %.60s: byte %lld of its bools is %d, not 0 or 1",
+                   what, name, static_cast<long long>(i), bytes[i]);
     }
   }
   return {};
@@ -50,7 +50,7 @@ Status check_packed(const ValueDef& def, const TensorView& v) {
   for (int64_t i = 0; s.dtype() == DType::kString && i < s.count(); ++i)
     WICK_TRY(check_strings(s.at(i), def.name));
   for (int64_t i = 0; s.dtype() == DType::kBool && i < s.count(); ++i)
-    WICK_TRY(check_bools(s.at(i), def.name));
+    WICK_TRY(check_bools(s.at(i), "input", def.name));
   if (def.dtype == DType::kSequence && !s.present())
     return Status(Code::kInvalidArgument, "a sequence cannot be absent");
   if (def.dtype == DType::kOptional && s.count() != (s.present() ? 1 : 0))
@@ -127,7 +127,7 @@ Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs,
     }
     if (is_container(v.dtype)) WICK_TRY(annotate(check_packed(def, v), "input %.60s: ", def.name));
     if (v.dtype == DType::kString) WICK_TRY(check_strings(v, def.name));
-    if (v.dtype == DType::kBool) WICK_TRY(check_bools(v, def.name));
+    if (v.dtype == DType::kBool) WICK_TRY(check_bools(v, "input", def.name));
   }
   return {};
 }

@@ -60,8 +60,10 @@ Status Session::Impl::run_all(Span<const TensorView> given, Span<TensorView> out
   const StopScope scope(in_force());
   WICK_TRY(bind_to(inputs));
   Status ran = run_bound(inputs, outputs);
-  if (!leave_backend(ran)) return ran;
+  if (ran.ok()) return ran;
+  const bool again = !device.lacked_memory() && leave_backend(ran);
   if (device.overwritten()) return annotate(ran, "after an input on the device was overwritten: ");
+  if (!again) return ran;
   // Inputs are only read and outputs are written last, so the run can start again.
   WICK_TRY(bind_to(inputs));
   return run_bound(inputs, outputs);
@@ -130,6 +132,7 @@ Status Session::Impl::check_made(Span<TensorView> outputs) const {
 }
 Status Session::Impl::check_kept() const {
   WICK_TRY(device.check_outputs());
+  WICK_TRY(check_links());
   return check_updates();
 }
 
@@ -152,6 +155,7 @@ Status Session::Impl::give(Span<TensorView> outputs) {
     }
     update();
     whole = values.program.intact();  // outputs may be weights
+    if (whole.ok()) update_single();
   }
   if (!whole.ok()) runner.undo(runs);
   return whole;
@@ -159,8 +163,8 @@ Status Session::Impl::give(Span<TensorView> outputs) {
 
 // For a body of one stage only the last partition is started; a body of several stages is run
 // completely.
-// Device tensors and states were given to start(), which tells what is wrong with them: finish()
-// can be called again with other outputs only.
+// Device tensors, states and links were given to start(), which tells what is wrong with them:
+// finish() can be called again with other outputs only.
 Status Session::Impl::begin() {
   if (runner.whole()) WICK_TRY(check_kept());
   FloatModeScope mode;
@@ -205,7 +209,7 @@ Status Session::Impl::start_all(Span<const TensorView> given, const RunOptions& 
   held.clear();
   for (const TensorView& v : inputs) WICK_TRY(held.push_back(v));
   Status s = begin();
-  if (leave_backend(s)) {
+  if (!device.lacked_memory() && leave_backend(s)) {
     WICK_TRY(bind_to(started()));
     s = begin();
   }

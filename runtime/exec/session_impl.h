@@ -67,6 +67,7 @@ struct Session::Impl {
   Status bind_to(Span<const TensorView> inputs);
   bool leave_backend(const Status& why);
   Status bind_once(Span<const Shape> shapes);
+  Status say_multiple(Status s) const;
   void unbind();
 
   // run.cc
@@ -101,7 +102,9 @@ struct Session::Impl {
   Status bind_states();
   void lend_state();
   Status check_updates() const;
+  Status check_links() const;
   void update();
+  void update_single();
   Status say_state(Status s) const;
 };
 

@@ -84,6 +84,14 @@ void StateRun::part_outputs(Span<const TensorView> all, Span<TensorView> given) 
   }
 }
 
+TensorView StateRun::next(size_t output) const {
+  if (state_ == nullptr) return {};
+  for (const RecurrentState::Slot& link : state_->links()) {
+    if (link.output == output) return link.view(1 - link.now);
+  }
+  return {};
+}
+
 bool StateRun::links_input(const RecurrentState* state, size_t input) {
   if (state == nullptr) return false;
   for (const RecurrentState::Slot& link : state->links()) {

@@ -29,6 +29,8 @@ class StateRun {
   Status join_outputs(Span<const TensorView> given, Span<TensorView> all) const;
   // Sets those of the caller's outputs for which the session chose the memory.
   void part_outputs(Span<const TensorView> all, Span<TensorView> given) const;
+  // Returns the buffer that takes an output's next value; not present: no link is of that output.
+  TensorView next(size_t output) const;
   // Return whether a state (null: none) links an input or an output.
   static bool links_input(const RecurrentState* state, size_t input);
   static bool links_output(const RecurrentState* state, size_t output);

@@ -1,6 +1,7 @@
 // A session and the program's state buffers, which a RecurrentState holds: binding, lending,
 // writing back.
 #include <cinttypes>
+#include <cstring>
 
 #include "runtime/core/int_at.h"
 #include "runtime/exec/ports.h"
@@ -39,7 +40,8 @@ Status Session::Impl::check_state() const {
   }
   for (uint32_t v : states) {
     const ValueDef& def = entry().values[v];
-    if (def.dtype == DType::kBool) WICK_TRY(check_bools(remembered->value(def.state), def.name));
+    if (def.dtype == DType::kBool)
+      WICK_TRY(check_bools(remembered->value(def.state), "state", def.name));
   }
   return {};
 }
@@ -110,11 +112,38 @@ Status Session::Impl::check_updates() const {
   return {};
 }
 
+// Checks that what the run made is what its links keep.
+Status Session::Impl::check_links() const {
+  if (!remembered->linked()) return {};
+  const Span<const uint32_t> out = entry().body().outputs;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const TensorView &made = values.views[out[i]], to = remembered->next(i);
+    if (!to.present() || (made.dtype == to.dtype && made.shape == to.shape)) continue;
+    return error(Code::kShapeMismatch,
+                 "output %.60s is %s %s and becomes an input by a link, which keeps %s %s",
+                 entry().values[out[i]].name, dtype_name(made.dtype), to_text(made.shape).text,
+                 dtype_name(to.dtype), to_text(to.shape).text);
+  }
+  return {};
+}
+
 // Hands what the run made to the states; some of it was made in place.
 void Session::Impl::update() {
   for (size_t i = 0; i < entry().state_updates.size(); ++i) {
     const StateUpdateDef& u = entry().state_updates[i];
     if (values.in_place[i] == 0) remembered->write(u.state, values.views[u.value].data);
+  }
+}
+
+// The same for results that a kernel could not make in place, of states that have one buffer alone:
+// nothing may fail behind it.
+void Session::Impl::update_single() {
+  for (size_t i = 0; i < entry().state_updates.size(); ++i) {
+    const StateUpdateDef& u = entry().state_updates[i];
+    const TensorView state = remembered->value(u.state);
+    const void* made = values.views[u.value].data;
+    if (values.in_place[i] != 0 && made != state.data && state.nbytes() != 0)
+      memcpy(state.data, made, state.nbytes());
   }
 }
 

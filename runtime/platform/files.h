@@ -26,8 +26,13 @@ int file_info(int fd, FileInfo* info);
 
 // Opens a file for reading, without waiting for the writer of a pipe.
 int open_to_read(int folder, const char* name, bool follow, int* fd);
-// Creates a file and opens it for writing; EEXIST where it exists.
-int open_new(const char* path, int* fd);
+// Writes to `target` the path of the file that `path` means behind its symbolic links, which need
+// not be there. EACCES where the system does not let this user follow them.
+int follow_links(const char* path, char* target, size_t size);
+// Creates a file that is to take the place of `old` and opens it for writing; EEXIST where it
+// exists. It has the mode of `old`, and its owner where the system allows it; if there is no such
+// file, the mode that the process gives new ones.
+int open_replacement(const char* path, const char* old, int* fd);
 // Opens a file for reading and writing and creates it where it is missing; refuses links.
 int open_lock_file(const char* path, int* fd);
 void close_file(int fd);

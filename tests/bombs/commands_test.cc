@@ -22,7 +22,7 @@ namespace {
 using bombs::Bomb;
 
 constexpr long kMemory = 256 << 10;  // KiB
-constexpr double kSeconds = 1, kSecondsWithTimeout = 2;
+constexpr double kSeconds = 1, kSecondsWithTimeout = 2, kSecondsUnasked = 8;
 
 bool full() { return getenv("WICK_TEST_FULL") != nullptr; }
 
@@ -126,6 +126,23 @@ TEST(BombCommands, InspectConvertAndOpen) {
     write(wick, b.bytes);
     check(command(folder, {"inspect", wick}), b.name + ": inspect", kSeconds);
     check(in_child(folder, [&] { open_program(wick); }), b.name + ": open", kSeconds);
+  }
+}
+
+// What these commands do by themselves, without being asked to run anything, is bounded: passes are
+// checked on a sample, the file is verified, a page has sizes. All of the files, by their memory.
+TEST(BombCommands, NothingRunsUnasked) {
+  const std::string folder = test::temp_folder();
+  const std::string model = folder + "unasked.onnx", wick = folder + "unasked.wick",
+                    page = folder + "unasked.html";
+  for (const Bomb& b : models()) {
+    write(model, b.bytes);
+    check(command(folder, {"convert", model, "-o", wick}), b.name + ": convert", kSecondsUnasked);
+    check(command(folder, {"inspect", model, "--html", page}), b.name + ": page", kSecondsUnasked);
+  }
+  for (const Bomb& b : bombs::wick_bombs()) {
+    write(wick, b.bytes);
+    check(command(folder, {"inspect", wick, "--html", page}), b.name + ": page", kSecondsUnasked);
   }
 }
 

@@ -10,6 +10,11 @@ constexpr int64_t kG = int64_t{1} << 30;
 
 void add_generators(std::vector<Bomb>* to) {
   auto& all = *to;
+  for (const auto& [name, type] : {std::pair{"input_floats", 1}, std::pair{"input_strings", 8}}) {
+    Model m;
+    m.input("x", type, {std::to_string(type == 1 ? kG / 2 : kG / 16)});
+    all.push_back(m.node("Identity", {"x"}, {"y"}).output("y").bomb(name));
+  }
   {
     Model m;
     m.ints("n", {1}, {7 * kG}).node("ConstantOfShape", {"n"}, {"y"});

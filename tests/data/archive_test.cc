@@ -10,6 +10,7 @@
 #include "trainer/data/array_data.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/npz.h"
+#include "trainer/data/read_time.h"
 #include "trainer/data/tar.h"
 
 namespace wick {
@@ -163,6 +164,58 @@ TEST_F(Archives, NpzIsNumpys) {
   EXPECT_THAT(error_of([&] { read_npz(bomb, 1 << 20); }), HasSubstr("budget"));
 }
 
+// What an array says of itself comes before its numbers, and nobody unpacks those for nothing.
+TEST_F(Archives, NpzIsLookedAtBeforeItIsUnpacked) {
+  constexpr int64_t kMany = 16 << 20;
+  const auto head = [&](DType dtype, const Shape& shape) {
+    return data::npy_head("x", TensorView(nullptr, dtype, shape));
+  };
+  const std::string zeros(kMany, '\0'), small = head(DType::kU8, {3}) + "abc";
+  const std::string large = head(DType::kU8, {kMany}) + zeros;
+  const std::string file = make("large.npz", {{"a.npy", large}, {"b.npy", small}}, "zip");
+  ASSERT_LT(std::filesystem::file_size(file), 1u << 20);
+  const auto most_of = [](const std::function<void()>& work) {
+    const uint64_t before = read_totals().bytes;
+    work();
+    return read_totals().bytes - before;
+  };
+  // Neither what is not wanted, nor what the callback refuses, nor what follows an array's end.
+  EXPECT_LT(most_of([&] {
+              const auto some = read_npz(
+                  file, data::kDefaultArrayBudget,
+                  [](const std::string& name, DType, const Shape&) { return name == "b"; });
+              ASSERT_EQ(some.size(), 1u);
+              EXPECT_EQ(some[0].first, "b");
+              EXPECT_EQ(some[0].second.as<uint8_t>()[2], 'c');
+            }),
+            1u << 20);
+  EXPECT_LT(most_of([&] {
+              EXPECT_THAT(error_of([&] {
+                            read_npz(file, data::kDefaultArrayBudget,
+                                     [](const std::string& name, DType dtype, const Shape& shape) {
+                                       EXPECT_EQ(name, "a");
+                                       EXPECT_EQ(dtype, DType::kU8);
+                                       EXPECT_EQ(shape, (Shape{kMany}));
+                                       throw Error("too large for me");
+                                       return true;
+                                     });
+                          }),
+                          HasSubstr("too large for me"));
+            }),
+            1u << 20);
+  const std::string longer = make("longer.npz", {{"a.npy", small + zeros}}, "zip");
+  EXPECT_LT(most_of([&] {
+              EXPECT_THAT(error_of([&] { read_npz(longer); }),
+                          HasSubstr("a.npy: more bytes follow"));
+            }),
+            1u << 20);
+  EXPECT_LT(most_of([&] {
+              EXPECT_THAT(error_of([&] { npz_dataset(file, {"c"}); }), HasSubstr("it has a, b"));
+            }),
+            1u << 20);
+  EXPECT_EQ(read_npz(file)[0].second.numel(), kMany);
+}
+
 TEST_F(Archives, NpzIsWrittenAsNumpyReadsIt) {
   const float x[] = {0, 1, 2, 3, 4, 5};
   const int64_t length = 7;
@@ -200,6 +253,11 @@ TEST_F(Archives, NpzIsWrittenAsNumpyReadsIt) {
               HasSubstr("half: numpy has no type for bfloat16"));
   wrong[2].name = "";
   EXPECT_THAT(error_of([&] { data::write_npz(file, wrong); }), HasSubstr("1 to 1000 bytes"));
+  // Nothing of it is read.
+  wrong[2] = {"large", {const_cast<float*>(x), DType::kF32, {int64_t{1} << 30}}};
+  EXPECT_THAT(error_of([&] { data::write_npz(file, wrong); }),
+              HasSubstr("written.npz: cannot be written: an .npz file holds 65535 arrays and "
+                        "4294967295 bytes at most, not 3 arrays and 42949"));
   EXPECT_EQ(contents(file), contents(again));
 }
 

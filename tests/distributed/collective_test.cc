@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/distributed/thread_ranks.h"
+#include "tests/support/error_of.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick::distributed {
@@ -190,6 +191,31 @@ TEST(Groups, ThreadsMaySplitAtTheSameTime) {
                                   std::vector<float>(3, static_cast<float>(20 * i + 1)));
                       }
                     }
+                  },
+                  quick_faults(), job),
+              Each(IsEmpty()));
+}
+
+// A group is for one thread at a time: the second split says so, and nothing of it is sent.
+TEST(Groups, TwoThreadsDoNotSplitOneGroup) {
+  auto job = std::make_shared<ThreadJob>(2);
+  job->delay = std::chrono::milliseconds(20);
+  EXPECT_THAT(run_ranks(
+                  2,
+                  [](Group w) {
+                    std::string text;
+                    std::thread first([&] { w.split(0, w.rank(), "of all"); });
+                    for (int i = 0; text.empty() && i < 10000; ++i) {  // once the other has begun
+                      if (w.traffic().messages == 0) {
+                        std::this_thread::sleep_for(std::chrono::microseconds(100));
+                        continue;
+                      }
+                      text = test::error_of([&] { w.split(0, w.rank(), "again"); });
+                    }
+                    first.join();
+                    EXPECT_THAT(text, HasSubstr("[split] another thread is splitting the group "
+                                                "'world'"));
+                    EXPECT_EQ(w.split(0, w.rank(), "later").size(), 2);
                   },
                   quick_faults(), job),
               Each(IsEmpty()));

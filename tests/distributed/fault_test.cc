@@ -305,5 +305,23 @@ TEST(FlightRecorder, DumpsAreMergedToWhatRanksDiffer) {
   EXPECT_THAT(test::error_of([&] { hang_report(o.dump_folder); }), HasSubstr("wick-flight-9.json"));
 }
 
+// A few bytes that say a number must not cost as much memory or time as the number.
+TEST(FlightRecorder, AbsentRanksAreRanges) {
+  const std::string folder = test::temp_folder() + "ranges";
+  std::filesystem::create_directories(folder);
+  const auto dump = [&](int64_t rank, int64_t ranks) {
+    std::ofstream(folder + "/wick-flight-" + std::to_string(rank) + ".json")
+        << R"({"rank": )" << rank << R"(, "ranks": )" << ranks
+        << R"(, "now": 1, "reason": "", "entries": []})";
+  };
+  dump(0, 2147483647);
+  EXPECT_THAT(hang_report(folder),
+              HasSubstr("of a job of 2147483647 ranks\nno dump of ranks 1 to 2147483646\n"));
+  for (int64_t rank : {0, 1, 3, 6, 10}) dump(rank, 13);
+  EXPECT_THAT(hang_report(folder), HasSubstr("no dump of ranks 2, 4, 5, 7 to 9, 11, 12\n"));
+  for (int64_t rank : {0, 1, 3, 6, 10}) dump(rank, 4);
+  EXPECT_THAT(hang_report(folder), HasSubstr("no dump of rank 2\n"));
+}
+
 }  // namespace
 }  // namespace wick::distributed

@@ -438,6 +438,16 @@ TEST(DataParallel, GoesOnBehindAnException) {
 #ifdef WICK_TEST_COUNTS_THREADS
 // Parts that wait for each other have a thread each. Where the system gives no more, that is an
 // error of the step, and the next step may follow.
+TEST(Engine, AThreadThatCannotBeStarted) {
+  const auto job = std::make_shared<ThreadJob>(2);
+  g_threads_left = 0;
+  const std::string text = test::error_of(
+      [&] { Engine engine(std::make_unique<ThreadTransport>(job, 0), quick_faults()); });
+  g_threads_left = -1;
+  EXPECT_THAT(text, HasSubstr("[distributed] no thread could be started that moves collectives ("));
+  EXPECT_THAT(text, HasSubstr("raise the limit of threads"));
+}
+
 TEST(DataParallel, AThreadThatCannotBeStarted) {
   EXPECT_THAT(
       run_ranks(1,

@@ -206,6 +206,40 @@ TEST(FullyShard, TakesOverWhatIsLoadedIntoTheNet) {
   }
 }
 
+// A state that only some ranks load, or another one on each of them, is an error that says so.
+TEST(FullyShard, RefusesAStateThatIsNotOnEveryRank) {
+  EngineOptions soon = quick_faults();  // in stage 3 the others call something in another group
+  soon.timeout_s = 1;
+  for (int stage : {1, 2, 3}) {
+    const auto run = [&](const std::function<void(nn::Module&, int)>& load) {
+      return run_ranks(
+          3,
+          [&](Group w) {
+            Mlp net;
+            FullyShard fs(net, w, {.shards = 4, .stage = stage, .bucket_bytes = 512});
+            fs.gather();
+            load(net, w.rank());
+            fs.gather();
+            w.barrier();
+          },
+          soon);
+    };
+    EXPECT_THAT(run([](nn::Module& net, int rank) {
+                  if (rank == 1) net.load_state_dict(constant_state(net, 2));
+                }),
+                Each(AllOf(HasSubstr("a state that was loaded into the net"), HasSubstr("rank 1"))))
+        << "stage " << stage;
+    EXPECT_THAT(run([](nn::Module& net, int rank) {
+                  net.load_state_dict(constant_state(net, rank == 2 ? 3 : 2));
+                }),
+                Each(HasSubstr("what was loaded into the net is not the same on rank 0 and on rank "
+                               "2: load one state on every rank")))
+        << "stage " << stage;
+    EXPECT_THAT(run([](nn::Module& net, int) { net.load_state_dict(constant_state(net, 2)); }),
+                Each(IsEmpty()));
+  }
+}
+
 // Where two have written, or digits would be lost, it is an error, once.
 TEST(FullyShard, RefusesALoadedStateThatItCannotTakeOver) {
   auto run = [](const FullyShardOptions& options, bool steps, bool gathers) {

@@ -40,6 +40,13 @@ TEST(Arguments, OfParametersAreChecked) {
       },
       "[Categorical] the probs of a row must have a sum above 0, got 0 at [0,0]");
   expect_error([&] { Categorical(0.5); }, "[Categorical] needs [..., classes]");
+  expect_error([&] { Laplace(0, bad); }, "[Laplace] scale must be > 0, got -1 at [1,1]");
+  expect_error([&] { LogNormal(0, bad); }, "[LogNormal] scale must be > 0, got -1 at [1,1]");
+  expect_error([&] { Geometric(0.0); }, "[Geometric] probs must be in (0, 1], got 0");
+  expect_error([&] { Poisson{bad}; }, "[Poisson] rate must be >= 0 and finite, got -1 at [1,1]");
+  expect_error([&] { AffineTransform(0, 0.0); }, "[AffineTransform] scale must not be 0");
+  expect_error([&] { TransformedDistribution(Normal(0, 1), AffineTransform(0, ones({2}))); },
+               "loc and scale [2] do not broadcast to the base's []");
   expect_error(
       [&] {
         MultivariateNormal(zeros({2}), tensor({{1., 0.5}, {0., 1.}}));

@@ -79,6 +79,31 @@ Made make(const std::string& family, const Tensor& a, const Tensor& b) {
   if (family == "MultivariateNormalTril") {
     return std::make_unique<MultivariateNormal>(MultivariateNormal::from_scale_tril(a, b));
   }
+  if (family == "Laplace") return std::make_unique<Laplace>(a, b);
+  if (family == "LogNormal") return std::make_unique<LogNormal>(a, b);
+  if (family == "Geometric") return std::make_unique<Geometric>(a);
+  if (family == "GeometricLogits") {
+    return std::make_unique<Geometric>(Geometric::from_logits(a));
+  }
+  if (family == "Poisson") return std::make_unique<Poisson>(a);
+  if (family == "OneHotCategorical") return std::make_unique<OneHotCategorical>(a);
+  if (family == "OneHotCategoricalLogits") {
+    return std::make_unique<OneHotCategorical>(OneHotCategorical::from_logits(a));
+  }
+  if (family == "TanhAffine") {
+    return std::make_unique<TransformedDistribution>(Normal(a, b), TanhTransform(),
+                                                     AffineTransform(0.1, -2));
+  }
+  if (family == "SigmoidOfLaplace") {
+    return std::make_unique<TransformedDistribution>(Laplace(a, b), SigmoidTransform());
+  }
+  if (family == "ExpOfIndependent") {
+    return std::make_unique<TransformedDistribution>(Independent(Normal(a, b), 1), ExpTransform());
+  }
+  if (family == "AffineOfNormal") {
+    const Tensor loc = full({2, 3}, 0.3, a.dtype()), scale = full({2, 3}, 0.8, a.dtype());
+    return std::make_unique<TransformedDistribution>(Normal(loc, scale), AffineTransform(a, b));
+  }
   if (family == "Independent") return std::make_unique<Independent>(Normal(a, b), 1);
   ADD_FAILURE() << family;
   return nullptr;
@@ -154,12 +179,14 @@ TEST_P(OfFamily, HasPyTorchsNumbersAndGradients) {
   }
   EXPECT_GE(cases, 1);
 }
-INSTANTIATE_TEST_SUITE_P(Goldens, OfFamily,
-                         testing::Values("Normal", "Uniform", "Exponential", "Gamma", "Dirichlet",
-                                         "Beta", "Bernoulli", "BernoulliLogits", "Categorical",
-                                         "CategoricalLogits", "MultivariateNormal",
-                                         "MultivariateNormalTril", "Independent"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Goldens, OfFamily,
+    testing::Values("Normal", "Uniform", "Exponential", "Gamma", "Dirichlet", "Beta", "Bernoulli",
+                    "BernoulliLogits", "Categorical", "CategoricalLogits", "MultivariateNormal",
+                    "MultivariateNormalTril", "Independent", "Laplace", "LogNormal", "Geometric",
+                    "GeometricLogits", "Poisson", "OneHotCategorical", "OneHotCategoricalLogits",
+                    "TanhAffine", "SigmoidOfLaplace", "ExpOfIndependent", "AffineOfNormal"),
+    [](const auto& info) { return std::string(info.param); });
 
 // float32 parameters give float32 results: PyTorch's within the rounding of some operations.
 TEST(Goldens, OfFloat32Parameters) {

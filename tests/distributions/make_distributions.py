@@ -14,6 +14,7 @@ import os
 import mpmath
 import torch
 import torch.distributions as D
+import torch.distributions.transforms as T
 
 torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
@@ -61,6 +62,18 @@ FAMILIES = {
     "CategoricalLogits": lambda p: D.Categorical(logits=p),
     "MultivariateNormal": lambda m, c: D.MultivariateNormal(m, covariance_matrix=c),
     "MultivariateNormalTril": lambda m, c: D.MultivariateNormal(m, scale_tril=c),
+    "Laplace": D.Laplace,
+    "LogNormal": D.LogNormal,
+    "Geometric": lambda p: D.Geometric(probs=p),
+    "GeometricLogits": lambda p: D.Geometric(logits=p),
+    "Poisson": D.Poisson,
+    "OneHotCategorical": lambda p: D.OneHotCategorical(probs=p),
+    "OneHotCategoricalLogits": lambda p: D.OneHotCategorical(logits=p),
+    "TanhAffine": lambda m, s: D.TransformedDistribution(D.Normal(m, s), [T.TanhTransform(), T.AffineTransform(0.1, -2.0)]),
+    "SigmoidOfLaplace": lambda m, s: D.TransformedDistribution(D.Laplace(m, s), [T.SigmoidTransform()]),
+    "ExpOfIndependent": lambda m, s: D.TransformedDistribution(D.Independent(D.Normal(m, s), 1), [T.ExpTransform()]),
+    "AffineOfNormal": lambda m, s: D.TransformedDistribution(
+        D.Normal(torch.full((2, 3), 0.3), torch.full((2, 3), 0.8)), [T.AffineTransform(m, s)]),
     "Independent": lambda m, s: D.Independent(D.Normal(m, s), 1),
 }
 
@@ -94,7 +107,7 @@ def case(family, p, q, value, results=("log_prob", "entropy", "mean", "variance"
         total = (weights(out.shape) * out).sum()
         grads = torch.autograd.grad(total, list(leaves.values()), allow_unused=True, retain_graph=True)
         for of, g in zip(leaves, grads):
-            if g is not None:
+            if g is not None and not g.isnan().any():  # PyTorch has none of xlogy(0, 0)
                 line(f"grad.{name}.{of}", g)
 
 
@@ -125,6 +138,24 @@ case("MultivariateNormalTril", [numbers((3,), 1, -1, 1), tril((2,), 3, 2)], [num
      numbers((2, 3), 5, -2, 2))
 case("Independent", [numbers((2, 3), 1, -1, 1), numbers((2, 3), 2, 0.2, 2)], [numbers((2, 3), 3, -1, 1), numbers((2, 3), 4, 0.2, 2)],
      numbers((4, 2, 3), 5, -3, 3))
+case("Laplace", [numbers((2, 3), 1, -1, 1), numbers((3,), 2, 0.2, 2)], [numbers((3,), 3, -1, 1), numbers((2, 1), 4, 0.2, 2)],
+     numbers((4, 2, 3), 5, -3, 3))
+case("LogNormal", [numbers((2, 3), 1, -1, 1), numbers((2, 3), 2, 0.2, 1)], [numbers((3,), 3, -1, 1), numbers((2, 1), 4, 0.2, 2)],
+     numbers((4, 2, 3), 5, 0.1, 3))
+counts = torch.tensor([0.0, 3, 1, 12, 2, 0]).reshape(2, 3)
+case("Geometric", [numbers((2, 3), 1, 0.05, 0.95)], [numbers((2, 3), 2, 0.05, 0.95)], counts)
+case("Geometric", [torch.tensor([1.0, 0.25])], [torch.tensor([0.5, 0.5])], torch.tensor([0.0, 2]), ("log_prob",))
+case("GeometricLogits", [numbers((2, 3), 1, -3, 3)], [numbers((2, 3), 2, -3, 3)], counts)
+case("Poisson", [numbers((2, 3), 1, 0.2, 30)], [numbers((3,), 2, 0.2, 30)], counts, ("log_prob", "mean", "variance", "kl"))
+case("Poisson", [torch.tensor([0.0, 0.0])], [torch.tensor([1.0, 1.0])], torch.tensor([0.0, 2]), ("log_prob",))
+hot = torch.nn.functional.one_hot(classes, 4).double()
+case("OneHotCategorical", [numbers((2, 4), 1, 0.1, 3)], [numbers((4,), 2, 0.1, 3)], hot)
+case("OneHotCategoricalLogits", [numbers((2, 4), 1, -3, 3)], [numbers((4,), 2, -3, 3)], hot)
+normal = [numbers((2, 3), 1, -1, 1), numbers((2, 3), 2, 0.2, 2)], [numbers((2, 3), 3, -1, 1), numbers((2, 3), 4, 0.2, 2)]
+case("TanhAffine", *normal, numbers((4, 2, 3), 5, -1.8, 2), ("log_prob", "kl"))
+case("SigmoidOfLaplace", *normal, numbers((4, 2, 3), 5, 0.02, 0.98), ("log_prob", "kl"))
+case("ExpOfIndependent", *normal, numbers((4, 2, 3), 5, 0.1, 3), ("log_prob", "kl"))
+case("AffineOfNormal", *normal, numbers((4, 2, 3), 5, -3, 3), ("log_prob",))
 
 
 def slope(alpha, log_z):

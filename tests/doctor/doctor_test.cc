@@ -147,6 +147,12 @@ TEST(Doctor, NamesNumbersThatNoOpMade) {
       Check::kNan, training([](const Tensor& x) { return where(gt(x, 2.0), full({}, NAN), x); }));
   EXPECT_EQ(batch.verdict, kFound) << batch.line();
   EXPECT_THAT(batch.text, HasSubstr("step 1: "));
+  const Finding in_place = examined(Check::kNan, training([](const Tensor& x) {
+                                      NoGrad guard;
+                                      return x.clone().div_(0);
+                                    }));
+  EXPECT_EQ(in_place.verdict, kFound) << in_place.line();
+  EXPECT_THAT(in_place.text, HasSubstr("[div] made "));
   const Finding target =
       examined(Check::kNan, training([](const Tensor& x) { return x; },
                                      [](const Tensor& y) { return y + full({}, NAN); }));

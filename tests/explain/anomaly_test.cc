@@ -30,6 +30,29 @@ TEST(Anomaly, ForwardNamesOpLineAndRanges) {
             "(train.cpp:41)");
 }
 
+// Their kernels write over the operand, whose former numbers are to be told.
+TEST(Anomaly, InPlaceOpsWithoutAHistoryAreSeen) {
+  using Write = void (*)(const Tensor&);
+  const std::pair<const char*, Write> writes[] = {
+      {"[div] made 2 inf of 2", [](const Tensor& x) { x.div_(0); }},
+      {"[div] made 2 inf of 2", [](const Tensor& x) { x.div_(zeros({2})); }},
+      {"[mul] made 2 inf of 2", [](const Tensor& x) { x.mul_(full({2}, 2e38)).mul_(10); }},
+      {"[add] made 2 inf of 2", [](const Tensor& x) { x.mul_(1e38).add_(full({2}, 3e38)); }},
+      {"[sub] made 2 -inf of 2", [](const Tensor& x) { x.mul_(-1e38).sub_(full({2}, 3e38)); }},
+  };
+  for (const auto& [told, write] : writes) {
+    Tensor x = tensor({1.F, 1.5F}).named("x");
+    const std::string text = error_of([&] {
+      AnomalyMode guard;
+      NoGrad no_grad;
+      write(x);
+    });
+    EXPECT_EQ(text.substr(0, std::string(told).size()), told) << text;
+    EXPECT_NE(text.find("anomaly_test.cc:"), std::string::npos) << text;
+    EXPECT_TRUE(isfinite(x).all().item<bool>()) << text;  // the write did not come
+  }
+}
+
 TEST(Anomaly, BackwardNamesTheForwardLine) {
   struct Net : nn::Module {
     struct Root : nn::Module {

@@ -2,6 +2,7 @@
 // written as ONNX and read again. All give the bits of forward, at sizes that capture never saw.
 // WICK_CORPUS_FOLDER is where the ONNX files and their expected values go, for another runtime.
 #include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -129,6 +130,51 @@ TEST_P(Corpus, GivesForwardsBits) {
       for (size_t i = 0; i < want.size(); ++i)
         EXPECT_TRUE(same_bits(gave[i], host_copy(want[i]))) << "at another opset, output " << i;
     }
+  }
+}
+
+// A batch of none is a size like another: right, or refused because forward itself cannot run
+// there.
+TEST_P(Corpus, IsRightWithoutABatch) {
+  Program p = GetParam();
+  p.module->eval();
+  NoGrad guard;
+  bool open = false;
+  for (CaptureInput& in : p.inputs) {
+    for (DynamicDim& d : in.dynamic) {
+      if (d.symbol != "batch") continue;
+      d.min = 0;
+      open = true;
+    }
+  }
+  if (!open) return;
+  std::optional<ir::Graph> graph;
+  const std::string refusal = error_of([&] { graph = capture_call(*p.module, p.inputs, p.call); });
+  if (!graph) {
+    EXPECT_THAT(refusal, testing::AnyOf(testing::HasSubstr("fails at batch = 0"),
+                                        testing::HasSubstr("control flow depends on")));
+    return;
+  }
+  const std::vector<uint8_t> file = compile_program(*graph);
+  auto loaded = wick::Program::load(Span<const uint8_t>(file));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  auto session = Session::create(**loaded);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  const std::vector<FreeSize> free = free_sizes(p.inputs);
+  for (int64_t batch : {0, 1, 3}) {
+    Sizes sizes;
+    for (const FreeSize& f : free) sizes.push_back(f.symbol == "batch" ? batch : f.min);
+    SCOPED_TRACE(sizes_text(free, sizes));
+    const Examples in = examples_at(p.inputs, free, sizes, 7);
+    std::vector<Tensor> seen;
+    for (const Tensor& t : in.forward) seen.push_back(t.clone());
+    const std::vector<Tensor> want = p.call(seen);
+    std::vector<HostTensor> feeds;
+    for (const Tensor& t : in.graph) feeds.push_back(host_copy(t));
+    const std::vector<HostTensor> ran = run_session(**session, feeds);
+    ASSERT_EQ(ran.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(same_bits(ran[i], host_copy(want[i]))) << "output " << i;
   }
 }
 

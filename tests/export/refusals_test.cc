@@ -87,6 +87,10 @@ std::vector<Refusal> refusals() {
        ""},
       {WICK_WRITTEN(return dropout(x, 0.5, true);), "differs",
        WICK_WRITTEN(return dropout(x, 0.5, false);), "a Dropout layer needs model.eval() alone"},
+      {WICK_WRITTEN(EnableGrad on; Tensor v = x.clone().requires_grad_();
+                    return grad({sum(tanh(v))}, {v})[0];),
+       "grad of a traced tensor", WICK_WRITTEN(return 1 - tanh(x) * tanh(x);),
+       "the derivative as ops"},
   };
 }
 

@@ -180,6 +180,9 @@ TEST(Thresholds, MultiplesAreTriedAlone) {
     const HostTensor in = host_copy(some_floats({3, n, 2}));
     EXPECT_TRUE(same_bits(ir::run(g, {&in, 1})[0], host_copy(f(some_floats({3, n, 2}))))) << n;
   }
+  // The file says so, and a session that cannot run a size.
+  EXPECT_EQ(g.metadata.at("wick.multiple_of.time"), "4");
+  EXPECT_EQ(g.metadata.count("wick.multiple_of.batch"), 0U);
   p = form("halves", {2, 8, 2}, {{0, "batch"}, {1, "time", 4}}, f);
   EXPECT_THAT(error_of([&] { capture_call(*p.module, p.inputs, p.call); }),
               testing::HasSubstr("multiple_of"));

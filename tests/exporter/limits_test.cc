@@ -3,10 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
+
 #include "exporter/onnx/read/read.h"
 #include "runtime/exec/session.h"
 #include "tests/exporter/node_model.h"
 #include "tests/support/error_of.h"
+#include "tests/support/temp_folder.h"
 #include "wick/compile.h"
 
 namespace wick {
@@ -239,6 +244,172 @@ TEST(Limits, WhatReadingComputesIsBounded) {
     known += c.known(g.emit(OpId::kRoiAlign, a, {x, rois, which})).has_value() ? 1 : 0;
   EXPECT_GT(known, 5);
   EXPECT_LT(known, 20);
+}
+
+// A model of y0 = w0, y1 = w1 ..., float32 tensors of `bytes` bytes in d.bin at these offsets.
+onnx::ModelProto beside(const std::vector<uint64_t>& offsets, uint64_t bytes) {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  auto* g = model.mutable_graph();
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    auto* t = g->add_initializer();
+    t->set_name("w" + std::to_string(i));
+    t->set_data_type(1);
+    t->add_dims(static_cast<int64_t>(bytes / 4));
+    t->set_data_location(onnx::TensorProto::EXTERNAL);
+    const auto set = [&](const char* key, const std::string& value) {
+      auto* e = t->add_external_data();
+      e->set_key(key), e->set_value(value);
+    };
+    set("location", i % 2 == 0 ? "d.bin" : "./d.bin");  // two names of one file
+    set("offset", std::to_string(offsets[i]));
+    set("length", std::to_string(bytes));
+    auto* n = g->add_node();
+    n->set_op_type("Identity"), n->add_input(t->name()), n->add_output("y" + std::to_string(i));
+    g->add_output()->set_name(n->output(0));
+  }
+  return model;
+}
+
+// Tensors that name the same bytes of a file share them, those that overlap pay for it, and those
+// that do neither are free: a file may be as large as it is.
+TEST(Limits, ExternalDataIsReadOnce) {
+  const std::string folder = test::temp_folder() + "once";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/d.bin") << "";
+  constexpr uint64_t kBytes = 8 << 20;
+  struct Read {
+    std::set<const void*> places;
+    uint64_t charged = 0;
+    std::string error;
+    Code code = Code::kOk;
+  };
+  const auto read = [&](const std::vector<uint64_t>& offsets, uint64_t bytes, bool stay) {
+    Read r;
+    LedgerLimits spent;
+    OnnxReadOptions options;
+    options.weights_stay = stay;
+    options.spent = &spent;
+    try {
+      const std::vector<uint8_t> model = bytes_of(beside(offsets, bytes));
+      std::ofstream(folder + "/m.onnx", std::ios::binary)
+          .write(reinterpret_cast<const char*>(model.data()), static_cast<long>(model.size()));
+      const ir::Graph g = import_onnx(folder + "/m.onnx", options);
+      for (size_t i = 0; i < g.value_count(); ++i) {
+        const auto id = static_cast<ir::ValueId>(i);
+        if (g.is_constant(id)) r.places.insert(g.value(id).constant.address());
+      }
+    } catch (const Error& e) {
+      r.error = e.what(), r.code = e.code();
+    }
+    r.charged = spent.bytes;
+    return r;
+  };
+  std::filesystem::resize_file(folder + "/d.bin", 3 * kBytes);
+  for (bool stay : {false, true}) {
+    const Read same = read(std::vector<uint64_t>(30, 0), kBytes, stay);
+    EXPECT_EQ(same.error, "");
+    EXPECT_EQ(same.places.size(), 1U);
+    EXPECT_EQ(same.charged, 0U);
+    const Read apart = read({0, kBytes, 2 * kBytes, kBytes}, kBytes, stay);
+    EXPECT_EQ(apart.error, "");
+    EXPECT_EQ(apart.places.size(), 3U);
+    EXPECT_EQ(apart.charged, 0U);
+    const Read over = read({0, 4, 8, 12, 16}, kBytes, stay);
+    EXPECT_THAT(over.error, HasSubstr("tensors overlap in it"));
+    EXPECT_EQ(over.code, Code::kBudgetExceeded);
+  }
+  // 2.3 GB, of which every byte is of one tensor, and one tensor is used twice.
+  constexpr uint64_t kLarge = 100 << 20;
+  std::filesystem::resize_file(folder + "/d.bin", 23 * kLarge);
+  std::vector<uint64_t> all;
+  for (uint64_t i = 0; i < 23; ++i) all.push_back(i * kLarge);
+  all.push_back(kLarge);
+  const Read honest = read(all, kLarge, true);
+  EXPECT_EQ(honest.error, "");
+  EXPECT_EQ(honest.places.size(), 23U);
+  EXPECT_EQ(honest.charged, 0U);
+}
+
+// y0, y1 ... are nodes of com.microsoft, all with these inputs: (name, dtype, dims).
+struct Port {
+  const char* name;
+  int32_t dtype;
+  std::vector<int64_t> dims;
+};
+onnx::ModelProto nodes_of(const std::string& op, int count, const std::vector<Port>& inputs,
+                          const std::vector<std::pair<const char*, std::vector<int64_t>>>& attrs) {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  model.add_opset_import()->set_domain("com.microsoft");
+  model.mutable_opset_import(1)->set_version(1);
+  auto* g = model.mutable_graph();
+  for (const Port& p : inputs) {
+    auto* v = g->add_input();
+    v->set_name(p.name);
+    auto* type = v->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(p.dtype);
+    for (int64_t d : p.dims) type->mutable_shape()->add_dim()->set_dim_value(d);
+  }
+  for (int i = 0; i < count; ++i) {
+    auto* n = g->add_node();
+    n->set_op_type(op), n->set_domain("com.microsoft");
+    for (const Port& p : inputs) n->add_input(p.name);
+    n->add_output("y" + std::to_string(i));
+    g->add_output()->set_name(n->output(0));
+    for (const auto& [name, numbers] : attrs) {
+      auto* a = n->add_attribute();
+      a->set_name(name);
+      a->set_type(numbers.size() == 1 ? onnx::AttributeProto::INT : onnx::AttributeProto::INTS);
+      if (numbers.size() == 1) a->set_i(numbers[0]);
+      for (int64_t k : numbers) a->add_ints(k);
+    }
+  }
+  return model;
+}
+
+// What a reader makes of mere numbers in the file is charged: three masks for each node here.
+TEST(Limits, ConstantsThatReadersMakeAreCharged) {
+  constexpr int64_t kHalf = 60000;
+  const auto error = [&](int count) {
+    return error_of([&] {
+      import_onnx_bytes(bytes_of(nodes_of("MRotaryEmbedding", count,
+                                          {{"x", 1, {1, 2, 2 * kHalf}},
+                                           {"at", 7, {3, 1, 2}},
+                                           {"cosine", 1, {4, kHalf}},
+                                           {"sine", 1, {4, kHalf}}},
+                                          {{"mrope_section", {0, 0, kHalf}}, {"num_heads", {1}}})));
+    });
+  };
+  EXPECT_EQ(error(4), "no error");
+  EXPECT_THAT(error(60), HasSubstr("it makes a constant of 60000 bytes"));
+}
+
+// What is made of a constant as large is free, once: its bytes are in the file, or beside it.
+TEST(Limits, ConstantsMadeOfConstantsAreChargedWhenMadeAgain) {
+  const std::string folder = test::temp_folder() + "again";
+  std::filesystem::create_directories(folder);
+  constexpr int64_t kN = 4096, kK = 8192, kBlocks = kK / 32;
+  std::ofstream(folder + "/b.bin") << "";
+  std::filesystem::resize_file(folder + "/b.bin", kN * kK / 2);
+  const auto error = [&](int count) {
+    onnx::ModelProto model =
+        nodes_of("MatMulNBits", count,
+                 {{"a", 1, {1, kK}}, {"b", 2, {kN, kBlocks, 16}}, {"scales", 1, {kN * kBlocks}}},
+                 {{"N", {kN}}, {"K", {kK}}, {"bits", {4}}, {"block_size", {32}}});
+    auto* inputs = model.mutable_graph()->mutable_input();
+    inputs->erase(inputs->begin() + 1);
+    auto* t = model.mutable_graph()->add_initializer();
+    t->set_name("b"), t->set_data_type(2), t->set_data_location(onnx::TensorProto::EXTERNAL);
+    for (int64_t d : {kN, kBlocks, int64_t{16}}) t->add_dims(d);
+    auto* e = t->add_external_data();
+    e->set_key("location"), e->set_value("b.bin");
+    return error_of([&] { import_onnx_bytes(bytes_of(model), folder); });
+  };
+  EXPECT_EQ(error(1), "no error");
+  EXPECT_THAT(error(8), HasSubstr("MatMulNBits 'y2': it makes a constant of 16777216 bytes"));
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ namespace wick::test {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::HasSubstr;
 
 // y = x + a constant of 4 KiB.
 ir::Graph adding(float value) {
@@ -104,9 +105,31 @@ TEST_F(TwoFiles, WhatAKilledWriterLeftIsPutBack) {
   EXPECT_EQ(weight(), 1);
 }
 
+// The file behind a link to the model is the one that changes places.
+TEST_F(TwoFiles, AModelBehindALinkIsReplacedThere) {
+  const fs::path link = folder / "m.onnx", data = folder / "m.onnx.data", far = folder / "far.onnx";
+  fs::create_symlink("far.onnx", link);
+  ASSERT_EQ(write(1), "no error");
+  EXPECT_EQ(weight(), 1);
+  for (int fails_at = 1; fails_at <= 4; ++fails_at) {
+    EXPECT_THAT(write(2, fails_at), HasSubstr("cannot replace")) << fails_at;
+    EXPECT_TRUE(fs::is_symlink(link));
+    EXPECT_EQ(weight(), 1) << fails_at;
+  }
+  ASSERT_EQ(write(3), "no error");
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(far)));
+  EXPECT_EQ(weight(), 3);
+  EXPECT_EQ(files().size(), 3U);
+  fs::rename(data, folder / "elsewhere");
+  fs::create_symlink("elsewhere", data);
+  EXPECT_THAT(write(4), HasSubstr("m.onnx.data: it is a symbolic link"));
+  EXPECT_EQ(files().size(), 4U);
+}
+
 TEST_F(TwoFiles, TheFirstExportLeavesBothOrNothing) {
   for (int fails_at : {1, 2}) {
-    EXPECT_THAT(write(1, fails_at), testing::HasSubstr("m.onnx")) << fails_at;
+    EXPECT_THAT(write(1, fails_at), HasSubstr("m.onnx")) << fails_at;
     EXPECT_TRUE(files().empty()) << fails_at;
   }
   EXPECT_EQ(write(1), "no error");

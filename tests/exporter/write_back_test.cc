@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -161,6 +162,71 @@ TEST_P(WriteBack, GivesTheSameBitsAndText) {
   EXPECT_EQ(written > 0, !fused);
 }
 INSTANTIATE_TEST_SUITE_P(All, WriteBack, testing::ValuesIn(kRows), row_name);
+
+// The formulas of functions that ONNX lacks are as good where a difference would cancel: near 0,
+// and where erfc is small, in units in the last place of the result.
+TEST(WriteBack, FormulasDoNotCancel) {
+  struct Function {
+    OpId op;
+    double units;
+    long double (*exact)(long double);
+    std::vector<double> at;
+  };
+  const double kInf = INFINITY;
+  const std::vector<Function> all = {
+      {OpId::kLog1p,
+       4,
+       [](long double x) { return std::log1p(x); },
+       {-1, -0.99, -0.5, -1e-3, -1e-9, -1e-20, 0, 1e-30, 1e-9, 1e-7, 3e-5, 0.1, 1, 7, 1e10, 1e30,
+        kInf}},
+      {OpId::kExpm1,
+       4,
+       [](long double x) { return std::expm1(x); },
+       {-kInf, -90, -20, -1, -1e-3, -1e-9, 0, 1e-30, 1e-9, 1e-7, 3e-5, 0.1, 1, 7, 80, kInf}},
+      {OpId::kLog2,
+       3,
+       [](long double x) { return std::log2(x); },
+       {0, 1e-30, 1e-3, 0.5, 0.999, 1, 1.000001, 1.5, 8, 1e10, 1e30, kInf}},
+      {OpId::kLog10,
+       3,
+       [](long double x) { return std::log10(x); },
+       {0, 1e-30, 1e-3, 0.5, 0.999, 1, 1.000001, 1.5, 1000, 1e10, 1e30, kInf}},
+      {OpId::kErfc,
+       8,
+       [](long double x) { return std::erfc(x); },
+       {-kInf, -30, -3,    -0.5, -1e-9, 0, 1e-9, 0.1, 0.4999, 0.5,  0.5001, 0.7, 1,    1.5, 2.2,
+        3,     4,   5.746, 6.3,  7.9,   9, 12,   20,  26,     29.9, 30,     31,  1e30, kInf}}};
+  for (const Function& f : all) {
+    for (DType dtype : {DType::kF32, DType::kF64}) {
+      const bool single = dtype == DType::kF32;
+      std::vector<double> at = f.at;
+      at.push_back(NAN);
+      const Shape shape{static_cast<int64_t>(at.size())};
+      const HostTensor x = single ? HostTensor::of(shape, std::vector<float>(at.begin(), at.end()))
+                                  : HostTensor::of(shape, at);
+      ir::Graph g;
+      g.add_output("y", g.emit(f.op, {g.add_input("x", dtype, to_symbolic(shape))}));
+      const HostTensor y = ir::run(import_onnx_bytes(onnx_bytes(g)), {&x, 1})[0];
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        const double given = element_as_double(x, i), got = element_as_double(y, i);
+        const long double exact = f.exact(given);
+        if (std::isnan(exact) || std::isinf(exact)) {
+          EXPECT_TRUE(std::isnan(exact) ? std::isnan(got) : got == static_cast<double>(exact))
+              << op_info(f.op)->name << " of " << given << " is " << got;
+          continue;
+        }
+        // What is below the smallest normal number may be 0.
+        const int lowest = single ? -126 : -1022, digits = single ? 23 : 52;
+        const int scale = exact == 0 ? lowest : std::max(std::ilogb(exact), lowest);
+        const long double unit = std::ldexp(1.0L, scale - digits);
+        const bool tiny = std::fabs(exact) < std::ldexp(1.0L, lowest) && got == 0;
+        EXPECT_TRUE(tiny || std::fabs(got - exact) <= f.units * unit)
+            << op_info(f.op)->name << " of " << given << " as " << dtype_name(dtype) << " is "
+            << got << ", " << static_cast<double>(std::fabs(got - exact) / unit) << " units off";
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace wick::test

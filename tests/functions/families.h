@@ -20,4 +20,5 @@
   X(special)                      \
   X(random)                       \
   X(creation)                     \
-  X(extremes)
+  X(extremes)                     \
+  X(unchanged)

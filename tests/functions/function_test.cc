@@ -159,6 +159,19 @@ TEST_P(FunctionValue, StridedInputsGiveTheSameBits) {
   });
 }
 
+// A write through a result of PyTorch's reaches the input where the result is a view of it or the
+// tensor itself, and nowhere else.
+TEST_P(FunctionValue, SharesMemoryWherePyTorchDoes) {
+  each([&](size_t s, DType t) {
+    const Golden* g = golden(s);
+    if (g == nullptr) return;
+    const List in = input_tensors(row(), s, t), out = run(s, in, t);
+    const auto at = g->shared.find(dtype_name(t));
+    const std::vector<std::vector<size_t>> none(out.size());
+    EXPECT_EQ(shared_with(in, out), at == g->shared.end() ? none : at->second);
+  });
+}
+
 class FunctionGradient : public Function {
  protected:
   // The samples in float64 that a gradient is asked of.

@@ -29,6 +29,10 @@ Golden parse(const Json& j) {
       g.values[dtype].push_back({o.at(0).get<std::string>(), shape, payload(o.at(2))});
     }
   }
+  if (j.contains("shared")) {
+    for (const auto& [dtype, outputs] : j.at("shared").items())
+      g.shared[dtype] = outputs.get<std::vector<std::vector<size_t>>>();
+  }
   if (j.contains("gradient"))
     for (const Json& at : j.at("gradient")) g.gradient.push_back(payload(at));
   return g;

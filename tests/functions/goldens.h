@@ -19,7 +19,9 @@ struct GoldenOutput {
 struct Golden {
   std::string digest;
   std::map<std::string, std::vector<GoldenOutput>> values;  // by dtype under test
-  std::vector<const std::vector<double>*> gradient;         // an entry an input; null: none asked
+  // By dtype: for each output the inputs whose memory it shares. Absent: every output is new.
+  std::map<std::string, std::vector<std::vector<size_t>>> shared;
+  std::vector<const std::vector<double>*> gradient;  // an entry an input; null: none asked
   std::vector<std::unique_ptr<std::vector<double>>> payloads;
 };
 

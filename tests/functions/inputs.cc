@@ -184,6 +184,17 @@ std::vector<double> elements(const Tensor& t) {
   return v;
 }
 
+std::vector<std::vector<size_t>> shared_with(const List& inputs, const List& outputs) {
+  std::vector<std::vector<size_t>> all(outputs.size());
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool some = inputs[i].raw().numel() != 0;
+      if (some && &inputs[i].storage() == &outputs[k].storage()) all[k].push_back(i);
+    }
+  }
+  return all;
+}
+
 nlohmann::ordered_json describe_sample(const FunctionRow& row, size_t sample) {
   const Sample& s = row.samples[sample];
   std::string key = sample_key(row, sample);

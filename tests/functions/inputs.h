@@ -40,6 +40,8 @@ double number_of(const nlohmann::ordered_json& j);
 
 // Elements as doubles, row-major; 64-bit integers beyond 2^53 lose their last bits.
 std::vector<double> elements(const Tensor& t);
+// For each output the inputs, by number, whose memory it shares; of no elements none.
+std::vector<std::vector<size_t>> shared_with(const List& inputs, const List& outputs);
 
 // Returns what make_goldens.py needs of one sample, its digest included.
 nlohmann::ordered_json describe_sample(const FunctionRow& row, size_t sample);

@@ -119,6 +119,20 @@ def gradient(sample):
     return result
 
 
+def shared_with(sample, dtype):
+    """For each output the inputs whose memory it is a part of: what PyTorch documents as a view, or as the tensor itself."""
+    ran_as = "uint8" if dtype in ABSENT else dtype
+    try:
+        inputs = inputs_of(sample, dtype, ran_as)
+        outputs = evaluate(sample, inputs, ran_as)
+    except (RuntimeError, NotImplementedError):  # no such dtype on a CPU: as in float64 or int64
+        ran_as = "float64" if dtype in HALF + FLOAT else "int64"
+        inputs = inputs_of(sample, dtype, ran_as)
+        outputs = evaluate(sample, inputs, ran_as)
+    at = [t.storage().data_ptr() for t in inputs]
+    return [[i for i, p in enumerate(at) if p and p == t.storage().data_ptr()] for t in outputs]
+
+
 def golden(sample):
     payloads = []
 
@@ -145,6 +159,13 @@ def golden(sample):
             names = output_dtypes(sample, dtype, run_as, outputs)
         line["values"][dtype] = [
             [name, list(t.shape), None if sample["random"] else keep(t)] for name, t in zip(names, outputs)]
+    shared = {}
+    for dtype in sample["dtypes"]:
+        places = shared_with(sample, dtype)
+        if any(places):
+            shared[dtype] = places
+    if shared:
+        line["shared"] = shared
     if sample["gradient"]:
         line["gradient"] = [None if g is None else keep(g) for g in gradient(sample)]
     line["payloads"] = payloads

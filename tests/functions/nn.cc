@@ -47,21 +47,37 @@ void convolutions(Rows& row) {
 void pools(Rows& row) {
   row("max_pool1d", piecewise, kWideFloats)
       .sample("F.max_pool1d(x0, 3, stride=2, padding=1)", {distinct({2, 2, 7})},
-              WICK_FN(max_pool1d(x0, 3, 2, 1)));
+              WICK_FN(max_pool1d(x0, 3, 2, 1)))
+      .sample("F.max_pool1d(x0, 4, ceil_mode=True)", {distinct({2, 2, 3})},
+              WICK_FN(max_pool1d(x0, 4, {}, 0, 1, true)));
   row("max_pool2d", piecewise, kWideFloats)
       .sample("F.max_pool2d(x0, 2)", {distinct({1, 2, 4, 6})}, WICK_FN(max_pool2d(x0, 2)))
       .sample("F.max_pool2d(x0, (2, 3), stride=2, padding=1, dilation=1, ceil_mode=True)",
-              {distinct({2, 5, 6})}, WICK_FN(max_pool2d(x0, {2, 3}, 2, 1, 1, true)));
+              {distinct({2, 5, 6})}, WICK_FN(max_pool2d(x0, {2, 3}, 2, 1, 1, true)))
+      .sample("F.max_pool2d(x0, 2, ceil_mode=True)", {distinct({2, 1, 3})},
+              WICK_FN(max_pool2d(x0, 2, {}, 0, 1, true)))
+      .sample("F.max_pool2d(x0, (4, 2), stride=(3, 1), padding=(1, 0), ceil_mode=True)",
+              {distinct({1, 2, 1, 5})},
+              WICK_FN(max_pool2d(x0, {4, 2}, Pair{3, 1}, {1, 0}, 1, true)));
   row("max_pool3d", piecewise, kWideFloats)
       .sample("F.max_pool3d(x0, 2, stride=1)", {distinct({1, 1, 3, 3, 3})},
               WICK_FN(max_pool3d(x0, 2, 1)));
   row("avg_pool1d", smooth, kWideFloats)
       .sample("F.avg_pool1d(x0, 3, stride=2, padding=1, count_include_pad=False)", {x({2, 2, 7})},
-              WICK_FN(avg_pool1d(x0, 3, 2, 1, false, false)));
+              WICK_FN(avg_pool1d(x0, 3, 2, 1, false, false)))
+      .sample("F.avg_pool1d(x0, 5, ceil_mode=True)", {x({2, 2, 3})},
+              WICK_FN(avg_pool1d(x0, 5, {}, 0, true)));
   row("avg_pool2d", smooth, kWideFloats)
       .sample("F.avg_pool2d(x0, 2)", {x({1, 2, 4, 6})}, WICK_FN(avg_pool2d(x0, 2)))
       .sample("F.avg_pool2d(x0, (2, 3), stride=2, padding=1, ceil_mode=True)", {x({1, 2, 5, 6})},
-              WICK_FN(avg_pool2d(x0, {2, 3}, 2, 1, true)));
+              WICK_FN(avg_pool2d(x0, {2, 3}, 2, 1, true)))
+      // windows longer than the padded input
+      .sample("F.avg_pool2d(x0, (2, 4), stride=(2, 3), ceil_mode=True)", {x({1, 2, 1, 2})},
+              WICK_FN(avg_pool2d(x0, {2, 4}, Pair{2, 3}, 0, true)))
+      .sample("F.avg_pool2d(x0, 4, stride=3, padding=1, ceil_mode=True)", {x({1, 2, 1, 5})},
+              WICK_FN(avg_pool2d(x0, 4, Pair(3), 1, true)))
+      .sample("F.avg_pool2d(x0, 4, stride=3, padding=1, ceil_mode=True, count_include_pad=False)",
+              {x({1, 2, 1, 5})}, WICK_FN(avg_pool2d(x0, 4, Pair(3), 1, true, false)));
   row("avg_pool3d", smooth, kWideFloats)
       .sample("F.avg_pool3d(x0, 2, stride=1)", {x({1, 2, 3, 3, 3})}, WICK_FN(avg_pool3d(x0, 2, 1)));
   row("adaptive_avg_pool1d", smooth, kWideFloats)
@@ -95,6 +111,8 @@ void windows(Rows& row) {
               WICK_FN(lp_pool1d(x0, 2, 3, 2)))
       .sample("F.lp_pool1d(x0, 1.5, 2, ceil_mode=True)", {x({2, 5}, 0.25, 2)},
               WICK_FN(lp_pool1d(x0, 1.5, 2, {}, true)))
+      .sample("F.lp_pool1d(x0, 2, 4, ceil_mode=True)", {x({2, 3}, 0.25, 2)},
+              WICK_FN(lp_pool1d(x0, 2, 4, {}, true)))
       .half_ulps(6);  // power, mean, root
   row("lp_pool2d", smooth, kFloats)
       .sample("F.lp_pool2d(x0, 2, 2)", {off_zero({1, 2, 4, 6})}, WICK_FN(lp_pool2d(x0, 2, 2)))
@@ -105,13 +123,18 @@ void windows(Rows& row) {
       .sample("F.max_pool1d(x0, 3, stride=2, padding=1, return_indices=True)",
               {distinct({2, 2, 7})}, WICK_FN(max_pool1d_with_indices(x0, 3, 2, 1)))
       .sample("F.max_pool1d(x0, 2, dilation=2, ceil_mode=True, return_indices=True)",
-              {distinct({2, 8})}, WICK_FN(max_pool1d_with_indices(x0, 2, {}, 0, 2, true)));
+              {distinct({2, 8})}, WICK_FN(max_pool1d_with_indices(x0, 2, {}, 0, 2, true)))
+      .sample("F.max_pool1d(x0, 5, stride=3, ceil_mode=True, return_indices=True)",
+              {distinct({2, 3})}, WICK_FN(max_pool1d_with_indices(x0, 5, 3, 0, 1, true)));
   row("max_pool2d_with_indices", piecewise, kWideFloats)
       .sample("F.max_pool2d(x0, 2, return_indices=True)", {distinct({2, 2, 4, 6})},
               WICK_FN(max_pool2d_with_indices(x0, 2)))
       .sample("F.max_pool2d(x0, (2, 3), stride=2, padding=1, ceil_mode=True, return_indices=True)",
               {distinct({2, 5, 6})},
-              WICK_FN(max_pool2d_with_indices(x0, {2, 3}, Pair(2), 1, 1, true)));
+              WICK_FN(max_pool2d_with_indices(x0, {2, 3}, Pair(2), 1, 1, true)))
+      .sample("F.max_pool2d(x0, (4, 3), dilation=(1, 2), ceil_mode=True, return_indices=True)",
+              {distinct({2, 1, 4})},
+              WICK_FN(max_pool2d_with_indices(x0, {4, 3}, {}, 0, {1, 2}, true)));
   row("max_pool3d_with_indices", piecewise, kWideFloats)
       .sample("F.max_pool3d(x0, 2, stride=1, return_indices=True)", {distinct({2, 1, 3, 3, 3})},
               WICK_FN(max_pool3d_with_indices(x0, 2, Triple(1))))

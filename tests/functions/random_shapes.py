@@ -73,7 +73,6 @@ KNOWN = {
     ("norm", "is empty"): REFUSED, ("linalg::vector_norm", "is empty"): REFUSED,  # PyTorch's next version refuses, too
     ("tensordot", "differ"): "PyTorch repeats a dim of 1 to the other's size",
     ("adaptive_avg_pool2d", "must be [N, C, H, W]"): REFUSED,
-    ("max_pool1d_with_indices", "larger than the padded input"): REFUSED,
     ("compound assignment", "cannot hold"): "PyTorch's expression there is not in place",
     ("corrcoef", "second"): "of two observations: 0 by definition, and terms of any size cancel",
     ("normalize", "second"): "of one number: as above", ("cosine_embedding_loss", "second"): "of one number: as above",
@@ -95,8 +94,7 @@ KNOWN = {
     ("Tensor.squeeze", "given twice"): "as above",
     ("group_norm", "PyTorch has"): "of groups of one number: the bias alone, to which PyTorch adds roundings",
     ("trace", "first"): "PyTorch's gradient of a tall matrix's trace goes on below its square part",
-    ("median", "is empty"): REFUSED, ("lp_pool1d", "larger than the padded input"): REFUSED,
-    ("lp_pool2d", "larger than the padded input"): REFUSED,
+    ("median", "is empty"): REFUSED,
     ("interpolate.kept_size", ""): "the row's matrices are literals",
     ("index_put", "out of bounds"): "indices are checked, also where no element is put",
     ("Tensor.index_put_.views", "out of bounds"): "as above",
@@ -110,6 +108,10 @@ KNOWN = {
     ("channel_shuffle", "shape"): "the row's shape is a literal",
     ("Tensor.index_put_", "out of bounds"): "indices are checked, also where no element is taken",
     ("adaptive_avg_pool2d", "input not empty"): REFUSED,
+    ("nn.unchanged", "needs [N, C"): "of feature_alpha_dropout, as below", ("pool.unchanged", "must be [N, C"): REFUSED,
+    ("roll", "out of range"): "PyTorch looks at no dim where x is empty",
+    ("nn.unchanged", "spatial dims"): "PyTorch warns that other ranks of dropout2d will be an error",
+    ("view.unchanged", "shape"): "the row's shape is a literal",
     ("Tensor.mT", "needs rank 2"): "PyTorch warns that a number's mT will be an error",
 }
 
@@ -202,6 +204,12 @@ def evaluate(code, tensors, run_as):
     out = eval(code, names)
     many = list(out) if isinstance(out, (tuple, list)) else [out]
     return [t if isinstance(t, torch.Tensor) else torch.tensor(t) for t in many]
+
+
+def shared_with(tensors, outputs):
+    """For each output the inputs whose memory it is a part of."""
+    at = [t.storage().data_ptr() if t.numel() else 0 for t in tensors]
+    return [[i for i, p in enumerate(at) if p and p == t.storage().data_ptr()] for t in outputs]
 
 
 def gradient(outputs, first_weight, wanted, again, by):
@@ -305,7 +313,7 @@ class Case:
         self.sample, self.shapes, self.dtypes, self.gen = sample, shapes, dtypes, gen
         self.floats = dtypes[0] in FLOATS
         self.code = compile(sample["torch"].strip(), sample["key"], "eval")
-        self.tensors, self.specs, self.levels, self.spread = [], [], None, None
+        self.tensors, self.specs, self.levels, self.spread, self.shared = [], [], None, None, []
         for spec, shape in zip(sample["inputs"], shapes):
             fixed = spec["fixed"]
             values = drawn_values(spec, shape, kind_of(fixed or dtypes[0]), rng)
@@ -319,7 +327,9 @@ class Case:
                 self.levels = all_of(self.code, self.tensors, self.graded, 2 if sample["gradient"] else 0)
                 self.look_closer(3, STEP)
             else:
-                self.levels = [evaluate(self.code, self.tensors, dtypes[0])]
+                self.levels = [evaluate(self.code, [t.clone() for t in self.tensors], dtypes[0])]
+            own = [t.clone() for t in self.tensors]
+            self.shared = shared_with(own, evaluate(self.code, own, "float64" if self.floats else dtypes[0]))
         except REFUSES:
             self.levels = None
 
@@ -356,6 +366,8 @@ class Case:
                 if text:
                     return f"{name} {i}: {text}"
             count[name] += 1
+        if dtype == ("float64" if self.floats else self.dtypes[0]) and got["shared"] != self.shared:
+            return f"memory of inputs {got['shared']}, PyTorch shares {self.shared}"
         return ""
 
 

@@ -1,8 +1,8 @@
 // test_functions --serve: answers cases that random_shapes.py draws, one JSON document a line.
 //   {"row", "sample", "dtype", "order", "inputs": [{"shape", "values", "dtype", "grad"}]}
-// The answer has the outputs, and up to `order` the gradients of the weighted sum of the float
-// outputs and of the weighted sum of those gradients; or "error", its text, and the "order" that
-// was asked for when it was thrown.
+// The answer has the outputs, for each the inputs (by number) whose memory it shares, and up to
+// `order` the gradients of the weighted sum of the float outputs and of the weighted sum of those
+// gradients; or "error", its text, and the "order" that was asked for when it was thrown.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -83,6 +83,7 @@ Json answer(const Json& asked) {
     const List out = sample.body({in, dtype});
     result["outputs"] = Json::array();
     for (const Tensor& t : out) result["outputs"].push_back(described(t));
+    result["shared"] = shared_with(in, out);
     if (order == 0) return result;
     at = 1;
     const List first = gradient(out, 0, wanted, order > 1);

@@ -1,6 +1,8 @@
 // nn::Module: names, walks, text, state dicts, replaced children.
 #include <gmock/gmock.h>
 
+#include <chrono>
+
 #include "tests/modules/goldens.h"
 #include "tests/support/error_of.h"
 #include "tests/support/where.h"
@@ -275,6 +277,47 @@ TEST(Module, UnregistersTensorsAndChildren) {
   EXPECT_EQ(inner->name(), "");
   EXPECT_EQ(net.modules().size(), 2u);
   EXPECT_THAT(error_of([&] { net.unregister_module("inner"); }), HasSubstr("no child 'inner'"));
+}
+
+// Names beyond the first few are kept in a set, which follows what goes and comes.
+TEST(Module, ManyMembersHaveNamesOfTheirOwn) {
+  struct Many : nn::Module {
+    explicit Many(int n) {
+      const Tensor t = zeros({1});
+      for (int i = 0; i < n; ++i) register_buffer("b" + std::to_string(i), t);
+    }
+    using nn::Module::register_buffer, nn::Module::register_module, nn::Module::unregister;
+  } m(100);
+  const Tensor t = zeros({1});
+  auto taken = [&](const char* name) {
+    return error_of([&] { m.register_buffer(name, t); }).find("already taken") != std::string::npos;
+  };
+  EXPECT_TRUE(taken("b0") && taken("b50") && taken("b99") && taken("") && taken("a.b"));
+  m.unregister("b50");
+  m.register_buffer("other", t);
+  EXPECT_TRUE(taken("other") && taken("b51"));
+  m.register_buffer("b50", t);
+  EXPECT_TRUE(taken("b50"));
+  auto owned = std::make_shared<Plain>();
+  Many parent(40);
+  parent.register_module("child", owned);
+  EXPECT_THAT(error_of([&] { m.register_module("late", owned); }), HasSubstr("has a parent"));
+  m.register_buffer("late", t);  // the module did not come
+  EXPECT_TRUE(taken("late"));
+  EXPECT_EQ(m.state_dict().size(), 102U);
+
+  // ten times the members: some ten times the time, where it was a hundred times
+  auto seconds = [](int n) {
+    double best = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      const Many some(n);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      best = std::min(best, took.count());
+    }
+    return best;
+  };
+  EXPECT_LT(seconds(30000), 40 * seconds(3000));
 }
 
 TEST(Module, AComputedParameterSendsItsGradientOn) {

@@ -19,6 +19,41 @@ std::string message(const F& f) {
   return "no error";
 }
 
+// Members written as PyTorch's users write them: each is the layer that its own constructor makes.
+TEST(Child, TakesOptionsInBraces) {
+  struct Net : nn::Module {
+    nn::Child<nn::Conv1d> c1{this, "c1", 8, 8, 3, {.padding = "same"}};
+    nn::Child<nn::Conv2d> c2{this, "c2", 3, 8, 3, {.stride = 2, .padding = 1}};
+    nn::Child<nn::Conv2d> wide{this, "wide", 8, 8, {3, 5}, {.padding = {1, 2}, .bias = false}};
+    nn::Child<nn::ConvTranspose2d> up{this, "up", 8, 4, 4, {.stride = 2, .padding = 1}};
+    nn::Child<nn::GRU> gru{this, "gru", 4, 6, {.num_layers = 2, .bidirectional = true}};
+    nn::Child<nn::Upsample> larger{this, "larger", {.scale_factor = {2}, .mode = "bilinear"}};
+    nn::Child<nn::LayerNorm> norm{this, "norm", 12, {.eps = 1e-3}};
+    nn::Child<nn::Embedding> table{this, "table", 10, 4, {.padding_idx = 0}};
+    nn::Child<nn::MultiheadAttention> heads{this, "heads", 12, 3, {.bias = false}};
+    nn::Child<nn::TransformerEncoderLayer> layer{this, "layer", 12, 3, {.dim_feedforward = 16}};
+  } net;
+  const std::vector<std::shared_ptr<nn::Module>> want = {
+      std::make_shared<nn::Conv1d>(8, 8, 3, nn::Conv1dOptions{.padding = "same"}),
+      std::make_shared<nn::Conv2d>(3, 8, 3, nn::Conv2dOptions{.stride = 2, .padding = 1}),
+      std::make_shared<nn::Conv2d>(8, 8, Pair{3, 5},
+                                   nn::Conv2dOptions{.padding = {1, 2}, .bias = false}),
+      std::make_shared<nn::ConvTranspose2d>(8, 4, 4,
+                                            nn::ConvTranspose2dOptions{.stride = 2, .padding = 1}),
+      std::make_shared<nn::GRU>(4, 6, nn::RnnOptions{.num_layers = 2, .bidirectional = true}),
+      std::make_shared<nn::Upsample>(InterpolateOptions{.scale_factor = {2}, .mode = "bilinear"}),
+      std::make_shared<nn::LayerNorm>(12, nn::LayerNormOptions{.eps = 1e-3}),
+      std::make_shared<nn::Embedding>(10, 4, nn::EmbeddingOptions{.padding_idx = 0}),
+      std::make_shared<nn::MultiheadAttention>(12, 3, nn::MultiheadAttentionOptions{.bias = false}),
+      std::make_shared<nn::TransformerEncoderLayer>(12, 3,
+                                                    nn::TransformerOptions{.dim_feedforward = 16})};
+  ASSERT_EQ(net.children().size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(net.children()[i].second->repr(), want[i]->repr());
+    EXPECT_EQ(keys(*net.children()[i].second), keys(*want[i]));
+  }
+}
+
 TEST(Containers, Sequential) {
   nn::Sequential seq(nn::Linear(3, 4), nn::ReLU());
   seq.append(nn::Linear(4, 2, false)).push_back("last", std::make_shared<nn::Softmax>(1));

@@ -309,9 +309,13 @@ TEST(Static, SaysWhatStaysAndWhy) {
   const ValueId m = b.g.emit(OpId::kReduceMean, mean, {b.conv(dynamic, 4, 4, 1, "b")}, "mean");
   const ValueId n = b.g.emit(OpId::kSoftmax, AxisAttrs{1}, {b.conv(a, 4, 4, 1, "c")}, "softmax");
   const ValueId p = b.op(OpId::kPRelu, {b.conv(a, 4, 4, 1, "d"), a}, "prelu");
+  const ValueId volume =
+      b.g.emit(OpId::kConv, ConvAttrs{}, {b.input("v", {2, 4, 3, 3, 3}), b.weight({4, 4, 2, 2, 2})},
+               "volume");
   b.g.add_output("y", m);
   b.g.add_output("z", n);
   b.g.add_output("p", p);
+  b.g.add_output("v3", volume);
   Recipe recipe;
   recipe.skip = {"block.*"};
   const QuantizeResult r = quantized(b.g, recipe);
@@ -323,7 +327,8 @@ TEST(Static, SaysWhatStaysAndWhy) {
   EXPECT_EQ(reason(r, "mean"), "ReduceMean: integers have a mean over all spatial axes only");
   EXPECT_EQ(reason(r, "softmax"), "Softmax: integers have a softmax over the last axis only");
   EXPECT_EQ(reason(r, "prelu"), "PRelu: its slope is not a constant");
-  EXPECT_EQ(r.stayed.size(), 8U);  // and Exp
+  EXPECT_EQ(reason(r, "volume"), "Conv: integers are slower than floats over three spatial dims");
+  EXPECT_EQ(r.stayed.size(), 9U);  // and Exp
   // A skipped layer has the floats of its integers in front.
   EXPECT_TRUE(is_dequantized(r.graph, named(r.graph, "block.skipped").inputs[0]));
   EXPECT_FALSE(is_dequantized(r.graph, named(r.graph, "sin").inputs[0]));

@@ -247,5 +247,35 @@ TEST(Quantize, NeedsWhatItsModeNeeds) {
   EXPECT_GT(count(q.graph, OpId::kQuantizeLinear), 0);
 }
 
+// What stays float is listed, also within a body.
+TEST(Dynamic, LayersInBodiesAreListedAsFloat) {
+  Builder b;
+  const ValueId x = b.input("x", {3, 80}), w = b.weight({80, 80}, "w");
+  HostTensor yes(DType::kBool, {});
+  yes.as<uint8_t>()[0] = 1;
+  HostTensor trips(DType::kI64, {});
+  trips.as<int64_t>()[0] = 2;
+  Graph body = b.g.region("body");
+  body.add_input("trip", DType::kI64, {});
+  const ValueId on = body.add_input("on", DType::kBool, {});
+  const ValueId v = body.add_input("v", DType::kF32, {SymDim(3), SymDim(80)});
+  const ValueId outer = body.add_input("w", DType::kF32, {SymDim(80), SymDim(80)});
+  const ValueId own = body.add_constant(noise({80, 80}, 9), "own", true);
+  body.add_output("on_out", body.emit(OpId::kIdentity, {on}, "keep"));
+  const ValueId first = body.emit(OpId::kMatMul, {v, outer}, "first");
+  body.add_output("v_out", body.emit(OpId::kMatMul, {first, own}, "second"));
+  const ir::NodeId loop = b.g.add_control(
+      OpId::kLoop, AnyAttrs::of(LoopAttrs{1}),
+      {b.g.add_constant(trips, "trips"), b.g.add_constant(yes, "go"), x, w}, {body}, "loop");
+  b.g.add_output("y", b.g.node(loop).outputs[0]);
+  Recipe r;
+  r.mode = Mode::kDynamic;
+  std::vector<std::string> listed;
+  for (const Unquantized& u : quantize(b.g, r).stayed)
+    listed.push_back(u.op + " " + u.node + ": " + u.reason);
+  EXPECT_THAT(listed, testing::ElementsAre("Linear first: it is in the body of loop",
+                                           "Linear second: it is in the body of loop"));
+}
+
 }  // namespace
 }  // namespace wick::quantize

@@ -68,6 +68,68 @@ TEST_F(AtomicFiles, APipeStaysWhatItIs) {
   EXPECT_TRUE(S_ISFIFO(st.st_mode));
 }
 
+mode_t mode_of(const std::string& path) {
+  struct stat st;
+  return lstat(path.c_str(), &st) == 0 ? st.st_mode & 0777 : 0;
+}
+
+// A link stays, whether or not its file is there already; so does a chain of links.
+TEST_F(AtomicFiles, ALinkIsWrittenThrough) {
+  fs::create_directories(folder_ + "/far/away");
+  const std::string file = folder_ + "/far/away/file", middle = folder_ + "/far/middle";
+  fs::create_symlink("away/file", middle);
+  fs::create_symlink(middle, path_);
+  for (const std::string bytes : {"first", "second"}) {
+    ASSERT_TRUE(save(bytes).ok());
+    EXPECT_TRUE(fs::is_symlink(path_));
+    EXPECT_TRUE(fs::is_symlink(middle));
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(file)));
+    EXPECT_EQ(contents(), bytes);
+  }
+  EXPECT_EQ(files(), 2);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ + "/far/away"), fs::directory_iterator()),
+            1);
+  {
+    AtomicFile dropped;
+    ASSERT_TRUE(dropped.open(path_.c_str()).ok());
+    ASSERT_TRUE(dropped.write("half", 4).ok());
+  }
+  EXPECT_EQ(contents(), "second");
+  fs::remove(path_);
+  fs::create_symlink("file", path_);  // to itself
+  EXPECT_THAT(save("x").message(), HasSubstr("cannot create " + path_));
+  fs::remove(path_);
+  fs::create_symlink("none/file", path_);
+  EXPECT_THAT(save("x").message(), HasSubstr("its folder is missing"));
+  EXPECT_TRUE(fs::is_symlink(path_));
+}
+
+// A file keeps its mode; a new one has what the umask leaves.
+TEST_F(AtomicFiles, ModesAreKept) {
+  const mode_t before = umask(027);
+  Status made = save("a");
+  EXPECT_EQ(mode_of(path_), 0640U);
+  umask(0);
+  fs::remove(path_);
+  made = save("b");
+  EXPECT_EQ(mode_of(path_), 0666U);
+  for (const mode_t mode : {0600U, 0664U, 0444U, 0777U}) {
+    umask(mode == 0664U ? 077 : 0);
+    ASSERT_EQ(chmod(path_.c_str(), mode), 0);
+    made = save("c");
+    EXPECT_TRUE(made.ok()) << made.message();
+    EXPECT_EQ(mode_of(path_), mode);
+  }
+  ASSERT_EQ(chmod(path_.c_str(), 0600), 0);
+  {
+    AtomicFile file;
+    ASSERT_TRUE(file.open(path_.c_str()).ok());
+    for (const auto& entry : fs::directory_iterator(folder_))
+      EXPECT_EQ(mode_of(entry.path()), 0600U) << "nobody else may read what is being written";
+  }
+  umask(before);
+}
+
 TEST_F(AtomicFiles, WithoutCommitNothingHappened) {
   ASSERT_TRUE(save("old").ok());
   {

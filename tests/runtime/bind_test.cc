@@ -125,6 +125,28 @@ TEST(Bind, ASymbolIsOneSize) {
 }
 
 // Sequences of strings, and optionals that say something else than they hold.
+// A size that the model was not captured for is named where shapes do not fit, and only there.
+TEST(Bind, ASizeThatIsNoMultipleIsNamed) {
+  ProgramBuilder p;
+  p.symbol("height", 1, 64);
+  auto x = p.value("x", DType::kF32, {kSym}), y = unknown(p, "y", DType::kF32);
+  auto eight = p.constant<float>("eight", {8}, {1, 2, 3, 4, 5, 6, 7, 8});
+  p.node(OpId::kAdd, {x, eight}, {y}, NoAttrs{}, "sum");
+  p.entry("main", {x}, {y});
+  p.metadata("wick.multiple_of.height", "4");
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  const auto bound = [&](int64_t height) {
+    const Shape shape{height};
+    return session->bind({&shape, 1});
+  };
+  EXPECT_TRUE(bound(8).ok());
+  EXPECT_TRUE(bound(1).ok());
+  EXPECT_THAT(bound(6).message(),
+              HasSubstr("height is 6, the model takes multiples of 4: node sum"));
+  EXPECT_THAT(bound(12).message(), ::testing::StartsWith("node sum"));
+}
+
 TEST(Bind, PackedValuesThatAreNotSound) {
   alignas(8) char place[1024];
   auto packed = [&](DType dtype, bool present, std::vector<TensorView> elements, DType kind) {

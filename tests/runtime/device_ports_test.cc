@@ -112,6 +112,39 @@ TEST(DevicePorts, AFailureIsRepeatedWithTheirContent) {
   }
 }
 
+// Without memory for the copy the run fails, and the device, which is healthy, is kept.
+TEST(DevicePorts, ATransferWithoutMemoryKeepsTheDevice) {
+  Chain chain;
+  const auto want = chain.want();
+  for (bool reads : {false, true}) {
+    for (bool halves : {false, true}) {
+      SCOPED_TRACE(reads ? "an input" : "an output");
+      TestDevice device;
+      device.ops =
+          reads ? std::set<OpId>{OpId::kNeg, OpId::kExp} : std::set<OpId>{OpId::kRelu, OpId::kTanh};
+      auto session = open(*chain.l.program, chain.options(device));
+      const Ports ports(chain, device);
+      const TensorView in[1] = {};
+      TensorView out[2] = {};
+      const auto run = [&]() -> Status {
+        if (!halves) return session->run(in, out, ports.options());
+        WICK_TRY(session->start(in, ports.options()));
+        return session->finish(out);
+      };
+      device.at_transfer = Status(Code::kOutOfMemory, "no room for the copy");
+      device.transfers = 1;
+      const Status s = run();
+      EXPECT_EQ(s.code(), Code::kOutOfMemory);
+      EXPECT_THAT(s.message(), HasSubstr(reads ? "input x: no room" : "output y: no room"));
+      EXPECT_STREQ(session->left_backend(), "");
+      const int before = device.ran;
+      ASSERT_TRUE(run().ok());
+      EXPECT_EQ(device.ran, before + 1) << "the device runs the next one";
+      EXPECT_EQ(ports.values(), want);
+    }
+  }
+}
+
 TEST(DevicePorts, WhatIsLostWithTheDeviceIsAnError) {
   Chain chain;
   TestDevice device;
@@ -199,20 +232,24 @@ TEST(DevicePorts, AFailureBehindTheFirstPartDoesNotStepTwice) {
 // The state stayed on the device and has its new value: the run is over, whatever else fails.
 TEST(DevicePorts, AFailureBehindTheLastPartIsNotRepeated) {
   Chain chain;  // the CPU makes b, which passes through the host; x and y are the state
-  TestDevice device;
-  device.ops = {OpId::kRelu, OpId::kNeg, OpId::kExp};
-  auto session = open(*chain.l.program, chain.options(device));
-  const auto state = tensor(device), b = tensor(device);
-  DeviceTensor *ins[] = {state.get()}, *outs[] = {state.get(), b.get()};
-  device.at_transfer = Status(Code::kOutOfMemory, "no staging memory");
-  device.transfers = 1;
-  const TensorView in[1] = {};
-  TensorView out[2] = {};
-  const Status s = session->run(in, out, {.device_inputs = ins, .device_outputs = outs});
-  EXPECT_EQ(s.code(), Code::kOutOfMemory);
-  EXPECT_STREQ(s.message(),
-               "after an input on the device was overwritten: output b: no staging memory");
-  EXPECT_EQ(content(state), std::vector<float>(4, 1)) << "one step from 0, not two";
+  for (Code code : {Code::kOutOfMemory, Code::kDevice}) {
+    TestDevice device;
+    device.ops = {OpId::kRelu, OpId::kNeg, OpId::kExp};
+    auto session = open(*chain.l.program, chain.options(device));
+    const auto state = tensor(device), b = tensor(device);
+    DeviceTensor *ins[] = {state.get()}, *outs[] = {state.get(), b.get()};
+    device.at_transfer = Status(code, "no staging memory");
+    device.transfers = 1;
+    const TensorView in[1] = {};
+    TensorView out[2] = {};
+    const Status s = session->run(in, out, {.device_inputs = ins, .device_outputs = outs});
+    EXPECT_EQ(s.code(), code);
+    EXPECT_STREQ(s.message(),
+                 "after an input on the device was overwritten: output b: no staging memory");
+    EXPECT_EQ(content(state), std::vector<float>(4, 1)) << "one step from 0, not two";
+    EXPECT_STREQ(session->left_backend(),
+                 code == Code::kDevice ? "output b: no staging memory" : "");
+  }
 }
 
 // A loop and a branch read their inputs on the host.

@@ -159,6 +159,46 @@ TEST(RecurrentState, ServesOneRunAtATime) {
   EXPECT_THAT(hook.told, HasSubstr("another run uses this state"));
 }
 
+// x [4], k [1,2] -> places [1,?]: what the run makes fits the link only when x has two numbers that
+// are not 0, which the run tells and no plan.
+std::vector<uint8_t> places() {
+  test::ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {4}), k = p.value("k", DType::kI64, {1, 2});
+  auto found = p.value("found", DType::kI64, {}, kNoIndex, kNoIndex, 0, true);
+  auto y = p.value("y", DType::kI64, {1, 2});
+  p.node(OpId::kNonZero, {x}, {found}, NoAttrs{}, "nonzero");
+  p.node(OpId::kAdd, {k, k}, {y});
+  p.entry("main", {x, k}, {found, y});
+  return p.finish();
+}
+
+// finish() always gives a link the link's buffer, so a run that makes another shape must fail in
+// start(): nothing could end it later, and the session and the state would stay taken.
+TEST(RecurrentState, StartRefusesWhatALinkCannotKeep) {
+  auto l = test::load(places());
+  const StateLink link{"k", "found"};
+  auto state = RecurrentState::create(*l.program, {&link, 1});
+  ASSERT_TRUE(state.ok()) << state.status().message();
+  auto session = test::open(*l.program);
+  float three[] = {0, 1, 2, 3}, two[] = {0, 1, 0, 3};
+  RunOptions options;
+  options.state = state->get();
+  TensorView in(three, DType::kF32, {4}), out[1] = {};
+  for (int i = 0; i < 2; ++i) {
+    const Status s = session->start({&in, 1}, options);
+    EXPECT_EQ(s.code(), Code::kShapeMismatch);
+    EXPECT_THAT(s.message(), HasSubstr("output found is int64 [1,3] and becomes an input by a "
+                                       "link, which keeps int64 [1,2]"));
+  }
+  EXPECT_EQ(session->run({&in, 1}, out, options).code(), Code::kShapeMismatch);
+  // Both are free, and the state is what it was.
+  EXPECT_EQ((*state)->value(0).as<int64_t>()[1], 0);
+  in = TensorView(two, DType::kF32, {4});
+  ASSERT_TRUE(session->start({&in, 1}, options).ok());
+  ASSERT_TRUE(session->finish(out).ok());
+  EXPECT_EQ((*state)->value(0).as<int64_t>()[1], 3);
+}
+
 TEST(RecurrentState, RefusesWhatItCannotHold) {
   auto l = test::load(cell());
   auto refused = [&](std::vector<StateLink> links, int64_t n = 1) {

@@ -7,6 +7,7 @@
 
 #include "runtime/exec/recurrent_state.h"
 #include "runtime/exec/session_pool.h"
+#include "runtime/kernels/prepared.h"
 #include "tests/runtime/state_programs.h"
 
 namespace wick {
@@ -37,10 +38,12 @@ int64_t at(const RecurrentState& state) {
 
 // A program, a session for each of its entry points, and a state.
 struct Rows {
-  explicit Rows(bool copied = false, TraceHook* trace = nullptr)
+  explicit Rows(bool copied = false, TraceHook* trace = nullptr,
+                Span<const KernelSet* const> kernels = {})
       : l(test::load(test::rows_program(copied))) {
     SessionOptions options;
     options.threads = 1;
+    if (!kernels.empty()) options.kernels = kernels;
     options.entry = "write";
     options.trace = trace;
     writer = test::open(*l.program, options);
@@ -114,6 +117,37 @@ TEST(States, RowsAreWrittenWhereTheyStay) {
   };
   EXPECT_LE(bytes(*in_place.l.program), bytes(*copied.l.program));
   EXPECT_GE(bytes(*in_place.l.program), 4 * 8 * sizeof(float));
+}
+
+// A set of one's own may have a row that must not write over its input: it fills its output first.
+TEST(States, ARowThatIsNotInPlaceGetsMemoryOfItsOwn) {
+  static const KernelRow row = {
+      "plain",
+      kContiguous,
+      [](const KernelQuery&) { return true; },
+      nullptr,
+      nullptr,
+      [](const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) -> Status {
+        memset(out[0].data, 0, out[0].nbytes());
+        memcpy(out[0].data, in[0].data, out[0].nbytes());
+        const int64_t at = *in[1].as<int64_t>(), row_count = out[0].shape[0];
+        if (at >= row_count) return Status(Code::kInvalidArgument, "an index is out of range");
+        memcpy(out[0].as<float>() + at * in[2].numel(), in[2].data, in[2].nbytes());
+        return {};
+      }};
+  static const Span<const KernelRow> rows(&row, 1);
+  static const KernelEntry entry = {OpId::kScatterND, &rows};
+  static const KernelSet set = {"plain", {&entry, 1}};
+  static const KernelSet* const sets[] = {&set, &kReferenceKernels};
+  Rows m(false, nullptr, sets);
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(m.write(1, 2).ok());
+    EXPECT_THAT(m.sum, ElementsAre(1.0f + i, 2.0f * (1 + i)));
+  }
+  EXPECT_THAT(value(*m.state, "rows"), ElementsAre(1, 2, 1, 2, 1, 2, 1, 2));
+  EXPECT_FALSE(m.write(5, 6).ok());
+  EXPECT_THAT(m.read(*m.state), ElementsAre(4, 8)) << "a run that failed changes nothing";
+  EXPECT_EQ(at(*m.state), 4);
 }
 
 TEST(States, AForkGoesOnByItself) {
@@ -236,6 +270,27 @@ TEST(States, StartRefusesWhatDoesNotBecomeTheState) {
   ASSERT_TRUE(session->start({&four, 1}, {.state = state->get()}).ok());
   ASSERT_TRUE(session->finish(out).ok());
   EXPECT_THAT(value(**state, "last"), ElementsAre(-1, -2, -3, -4));
+}
+
+// The caller may write a state between runs.
+TEST(States, BoolsThatAreNeitherAreTheStatesFault) {
+  test::ProgramBuilder p;
+  auto s = p.state("seen", DType::kBool, {2}, kNoIndex);
+  auto x = p.value("x", DType::kBool, {2}), y = p.value("y", DType::kBool, {2});
+  p.node(OpId::kOr, {x, p.value("seen", DType::kBool, {2}, kNoIndex, s)}, {y});
+  p.state_update(s, y);
+  p.entry("main", {x}, {y});
+  auto l = test::load(p.finish(kFeatureState));
+  auto session = test::open(*l.program, {.threads = 1});
+  auto state = RecurrentState::create(*l.program);
+  ASSERT_TRUE(state.ok()) << state.status().message();
+  (*state)->value(0).as<uint8_t>()[1] = 7;
+  const bool values[] = {false, true};
+  const TensorView in(const_cast<bool*>(values), DType::kBool, {2});
+  TensorView out[1] = {};
+  const Status refused = session->run({&in, 1}, out, {.state = state->get()});
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_STREQ(refused.message(), "state seen: byte 1 of its bools is 7, not 0 or 1");
 }
 
 TEST(States, ARunWithoutItsStateIsAnError) {

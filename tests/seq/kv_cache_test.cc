@@ -200,6 +200,25 @@ TEST(KvCache, UpdateGetAdvanceReset) {
   EXPECT_EQ(cache.get(0).keys.shape(), (Shape{2, 3, 0, 4}));
 }
 
+TEST(KvCache, AForwardThatThrewLeavesIt) {
+  nn::GPT gpt = lively(small());
+  const Tensor two = tensor<int64_t>({{1, 2}});
+  nn::KvCache short_one(1, 12, 1, 4, 8);  // the second layer has no place in it
+  EXPECT_THAT(error_of([&] { gpt(two, short_one); }), HasSubstr("there is no layer 1"));
+  EXPECT_EQ(short_one.length(), 0);
+  EXPECT_EQ(short_one.get(0).keys.shape(), (Shape{1, 4, 0, 8}));
+
+  nn::KvCache cache(1, 5, 2, 3, 4);
+  const Tensor k = randn({1, 3, 2, 4}), later = randn({1, 3, 1, 4});
+  for (int64_t layer : {0, 1}) cache.update(layer, k, k);
+  cache.advance();
+  cache.update(0, later, later);
+  cache.discard();
+  EXPECT_TRUE(same(cache.get(0).keys, k));
+  cache.advance();  // of no new tokens
+  EXPECT_EQ(cache.length(), 2);
+}
+
 TEST(KvCache, Refuses) {
   nn::KvCache cache(1, 3, 1, 2, 4);
   const Tensor four = zeros({1, 2, 4, 4}), one = zeros({1, 2, 1, 4});

@@ -93,5 +93,19 @@ TEST(BatchCheck, WhatTheProgramForbidsIsSaid) {
       HasSubstr("'y' is not the batch"));
 }
 
+// A load waits for the trial, and the end of the server for the load.
+TEST(BatchCheck, ATrialThatNeverEndsIsGivenUp) {
+  const tool::Model model = tool::Model::from_graph(test::gated(), true);
+  constexpr uint64_t kRam = uint64_t{1} << 33, kHour = 3'600'000'000'000;
+  const test::ClosedGate gate;
+  const Batching late = batching_of(model.program(), 8, kRam, nullptr, 50'000'000);
+  EXPECT_EQ(late.rows, 1);
+  EXPECT_THAT(late.why_not, HasSubstr("the trial failed: "));
+  CancelFlag cancel;
+  cancel.request();
+  EXPECT_THAT(batching_of(model.program(), 8, kRam, &cancel, kHour).why_not,
+              HasSubstr("the trial failed: "));
+}
+
 }  // namespace
 }  // namespace wick::serve

@@ -213,6 +213,8 @@ TEST(ServeProtocol, ValuesOutOfATypesRangeAreRefused) {
   EXPECT_EQ(json(DType::kBF16, "[3.4e38]"), "t: data has 3.4e+38, which is no BF16");
   EXPECT_EQ(json(DType::kBool, "[1]"), "t: data has 1, which is no BOOL");
   EXPECT_EQ(json(DType::kF16, "[65520]"), "t: data has 65520, which is no FP16");
+  EXPECT_EQ(error_of([] { tensor_of_json("t", DType::kF32, {}, nlohmann::json::parse("[[1]]")); }),
+            "t: data has lists, its shape [] is one value");
   EXPECT_EQ(error_of([] { tensor_of_bytes("t", DType::kBool, {1}, "\2"); }),
             "t: a BOOL is the byte 0 or 1, not 2");
   EXPECT_EQ(error_of([] {

@@ -85,6 +85,22 @@ TEST(Server, RefusesProgramsThatKeepState) {
               HasSubstr("the program keeps state between runs (total ...)"));
 }
 
+// A request names a model and no entry point.
+TEST(Server, OfSeveralEntryPointsTheFirstIsServed) {
+  std::vector<ir::Entry> entries = {{"first", {}, {}}, {"second", {}, {}}};
+  for (ir::Entry& entry : entries) {
+    const ir::ValueId x = entry.graph.add_input("x", DType::kF32, {SymDim(2)});
+    entry.graph.add_output("y", entry.graph.emit(OpId::kNeg, {x}));
+  }
+  const std::string path = test::temp_folder() + "several.wick";
+  export_wick(entries, path);
+  serve::ServeOptions options = test::test_options();
+  std::string said;
+  options.log = [&](const std::string& line) { said += line + "\n"; };
+  serve::Repository models({{"several", path}}, options, nullptr);
+  EXPECT_THAT(said, HasSubstr("several.wick: of 2 entry points the first, first, is served\n"));
+}
+
 TEST(Server, AnswersHaveTheBitsOfARunOfTheirOwn) {
   const Served served({{"m", mlp_file()}});
   httplib::Client c = served.client();

@@ -151,5 +151,19 @@ TEST(Build, WrongUsageIsSaid) {
   EXPECT_GE(parse_json(list.out).size(), 4u);
 }
 
+// None of them may be a parameter in C.
+TEST(Build, PortsMayHaveNamesOfTheLanguage) {
+  ir::Graph g;
+  for (const char* name : {"in", "NULL", "int64_t", "asm", "WICK_OK", "wick_tensor", "__GNUC__",
+                           "INT8_MAX", "constexpr"}) {
+    const ir::ValueId x = g.add_input(name, DType::kF32, {g.symbol("size_t")});
+    const std::string out = std::string(name) == "in" ? "out" : std::string(name) + ".y";
+    g.add_output(out, g.emit(OpId::kRelu, {x}, std::string("r") + name));
+  }
+  const std::string model = scratch() + "/words.onnx";
+  export_onnx(g, model);
+  EXPECT_THAT(built(model), AllOf(HasSubstr("equal out: 4 bytes"), HasSubstr("ok\n")));
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -333,6 +333,19 @@ TEST(Run, VulkanSaysWhatTheCpuRan) {
   EXPECT_THAT(strict.err, ContainsRegex("wick: --strict: the CPU ran (Cast .2., )?Sinh .1.;"));
   EXPECT_FALSE(std::filesystem::exists(none));
   EXPECT_EQ(parse_json(strict.out).at("command"), "run");
+  // bench and compare keep to it, too
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"bench", model, "-i", x, "--seconds", "0.01", "--backend", "vulkan"},
+           {"compare", model, model, "--input", x, "--backend-a", "vulkan"},
+           {"compare", model, model, "--input", x, "--backend-b", "vulkan"}}) {
+    EXPECT_EQ(wick(command).code, 0) << command[0];
+    std::vector<std::string> kept = command;
+    kept.emplace_back("--strict");
+    const Ran held = wick(kept);
+    EXPECT_EQ(held.code, 1) << command[0];
+    EXPECT_THAT(held.err, ContainsRegex("wick: --strict: the CPU ran .*Sinh .1.;"));
+    EXPECT_EQ(held.out, "") << "before a figure is told";
+  }
 }
 
 // A loader that finds no driver is an error, unless the CPU may answer: one line then says so.
@@ -347,7 +360,16 @@ TEST(Run, WithoutADeviceTheCpuAnswers) {
   const Ran r = wick({"run", model, "-i", x, "--backend", "vulkan", "--allow-fallback"});
   const Ran listed = wick({"devices"});
   const nlohmann::json json = parse_json(wick({"devices", "--json"}).out).at("vulkan");
-  const Ran compared = wick({"compare", model, model, "-i", x, "--backend-a", "vulkan"});
+  const std::vector<std::string> both = {"compare", model,         model,   "--input",
+                                         x,         "--backend-a", "vulkan"};
+  const std::vector<std::string> timed = {"bench", model,    "-i",        x,       "--seconds",
+                                          "0.01",  "--json", "--backend", "vulkan"};
+  const auto fallen = [](std::vector<std::string> words) {
+    words.emplace_back("--allow-fallback");
+    return wick(words);
+  };
+  const Ran compared = wick(both), bench = wick(timed);
+  const Ran compared_on_cpu = fallen(both), bench_on_cpu = fallen(timed);
   unsetenv("VK_ICD_FILENAMES");
   unsetenv("VK_DRIVER_FILES");
   EXPECT_EQ(refused.code, 1);
@@ -360,7 +382,13 @@ TEST(Run, WithoutADeviceTheCpuAnswers) {
   EXPECT_THAT(listed.out, StartsWith("cpu: always there\nvulkan: none ("));
   EXPECT_EQ(json.at("devices").size(), 0u);
   EXPECT_NE(json.at("error"), "");
-  EXPECT_NE(compared.code, 0) << "two backends were asked for";
+  EXPECT_EQ(compared.code, 1) << "two backends were asked for";
+  EXPECT_THAT(compared.err, StartsWith("wick: vulkan: "));
+  EXPECT_EQ(bench.code, 1);
+  EXPECT_EQ(compared_on_cpu.code, 0) << compared_on_cpu.err;
+  EXPECT_THAT(compared_on_cpu.err, HasSubstr("; all of it runs on the CPU\n"));
+  EXPECT_EQ(bench_on_cpu.code, 0) << bench_on_cpu.err;
+  EXPECT_EQ(parse_json(bench_on_cpu.out).at(0).at("backend"), "cpu") << "where it ran";
 }
 
 // A device that was asked for by name is used or refused.

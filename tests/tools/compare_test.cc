@@ -103,5 +103,29 @@ TEST(Compare, NamesTheNodeThatOnnxRuntimeAnswersOtherwise) {
   EXPECT_THAT(exact.out, Not(HasSubstr("differs: Cast")));
 }
 
+// numpy, through which arrays reach it, has no bfloat16; the model's types decide.
+TEST(Compare, OnnxRuntimeTakesAndGivesBfloat16) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kBF16, {4});
+  const ir::ValueId wide =
+      g.emit(OpId::kCast, CastAttrs{static_cast<int64_t>(DType::kF32)}, {x}, "wide");
+  const ir::ValueId y = g.emit(OpId::kNeg, {wide}, "y");
+  g.add_output("y", y);
+  g.add_output("z", g.emit(OpId::kCast, CastAttrs{static_cast<int64_t>(DType::kBF16)}, {y}, "z"));
+  const std::string model = scratch() + "/bf16.onnx", data = scratch() + "/bf16.npy";
+  export_onnx(g, model);
+  write_npy_f32(data, {4});
+  const Ran r = wick({"compare", model, "--against", "onnxruntime", "--input", data});
+  if (r.code == 1 && r.err.find("not installed") != std::string::npos)
+    GTEST_SKIP() << "onnxruntime not installed";
+  EXPECT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_EQ(r.out, "y [4]: bits equal\nz [4]: bits equal\n");
+  const Ran beside = wick({"verify", model, "--against", "onnxruntime", "--no-passes"});
+  EXPECT_EQ(beside.code, 0) << beside.err << beside.out;
+  EXPECT_THAT(beside.out, Not(HasSubstr("it took none of the samples")));
+  const Ran timed = wick({"bench", model, "--against", "onnxruntime", "--seconds", "0.05"});
+  EXPECT_EQ(timed.code, 0) << timed.err << timed.out;
+}
+
 }  // namespace
 }  // namespace wick::test

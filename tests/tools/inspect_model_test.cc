@@ -123,5 +123,23 @@ TEST(Inspect, EntryPointsAndStates) {
   EXPECT_THAT(back.err, HasSubstr("the program keeps state between runs (total ...)"));
 }
 
+// A program says no sizes that are expressions; the graph does. And no seed where none was given.
+TEST(InspectModel, SizesThatAreExpressionsAndNoSeed) {
+  ir::Graph g;
+  const SymDim batch = g.symbol("batch");
+  const ir::ValueId a = g.add_input("a", DType::kF32, {batch, g.symbol("past"), SymDim(8)}),
+                    b = g.add_input("b", DType::kF32, {batch, g.symbol("time"), SymDim(8)});
+  g.add_output("all", g.emit(OpId::kConcat, AxisAttrs{1}, {a, b}, "all"));
+  const std::string onnx = scratch() + "/joined.onnx", made = scratch() + "/joined.wick";
+  export_onnx(g, onnx);
+  export_wick(g, made);
+  for (const std::string& file : {onnx, made}) {
+    const Ran r = wick({"inspect", file});
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_THAT(r.out, ContainsRegex("output  all float32.batch,past ?. ?time,8."));
+    EXPECT_THAT(r.out, Not(HasSubstr("seed")));
+  }
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -180,6 +181,31 @@ TEST(Quantize, KeepsToABudgetOrSaysSo) {
                                 HasSubstr("widths: ")));
   EXPECT_TRUE(fs::exists(out + "/n.wick"));
   EXPECT_LT(fs::file_size(out + "/n.wick"), fs::file_size(out + "/m.wick") + 1);
+}
+
+// Of the models that fit into a size the one that loses least is kept, not the smallest.
+TEST(Quantize, ASizeAloneKeepsWhatLosesLeast) {
+  const auto budget = [](const std::string& size) {
+    return quantized({"--max-size", size}, trained_run().run).at("budget");
+  };
+  std::vector<int64_t> bytes;
+  const nlohmann::json all = budget("1GB");
+  for (const nlohmann::json& m : all.at("models")) bytes.push_back(m.at("bytes"));
+  std::sort(bytes.begin(), bytes.end());
+  const nlohmann::json kept = budget(std::to_string(bytes[bytes.size() / 2]));
+  EXPECT_TRUE(kept.at("met"));
+  const auto decibels = [](const nlohmann::json& m) {
+    const nlohmann::json& db = m.at("sqnr_db");
+    return db.is_null() ? INFINITY : db.get<double>();  // null: the bits of float32
+  };
+  const nlohmann::json& best = kept.at("models").at(kept.at("best").get<size_t>());
+  bool smaller = false;
+  for (const nlohmann::json& m : kept["models"]) {
+    if (!m.at("fits")) continue;
+    EXPECT_LE(decibels(m), decibels(best)) << m;
+    smaller = smaller || m.at("bytes") < best.at("bytes");
+  }
+  EXPECT_TRUE(smaller) << "there was a choice: " << kept;
 }
 
 // They are measured, but say nothing about which model of a size is kept; a drop is of them.
@@ -536,6 +562,26 @@ TEST(QuantizeInBrowser, NamesThePlantedLayer) {
   EXPECT_THAT(html, HasSubstr("<div class=\"verdict\"><p><b>three</b> (Linear + Relu) loses "));
   EXPECT_THAT(html, HasSubstr("One scale holds its weights badly"));
   EXPECT_THAT(html, HasSubstr("<tr class=\"named\"><th scope=\"row\"><span>three<small>"));
+}
+
+// The timing needs sizes and says which it took; without any the model is quantized all the same.
+TEST(Quantize, AFreeTimeAxisNeedsNoSize) {
+  ir::Graph g;
+  const ir::ValueId x =
+      g.add_input("x", DType::kF32, {g.symbol("batch"), g.symbol("time"), SymDim(64)});
+  HostTensor w(DType::kF32, {64, 64});
+  for (int64_t i = 0; i < w.numel(); ++i) w.as<float>()[i] = static_cast<float>(i % 7) - 3;
+  g.add_output("y", g.emit(OpId::kMatMul, {x, g.add_constant(w, "w", true)}, "layer"));
+  const std::string model = folder() + "/time.onnx", made = folder() + "/time.wick";
+  export_onnx(g, model);
+  const Ran r =
+      wick({"quantize", model, "--recipe", "weight-only", "-o", made, "--seconds", "0.05"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.err, HasSubstr("both models were timed at batch=1 time=2"));
+  EXPECT_TRUE(fs::exists(made));
+  const Ran wrong =
+      wick({"quantize", model, "--recipe", "weight-only", "-o", made, "--dim", "t=3"});
+  EXPECT_EQ(wrong.code, 2) << wrong.err;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace wick::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -166,6 +167,24 @@ TEST(States, AFileOfAnotherProgramIsRefused) {
 }
 
 // numpy has no bfloat16: the file has float32.
+// A file is looked at before it is unpacked: sizes that the program, or an input, does not have are
+// refused by what an array says of itself.
+TEST(States, SizesOfAFileAreCheckedFirst) {
+  const std::string model = sums(), state = scratch() + "/long.npz", x = scratch() + "/x3.npy";
+  std::vector<float> nine(9);
+  data::write_npz(
+      state, std::vector<data::NamedArray>{{"total", TensorView(nine.data(), DType::kF32, {9})}});
+  Ran r = wick({"run", model, "--entry", "tell", "--state", state});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("long.npz': total has 9 as its size n, allowed are 1 to 8"));
+  data::write_npz(
+      state, std::vector<data::NamedArray>{{"total", TensorView(nine.data(), DType::kF32, {5})}});
+  write_npy_f32(x, {3});
+  r = wick({"run", model, "-i", x, "--state", state});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("n is 3 by input x and 5 by state total of"));
+}
+
 TEST(States, Bfloat16IsWrittenAsFloat32) {
   const std::string model = sums(DType::kBF16), x = scratch() + "/half.npy";
   const std::string state = scratch() + "/half.npz";
@@ -326,6 +345,67 @@ TEST(States, VerifyNamesWhatComparesThem) {
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.err, AllOf(HasSubstr("keeps state between runs (length ...)"),
                            HasSubstr("OTHER.wick --entry NAME steps two such programs")));
+}
+
+// One node and the page are of one entry point, and say which others there are.
+TEST(States, InspectShowsNodesAndThePageOfAnEntryPoint) {
+  const std::string model = sums();
+  struct Shown {
+    std::string entry, op, others;
+  };
+  for (const Shown& s : {Shown{"", "Add", "tell free"}, Shown{"add", "Add", "tell free"},
+                         Shown{"tell", "Neg", "add free"}, Shown{"free", "Neg", "add tell"}}) {
+    const std::string named = s.entry.empty() ? "add" : s.entry;
+    const auto with = [&](std::vector<std::string> words) {
+      if (!s.entry.empty()) words.insert(words.end(), {"--entry", s.entry});
+      return wick(words);
+    };
+    const Ran node = with({"inspect", model, "--node", "y"});
+    EXPECT_EQ(node.code, 0) << node.err;
+    EXPECT_THAT(node.out, AllOf(HasSubstr("entry point " + named + " (--entry shows: " + s.others),
+                                HasSubstr("\n" + s.op + " ")));
+    const nlohmann::json doc = parse_json(with({"inspect", model, "--node", "y", "--json"}).out);
+    EXPECT_EQ(doc.at("nodes").at(0).at("op"), s.op);
+    EXPECT_EQ(doc.at("entry"), named);
+    const std::string page = scratch() + "/entry.html";
+    const Ran html = with({"inspect", model, "--html", page, "--dim", "n=4"});
+    EXPECT_EQ(html.code, 0) << html.err;
+    EXPECT_THAT(html.out,
+                HasSubstr("of the entry point " + named + ", --entry shows: " + s.others));
+    EXPECT_THAT(read_file(page), AllOf(HasSubstr("\"entry\":\"" + named + "\""),
+                                       HasSubstr("\"op\":\"" + s.op + "\"")));
+  }
+  const Ran none = wick({"inspect", model, "--node", "z", "--entry", "tell"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("named 'z' in entry point tell (--entry shows: add free)"));
+  const Ran two = wick({"inspect", model, model});
+  EXPECT_THAT(two.out, ContainsRegex("  entries +\\[\"add\",\"tell\",\"free\"\\]"));
+  // As programs of one entry point have none, so have files that are graphs.
+  export_onnx(small_graph(), scratch() + "/graph.onnx");
+  const Ran graph = wick({"inspect", scratch() + "/graph.onnx", "--node", "y", "--entry", "main"});
+  EXPECT_EQ(graph.code, 2);
+  EXPECT_THAT(graph.err, HasSubstr("--entry: is for programs (.wick)"));
+}
+
+// What takes one entry point says which, and that there are others.
+TEST(States, CommandsOfOneEntryPointSaySo) {
+  std::vector<ir::Entry> entries = {{"down", {}, {}}, {"up", {}, {}}};
+  for (ir::Entry& entry : entries) {
+    const ir::ValueId x = entry.graph.add_input("x", DType::kF32, {SymDim(2)});
+    entry.graph.add_output("y", entry.graph.emit(OpId::kNeg, {x}));
+  }
+  const std::string model = scratch() + "/two.wick";
+  export_wick(entries, model);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"convert", model, "-o", scratch() + "/two.onnx"},
+           {"verify", model, "--no-passes"},
+           {"build", model, "-o", scratch() + "/two_built", "--no-build"}}) {
+    const Ran r = wick(words);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_THAT(r.err, HasSubstr("wick: note: of the entry points down up this is the first\n"))
+        << words[0];
+  }
+  EXPECT_EQ(wick({"verify", scratch() + "/two.onnx", "--no-passes"}).err, "");
 }
 
 TEST(States, InspectShowsEveryEntryPoint) {

@@ -87,6 +87,20 @@ TEST(StdFiles, MisuseIsNamedAndNothingIsWritten) {
   EXPECT_EQ(p.run("wick convert - -o - < m.onnx > /dev/full").code, 1);
 }
 
+// As run does, with a model and with an array.
+TEST(StdFiles, BenchReadsStandardInput) {
+  const Piped p;
+  const Ran array = p.run("wick bench m.onnx --seconds 0.01 --json -i - < x.npy");
+  EXPECT_EQ(array.code, 0) << array.err;
+  const nlohmann::json shape = parse_json(array.out).at(0).at("inputs").at(0).at("shape");
+  const Ran named = p.run("wick bench m.onnx --seconds 0.01 --json -i x.npy");
+  EXPECT_EQ(shape, parse_json(named.out).at(0).at("inputs").at(0).at("shape"));
+  const Ran model = p.run("wick bench - --seconds 0.01 -i x.npy < m.onnx");
+  EXPECT_EQ(model.code, 0) << model.err;
+  EXPECT_THAT(model.out, HasSubstr("p50"));
+  EXPECT_THAT(p.run("wick bench - -i - < m.onnx").err, HasSubstr("standard input is read twice"));
+}
+
 // Temporary files are gone when the command is, whatever its end.
 TEST(StdFiles, NothingIsLeftBehind) {
   const Piped p;

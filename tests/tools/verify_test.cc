@@ -492,5 +492,49 @@ TEST(VerifyWritten, WhatCannotBeRunIsSkippedAloud) {
   EXPECT_THAT(r.err, AllOf(HasSubstr("was not verified"), HasSubstr("wick verify")));
 }
 
+// x f32[batch,n] in rows of 16, so n has to be a multiple of it; no file says so.
+std::string rows_of_16() {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), g.symbol("n")});
+  HostTensor shape(DType::kI64, {3});
+  shape.as<int64_t>()[0] = -1, shape.as<int64_t>()[1] = 2, shape.as<int64_t>()[2] = 16;
+  const ir::ValueId rows = g.emit(OpId::kReshape, {x, g.add_constant(shape, "shape")}, "rows");
+  g.add_output("y", g.emit(OpId::kSoftmax, AxisAttrs{2}, {rows}, "softmax"));
+  const std::string path = scratch() + "/rows_of_16.onnx";
+  export_onnx(g, path);
+  return path;
+}
+
+TEST(Verify, AModelThatNeedsLargerSizesIsVerifiedThere) {
+  const Ran r = wick({"verify", rows_of_16(), "--json"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  const nlohmann::json doc = parse_json(r.out);
+  EXPECT_EQ(doc.at("verdict"), "equal");
+  EXPECT_THAT(rows(doc, "equal"), Contains("cpu threads=1 [batch=2 n=16]"));
+  // So does what convert does by itself, also back to a file that has lost what it needs.
+  const std::string made = scratch() + "/rows_of_16.wick", back = scratch() + "/rows_back.onnx";
+  const Ran there = wick({"convert", rows_of_16(), "-o", made, "--json"});
+  EXPECT_EQ(there.code, 0) << there.err;
+  EXPECT_EQ(parse_json(there.out).at("verified").at("verdict"), "equal");
+  EXPECT_EQ(parse_json(there.out).at("verified").at("sizes"), "batch=2 n=16");
+  EXPECT_THAT(there.err, HasSubstr("was verified at batch=2 n=16: the model runs at none of the"));
+  const Ran here = wick({"convert", made, "-o", back, "--json"});
+  EXPECT_EQ(parse_json(here.out).at("verified").at("verdict"), "equal") << here.err;
+}
+
+// The inputs are not made, so that nothing takes their memory.
+TEST(Verify, ConvertDoesNotMakeInputsOfAnySize) {
+  ir::Graph g;
+  g.add_output("y", g.emit(OpId::kIdentity, {g.add_input("x", DType::kString, {1 << 26})}, "same"));
+  const std::string model = scratch() + "/words.onnx", made = scratch() + "/words.wick";
+  export_onnx(g, model);
+  const Ran r = wick({"convert", model, "-o", made, "--max-ram", "2G"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.err, ContainsRegex("was not verified: .* bytes"));
+  const Ran page = wick({"inspect", model, "--html", scratch() + "/words.html", "--max-ram", "2G"});
+  EXPECT_EQ(page.code, 0) << page.err;
+  EXPECT_THAT(page.out, HasSubstr("sizes are left open: the inputs take 7516192768 bytes"));
+}
+
 }  // namespace
 }  // namespace wick::test

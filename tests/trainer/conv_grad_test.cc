@@ -207,5 +207,71 @@ TEST(ConvGrad, EmptyBatch) {
   check({.n = 0, .ic = 2, .h = 4, .w = 4, .oc = 3, .kernel = 3, .stride = 1, .pad = 1});
 }
 
+// Three spatial dims: what the trainer's rows make of a call, beside the plain loops.
+TEST(ConvGrad, Volumes) {
+  Random random(5);
+  auto pool = ThreadPool::create(default_allocator(), 3);
+  ASSERT_TRUE(pool.ok());
+  auto pick = [&](int64_t least, int64_t most) { return least + random.below(most - least + 1); };
+  int taken = 0;
+  for (int turn = 0; turn < 60; ++turn) {
+    ConvGradAttrs a;
+    const int64_t groups = pick(1, 3), n = turn == 0 ? 0 : turn == 1 ? 70 : pick(1, 4);
+    Shape x{n, groups * pick(1, 5), 0, 0, 0}, w{groups * pick(1, 9), x[1] / groups, 0, 0, 0},
+        y{n, w[0], 0, 0, 0};
+    a.conv.group = groups;
+    for (int d = 2; d < 5; ++d) {
+      const int64_t kernel = pick(1, 3), stride = pick(1, 3), dilation = pick(1, 2),
+                    front = pick(0, 2), back = pick(0, 2),
+                    size = std::max(pick(1, 9), (kernel - 1) * dilation + 1);
+      x[d] = size, w[d] = kernel;
+      y[d] = (size + front + back - dilation * (kernel - 1) - 1) / stride + 1;
+      a.conv.strides.values[a.conv.strides.count++] = stride;
+      a.conv.dilations.values[a.conv.dilations.count++] = dilation;
+      a.conv.pads.values[d - 2] = front, a.conv.pads.values[d + 1] = back;
+    }
+    a.conv.pads.count = 6;
+    std::copy(w.begin() + 2, w.end(), a.spatial.values);
+    a.spatial.count = 3;
+    const std::vector<float> xs = random_floats(random, numel(x)),
+                             dys = random_floats(random, numel(y));
+    const TensorView in[2] = {TensorView(const_cast<float*>(xs.data()), DType::kF32, x),
+                              TensorView(const_cast<float*>(dys.data()), DType::kF32, y)};
+    auto run = [&](const KernelSet& set, ThreadPool* p, const char** name) {
+      std::vector<float> out(static_cast<size_t>(numel(w)), -7.0f);
+      TensorView result[1] = {TensorView(out.data(), DType::kF32, w)};
+      KernelQuery q;
+      q.op = OpId::kConvWeightGrad, q.attrs = &a, q.in = Span<const TensorView>(in),
+      q.out = Span<const TensorView>(result), q.threads = p == nullptr ? 1 : p->threads();
+      const KernelSet* sets[] = {&set};
+      PreparedKernel kernel;
+      EXPECT_TRUE(kernel.prepare(sets, q).ok());
+      *name = kernel.row().name;
+      NanBuffer scratch(kernel.scratch_bytes());
+      EXPECT_TRUE(kernel
+                      .run({p, scratch.data(), nullptr}, q.op, Span<const TensorView>(in),
+                           Span<TensorView>(result), &a)
+                      .ok());
+      return out;
+    };
+    const char* name = nullptr;
+    const std::vector<float> want = run(kTrainReferenceKernels, nullptr, &name);
+    for_each_simd_target([&](int64_t target) {
+      for (ThreadPool* p : {static_cast<ThreadPool*>(nullptr), pool.value()}) {
+        SCOPED_TRACE(::testing::Message() << simd_target_name(target) << " turn " << turn);
+        const std::vector<float> got = run(kTrainKernels, p, &name);
+        taken += std::string_view(name) == "conv_weight_grad.f32.simd" ? 1 : 0;
+        if (simd_target_has_fma(target)) {
+          EXPECT_TRUE(same_bits(got, want));
+        } else {
+          EXPECT_TRUE(test::close_without_fma(got, want, n * y[2] * y[3] * y[4], 2.0f));
+        }
+      }
+    });
+  }
+  EXPECT_GT(taken, 100);
+  ThreadPool::destroy(pool.value());
+}
+
 }  // namespace
 }  // namespace wick

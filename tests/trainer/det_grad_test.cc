@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <set>
+#include <sstream>
 
 #include "wick/trainer.h"
 
@@ -116,6 +117,22 @@ std::vector<double> minor_of(const Tensor& a, std::set<int64_t> rows, std::set<i
   };
   Tensor rest = index_select(index_select(a, 1, others(rows)), 2, others(columns));
   return linalg::det(rest).to_vector<double>();
+}
+
+TEST(DetGrad, InvertsOnce) {
+  Tensor a = (eye(4, kD) * 3 + 0.5).unsqueeze(0).expand({3, 4, 4}).contiguous().requires_grad_();
+  for (const bool again : {false, true}) {
+    Tensor d = sum(linalg::det(a));
+    std::ostringstream lines;
+    {
+      const TraceOps trace(lines, {.times = false});
+      grad({d}, {a}, {}, again, again);
+    }
+    const std::string text = lines.str();
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find(" inverse ", at)) != std::string::npos; ++at) ++count;
+    EXPECT_EQ(count, 1U) << text;
+  }
 }
 
 TEST(DetGrad, IsMadeOfMinors) {

@@ -237,6 +237,12 @@ TEST(FunctionEdges, TiesAndZerosInGradients) {
     EXPECT_NUMBERS(slope(div(p, q, mode), q), 0, 0, 0);
   }
   EXPECT_NUMBERS(heaviside(tensor<double>({kNan, 0, 1, -1}), tensor<double>({0.5})), 0, 0.5, 1, 0);
+
+  // PyTorch 1.13's: y's gradient is x / y, and x's is 0 where x is 0 and y no more.
+  Tensor u = leaf({0, 0, 2}), v = leaf({0, -1, 4});
+  EXPECT_NUMBERS(xlogy(u, v), 0, 0, 2 * std::log(4.));
+  EXPECT_NUMBERS(slope(xlogy(u, v), u), 0, 0, std::log(4.));
+  EXPECT_NUMBERS(slope(xlogy(u, v), v), kNan, 0, 0.5);
 }
 
 TEST(FunctionEdges, LstsqRefusesDependentColumns) {

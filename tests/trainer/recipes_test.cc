@@ -191,6 +191,15 @@ TEST_F(Recipes, WhatCannotBeResumedSaysWhy) {
   EXPECT_THAT(error_of([&] { run_training(c); }), HasSubstr("with another epochs (saved 1)"));
   c.out.clear();
   EXPECT_THAT(error_of([&] { run_training(c); }), HasSubstr("resume needs the folder of the run"));
+  // A size of images that says 10 GB is refused before anything is made of it.
+  Safetensors file = load_safetensors(out_ + "/best.safetensors");
+  std::string& text = file.metadata["wick.config"];
+  const size_t at = text.find("28,28");
+  ASSERT_NE(at, std::string::npos) << text;
+  text.replace(at, 5, "50000,50000");
+  fs::remove(out_ + "/last.safetensors");
+  save_safetensors(out_ + "/best.safetensors", file.tensors, file.metadata);
+  EXPECT_THAT(error_of([&] { load_trained(out_); }), HasSubstr("at most 256 MB of float32"));
 }
 
 TEST_F(Recipes, FoldersWithoutAModelSayWhatIsMissing) {

@@ -2,6 +2,7 @@
 // on, refused elsewhere, and never trusted for more than they say.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <filesystem>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "runtime/backend/vulkan/backend.h"
+#include "runtime/backend/vulkan/ctx/disk_cache.h"
+#include "runtime/backend/vulkan/ctx/warm_file.h"
 #include "runtime/core/sha256.h"
 #include "runtime/exec/session.h"
 #include "tests/program/program_builder.h"
@@ -214,6 +217,27 @@ TEST_F(VulkanWarm, HostileFilesAreData) {
   expect_refused(with(pipelines, uint64_t{1} << 32 | 0xffffffff), "have no valid head");
   expect_refused(with(pipelines + 8, 0x1234567812345678), "its pipelines are another driver's");
   expect_refused(with(8, 2), "it has version 2, this build reads 1");
+}
+
+// No file is written that would not be read; needs no device.
+TEST(VulkanWarmFile, WhatIsTooLargeToReadIsNotWritten) {
+  const std::string path = temp_folder() + "large.cache";
+  const size_t most = vulkan::kWarmBytes;
+  // Pages that nobody reads take no memory.
+  void* zeros = mmap(nullptr, most, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(zeros, MAP_FAILED);
+  const Span<const uint8_t> all(static_cast<const uint8_t*>(zeros), most);
+  const char driver[vulkan::kDriverKeyBytes] = "a driver";
+  const Status refused =
+      vulkan::write_warm(path.c_str(), driver, {all.subspan(0, 17), all.subspan(kHead + 16)});
+  EXPECT_EQ(refused.code(), Code::kBudgetExceeded);
+  EXPECT_THAT(refused.message(), HasSubstr("a cache of 268435457 bytes is not written"));
+  vulkan::DiskCache disk;
+  disk.open(temp_folder().c_str(), {});
+  ASSERT_TRUE(disk.enabled());
+  EXPECT_EQ(disk.write("pipelines", all).code(), Code::kBudgetExceeded);
+  munmap(zeros, most);
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(VulkanWarm, WithoutChecksThereAreNoVerdicts) {

@@ -12,7 +12,7 @@
 #include "tools/lib/sample_inputs.h"
 #include "tools/lib/text.h"
 #include "trainer/data/image/images.h"
-#include "trainer/data/npy.h"
+#include "trainer/data/npz.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -311,17 +311,21 @@ InputData npy(const ir::Graph& g, const std::string& file, const DataOptions& o)
 InputData npz(const ir::Graph& g, const std::string& file, const DataOptions& o) {
   const auto inputs = inputs_of(g);
   Whole all;
-  for (const auto& [name, array] : data::read_npz(file)) {
-    const auto input = std::find_if(inputs.begin(), inputs.end(),
-                                    [&, n = name](const ir::Value* v) { return v->name == n; });
-    if (input != inputs.end()) {
+  const auto input_of = [&](const std::string& name) {
+    return std::find_if(inputs.begin(), inputs.end(),
+                        [&](const ir::Value* v) { return v->name == name; });
+  };
+  const auto wanted = [&](const std::string& name, DType, const Shape&) {
+    if (name == kLabels || input_of(name) != inputs.end()) return true;
+    throw Error(fmt::format("'{}' has an array '{}'; the model's inputs: {} (and labels)", file,
+                            name, names_of(inputs)),
+                Code::kNotFound);
+  };
+  for (const auto& [name, array] : data::read_npz(file, data::kDefaultArrayBudget, wanted)) {
+    if (const auto input = input_of(name); input != inputs.end()) {
       all.arrays[name] = as_given(host(array), (*input)->dtype, quoted(file) + " (" + name + ")");
-    } else if (name == kLabels) {
-      all.labels = read_labels(host(array), quoted(file) + " (labels)");
     } else {
-      throw Error(fmt::format("'{}' has an array '{}'; the model's inputs: {} (and labels)", file,
-                              name, names_of(inputs)),
-                  Code::kNotFound);
+      all.labels = read_labels(host(array), quoted(file) + " (labels)");
     }
   }
   for (const ir::Value* v : inputs) {

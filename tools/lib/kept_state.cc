@@ -11,7 +11,6 @@
 #include "tools/lib/model.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/lib/usage.h"
-#include "trainer/data/npy.h"
 #include "trainer/data/npz.h"
 #include "wick/error.h"
 
@@ -85,18 +84,53 @@ HostTensor as_bfloat16(const std::string& what, const HostTensor& from) {
   return to;
 }
 
-// Reads the file of write_state() for a program, in the order of its states.
-std::vector<HostTensor> read_state(const std::string& path, const Program& program) {
-  const auto arrays = data::read_npz(path);
+// The most bytes that the states of a stream may take.
+uint64_t state_budget() { return within_memory(uint64_t{1} << 33); }
+
+// Checks what an array of a state's file says of itself, before its numbers are unpacked.
+void check_kept(const std::string& path, const Program& program, const StateDef& s, DType dtype,
+                const Shape& shape) {
+  bool fits = static_cast<size_t>(shape.rank()) == s.dims.size();
+  for (int d = 0; fits && d < shape.rank(); ++d) {
+    const DimDef& dim = s.dims[static_cast<size_t>(d)];
+    fits = dim.symbol >= 0 || dim.value == shape[d];
+  }
+  const DType in_file = s.dtype == DType::kBF16 ? DType::kF32 : s.dtype;
+  if (!fits || dtype != in_file) {
+    throw Error(fmt::format("'{}': {} is {}{}, and the program keeps {}{}", path, s.name,
+                            dtype_name(dtype), to_text(shape).text, dtype_name(in_file),
+                            dims_text(program, {s.name, s.dtype, false, s.dims})),
+                fits ? Code::kTypeMismatch : Code::kShapeMismatch);
+  }
+  for (int d = 0; d < shape.rank(); ++d) {
+    const int32_t number = s.dims[static_cast<size_t>(d)].symbol;
+    if (number < 0) continue;
+    const SymbolDef& symbol = program.symbols()[static_cast<size_t>(number)];
+    if (shape[d] >= symbol.min && shape[d] <= symbol.max) continue;
+    throw Error(fmt::format("'{}': {} has {} as its size {}, allowed are {} to {}", path, s.name,
+                            shape[d], symbol.name, symbol.min, symbol.max),
+                Code::kShapeMismatch);
+  }
+}
+
+// Reads the file of write_state() for a program, in the order of its states, and gives `sizes` what
+// it says. What does not fit the program, or the sizes that are known, is refused before it is
+// unpacked.
+std::vector<HostTensor> read_state(const std::string& path, const Program& program,
+                                   StateSizes& sizes) {
   std::string kept;
   for (const StateDef& s : program.states()) kept += fmt::format(" {}", s.name);
-  for (const auto& [name, array] : arrays) {
-    if (std::none_of(program.states().begin(), program.states().end(),
-                     [&, &n = name](const StateDef& s) { return n == s.name; })) {
-      throw Error(fmt::format("'{}' has '{}', and the program keeps:{}", path, name, kept),
-                  Code::kNotFound);
+  const auto wanted = [&](const std::string& name, DType dtype, const Shape& shape) {
+    for (const StateDef& s : program.states()) {
+      if (name != s.name) continue;
+      check_kept(path, program, s, dtype, shape);
+      sizes.give(s.dims, shape, fmt::format("state {} of '{}'", s.name, path));
+      return true;
     }
-  }
+    throw Error(fmt::format("'{}' has '{}', and the program keeps:{}", path, name, kept),
+                Code::kNotFound);
+  };
+  const auto arrays = data::read_npz(path, state_budget(), wanted);
   std::vector<HostTensor> values;
   for (const StateDef& s : program.states()) {
     const auto found = std::find_if(arrays.begin(), arrays.end(),
@@ -107,19 +141,7 @@ std::vector<HostTensor> read_state(const std::string& path, const Program& progr
     }
     const data::HostArray& a = found->second;
     HostTensor value(a.dtype, a.shape, a.bytes.data(), a.bytes.size());
-    bool fits = static_cast<size_t>(a.shape.rank()) == s.dims.size();
-    for (int d = 0; fits && d < a.shape.rank(); ++d) {
-      const DimDef& dim = s.dims[static_cast<size_t>(d)];
-      fits = dim.symbol >= 0 || dim.value == a.shape[d];
-    }
-    const DType in_file = s.dtype == DType::kBF16 ? DType::kF32 : s.dtype;
-    if (!fits || a.dtype != in_file) {
-      throw Error(fmt::format("'{}': {} is {}{}, and the program keeps {}{}", path, s.name,
-                              dtype_name(a.dtype), to_text(a.shape).text, dtype_name(in_file),
-                              dims_text(program, {s.name, s.dtype, false, s.dims})),
-                  fits ? Code::kTypeMismatch : Code::kShapeMismatch);
-    }
-    values.push_back(in_file == s.dtype
+    values.push_back(s.dtype != DType::kBF16
                          ? std::move(value)
                          : as_bfloat16(fmt::format("'{}': {}", path, s.name), value));
   }
@@ -140,17 +162,12 @@ Owned<RecurrentState> make_state(const Program& program, const Session& session,
     sizes.give(symbol, size, "--dim");
   }
   std::vector<HostTensor> values;
-  if (!source.file.empty()) values = read_state(source.file, program);
-  for (size_t i = 0; i < program.states().size(); ++i) {
-    const StateDef& s = program.states()[i];
-    if (!values.empty())
-      sizes.give(s.dims, values[i].shape(), fmt::format("state {} of '{}'", s.name, source.file));
-    sizes.need(s);
-  }
+  if (!source.file.empty()) values = read_state(source.file, program, sizes);
+  for (const StateDef& s : program.states()) sizes.need(s);
   const std::vector<DimBinding> dims = sizes.bindings();
   RecurrentStateOptions options;
   options.dims = {dims.data(), dims.size()};
-  options.max_ram = within_memory(uint64_t{1} << 33);
+  options.max_ram = state_budget();
   Owned<RecurrentState> state = take(RecurrentState::create(program, {}, options), "state");
   if (!values.empty()) set_state(state.get(), values);
   return state;

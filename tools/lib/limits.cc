@@ -28,6 +28,8 @@ constexpr uint64_t kToEndAlone = kSecond / 5, kToSave = 60 * kSecond;
 
 uint64_t g_deadline_ns = 0;
 uint64_t g_memory = UINT64_MAX;
+// Of QuickLimits.
+thread_local uint64_t t_deadline_ns = 0, t_memory = UINT64_MAX;
 std::mutex g_mutex;
 std::vector<const std::function<void()>*> g_last;
 
@@ -96,13 +98,27 @@ void limit_memory(uint64_t bytes) {
     throw Error(fmt::format("--max-ram: {}", strerror(errno)), Code::kIo);
 }
 
+QuickLimits::QuickLimits(uint64_t bytes, double seconds)
+    : bytes_before_(t_memory), deadline_before_(t_deadline_ns) {
+  t_memory = std::min(t_memory, bytes);
+  if (seconds <= 0) return;
+  const uint64_t deadline = now_ns() + static_cast<uint64_t>(seconds * kSecond);
+  t_deadline_ns = t_deadline_ns == 0 ? deadline : std::min(t_deadline_ns, deadline);
+}
+QuickLimits::~QuickLimits() {
+  t_memory = bytes_before_;
+  t_deadline_ns = deadline_before_;
+}
+
 uint64_t time_left_ns() {
-  if (g_deadline_ns == 0) return 0;
+  uint64_t end = g_deadline_ns == 0 ? UINT64_MAX : g_deadline_ns;
+  if (t_deadline_ns != 0) end = std::min(end, t_deadline_ns);
+  if (end == UINT64_MAX) return 0;
   const uint64_t now = now_ns();
-  return now < g_deadline_ns ? g_deadline_ns - now : 1;
+  return now < end ? end - now : 1;
 }
 
 uint64_t memory_limit() { return g_memory; }
-uint64_t within_memory(uint64_t most) { return std::min(most, g_memory); }
+uint64_t within_memory(uint64_t most) { return std::min({most, g_memory, t_memory}); }
 
 }  // namespace wick::tool

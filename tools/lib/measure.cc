@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tools/lib/limits.h"
 #include "tools/lib/now_ms.h"
 #include "tools/lib/process_time.h"
 #include "wick/error.h"
@@ -126,7 +127,7 @@ Times time_both(Runner& before, Runner& after, const std::vector<HostTensor>& in
     return [&] {
       // The session uses its own memory each time: outputs are not copied.
       std::vector<TensorView> out(s.output_count());
-      check(s.run(in, out), "run");
+      check(s.run(in, out, {.timeout_ns = time_left_ns()}), "run");
     };
   };
   const auto times = in_turn({once(before.session()), once(after.session())}, seconds);

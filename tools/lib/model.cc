@@ -226,8 +226,8 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
                  opened.status().message());
     } else if (none) {
       throw Error(
-          fmt::format("vulkan: {}; --backend cpu, or wick run --allow-fallback, runs on the "
-                      "CPU",
+          fmt::format("vulkan: {}; --backend cpu runs on the CPU, as --allow-fallback of wick run, "
+                      "bench and compare does",
                       opened.status().message()),
           opened.status().code());
     } else {

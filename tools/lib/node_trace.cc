@@ -10,6 +10,7 @@
 #include "exporter/onnx/onnx.h"
 #include "graph/interpreter/interpreter.h"
 #include "runtime/core/plain_copy.h"
+#include "tools/lib/arrays.h"
 #include "tools/lib/difference.h"
 #include "tools/lib/oracle.h"
 #include "tools/lib/scratch_folder.h"
@@ -147,7 +148,8 @@ std::string first_difference_from_onnxruntime(const ir::Graph& graph, Span<const
   export_onnx(all, model);
   std::vector<HostTensor> theirs = run_onnxruntime(model, input_names, inputs, output_names);
   for (size_t i = 0; i < ours.size(); ++i) {
-    Difference d = difference(ours[i], theirs[i]);
+    const HostTensor their = as_given(std::move(theirs[i]), ours[i].dtype(), output_names[i]);
+    Difference d = difference(ours[i], their);
     if (apart(d, tolerance))
       return fmt::format("{} ({})", ir::node_text(graph, makers[i]), d.text());
   }

@@ -33,9 +33,9 @@ ProductCounts product_counts(const ir::Graph& graph) {
   return counts;
 }
 
-ProductCounts product_counts(const Program& program) {
+ProductCounts product_counts(const EntryDef& entry) {
   ProductCounts counts;
-  for (const RegionDef& region : program.entries()[0].regions) {
+  for (const RegionDef& region : entry.regions) {
     for (const NodeDef& n : region.nodes) count(n.op, n.attrs, &counts);
   }
   return counts;

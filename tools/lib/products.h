@@ -16,7 +16,7 @@ struct ProductCounts {
   int layers = 0, convolutions = 0, winograd = 0, bf16 = 0;
 };
 ProductCounts product_counts(const ir::Graph& graph);  // its regions included
-ProductCounts product_counts(const Program& program);
+ProductCounts product_counts(const EntryDef& entry);
 
 // Returns "12 of 20 convolutions by Winograd's F(2x2, 3x3)", or the like; of kExact "".
 std::string products_text(const ProductCounts& counts, Products products);

@@ -1,10 +1,13 @@
 #include "tools/lib/program_graph.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
 
 #include "runtime/registry/registry.h"
+#include "tools/lib/text.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -63,6 +66,10 @@ class Reader {
     const auto known = have->find(id);
     if (known != have->end()) return known->second;
     const ValueDef& d = entry_.values[id];
+    if (d.state != kNoIndex) {
+      const ir::Value v = input_of(id);
+      return have->emplace(id, g->add_input(v.name, v)).first->second;
+    }
     if (d.constant == kNoIndex)
       throw Error(std::string("value '") + d.name + "' is made nowhere", Code::kInvalidProgram);
     const ConstantDef& c = program_.constants()[d.constant];
@@ -117,15 +124,27 @@ class Reader {
 
 }  // namespace
 
+void say_first_entry(const Program& program) {
+  if (program.entries().size() == 1) return;
+  std::string names;
+  for (const EntryDef& e : program.entries()) names += fmt::format(" {}", one_line(e.name));
+  fmt::print(stderr, "wick: note: of the entry points{} this is the first\n", names);
+}
+
 ir::Graph program_graph(const Program& program) {
   if (!program.states().empty()) {
     throw Error(std::string("the program keeps state between runs (") + program.states()[0].name +
                     " ...), for which a graph has no form: only programs run it",
                 Code::kUnsupported);
   }
+  say_first_entry(program);
   ir::Graph g = Reader(program, program.entries()[0]).read();
   ir::verify(g, "of the program");
   return g;
+}
+
+ir::Graph shown_graph(const Program& program, const EntryDef& entry) {
+  return Reader(program, entry).read();
 }
 
 }  // namespace wick::tool

@@ -6,8 +6,14 @@
 
 namespace wick::tool {
 
-// Takes the first entry point and copies constants. Throws Error for what a graph cannot express:
-// state, or a custom op that is not registered.
+// Says on stderr that what a command does is of the first entry point, where a program has several.
+void say_first_entry(const Program& program);
+
+// Takes the first entry point, and says so where there are several; copies constants. Throws Error
+// for what a graph cannot express: state, or a custom op that is not registered.
 ir::Graph program_graph(const Program& program);
+// The same of any entry point, to be shown: the states that it reads are inputs, and what becomes
+// of them is left out.
+ir::Graph shown_graph(const Program& program, const EntryDef& entry);
 
 }  // namespace wick::tool

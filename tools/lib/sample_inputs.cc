@@ -11,6 +11,7 @@
 
 #include "runtime/core/half.h"
 #include "runtime/ops/attrs.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/model.h"
 #include "tools/lib/usage.h"
 #include "wick/error.h"
@@ -199,6 +200,30 @@ class Numbers {
   uint64_t state_ = 1;
 };
 
+// A string is made as text in a list, then copied: both grow by doubling, and its own tensor has
+// it once more.
+constexpr uint64_t kStringBytes = 2 * sizeof(std::string) + 3 * sizeof(StringRef);
+
+// Refuses inputs of more bytes than may be made up.
+void check_bytes(const Session& session, const Sizes& sizes) {
+  uint64_t all = 0;
+  for (size_t i = 0; i < session.input_count(); ++i) {
+    const PortInfo port = session.input(i);
+    if (is_container(port.dtype)) continue;  // is refused by itself
+    const int bits = port.dtype == DType::kString ? static_cast<int>(8 * kStringBytes)
+                                                  : static_cast<int>(dtype_bits(port.dtype));
+    Result<size_t> bytes = checked_bytes(sizes.shape(port), bits);
+    const uint64_t more = bytes.ok() ? *bytes : UINT64_MAX;
+    all = more > UINT64_MAX - all ? UINT64_MAX : all + more;
+  }
+  const uint64_t most = within_memory(UINT64_MAX);
+  if (all <= most) return;
+  const std::string text = all == UINT64_MAX ? "more than 2^64" : std::to_string(all);
+  throw Error(fmt::format("the inputs take {} bytes, more than the {} that may be made up here",
+                          text, most),
+              Code::kBudgetExceeded);
+}
+
 }  // namespace
 
 std::pair<int32_t, int64_t> named_size(const Program& program, const std::string& text) {
@@ -224,6 +249,7 @@ std::pair<int32_t, int64_t> named_size(const Program& program, const std::string
 
 Sample sample_inputs(const Session& session, const Program& program, const SampleSizes& sizes) {
   Sizes chosen(session, program, sizes);
+  check_bytes(session, chosen);
   Sample sample;
   Numbers numbers(sizes.values);
   for (size_t i = 0; i < session.input_count(); ++i) {

@@ -35,7 +35,8 @@ struct Sample {
 
 // The batch is the symbol of the first dimension of the first input that has one there; every other
 // symbol needs a size by name. A size that the model does not take is wrong usage; no other size is
-// taken instead.
+// taken instead. A file may fix any size: inputs of more bytes than the limits allow (limits.h) are
+// refused with kBudgetExceeded before they take memory.
 Sample sample_inputs(const Session& session, const Program& program, const SampleSizes& sizes);
 
 // Reads "NAME=N": the number of one of the program's symbols, and a size that it may have. Anything

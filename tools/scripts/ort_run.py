@@ -44,15 +44,67 @@ def feeds_of(session, given):
     return feeds
 
 
+BFLOAT16 = "tensor(bfloat16)"  # numpy has none: files hold float32
+
+
+def ort_value(array, kind):
+    """The tensor that an input of this type takes: float32 is rounded to bfloat16, to nearest, ties to even."""
+    import numpy as np
+    import onnxruntime as ort
+    if kind != BFLOAT16 or array.dtype != np.float32:
+        return ort.OrtValue.ortvalue_from_numpy(array)
+    bits = np.ascontiguousarray(array).view(np.uint32)
+    rounded = (bits + (0x7FFF + (bits >> 16 & 1)).astype(np.uint32)) >> 16
+    halves = np.where(np.isnan(array), bits >> 16 | 0x40, rounded).astype(np.uint16)
+    return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(halves, 16)  # TensorProto.BFLOAT16
+
+
+def array_of(value):
+    """An output as numpy's array; bfloat16 as float32."""
+    import ctypes
+
+    import numpy as np
+    if not value.is_tensor() or value.data_type() != BFLOAT16:
+        return value.numpy()
+    shape = value.shape()
+    count = int(np.prod(shape, dtype=np.int64))
+    if count == 0:
+        return np.zeros(shape, np.float32)
+    halves = np.ctypeslib.as_array((ctypes.c_uint16 * count).from_address(value.data_ptr()))
+    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(shape)
+
+
+def has_bfloat16(session):
+    return any(port.type == BFLOAT16 for port in session.get_inputs() + session.get_outputs())
+
+
+def ort_values(session, feeds):
+    kinds = {port.name: port.type for port in session.get_inputs()}
+    return {name: ort_value(array, kinds.get(name, "")) for name, array in feeds.items()}
+
+
+def run_arrays(session, names, feeds):
+    """session.run(), which has no bfloat16."""
+    if not has_bfloat16(session):
+        return session.run(names, feeds)
+    names = names or [o.name for o in session.get_outputs()]
+    return [array_of(value) for value in session.run_with_ort_values(names, ort_values(session, feeds))]
+
+
 def bound_run(session, feeds):
     """A run with inputs and outputs bound once, so that Python's part of it is about a microsecond. Runs the model once."""
     import onnxruntime as ort
     binding = session.io_binding()
-    values = [(name, ort.OrtValue.ortvalue_from_numpy(array)) for name, array in feeds.items()]
+    values = list(ort_values(session, feeds).items())
     for name, value in values:
         binding.bind_ortvalue_input(name, value)
-    for name, array in zip([o.name for o in session.get_outputs()], session.run(None, feeds)):
-        binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
+    names = [o.name for o in session.get_outputs()]
+    if has_bfloat16(session):
+        made = session.run_with_ort_values(names, dict(values))
+    else:
+        made = [ort.OrtValue.ortvalue_from_numpy(array) for array in session.run(None, feeds)]
+    for name, value in zip(names, made):
+        binding.bind_ortvalue_output(name, value)
     run, io = session._sess.run_with_iobinding, binding._iobinding
 
     def once(kept=(binding, values)):  # which own what a run reads
@@ -181,7 +233,7 @@ def values(ort, args, options, folder):
     options.enable_profiling = True
     options.profile_file_prefix = os.path.join(folder, "profile")
     session = exact_session(with_outputs(args.model, [n for n in names if n not in declared]), options)
-    for i, value in enumerate(session.run(names, feeds_of(session, args.input))):
+    for i, value in enumerate(run_arrays(session, names, feeds_of(session, args.input))):
         np.save(os.path.join(folder, f"value.{i}.npy"), value)
     with open(session.end_profiling(), encoding="utf-8") as f:
         events = json.load(f)
@@ -254,7 +306,7 @@ def main():
         parts = []
         for first in range(0, max(rows, 1), step):
             part = feeds if step >= rows else {n: a[first:first + step] for n, a in feeds.items()}
-            parts.append(session.run(None, part))
+            parts.append(run_arrays(session, None, part))
         if args.out:
             os.makedirs(args.out, exist_ok=True)
         for i, declared in enumerate(session.get_outputs()):

@@ -11,6 +11,7 @@
 #include "runtime/core/half.h"
 #include "runtime/exec/session.h"
 #include "runtime/ops/op_info.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/model.h"
 #include "tools/lib/node_trace.h"
 #include "tools/lib/sample_inputs.h"
@@ -185,18 +186,29 @@ void spread(HostTensor* t) {
   if (t->dtype() == DType::kBF16) scale(t->as<BFloat16>());
 }
 
-void run_once(Session* session, const std::vector<HostTensor>& inputs) {
+// What all runs of a trial may take together.
+struct TrialLimits {
+  uint64_t max_ram = 0, end_ns = 0;  // end_ns: of now_ns()
+  const CancelFlag* cancel = nullptr;
+};
+
+void run_once(Session* session, const std::vector<HostTensor>& inputs, const TrialLimits& limits) {
   std::vector<TensorView> in, out(session->output_count());
   for (const HostTensor& t : inputs) in.push_back(t.view());
-  tool::check(session->run(in, out), "a trial run");
+  RunOptions options;
+  const uint64_t now = now_ns();
+  options.timeout_ns = now < limits.end_ns ? limits.end_ns - now : 1;
+  options.cancel = limits.cancel;
+  tool::check(session->run(in, out, options), "a trial run");
 }
 
 // Returns what a trial on such values finds; "" if each row stands for itself.
-std::string tried(const Program& program, uint64_t max_ram, SampleValues values) {
+std::string tried(const Program& program, const TrialLimits& limits, SampleValues values) {
   Trial trial;
   SessionOptions options;
   options.trace = &trial;
-  options.max_ram = max_ram;
+  options.max_ram = limits.max_ram;
+  const tool::QuickLimits of_inputs(limits.max_ram, 0);
   Owned<Session> session = take(Session::create(program, options), "a session for the trial");
   tool::SampleSizes sizes{.batch = kTrialRows, .values = values};
   // Other free sizes are small: what a row means does not depend on them.
@@ -214,16 +226,17 @@ std::string tried(const Program& program, uint64_t max_ram, SampleValues values)
     std::vector<HostTensor> one;
     for (const HostTensor& t : all) one.push_back(rows_of(t, row, 1));
     trial.begin(row);
-    run_once(session.get(), one);
+    run_once(session.get(), one, limits);
   }
   trial.begin(kTrialRows);
-  run_once(session.get(), all);
+  run_once(session.get(), all, limits);
   return trial.problem();
 }
 
 }  // namespace
 
-Batching batching_of(const Program& program, int64_t most, uint64_t max_ram) {
+Batching batching_of(const Program& program, int64_t most, uint64_t max_ram,
+                     const CancelFlag* cancel, uint64_t trial_ns) {
   if (most <= 1) return {1, "it was not asked for"};
   SessionOptions options;
   options.max_ram = max_ram;
@@ -238,9 +251,10 @@ Batching batching_of(const Program& program, int64_t most, uint64_t max_ram) {
   }
   why = forbidden(*session, program.entries()[0], batch);
   if (!why.empty()) return {1, why};
+  const TrialLimits limits = {max_ram, now_ns() + trial_ns, cancel};
   try {
     for (const SampleValues values : {SampleValues::kUniform, SampleValues::kSpecials}) {
-      why = tried(program, max_ram, values);
+      why = tried(program, limits, values);
       if (!why.empty()) return {1, why};
     }
   } catch (const Error& e) {

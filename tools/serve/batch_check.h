@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/core/stop.h"
 #include "runtime/program/program.h"
 
 namespace wick::serve {
@@ -19,7 +20,10 @@ struct Batching {
 // branch, loop or size depends on values. Then by trial: made-up rows run alone and together, and
 // every value that every step computes has to be made of the single rows' values, or to be the same
 // for all of them. So a maximum over the batch is found where it is computed, also when the answer
-// hides it. `max_ram` is that of a session.
-Batching batching_of(const Program& program, int64_t most, uint64_t max_ram);
+// hides it. `max_ram` is that of a session. A model may run for ever: a trial that takes longer
+// than `trial_ns`, or is cancelled, has failed.
+constexpr uint64_t kTrialNs = 10'000'000'000;
+Batching batching_of(const Program& program, int64_t most, uint64_t max_ram,
+                     const CancelFlag* cancel = nullptr, uint64_t trial_ns = kTrialNs);
 
 }  // namespace wick::serve

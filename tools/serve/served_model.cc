@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "tools/serve/tensors.h"
 
 namespace wick::serve {
@@ -36,7 +38,12 @@ ServedModel::ServedModel(const std::string& path, const ServeOptions& options, T
                             program.states()[0].name),
                 Code::kUnsupported);
   }
-  batching_ = batching_of(program, options.max_batch, options.max_ram);
+  if (program.entries().size() > 1 && options.log)
+    options.log(fmt::format("{}: of {} entry points the first, {}, is served", path,
+                            program.entries().size(), program.entries()[0].name));
+  const uint64_t trial =
+      options.deadline_ns == 0 ? kTrialNs : std::min(kTrialNs, options.deadline_ns);
+  batching_ = batching_of(program, options.max_batch, options.max_ram, cancel, trial);
   SessionPoolOptions pool;
   pool.sessions = sessions_for(options.instances, batching_.rows);
   pool.session.thread_pool = threads;

@@ -74,6 +74,8 @@ bool read_number(const Json& v, T* to) {
 template <class F>
 void each_value(const std::string& where, const Json& data, const Shape& shape, int dim, F&& f) {
   const bool flat = dim == 0 && (data.empty() || !data[0].is_array());
+  if (!flat && shape.rank() == 0)
+    throw Refused(400, fmt::format("{}: data has lists, its shape [] is one value", where));
   const int64_t want = flat ? numel(shape) : shape[dim];
   if (static_cast<int64_t>(data.size()) != want) {
     throw Refused(400, fmt::format("{}: data has a list of {} values where its shape {} says {}",

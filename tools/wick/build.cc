@@ -11,6 +11,7 @@
 
 #include "tools/lib/deploy/made.h"
 #include "tools/lib/limits.h"
+#include "tools/lib/program_graph.h"
 #include "tools/lib/scratch_folder.h"
 #include "tools/lib/text.h"
 #include "tools/wick/command.h"
@@ -88,6 +89,7 @@ Project write(const BuildCommand& c, const std::string& folder, const ScratchFol
               DeployTarget* target) {
   const std::string file = wick_file(c, scratch);
   const Model model = Model::open(file);
+  say_first_entry(model.program());
   drop_first_edition(model, target);
   return write_project(model, *target, folder,
                        {model_name(c), file, c.weights == "inside", c.dims, c.inputs});

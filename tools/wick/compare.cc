@@ -16,6 +16,7 @@
 #include "tools/wick/command.h"
 #include "tools/wick/forms.h"
 #include "tools/wick/json.h"
+#include "tools/wick/placement.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -139,12 +140,20 @@ void compare(const CompareCommand& c) {
   if (c.steps > 0 && !c.against.empty())
     wrong_usage("--steps", "is for two programs that keep state between runs");
   if (c.unfused && !c.nodes) wrong_usage("--unfused", "is for --nodes");
+  if (!c.against.empty() && c.backend_b != "cpu")
+    wrong_usage("--backend-b", "is for a second model");
+  if (c.nodes && c.backend_a != "cpu")
+    wrong_usage("--backend-a", "is not for --nodes, which runs nodes on the CPU");
+  check_fallback(c.fallback, c.backend_a == "vulkan" || c.backend_b == "vulkan",
+                 "--backend-a vulkan and --backend-b vulkan");
   Model a = Model::open_whole(c.a, {.lower_qdq = c.lower_qdq});
   if (!c.against.empty() && !a.graph())
     throw Error(c.a + " is a .wick file; ONNX Runtime takes the ONNX file it was made of");
   if (!c.against.empty()) need_onnx(c.a, "--against onnxruntime");
   NodeTrace nodes_a, nodes_b;
-  Runner run_a(a, {.backend = c.backend_a, .trace = &nodes_a, .entry = c.entry});
+  Runner run_a(
+      a,
+      {.backend = c.backend_a, .trace = &nodes_a, .or_cpu = c.fallback.allowed, .entry = c.entry});
   std::vector<HostTensor> inputs =
       c.data.empty() ? sample_inputs(run_a.session(), a.program(), {c.batch, 4, c.dims}).inputs
                      : named_arrays(run_a.session(), a.program(), c.data);
@@ -155,10 +164,16 @@ void compare(const CompareCommand& c) {
     std::vector<std::string> names, outputs;
     for (size_t i = 0; i < inputs.size(); ++i) names.push_back(run_a.session().input(i).name);
     for (size_t i = 0; i < out_a.size(); ++i) outputs.push_back(run_a.session().output(i).name);
-    all = compared(out_a, run_onnxruntime(c.a, names, inputs, outputs));
+    std::vector<HostTensor> theirs = run_onnxruntime(c.a, names, inputs, outputs);
+    for (size_t i = 0; i < theirs.size(); ++i)  // their files have no bfloat16
+      theirs[i] = as_given(std::move(theirs[i]), out_a[i].dtype(), outputs[i]);
+    all = compared(out_a, theirs);
   } else {
     Model b = Model::open(c.b, {.lower_qdq = c.lower_qdq});
-    Runner run_b(b, {.backend = c.backend_b, .trace = &nodes_b, .entry = c.entry});
+    Runner run_b(b, {.backend = c.backend_b,
+                     .trace = &nodes_b,
+                     .or_cpu = c.fallback.allowed,
+                     .entry = c.entry});
     if (run_b.session().input_count() != inputs.size()) {
       throw Error(
           fmt::format("{} takes {} inputs, {} takes {}; two forms of one model are compared", c.a,
@@ -168,7 +183,9 @@ void compare(const CompareCommand& c) {
     if (c.steps > 0 && !run_a.keeps_state())
       wrong_usage("--steps", "is for programs that keep state between runs; these keep none");
     all = run_both(c, &run_a, &run_b, inputs);
+    if (c.fallback.refused && c.backend_b == "vulkan") refuse_fallback(&run_b);
   }
+  if (c.fallback.refused && c.backend_a == "vulkan") refuse_fallback(&run_a);
   auto outputs = nlohmann::json::array(), states = nlohmann::json::array();
   bool close = true, equal = true;
   const auto tell = [&](const Difference& d, const char* kind, const char* name, const Shape& shape,
@@ -234,6 +251,7 @@ void add_compare(CommandLine& app) {
       .at_least(1);
   command.add_option("--backend-a", c->backend_a, "where A runs").one_of({"cpu", "vulkan"});
   command.add_option("--backend-b", c->backend_b, "where B runs").one_of({"cpu", "vulkan"});
+  accept_fallback(command, &c->fallback);
   command
       .add_option("--tolerance", c->tolerance,
                   "largest difference over the largest output; beyond it exit 3")

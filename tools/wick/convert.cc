@@ -7,6 +7,7 @@
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
 #include "graph/rewrite/pass.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/model.h"
 #include "tools/lib/products.h"
 #include "tools/lib/program_graph.h"
@@ -38,6 +39,7 @@ void write_packed(const ir::Graph& graph, const ProgramInfo& info, const Convert
   Model model = Model::from_graph(graph, false);
   Runner runner(model, {"cpu", 0, false, nullptr});
   std::vector<Shape> shapes;
+  const QuickLimits of_inputs(kQuickHeld, 0);
   const Sample sample =
       sample_inputs(runner.session(), model.program(), {.batch = std::nullopt, .named = c.dims});
   for (const HostTensor& t : sample.inputs) shapes.push_back(t.shape());

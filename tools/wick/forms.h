@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/wick/command_line.h"
+#include "tools/wick/command.h"
 
 namespace wick::tool {
 
@@ -26,6 +26,7 @@ struct CompareCommand {
   bool json = false, lower_qdq = true, nodes = false, unfused = false;
   std::string entry = {};
   int64_t steps = 0;  // of programs that keep state; 0: kStateSteps
+  Fallback fallback = {};
 };
 // Throws Differs.
 void compare(const CompareCommand& command);

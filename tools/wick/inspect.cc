@@ -148,7 +148,7 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   fmt::print("\n  {}numerics {}, edition {}\n  weights sha256 {}\n", origin_text(origin),
              origin["numerics"].get<std::string>(), origin["edition"].get<int>(),
              origin["weights_sha256"].get<std::string>());
-  const ProductCounts products = product_counts(p);
+  const ProductCounts products = product_counts(entry_named(p, c.entry));
   if (products.winograd > 0)
     fmt::print("  numerics fast: {}\n", products_text(products, Products::kWinograd));
   if (products.bf16 > 0)
@@ -168,11 +168,10 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
 }
 
 void inspect(const InspectCommand& c) {
-  if (!c.entry.empty() &&
-      (!c.other.empty() || c.values || !c.page.out.empty() || !c.node.node.empty()))
+  if (!c.entry.empty() && (!c.other.empty() || c.values))
     wrong_usage("--entry",
-                "is for what one model holds; a second model, --values, --html and "
-                "--node show the first entry point");
+                "is for what one model holds; two models side by side are their first entry "
+                "points, and --values is of files that have one");
   if (!c.other.empty()) {
     if (c.values || !c.page.out.empty() || !c.node.node.empty())
       wrong_usage("other",
@@ -183,6 +182,7 @@ void inspect(const InspectCommand& c) {
   if (!c.node.node.empty()) {
     InspectNode node = c.node;
     node.model = c.model;
+    node.entry = c.entry;
     node.json = c.json;
     node.lower_qdq = c.lower_qdq;
     return inspect_node(node);
@@ -190,6 +190,7 @@ void inspect(const InspectCommand& c) {
   if (!c.page.out.empty()) {
     InspectPage page = c.page;
     page.model = c.model;
+    page.entry = c.entry;
     page.json = c.json;
     return write_inspect_page(page);
   }

@@ -2,13 +2,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "runtime/ops/products.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/products.h"
+#include "tools/lib/program_graph.h"
 #include "tools/lib/usage.h"
 #include "tools/wick/page/page_data.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {
@@ -36,6 +40,33 @@ nlohmann::json ports(const Program& program, const EntryDef& entry, Span<const u
   return list;
 }
 
+// Says the sizes that are expressions ("[batch,4,past + time,8]"), for which a program has no form:
+// as the graph has them that it was written from, or that is made of it.
+nlohmann::json outputs_of(const Model& model, const EntryDef& entry) {
+  const Program& program = model.program();
+  nlohmann::json list = ports(program, entry, entry.body().outputs);
+  const auto open = [&](uint32_t id) { return entry.values[id].unranked; };
+  const Span<const uint32_t> ids = entry.body().outputs;
+  constexpr uint64_t kMostCopied = uint64_t{64} << 20;  // bytes of weights, which a graph copies
+  if (std::none_of(ids.begin(), ids.end(), open)) return list;
+  std::optional<ir::Graph> made;
+  const ir::Graph* graph = nullptr;
+  if (model.compiled() && &entry == &program.entries()[0]) {
+    graph = &*model.compiled();
+  } else if (program.weight_bytes() <= kMostCopied) {
+    try {
+      graph = &made.emplace(shown_graph(program, entry));
+    } catch (const Error&) {  // it has no such form
+    }
+  }
+  for (size_t i = 0; graph != nullptr && i < std::min(ids.size(), graph->outputs().size()); ++i) {
+    const ir::Value& v = graph->value(graph->outputs()[i].value);
+    if (open(ids[i]) && v.ranked && !is_container(v.dtype))
+      list[i]["shape"] = shape_text(v.shape);
+  }
+  return list;
+}
+
 // Returns only what the file says of itself; numerics and the weights' digest are known of any
 // program.
 nlohmann::json provenance(const Model& model) {
@@ -49,7 +80,10 @@ nlohmann::json provenance(const Model& model) {
   if (!model.graph()) {
     doc["wick_version"] = p.wick_version;
     doc["source"] = p.source;
-    doc["seed"] = p.seed;
+    // A training run has one, which may be 0; in any other program 0 stands for none.
+    const bool trained = model.program().find_metadata("wick.seed") != nullptr ||
+                         model.program().find_metadata("wick.run_sha256") != nullptr;
+    if (trained || p.seed != 0) doc["seed"] = p.seed;
     return doc;
   }
   const auto& metadata = model.graph()->metadata;
@@ -111,7 +145,7 @@ nlohmann::json inspect_document(const Model& model, const ir::LowerReport& lower
                         {"weight_bytes", p.weight_bytes()},
                         {"constant_elements", parameters},
                         {"inputs", ports(p, entry, entry.body().inputs)},
-                        {"outputs", ports(p, entry, entry.body().outputs)},
+                        {"outputs", outputs_of(model, entry)},
                         {"nodes", nodes},
                         {"ops", ops},
                         {"growing", entry.growing},
@@ -123,7 +157,7 @@ nlohmann::json inspect_document(const Model& model, const ir::LowerReport& lower
       doc["entries"].push_back(each.name);
       doc["entry_points"].push_back({{"name", each.name},
                                      {"inputs", ports(p, each, each.body().inputs)},
-                                     {"outputs", ports(p, each, each.body().outputs)}});
+                                     {"outputs", outputs_of(model, each)}});
     }
   }
   for (const StateDef& s : p.states()) {

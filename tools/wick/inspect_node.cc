@@ -12,6 +12,7 @@
 #include "tools/lib/program_graph.h"
 #include "tools/lib/text.h"
 #include "tools/wick/command.h"
+#include "tools/wick/inspect_document.h"
 #include "tools/wick/json.h"
 #include "tools/wick/page/page_data.h"
 #include "tools/wick/weight_stats.h"
@@ -35,11 +36,36 @@ struct Found {
   std::vector<std::string> like;  // names that contain what was asked for
 };
 
-// The graph of the file as it was read: a .wick's is what runs.
-ir::Graph graph_in(const InspectNode& c) {
-  if (!is_wick_file(c.model)) return open_graph(c.model, {.lower_qdq = c.lower_qdq});
+// What is shown: the graph of the file as it was read; a .wick's is what an entry point runs.
+struct Shown {
+  ir::Graph graph;
+  std::string entry;                // of a program that has several
+  std::vector<std::string> others;  // entry points
+};
+
+Shown shown_in(const InspectNode& c) {
+  if (!is_wick_file(c.model)) {
+    if (!c.entry.empty())
+      wrong_usage("--entry", "is for programs (.wick) of several entry points here");
+    return {open_graph(c.model, {.lower_qdq = c.lower_qdq}), "", {}};
+  }
   const Model model = Model::open(c.model);
-  return program_graph(model.program());
+  const EntryDef& entry = entry_named(model.program(), c.entry);
+  Shown shown = {shown_graph(model.program(), entry), "", {}};
+  if (model.program().entries().size() == 1) return shown;
+  shown.entry = entry.name;
+  for (const EntryDef& other : model.program().entries()) {
+    if (&other != &entry) shown.others.emplace_back(other.name);
+  }
+  return shown;
+}
+
+// Returns "entry point prefill (--entry shows: decode)"; "" where there is one alone.
+std::string entry_text(const Shown& shown) {
+  if (shown.entry.empty()) return "";
+  std::string others;
+  for (const std::string& name : shown.others) others += " " + one_line(name);
+  return fmt::format("entry point {} (--entry shows:{})", one_line(shown.entry), others);
 }
 
 void look_for(const ir::Graph& g, const std::string& name, Found* found) {
@@ -72,7 +98,8 @@ std::vector<Weight> weights_of(const ir::Graph& g, const ir::Node& n) {
 }
 
 // Looks for NAME, and if there is none for input K of the node in NAME#K.
-Found find(const ir::Graph& g, const InspectNode& c) {
+Found find(const Shown& shown, const InspectNode& c) {
+  const ir::Graph& g = shown.graph;
   Found found;
   look_for(g, c.node, &found);
   const size_t mark = c.node.rfind('#');
@@ -89,7 +116,8 @@ Found find(const ir::Graph& g, const InspectNode& c) {
     std::string like;
     for (const std::string& name : found.like) like += " " + name;
     throw Error(
-        fmt::format("{} has no node, value or weight named '{}'; {}", c.model, c.node,
+        fmt::format("{} has no node, value or weight named '{}'{}; {}", c.model, c.node,
+                    shown.entry.empty() ? "" : " in " + entry_text(shown),
                     like.empty() ? fmt::format("wick inspect {} --json lists its nodes", c.model)
                                  : "there are:" + like),
         Code::kNotFound);
@@ -209,10 +237,11 @@ void write_weight(const InspectNode& c, const Found& found) {
 }  // namespace
 
 void inspect_node(const InspectNode& c) {
-  const ir::Graph graph = graph_in(c);
-  const Found found = find(graph, c);
+  const Shown shown = shown_in(c);
+  const Found found = find(shown, c);
   if (!c.npy.empty()) write_weight(c, found);
   if (!c.json) {
+    if (!shown.entry.empty()) fmt::print("{}\n", entry_text(shown));
     for (const auto& [g, n] : found.nodes) print_node(*g, *n, c.weights);
     if (found.nodes.empty()) {
       for (const Weight& w : found.weights) print_weight(w);
@@ -220,6 +249,7 @@ void inspect_node(const InspectNode& c) {
     return;
   }
   json doc = {{"nodes", json::array()}, {"weights", json::array()}};
+  if (!shown.entry.empty()) doc.update({{"entry", shown.entry}, {"other_entries", shown.others}});
   for (const auto& [g, n] : found.nodes) doc["nodes"].push_back(document_of(*g, *n, c.weights));
   for (const Weight& w : found.weights) doc["weights"].push_back(document_of(w));
   print_json(doc);

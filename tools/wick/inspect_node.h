@@ -7,8 +7,9 @@ namespace wick::tool {
 
 struct InspectNode {
   std::string model;
-  std::string node;  // a node's name, a value's or a weight's; NAME#K is input K of the node
-  std::string npy;   // the weight is written there; "": nowhere
+  std::string node;        // a node's name, a value's or a weight's; NAME#K is input K of the node
+  std::string npy;         // the weight is written there; "": nowhere
+  std::string entry = {};  // the entry point of a .wick; "": the first
   bool weights = false, json = false, lower_qdq = true;
 };
 // Shows every node of that name, those in the bodies of If and Loop too. Throws Error if there is

@@ -9,10 +9,13 @@
 
 #include "tools/lib/arrays.h"
 #include "tools/lib/kept_state.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/model.h"
 #include "tools/lib/now_ms.h"
 #include "tools/lib/sample_inputs.h"
+#include "tools/lib/text.h"
 #include "tools/wick/command.h"
+#include "tools/wick/inspect_document.h"
 #include "tools/wick/page/page.h"
 #include "tools/wick/page/page_data.h"
 #include "tools/wick/places.h"
@@ -40,7 +43,7 @@ void profile(const InspectPage& c, Session& session, RecurrentState* state,
   auto once = [&] {
     for (TensorView& v : out) v = TensorView();
     if (state != nullptr) state->reset();  // every run is a first one
-    check(session.run(in, out, {.state = state}), "run");
+    check(session.run(in, out, {.timeout_ns = time_left_ns(), .state = state}), "run");
   };
   for (int i = 0; i < 2; ++i) once();
   times.clear();
@@ -52,15 +55,29 @@ void profile(const InspectPage& c, Session& session, RecurrentState* state,
   std::sort(run_ms->begin(), run_ms->end());
 }
 
-constexpr uint64_t kOneRun = 5'000'000'000;  // ns: a model may run for ever
+constexpr double kOneRun = 5;  // seconds: a model may run for ever
 
-// Measures the sizes that the page shows, and the times: everything that needs a session.
-void measure(const InspectPage& c, const Model& model, NodeTimes& times, PageSource* page) {
+// Returns what sizes may take that nobody asked for: weights are held as they are, and packed.
+uint64_t quick_bytes(const Program& program) {
+  uint64_t weights = 0;
+  for (const ConstantDef& k : program.constants()) weights += k.view.nbytes();
+  return 2 * kQuickHeld + 2 * weights;
+}
+
+// Measures the sizes that the page shows, and the times: everything that needs a session. `asked`:
+// the user said what to measure, or on which inputs.
+void measure(const InspectPage& c, const Model& model, bool asked, NodeTimes& times,
+             PageSource* page) {
   // A .wick has no sizes that are expressions: a run tells them.
   const bool runs = c.profile || !model.compiled();
-  Runner runner(model, {"cpu", c.threads, false, runs ? &times : nullptr});
+  std::optional<QuickLimits> limits;
+  if (!asked && runs) limits.emplace(quick_bytes(model.program()), kOneRun);
+  Runner runner(model, {.threads = c.threads, .trace = runs ? &times : nullptr, .entry = c.entry});
   Session& session = runner.session();
-  const std::vector<HostTensor> inputs = chosen_inputs(c, session, model.program());
+  const std::vector<HostTensor> inputs = [&] {
+    const QuickLimits made(asked ? UINT64_MAX : kQuickHeld, 0);
+    return chosen_inputs(c, session, model.program());
+  }();
   std::vector<TensorView> in;
   for (const HostTensor& t : inputs) {
     page->inputs.push_back(t.shape());
@@ -74,7 +91,7 @@ void measure(const InspectPage& c, const Model& model, NodeTimes& times, PageSou
     profile(c, session, runner.state(), in, times, &page->run_ms);
   } else if (runs) {
     std::vector<TensorView> out(session.output_count());
-    check(session.run(in, out, {.timeout_ns = kOneRun, .state = runner.state()}), "run");
+    check(session.run(in, out, {.timeout_ns = time_left_ns(), .state = runner.state()}), "run");
   } else {
     check(session.bind(page->inputs), "bind");
   }
@@ -92,13 +109,14 @@ void write_inspect_page(const InspectPage& c) {
   PageSource page;
   page.title = c.model;
   page.model = &model;
+  page.entry = &entry_named(model.program(), c.entry);
   page.made_inputs = c.inputs.empty();
   NodeTimes times;
   if (c.profile || !c.inputs.empty() || !c.dims.empty()) {
-    measure(c, model, times, &page);
+    measure(c, model, true, times, &page);
   } else {
     try {
-      measure(c, model, times, &page);
+      measure(c, model, false, times, &page);
     } catch (const std::exception& why) {  // the graph can still be shown
       page.inputs.clear();
       page.times = nullptr;
@@ -112,6 +130,7 @@ void write_inspect_page(const InspectPage& c) {
     return print_json({{"file", c.out},
                        {"bytes", html.size()},
                        {"nodes", data["nodes"].size()},
+                       {"entry", page.entry->name},
                        {"runs", page.run_ms.size()}});
   }
   fmt::print("{}: {} nodes, {} constants, {:.1f} KB", c.out, data["nodes"].size(),
@@ -120,6 +139,12 @@ void write_inspect_page(const InspectPage& c) {
     fmt::print("; median of {} runs {:.4f} ms", page.run_ms.size(),
                page.run_ms[page.run_ms.size() / 2]);
   if (!page.no_sizes.empty()) fmt::print("; sizes are left open: {}", page.no_sizes);
+  const nlohmann::json& about = data["model"];
+  if (about.contains("entry")) {
+    fmt::print("; of the entry point {}, --entry shows:", one_line(page.entry->name));
+    for (const auto& other : about["other_entries"])
+      fmt::print(" {}", one_line(other.get<std::string>()));
+  }
   fmt::print("\n");
 }
 

@@ -7,7 +7,7 @@
 namespace wick::tool {
 
 struct InspectPage {
-  std::string model, out;
+  std::string model, out, entry;  // entry "": the first
   std::vector<std::string> inputs, dims;
   bool profile = false, json = false;
   int threads = 1;

@@ -63,6 +63,10 @@ std::vector<Line> lines_of(const json& a, const json& b) {
   std::vector<Line> lines;
   for (const char* key : {"file_bytes", "weight_bytes", "constant_elements", "growing"})
     lines.push_back({key, value_text(a[key]), value_text(b[key])});
+  // What follows is of the first ones.
+  if (a.contains("entries") || b.contains("entries"))
+    lines.push_back(
+        {"entries", value_text(member(a, "entries")), value_text(member(b, "entries"))});
   add_ports(a["inputs"], b["inputs"], "input", &lines);
   add_ports(a["outputs"], b["outputs"], "output", &lines);
   lines.push_back({"nodes", value_text(a["node_count"]), value_text(b["node_count"])});

@@ -10,6 +10,8 @@
 
 #include "tools/lib/model.h"
 #include "tools/lib/text.h"
+#include "tools/wick/command.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {
@@ -27,6 +29,31 @@ std::string amount(uint64_t bytes) {
 std::string joined(const uint32_t (&n)[3]) { return fmt::format("{}x{}x{}", n[0], n[1], n[2]); }
 
 }  // namespace
+
+void check_fallback(const Fallback& fallback, bool on_device, const std::string& options) {
+  if (on_device || (!fallback.allowed && !fallback.refused)) return;
+  wrong_usage(fallback.allowed ? "--allow-fallback" : "--strict", "is for " + options);
+}
+
+void check_device(const std::string& device, bool all_it_can, bool on_device) {
+  if (on_device || (device.empty() && !all_it_can)) return;
+  wrong_usage(device.empty() ? "--offload" : "--device", "is for --backend vulkan");
+}
+
+void refuse_fallback(Runner* runner) {
+  const Session& session = runner->session();
+  if (runner->vulkan() == nullptr || session.left_backend()[0] != '\0') {
+    throw Error(fmt::format("--strict: the device was left, and the CPU ran all steps: {}",
+                            session.left_backend()),
+                Code::kUnsupported);
+  }
+  const std::string on_cpu = Placement(session, runner->vulkan()).on_cpu();
+  if (on_cpu.empty()) return;
+  throw Error(fmt::format("--strict: the CPU ran {}; wick run --explain says why, and --offload "
+                          "all takes what the device can run",
+                          on_cpu),
+              Code::kUnsupported);
+}
 
 Placement::Placement(const Session& session, const VulkanBackend* device) {
   if (device != nullptr) device_ = device->device();

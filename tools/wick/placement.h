@@ -12,6 +12,18 @@
 
 namespace wick::tool {
 
+struct Fallback;
+class Runner;
+
+// Throws wrong usage where --allow-fallback or --strict is given and nothing is for a device.
+// `options`: what would say so.
+void check_fallback(const Fallback& fallback, bool on_device,
+                    const std::string& options = "--backend vulkan");
+// Throws wrong usage where --device or --offload is given and nothing is for a device.
+void check_device(const std::string& device, bool all_it_can, bool on_device);
+// --strict: throws Error if the CPU ran any step of the last run that was for the device.
+void refuse_fallback(Runner* runner);
+
 class Placement final : public ExplainHook {
  public:
   // Reads the current binding; `device` is null if there is none.

@@ -59,19 +59,6 @@ class StepTrace final : public TraceHook {
   std::vector<TraceHook*> others_;
 };
 
-// Throws Error if the CPU ran any step that was for the device.
-void refuse_fallback(const Runner& runner, const Placement* placement) {
-  if (runner.backend() == "cpu")
-    throw Error("--strict: the device was left, and the CPU ran all steps; the line above says why",
-                Code::kUnsupported);
-  const std::string on_cpu = placement->on_cpu();
-  if (!on_cpu.empty())
-    throw Error(fmt::format("--strict: the CPU ran {}; --explain without --strict says why, "
-                            "--offload all takes what the device can run",
-                            on_cpu),
-                Code::kUnsupported);
-}
-
 // Returns the paths of the outputs, without their endings; none if they are only printed.
 std::vector<std::string> paths_of(const std::string& folder,
                                   const std::vector<std::string>& names) {
@@ -95,30 +82,6 @@ std::string write_out(const std::vector<HostTensor>& outputs) {
   return file;
 }
 
-// Returns the file that a path means behind its symbolic links, also where it is not there yet:
-// what is written replaces that file, and not a link to it.
-std::string behind_links(const std::string& path) {
-  namespace fs = std::filesystem;
-  constexpr int kMostLinks = 40;  // as Linux follows
-  fs::path file = path;
-  std::error_code failed;
-  for (int i = 0; i < kMostLinks && fs::is_symlink(file, failed); ++i) {
-    const fs::path target = fs::read_symlink(file, failed);
-    if (failed) break;
-    file = file.parent_path() / target;  // an absolute target stands alone
-  }
-  return file.string();
-}
-
-// Replaces the file with the state; one that was there keeps its permissions.
-void replace_state(const std::string& file, const RecurrentState& state) {
-  namespace fs = std::filesystem;
-  std::error_code failed;
-  const fs::file_status old = fs::status(file, failed);
-  write_state(file, state);
-  if (fs::is_regular_file(old)) fs::permissions(file, old.permissions(), failed);
-}
-
 // Gives the run what the program remembers of earlier ones.
 void remember(const RunCommand& c, const Model& model, Span<const HostTensor> inputs,
               Runner* runner) {
@@ -137,14 +100,13 @@ void remember(const RunCommand& c, const Model& model, Span<const HostTensor> in
 }
 
 void run(const RunCommand& c) {
-  if (c.backend == "cpu" && (c.fallback.allowed || c.fallback.refused))
-    wrong_usage(c.fallback.allowed ? "--allow-fallback" : "--strict", "is for --backend vulkan");
+  check_fallback(c.fallback, c.backend == "vulkan");
+  check_device(c.device, c.all_it_can, c.backend == "vulkan");
   check_kernel_checks(c.checks, c.backend);
   // Nothing else is of this kind, so that no input is replaced by mistake.
   if (!c.state_out.empty() && !c.state_out.ends_with(".npz"))
     wrong_usage("--state-out", fmt::format("names an .npz file, got '{}'", c.state_out));
-  const std::string state_file = behind_links(c.state_out);
-  check_places({c.model}, {{"--trace", c.trace_file}, {"--state-out", state_file}});
+  check_places({c.model}, {{"--trace", c.trace_file}, {"--state-out", c.state_out}});
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   NodeTimes times;
   ChromeTrace chrome;
@@ -176,7 +138,7 @@ void run(const RunCommand& c) {
   if (c.explain || runner.backend() != "cpu") placement.emplace(runner.session(), runner.vulkan());
   if (runner.backend() != "cpu")
     fmt::print(stderr, "{} {}\n", runner.backend(), placement->split());
-  if (c.fallback.refused) refuse_fallback(runner, placement ? &*placement : nullptr);
+  if (c.fallback.refused) refuse_fallback(&runner);
   std::vector<std::string> names;
   for (size_t i = 0; i < outputs.size(); ++i) names.push_back(runner.session().output(i).name);
   const bool to_stdout = c.out == "-";
@@ -208,7 +170,7 @@ void run(const RunCommand& c) {
     }
   }
   if (!c.state_out.empty()) {
-    replace_state(state_file, *runner.state());
+    write_state(c.state_out, *runner.state());
     if (!c.json) fmt::print("state -> {}\n", c.state_out);
   }
   if (!c.trace_file.empty()) write_text(c.trace_file, chrome.text());

@@ -32,6 +32,7 @@ void run_sample(const Model& model, VulkanBackend& device, const SampleSizes& si
     std::vector<TensorView> in, out(session->output_count());
     for (const HostTensor& t : sample.inputs) in.push_back(t.view());
     RunOptions run;
+    run.timeout_ns = time_left_ns();
     Owned<RecurrentState> state;
     if (!program.states().empty())
       state = make_state(program, *session, {sample.inputs, sizes.named, {}});

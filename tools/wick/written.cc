@@ -69,6 +69,9 @@ nlohmann::json Written::verify(const ir::Graph& graph, const std::string& path,
         called.empty() ? shell_quote(source_) + " " + shell_quote(path) : shell_quote(called);
     fmt::print(stderr, "note: {} was not verified: {}; wick verify {}\n", name, row.why, models);
   }
+  if (row.verdict == Verdict::kEqual && !row.why.empty())
+    fmt::print(stderr, "note: {} was verified at {}: {}\n", called.empty() ? path : called,
+               row.sizes, row.why);
   if (row.verdict == Verdict::kDiffers) {
     differs_ = true;
     fmt::print(stderr, "wick: {} differs from the graph it was made of: {}\n", path,

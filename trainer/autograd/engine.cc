@@ -444,6 +444,7 @@ uint64_t RunningNode::runs() { return g_runs; }
 void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& gradients,
               bool retain_graph, bool create_graph, const std::vector<Tensor>& inputs,
               Where where) {
+  if (Tracer* t = active_tracer()) t->on_gradient(tensors, "backward", where);
   TracerScope untraced(nullptr);
   Roots roots = make_roots("backward", tensors, gradients, where);
   if (!inputs.empty()) {
@@ -472,6 +473,7 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& grad_outputs, bool retain_graph,
                          bool create_graph, bool allow_unused, Where where) {
+  if (Tracer* t = active_tracer()) t->on_gradient(outputs, "grad", where);
   TracerScope untraced(nullptr);
   std::vector<Tensor> g = collect("grad", make_roots("grad", outputs, grad_outputs, where), inputs,
                                   retain_graph, create_graph, where);

@@ -365,6 +365,10 @@ ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& in
     for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in, free));
     SizeUse use = merge_captures(all, free, inputs, seen, names, graph);
     graph.labels = options.labels;
+    for (const FreeSize& f : free) {
+      if (f.multiple > 1)
+        graph.metadata["wick.multiple_of." + f.symbol] = std::to_string(f.multiple);
+    }
     ir::verify(graph, "after capture");
     if (!settled && round < kMostRounds) {
       if (answer_both_ways(use, graph, runs, &number, &free, &all) != Answered::kAll) continue;

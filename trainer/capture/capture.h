@@ -45,8 +45,8 @@ struct CaptureInput {
 // Options of capture().
 struct CaptureOptions {
   std::string output = "output";  // name of the output if there is only one
-  std::vector<std::string>
-      labels;  // class names, in order of the last output dim; the graph keeps them
+  // Class names, in order of the last output dim; the graph keeps them.
+  std::vector<std::string> labels = {};
   // Names of all outputs; if empty, they are `output`, or output_0, output_1 ...
   std::vector<std::string> outputs = {};
   // Compares the graph's results with those of forward, at the sizes of the runs and at others:

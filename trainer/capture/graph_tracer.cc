@@ -177,6 +177,18 @@ void GraphTracer::on_read(const Tensor& tensor, const char* what,
               Code::kUnsupported);
 }
 
+void GraphTracer::on_gradient(const std::vector<Tensor>& tensors, const char* what,
+                              const std::source_location& where) {
+  for (const Tensor& t : tensors) {
+    if (!t.defined() || !traced(t)) continue;
+    throw_error("capture",
+                fmt::format("{} of a traced tensor: what autograd computes within forward is not "
+                            "captured; write the derivative with ops",
+                            what),
+                where, Code::kUnsupported);
+  }
+}
+
 Dim GraphTracer::on_size(const Tensor& tensor, int dim, const std::source_location& where) {
   const int64_t size = tensor.raw_shape()[dim];
   if (!traced(tensor)) return Dim(size);

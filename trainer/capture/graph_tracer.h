@@ -43,6 +43,8 @@ class GraphTracer final : public Tracer {
 
   void on_call(const TracedCall& call) override;
   void on_read(const Tensor& tensor, const char* what, const std::source_location& where) override;
+  void on_gradient(const std::vector<Tensor>& tensors, const char* what,
+                   const std::source_location& where) override;
   Dim on_size(const Tensor& tensor, int dim, const std::source_location& where) override;
   const DimShape& on_shape(const Tensor& tensor, const std::source_location& where) override;
   void on_write(const Tensor& tensor, const Tensor& result, const char* what,

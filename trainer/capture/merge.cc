@@ -476,13 +476,28 @@ class Merge {
     return true;
   }
 
-  // Reshape has allowzero set in runs where one of its sizes is 0; if one run has it, all get it.
-  static bool takes_zeros(const AttrField& f, const std::vector<const AnyAttrs*>& attrs,
-                          Call* call) {
-    if (call->op != OpId::kReshape || std::string_view(f.name) != "allowzero") return false;
-    for (const AnyAttrs* a : attrs)
-      if (a->as<ReshapeAttrs>().allowzero != 0) call->attrs = *a;
-    return true;
+  // Returns step i's attributes in each run. A Reshape writes the dims it keeps as 0 ("copy") in
+  // runs with elements and as numbers, with allowzero, in runs without: the same text then has two
+  // meanings, so that runs which differ in allowzero are compared by the shapes that they made.
+  std::vector<AnyAttrs> attributes(size_t i) const {
+    std::vector<AnyAttrs> said, made;
+    for (const Steps& s : steps_) said.push_back(s.nodes[i]->attrs);
+    if (steps_[0].nodes[i]->op != OpId::kReshape) return said;
+    auto zeros = [](const AnyAttrs& a) { return a.as<ReshapeAttrs>().allowzero != 0; };
+    if (std::none_of(said.begin(), said.end(), zeros) ||
+        std::all_of(said.begin(), said.end(), zeros))
+      return said;
+    for (const Steps& s : steps_) {
+      const ir::Value& out = s.g.value(s.nodes[i]->outputs[0]);
+      if (!out.ranked) return said;
+      ReshapeAttrs a{{}, 1};
+      for (const SymDim& d : out.shape) {
+        if (!d.known()) return said;
+        a.shape.values[a.shape.count++] = d.constant();
+      }
+      made.push_back(AnyAttrs::of(a));
+    }
+    return made;
   }
 
   void step(size_t i) {
@@ -495,18 +510,16 @@ class Merge {
       made_[ir::at(x.outputs[0])] = inputs[0];
       return;
     }
-    std::vector<const AnyAttrs*> attrs;
-    for (const Steps& s : steps_) attrs.push_back(&s.nodes[i]->attrs);
-    Call call{x.op, x.attrs, std::move(inputs), {}};
+    const std::vector<AnyAttrs> attrs = attributes(i);
+    Call call{x.op, attrs[0], std::move(inputs), {}};
     for (const AttrField& f : op_info(x.op)->attrs->fields) {
-      const std::string was = field_text(f, x.attrs);
+      const std::string was = field_text(f, attrs[0]);
       size_t other = 0;
       for (size_t r = 1; r < runs_.size() && other == 0; ++r)
-        other = field_text(f, *attrs[r]) == was ? 0 : r;
-      if (other == 0 || varied_field(f, attrs, solver_, &call) || takes_zeros(f, attrs, &call))
-        continue;
+        other = field_text(f, attrs[r]) == was ? 0 : r;
+      if (other == 0 || varied_field(f, attrs, solver_, &call)) continue;
       fail(other, fmt::format("{}: {} is baked in, it was {} and {} {}", where(x), f.name, was,
-                              field_text(f, *attrs[other]), both(other)));
+                              field_text(f, attrs[other]), both(other)));
     }
     add(x, i, call);
   }

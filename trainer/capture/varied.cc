@@ -455,7 +455,7 @@ ir::ValueId of_a_multiple(const Runs& runs, const SizeSolver& solver, SizeValues
 
 }  // namespace
 
-bool varied_field(const AttrField& field, const std::vector<const AnyAttrs*>& runs,
+bool varied_field(const AttrField& field, const std::vector<AnyAttrs>& runs,
                   const SizeSolver& solver, Call* call) {
   const size_t input = input_of(call->op, field.name);
   // Ops that add_call() replaces by another op.
@@ -465,12 +465,12 @@ bool varied_field(const AttrField& field, const std::vector<const AnyAttrs*>& ru
   if (input != 0 && call->inputs.size() > input && call->inputs[input] != ir::kNoValue)
     return true;  // the input takes precedence: the attribute is not read
   std::vector<std::vector<int64_t>> lists;
-  for (const AnyAttrs* a : runs) {
+  for (const AnyAttrs& a : runs) {
     if (field.kind != AttrKind::kFloat) {
-      lists.push_back(integers_of(field, *a));
+      lists.push_back(integers_of(field, a));
       continue;
     }
-    const double v = attr_float(field, const_cast<void*>(a->get()));
+    const double v = attr_float(field, const_cast<void*>(a.get()));
     if (!(std::fabs(v) < 0x1p53) || v != std::floor(v)) return false;
     lists.push_back({static_cast<int64_t>(v)});
   }

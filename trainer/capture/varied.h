@@ -21,7 +21,7 @@ struct Call {
 
 // Finds the expression of `field` that holds in every run. Returns false if there is none, or if
 // the op can read the field only from its attributes.
-bool varied_field(const AttrField& field, const std::vector<const AnyAttrs*>& runs,
+bool varied_field(const AttrField& field, const std::vector<AnyAttrs>& runs,
                   const SizeSolver& solver, Call* call);
 
 // Adds the op. Fields that vary stay attributes if the dims of the input can express them (-1, 0,

@@ -60,32 +60,43 @@ class LibarchiveReader : public ArchiveReader {
         continue;
       }
       size_ = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : -1;
+      at_ = 0;
       name = name_;
       return true;
     }
   }
 
   std::vector<uint8_t> read(uint64_t budget) override {
-    ReadScope time;
-    if (size_ >= 0 && static_cast<uint64_t>(size_) > budget) over(budget);
     std::vector<uint8_t> bytes;
     for (;;) {
       // Memory grows with the data that arrives; the size in the header is not trusted.
       size_t at = bytes.size(), step = at < (1 << 16) ? 1 << 16 : std::min<size_t>(at, 1 << 24);
       bytes.resize(at + step);
-      la_ssize_t got = archive_read_data(archive_, bytes.data() + at, step);
+      const size_t got = read(bytes.data() + at, step, budget);
+      bytes.resize(at + got);
+      if (got < step) return bytes;
+    }
+  }
+
+  size_t read(void* to, size_t n, uint64_t budget) override {
+    ReadScope time;
+    if (size_ >= 0 && static_cast<uint64_t>(size_) > budget) over(budget);
+    size_t done = 0;
+    while (done < n) {
+      const la_ssize_t got = archive_read_data(archive_, static_cast<char*>(to) + done, n - done);
       if (got < 0) fail(name_ + ": " + why(), Code::kIo);
-      bytes.resize(at + static_cast<size_t>(got));
-      if (bytes.size() > budget) over(budget);
       if (got == 0) break;
+      done += static_cast<size_t>(got);
+      at_ += static_cast<uint64_t>(got);
+      if (at_ > budget) over(budget);
     }
-    if (size_ >= 0 && static_cast<uint64_t>(size_) != bytes.size()) {
-      fail(name_ + ": cut short: " + std::to_string(bytes.size()) + " of " + std::to_string(size_) +
-               " bytes",
-           Code::kIo);
+    if (done < n && size_ >= 0 && static_cast<uint64_t>(size_) != at_) {
+      fail(
+          name_ + ": cut short: " + std::to_string(at_) + " of " + std::to_string(size_) + " bytes",
+          Code::kIo);
     }
-    time.add(bytes.size());
-    return bytes;
+    time.add(done);
+    return done;
   }
 
  private:
@@ -115,6 +126,7 @@ class LibarchiveReader : public ArchiveReader {
   RegularFile file_;
   archive* archive_;
   int64_t size_ = -1;
+  uint64_t at_ = 0;  // bytes of the file that were read
 };
 
 }  // namespace

@@ -18,6 +18,9 @@ class ArchiveReader {
   virtual bool next(std::string& name) = 0;
   // Returns the bytes of the file that next() named, at most `budget`.
   virtual std::vector<uint8_t> read(uint64_t budget) = 0;
+  // Reads the next n bytes of that file; fewer only at its end. It is refused once it has more than
+  // `budget`, at first by the size that the archive says.
+  virtual size_t read(void* to, size_t n, uint64_t budget) = 0;
 };
 
 // Errors start with [reader] and name the archive and the file in it.

@@ -29,6 +29,10 @@ ByteSource::ByteSource(std::string reader, std::string path)
 ByteSource::ByteSource(std::string reader, std::string name, Span<const uint8_t> bytes)
     : reader_(std::move(reader)), path_(std::move(name)), bytes_(bytes) {}
 
+ByteSource::ByteSource(std::string reader, std::string name,
+                       std::function<size_t(void*, size_t)> more)
+    : reader_(std::move(reader)), path_(std::move(name)), more_(std::move(more)) {}
+
 ByteSource::~ByteSource() {
   if (file_ != nullptr) gzclose(static_cast<gzFile>(file_));
 }
@@ -40,6 +44,7 @@ void ByteSource::fail(const std::string& message) const {
 size_t ByteSource::read(void* to, size_t n) {
   auto* bytes = static_cast<uint8_t*>(to);
   size_t done = 0;
+  if (more_) return more_(to, n);
   if (file_ == nullptr) {
     done = std::min(n, bytes_.size() - at_);
     if (done > 0) std::memcpy(to, bytes_.data() + at_, done);

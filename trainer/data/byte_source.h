@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ class ByteSource {
   ByteSource(std::string reader, std::string path);
   // Reads bytes in memory, which must outlive it; `name` is their name in errors.
   ByteSource(std::string reader, std::string name, Span<const uint8_t> bytes);
+  // Reads what `more` gives, which is to return fewer bytes than asked for only at the end.
+  ByteSource(std::string reader, std::string name, std::function<size_t(void*, size_t)> more);
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
@@ -33,7 +36,8 @@ class ByteSource {
 
  private:
   std::string reader_, path_;
-  void* file_ = nullptr;  // a gzFile; null: reads bytes_ from at_ on
+  void* file_ = nullptr;                       // a gzFile; null: asks more_
+  std::function<size_t(void*, size_t)> more_;  // null: reads bytes_ from at_ on
   Span<const uint8_t> bytes_;
   size_t at_ = 0;
 };

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "runtime/core/atomic_file.h"
-#include "trainer/data/byte_source.h"
+#include "trainer/data/npy_parts.h"
 #include "trainer/data/npz.h"
 #include "wick/error.h"
 
@@ -120,7 +120,9 @@ std::vector<uint8_t> from_fortran(const std::vector<uint8_t>& in, const Shape& s
   return out;
 }
 
-HostArray parse(ByteSource& source, uint64_t budget) {
+}  // namespace
+
+NpyHead parse_npy_head(ByteSource& source) {
   uint8_t magic[8];
   source.read_exact(magic, 8, "magic");
   if (std::memcmp(magic, "PK\x03\x04", 4) == 0)
@@ -137,16 +139,15 @@ HostArray parse(ByteSource& source, uint64_t budget) {
   std::string header(length, '\0');
   source.read_exact(header.data(), length, "header");
 
-  HostArray array;
+  NpyHead head;
+  head.bytes = (magic[6] == 1 ? 10 : 12) + uint64_t{length};
   std::string descr;
-  bool fortran = false;
-  HeaderParser(header, source).parse(descr, fortran, array.shape);
-  array.dtype = DType::kNone;
+  HeaderParser(header, source).parse(descr, head.fortran, head.shape);
   for (const TypeName& t : kTypes) {
-    if (descr.size() == 3 && descr.compare(1, 2, t.text) == 0) array.dtype = t.dtype;
+    if (descr.size() == 3 && descr.compare(1, 2, t.text) == 0) head.dtype = t.dtype;
   }
   bool byte_order = !descr.empty() && (descr[0] == '<' || descr[0] == '=' || descr[0] == '|');
-  if (array.dtype == DType::kNone || !(byte_order || (descr[0] == '>' && descr[2] == '1'))) {
+  if (head.dtype == DType::kNone || !(byte_order || (descr[0] == '>' && descr[2] == '1'))) {
     const char* instead = descr.find_first_of("OSU") != std::string::npos
                               ? "; strings are read from a .json file"
                           : descr[0] == '>' ? "; astype('<"
@@ -154,8 +155,16 @@ HostArray parse(ByteSource& source, uint64_t budget) {
     source.fail("type '" + descr + "' is not supported (little-endian bool, int, float are)" +
                 (descr[0] == '>' ? instead + descr.substr(1) + "') turns it round" : instead));
   }
+  return head;
+}
+
+HostArray parse_npy_numbers(ByteSource& source, const NpyHead& head, uint64_t used,
+                            uint64_t budget) {
+  HostArray array;
+  array.dtype = head.dtype;
+  array.shape = head.shape;
   Result<size_t> bytes = checked_bytes(array.shape, dtype_bits(array.dtype));
-  if (!bytes.ok() || *bytes > budget) {
+  if (!bytes.ok() || used > budget || *bytes > budget - used) {
     source.fail("shape " + std::string(to_text(array.shape).text) +
                 " needs more than the budget of " + std::to_string(budget) + " bytes");
   }
@@ -164,10 +173,17 @@ HostArray parse(ByteSource& source, uint64_t budget) {
   if (array.dtype == DType::kBool) {
     for (uint8_t& b : array.bytes) b = b != 0;  // any other byte would be an invalid bool in C++
   }
-  if (fortran && array.shape.rank() > 1) {
+  if (head.fortran && array.shape.rank() > 1) {
     array.bytes = from_fortran(array.bytes, array.shape, dtype_size(array.dtype));
   }
   return array;
+}
+
+namespace {
+
+HostArray parse(ByteSource& source, uint64_t budget) {
+  const NpyHead head = parse_npy_head(source);
+  return parse_npy_numbers(source, head, 0, budget);
 }
 
 }  // namespace

@@ -58,8 +58,10 @@ std::vector<std::string> npz_heads(const std::string& path, Span<const NamedArra
     bytes += 30 + 46 + 2 * (a.name.size() + 4) + heads.back().size() + a.array.nbytes();
   }
   if (arrays.size() > UINT16_MAX || bytes > kMostBytes) {
-    throw Error("[npz] " + path + ": " + std::to_string(arrays.size()) + " arrays of " +
-                    std::to_string(bytes) + " bytes; it holds 65535 and 4 GiB at most",
+    throw Error("[npz] " + path + ": cannot be written: an .npz file holds 65535 arrays and " +
+                    std::to_string(kMostBytes) + " bytes at most, not " +
+                    std::to_string(arrays.size()) + " arrays and " + std::to_string(bytes) +
+                    " bytes",
                 Code::kUnsupported);
   }
   return heads;

@@ -1,10 +1,15 @@
-// Writes NPZ, numpy's archive of arrays; npy.h reads it.
+// Writes NPZ, numpy's archive of arrays, and reads those of its arrays that are wanted; npy.h reads
+// all.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/core/span.h"
 #include "runtime/core/tensor_view.h"
+#include "trainer/data/host_array.h"
 
 namespace wick::data {
 
@@ -19,6 +24,15 @@ struct NamedArray {
 // existing one unchanged. Throws Error for a dtype that numpy lacks, a name that is empty or occurs
 // twice, and for more than 4 GiB.
 void write_npz(const std::string& path, Span<const NamedArray> arrays);
+
+// Is told what an array of an archive is before its numbers are unpacked. Returns whether it is
+// read; may throw.
+using NpzFilter = std::function<bool(const std::string& name, DType dtype, const Shape& shape)>;
+// Reads the arrays that `wanted` takes (null: all), {name without .npy, array} in the file's order.
+// The budget applies to the sum of what is read, and to each array. Memory is taken for that alone,
+// and as it arrives: a small archive may unpack to a thousand times its size. Needs libarchive.
+std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path, uint64_t budget,
+                                                        const NpzFilter& wanted);
 
 // Returns what comes before an array's numbers in its NPY file; errors begin with `path`.
 std::string npy_head(const std::string& path, const TensorView& array);

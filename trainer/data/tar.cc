@@ -5,6 +5,8 @@
 
 #include "trainer/data/archive.h"
 #include "trainer/data/npy.h"
+#include "trainer/data/npy_parts.h"
+#include "trainer/data/npz.h"
 
 namespace wick::data {
 namespace {
@@ -129,25 +131,33 @@ std::unique_ptr<ItemStream> TarDataset::open(uint64_t) const {
   return std::make_unique<TarStream>(files_, decode_, options_);
 }
 
-std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path, uint64_t budget) {
+std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path, uint64_t budget,
+                                                        const NpzFilter& wanted) {
   std::unique_ptr<ArchiveReader> archive = open_archive("npz", path, ArchiveKind::kZip);
   std::vector<std::pair<std::string, HostArray>> arrays;
   std::unordered_set<std::string> known;
   std::string name;
-  uint64_t left = budget;
+  uint64_t used = 0;
   while (archive->next(name)) {
-    if (!name.ends_with(".npy")) {
+    if (!name.ends_with(".npy"))
       throw Error("[npz] " + path + ": '" + name + "' is no array (.npy)", Code::kIo);
-    }
-    std::vector<uint8_t> bytes = archive->read(left);
-    left -= bytes.size();
-    std::string key = name.substr(0, name.size() - 4);
+    const std::string key = name.substr(0, name.size() - 4);
     if (!known.insert(key).second)
       throw Error("[npz] " + path + ": '" + name + "' is there twice", Code::kIo);
-    arrays.emplace_back(key, parse_npy({bytes.data(), bytes.size()}, path + ": " + name, budget));
+    ByteSource source("npy", path + ": " + name,
+                      [&](void* to, size_t n) { return archive->read(to, n, budget); });
+    const NpyHead head = parse_npy_head(source);
+    if (wanted && !wanted(key, head.dtype, head.shape)) continue;
+    used += head.bytes;
+    arrays.emplace_back(key, parse_npy_numbers(source, head, used, budget));
+    used += arrays.back().second.bytes.size();
   }
-  if (arrays.empty()) throw Error("[npz] " + path + ": no arrays in it", Code::kIo);
+  if (known.empty()) throw Error("[npz] " + path + ": no arrays in it", Code::kIo);
   return arrays;
+}
+
+std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path, uint64_t budget) {
+  return read_npz(path, budget, nullptr);
 }
 
 }  // namespace wick::data

@@ -74,6 +74,27 @@ std::string ranks_text(const std::vector<int64_t>& ranks) {
   return s;
 }
 
+// Lists the ranks of 0 to ranks - 1 that are not among `there`, which is sorted, as ranges: a file
+// says how many ranks there are, and a line for it has no more ranges than there are files.
+// Returns "" if there is none.
+std::string absent_text(const std::vector<int64_t>& there, int64_t ranks) {
+  std::string s;
+  int64_t first = 0, absent = 0;
+  const auto add_until = [&](int64_t end) {
+    if (first >= end) return;
+    s += (s.empty() ? "" : ", ") + std::to_string(first);
+    if (end - first == 2) s += ", " + std::to_string(end - 1);
+    if (end - first > 2) s += " to " + std::to_string(end - 1);
+    absent += end - first;
+  };
+  for (int64_t rank : there) {
+    add_until(std::min(rank, ranks));
+    first = rank + 1;
+  }
+  add_until(ranks);
+  return s.empty() ? s : (absent == 1 ? "rank " : "ranks ") + s;
+}
+
 std::filesystem::file_time_type written(const std::string& path) {
   std::error_code failed;
   const auto when = std::filesystem::last_write_time(path, failed);
@@ -180,14 +201,12 @@ std::string hang_report(const std::string& folder) {
     throw Error("[hang_report] " + dumps[i - 1].path + " and " + dumps[i].path +
                 " are both of rank " + std::to_string(dumps[i].rank) + ": take one away");
   }
-  std::vector<int64_t> there, absent;
+  std::vector<int64_t> there;
   for (const Dump& d : dumps) there.push_back(d.rank);
-  for (int64_t r = 0; r < dumps[0].ranks; ++r) {
-    if (std::find(there.begin(), there.end(), r) == there.end()) absent.push_back(r);
-  }
+  const std::string absent = absent_text(there, dumps[0].ranks);
   text += "dumps of " + ranks_text(there) + " of a job of " + std::to_string(dumps[0].ranks) +
           (dumps[0].ranks == 1 ? " rank\n" : " ranks\n");
-  if (!absent.empty()) text += "no dump of " + ranks_text(absent) + "\n";
+  if (!absent.empty()) text += "no dump of " + absent + "\n";
   if (!old.empty()) {
     std::sort(old.begin(), old.end());
     text += "not read, of an earlier job of another size: " + ranks_text(old) + "\n";

@@ -115,4 +115,41 @@ Tensor Exponential::kl_to(const Distribution& other, const Where& line) const {
   return ratio - 1 - log(ratio);
 }
 
+Laplace::Laplace(const Param& loc, const Param& scale, bool validate_args)
+    : Laplace(parameters("Laplace", {loc, scale}), loc.where, validate_args) {}
+
+Laplace::Laplace(std::vector<Tensor> of, const Where& line, bool validate_args)
+    : Distribution("Laplace", of[0].raw_shape(), {}, validate_args), loc_(of[0]), scale_(of[1]) {
+  if (!validate_args) return;
+  require_real("Laplace", "loc", loc_, line);
+  require_positive("Laplace", "scale", scale_, line);
+}
+
+Tensor Laplace::variance() const { return square(scale_) * 2; }
+
+Tensor Laplace::log_prob(const Arg& value) const {
+  Composite composite("Laplace.log_prob", value.where);
+  if (validates()) require_real("Laplace.log_prob", "a value", value.tensor, value.where);
+  return -log(2 * scale_) - abs(value - loc_) / scale_;
+}
+
+Tensor Laplace::entropy() const { return 1 + log(2 * scale_); }
+
+// An exponential number on either side.
+Tensor Laplace::draw(const Shape& shape, Generator& g, const Where& line) const {
+  const Tensor unit = unrecorded([&] {
+    const Tensor u = moved_beside(loc_, rand(shape, loc_.dtype(), g, line), line) * 2 - 1;
+    const double eps = finfo(loc_.dtype()).eps;
+    return -sign(u) * log1p(-clamp(abs(u), 0, 1 - eps));
+  });
+  return loc_ + unit * scale_;
+}
+
+Tensor Laplace::kl_to(const Distribution& other, const Where& line) const {
+  const Laplace& q = of_family(*this, other, line);
+  Composite composite("kl_divergence", line);
+  const Tensor ratio = scale_ / q.scale_, off = abs(loc_ - q.loc_);
+  return off / q.scale_ + ratio * exp(-off / scale_) - log(ratio) - 1;
+}
+
 }  // namespace wick::distributions

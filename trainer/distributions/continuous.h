@@ -1,4 +1,4 @@
-// Normal, uniform and exponential distributions.
+// Normal, uniform, exponential and Laplace distributions.
 #pragma once
 
 #include "trainer/distributions/distribution.h"
@@ -69,6 +69,28 @@ class Exponential : public Distribution {
  private:
   Exponential(std::vector<Tensor> of, const Where& line, bool validate_args);
   Tensor rate_;
+};
+
+// Its density is e^(-|x - loc| / scale) / (2 scale): torch.distributions.Laplace. scale > 0.
+class Laplace : public Distribution {
+ public:
+  Laplace(const Param& loc, const Param& scale, bool validate_args = true);
+  // The mean, and the mean distance from it, in the batch's shape.
+  const Tensor& loc() const { return loc_; }
+  const Tensor& scale() const { return scale_; }
+  bool has_rsample() const override { return true; }
+  Tensor mean() const override { return loc_; }
+  Tensor variance() const override;
+  Tensor log_prob(const Arg& value) const override;
+  Tensor entropy() const override;
+
+ protected:
+  Tensor draw(const Shape& shape, Generator& g, const Where& where) const override;
+  Tensor kl_to(const Distribution& q, const Where& where) const override;
+
+ private:
+  Laplace(std::vector<Tensor> of, const Where& line, bool validate_args);
+  Tensor loc_, scale_;
 };
 
 }  // namespace wick::distributions

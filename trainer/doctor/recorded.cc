@@ -57,6 +57,13 @@ class Recorder final : Watcher {
       kept_.push_back(t);
     }
   }
+  bool reads_numbers() const override { return true; }
+  // What is written to is no longer what an op made.
+  void on_write(const Tensor& tensor, const char*, const std::source_location&) override {
+    for (const Tensor& t : kept_) {
+      if (&t.storage() == &tensor.storage()) made_.erase(t.id());
+    }
+  }
   void add(const TracedCall& call, std::vector<int64_t> made_by) {
     Recorded::Op op;
     op.op = display_name(call.op);

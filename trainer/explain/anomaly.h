@@ -20,6 +20,7 @@ class AnomalyMode final : Watcher {
   explicit AnomalyMode(bool check_inf = true) : check_inf_(check_inf) {}
 
  private:
+  bool reads_numbers() const override { return true; }
   void on_call(const TracedCall& call) override;
   void on_node_begin(const Node& node, Span<const Tensor> grads) override;
   void on_node_end(const Node& node, Span<const Tensor> grads, Span<const Tensor> results) override;

@@ -22,6 +22,11 @@ void each(Watcher* w, Watcher* Watcher::*outer, const F& f) {
 
 }  // namespace
 
+bool watch_reads_numbers() {
+  bool some = false;
+  each(modes().watcher, &Watcher::outer_, [&](Watcher& w) { some = some || w.reads_numbers(); });
+  return some;
+}
 void watch_call(const TracedCall& call) {
   each(modes().watcher, &Watcher::outer_, [&](Watcher& w) { w.on_call(call); });
 }

@@ -1,12 +1,13 @@
-// float32 gradients of a convolution over two spatial dims. `s` is the forward convolution.
+// float32 gradients of a convolution over two spatial dims, the weight's also over three. `s` is
+// the forward convolution.
 //
 // Input gradient: each element is a chain of FMAs from +0, one for each (output channel, kh, kw) in
 // this order, over the taps whose output row and column are integers (divisible by the stride); an
 // output outside of the image is a real fma(w, 0, sum).
 //
 // Weight gradient: the batch is cut into slices whose count depends only on the shape. Within a
-// slice each element is a chain of FMAs from +0, one for each (image, oh, ow) in ascending order; a
-// padded input is a real fma(0, dy, sum). The sums of the slices are added in slice order.
+// slice each element is a chain of FMAs from +0, one for each (image, od, oh, ow) in ascending
+// order; a padded input is a real fma(0, dy, sum). The sums of the slices are added in slice order.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +34,15 @@ size_t conv_input_grad_scratch_bytes(const TileKernels& kernels, const ConvShape
 void conv_input_grad(const TileKernels& kernels, const ConvShape& s, const float* dy,
                      const float* w, float* dx, float* scratch, int threads, ThreadPool* pool);
 
-size_t conv_weight_grad_scratch_bytes(const TileKernels& kernels, const ConvShape& s, int threads);
+// The first of three spatial dims, with the names of ConvShape's others.
+struct ConvDepth {
+  int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
+};
+
+size_t conv_weight_grad_scratch_bytes(const TileKernels& kernels, const ConvShape& s, int threads,
+                                      const ConvDepth& depth = {});
 void conv_weight_grad(const TileKernels& kernels, const ConvShape& s, const float* x,
-                      const float* dy, float* dw, float* scratch, int threads, ThreadPool* pool);
+                      const float* dy, float* dw, float* scratch, int threads, ThreadPool* pool,
+                      const ConvDepth& depth = {});
 
 }  // namespace wick

@@ -19,18 +19,23 @@ constexpr int64_t kTurnedTiles = 8;
 
 class WeightGrad {
  public:
-  WeightGrad(const TileKernels& t, const ConvShape& s, int threads)
-      : t_(t), s_(s), threads_(threads) {
+  WeightGrad(const TileKernels& t, const ConvShape& s, const ConvDepth& depth, int threads)
+      : t_(t), s_(s), depth_(depth), threads_(threads) {
+    const int64_t span_d = (depth.out - 1) * depth.stride + (depth.kernel - 1) * depth.dilation + 1;
     const int64_t span_h = (s.oh - 1) * s.stride_h + (s.kh - 1) * s.dilation_h + 1;
     const int64_t span_w = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
-    padded_ = s.pad_top != 0 || s.pad_left != 0 || span_h > s.h || span_w > s.w;
+    padded_ = depth.pad != 0 || s.pad_top != 0 || s.pad_left != 0 || span_d > depth.in ||
+              span_h > s.h || span_w > s.w;
+    planes_ = padded_ ? span_d : depth.in;
     image_.rows = padded_ ? span_h : s.h;
     image_.cols = padded_ ? span_w : s.w;
-    k_ = s.group_in() * s.taps();
+    channel_floats_ = planes_ * image_.channel_floats();
+    taps_ = depth.kernel * s.taps();
+    k_ = s.group_in() * taps_;
     panel_cols_ = conv_panel_cols(t, s.group_out());
     panels_ = ceil_div(s.group_out(), panel_cols_);
     wide_ = panels_ * panel_cols_;
-    const int64_t plane = s.oh * s.ow;
+    const int64_t plane = map();
     slices_ = conv_weight_grad_slices(s.n, plane, s.oc * k_);
     // Tasks beyond the slices share the taps; each then prepares its own copy of the images.
     const int64_t more = ceil_div(2 * threads, slices_ * s.groups);
@@ -38,8 +43,8 @@ class WeightGrad {
     part_rows_ = round_up(ceil_div(k_, parts_), t.mr);
     // An odd number of cache lines, so that the same element of several images falls into different
     // cache sets.
-    image_floats_ = padded_ ? round_up(s.group_in() * image_.channel_floats(), 32) + 16 : 0;
-    image_step_ = padded_ ? image_floats_ : s.ic * s.h * s.w;
+    image_floats_ = padded_ ? round_up(s.group_in() * channel_floats_, 32) + 16 : 0;
+    image_step_ = padded_ ? image_floats_ : s.ic * volume();
     const int64_t most =
         std::min(ceil_div(s.n, slices_), kPixelChunk / std::max<int64_t>(plane, 1));
     block_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(image_step_, 1), 1,
@@ -63,10 +68,12 @@ class WeightGrad {
     float* workers = partials_ + slices_ * s_.groups * partial_floats_;
     int32_t* to = pixel_;
     for (int64_t n = 0; n < block_; ++n) {
-      for (int64_t i = 0; i < s_.oh; ++i) {
-        for (int64_t j = 0; j < s_.ow; ++j) {
-          *to++ = static_cast<int32_t>(n * image_step_ + i * s_.stride_h * image_.cols +
-                                       j * s_.stride_w);
+      for (int64_t d = 0; d < depth_.out; ++d) {
+        const int64_t first = n * image_step_ + d * depth_.stride * image_.channel_floats();
+        for (int64_t i = 0; i < s_.oh; ++i) {
+          for (int64_t j = 0; j < s_.ow; ++j) {
+            *to++ = static_cast<int32_t>(first + i * s_.stride_h * image_.cols + j * s_.stride_w);
+          }
         }
       }
     }
@@ -86,6 +93,9 @@ class WeightGrad {
   }
 
  private:
+  // The elements of a channel of the input and of grad_output.
+  int64_t volume() const { return depth_.in * s_.h * s_.w; }
+  int64_t map() const { return depth_.out * s_.oh * s_.ow; }
   int64_t tile_floats() const {
     return direct_ ? round_up(kTurnedTiles * t_.mr * panel_cols_, 16) : 0;
   }
@@ -99,21 +109,19 @@ class WeightGrad {
   void slice(const float* x, const float* dy, int64_t slice, int64_t g, int64_t part, float* own) {
     const int64_t k0 = part * part_rows_, k1 = std::min(k_, k0 + part_rows_);
     if (k0 >= k1) return;
-    const int64_t c0 = k0 / s_.taps(), c1 = ceil_div(k1, s_.taps());
-    const int64_t plane = s_.oh * s_.ow, end = slice_begin(slice + 1, slices_, s_.n);
+    const int64_t c0 = k0 / taps_, c1 = ceil_div(k1, taps_);
+    const int64_t plane = map(), end = slice_begin(slice + 1, slices_, s_.n);
     float* sums = partial(slice, g);
     float* turned = own + block_ * image_floats_;
     bool resume = false;
     for (int64_t n = slice_begin(slice, slices_, s_.n); n < end; n += block_) {
       const int64_t images = std::min(block_, end - n);
-      const float* image = x + (n * s_.ic + g * s_.group_in()) * s_.h * s_.w;
+      const float* image = x + (n * s_.ic + g * s_.group_in()) * volume();
       if (padded_) {
         for (int64_t i = 0; i < images; ++i) {
-          const float* from = image + i * s_.ic * s_.h * s_.w;
-          for (int64_t c = c0; c < c1; ++c) {
-            pad_channels(t_, image_, from + c * s_.h * s_.w, 1, s_.h, s_.w, s_.pad_top, s_.pad_left,
-                         own + i * image_floats_ + c * image_.channel_floats());
-          }
+          const float* from = image + i * s_.ic * volume();
+          for (int64_t c = c0; c < c1; ++c)
+            pad(from + c * volume(), own + i * image_floats_ + c * channel_floats_);
         }
         image = own;
       }
@@ -139,6 +147,20 @@ class WeightGrad {
     }
   }
 
+  // Copies a channel to its padded form; planes and elements outside are zero.
+  void pad(const float* x, float* to) {
+    const int64_t floats = image_.channel_floats();
+    for (int64_t d = 0; d < planes_; ++d) {
+      const int64_t at = d - depth_.pad;
+      if (at < 0 || at >= depth_.in) {
+        memset(to + d * floats, 0, sizeof(float) * static_cast<size_t>(floats));
+      } else {
+        pad_channels(t_, image_, x + at * s_.h * s_.w, 1, s_.h, s_.w, s_.pad_top, s_.pad_left,
+                     to + d * floats);
+      }
+    }
+  }
+
   // to: the slice's sums, or with direct_ room for some tiles, which are transposed from there into
   // dw.
   void tiles(const float* image, const float* turned, int64_t pixel, int64_t pixels, int64_t k0,
@@ -156,11 +178,13 @@ class WeightGrad {
         const int64_t first = k, last = direct_ ? std::min(k1, k + kTurnedTiles * t_.mr) : k1;
         for (; k < last; k += t_.mr) {
           args.row_count = static_cast<int>(std::min<int64_t>(t_.mr, last - k));
-          int64_t c = k / s_.taps(), tap = k % s_.taps();
+          int64_t c = k / taps_, tap = k % taps_;
           for (int r = 0; r < args.row_count; ++r) {
-            args.rows[r] = image + c * image_.channel_floats() +
-                           image_.at(tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w);
-            if (++tap == s_.taps()) tap = 0, ++c;
+            const int64_t d = tap / s_.taps(), at = tap % s_.taps();
+            args.rows[r] = image + c * channel_floats_ +
+                           d * depth_.dilation * image_.channel_floats() +
+                           image_.at(at / s_.kw * s_.dilation_h, at % s_.kw * s_.dilation_w);
+            if (++tap == taps_) tap = 0, ++c;
           }
           args.out = direct_ ? to + (k - first) * panel_cols_ : to + k * wide_ + o;
           t_.tile_row_table(args);
@@ -187,9 +211,11 @@ class WeightGrad {
 
   const TileKernels& t_;
   const ConvShape& s_;
+  const ConvDepth& depth_;
   int threads_;
   bool padded_ = false;
-  PaddedImage image_;
+  PaddedImage image_;  // a plane of a channel, which has planes_
+  int64_t planes_ = 1, channel_floats_ = 0, taps_ = 1;
   int64_t k_ = 0, panel_cols_ = 0, panels_ = 0, wide_ = 0;
   int64_t slices_ = 1, parts_ = 1, part_rows_ = 0, chunk_ = 1;
   int64_t image_floats_ = 0, partial_floats_ = 0, table_floats_ = 0;
@@ -202,15 +228,23 @@ class WeightGrad {
 
 }  // namespace
 
-size_t conv_weight_grad_scratch_bytes(const TileKernels& kernels, const ConvShape& s, int threads) {
-  if (is_depthwise(s)) return depthwise_weight_grad_scratch_bytes(s, threads);
-  return WeightGrad(kernels, s, threads).scratch_bytes();
+namespace {
+bool is_depthwise(const ConvShape& s, const ConvDepth& depth) {
+  return depth.in == 1 && depth.kernel == 1 && depth.pad == 0 && is_depthwise(s);
+}
+}  // namespace
+
+size_t conv_weight_grad_scratch_bytes(const TileKernels& kernels, const ConvShape& s, int threads,
+                                      const ConvDepth& depth) {
+  if (is_depthwise(s, depth)) return depthwise_weight_grad_scratch_bytes(s, threads);
+  return WeightGrad(kernels, s, depth, threads).scratch_bytes();
 }
 
 void conv_weight_grad(const TileKernels& kernels, const ConvShape& s, const float* x,
-                      const float* dy, float* dw, float* scratch, int threads, ThreadPool* pool) {
-  if (is_depthwise(s)) return depthwise_weight_grad(kernels, s, x, dy, dw, scratch, pool);
-  WeightGrad(kernels, s, threads).run(x, dy, dw, scratch, pool);
+                      const float* dy, float* dw, float* scratch, int threads, ThreadPool* pool,
+                      const ConvDepth& depth) {
+  if (is_depthwise(s, depth)) return depthwise_weight_grad(kernels, s, x, dy, dw, scratch, pool);
+  WeightGrad(kernels, s, depth, threads).run(x, dy, dw, scratch, pool);
 }
 
 }  // namespace wick

@@ -334,6 +334,10 @@ static void read_data(const JsonPlace& saved, TrainedModel* trained) {
   for (size_t i = 0; i < shape.size(); ++i) {
     trained->input_shape.push_back(shape.at(i).integer(0, INT32_MAX));
   }
+  // An example of this shape is made: a few bytes must not cost as much memory as they say.
+  constexpr size_t kMost = size_t{1} << 28;
+  Result<size_t> bytes = checked_bytes(trained->input_shape, dtype_bits(DType::kF32));
+  if (!bytes.ok() || *bytes > kMost) shape.refuse("three sizes of at most 256 MB of float32");
 }
 
 TrainedModel load_trained(const std::string& folder, Where where) {

@@ -50,6 +50,7 @@ class NonDynamicallyQuantizableLinear : public Linear {
 // bias_v; out_proj.
 class MultiheadAttention : public Module {
  public:
+  using Options = MultiheadAttentionOptions;  // of the last argument
   MultiheadAttention(int64_t embed_dim, int64_t num_heads, MultiheadAttentionOptions options = {});
 
   // Self-attention; returns only the output.

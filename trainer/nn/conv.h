@@ -96,16 +96,22 @@ class ConvNd : public Module {
 // rank or number of channels and for a kernel larger than the padded x.
 class Conv1d : public ConvNd {
  public:
+  using Kernel = int64_t;         // of the kernel_size
+  using Options = Conv1dOptions;  // of the last argument
   Conv1d(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
          const Conv1dOptions& options = {});
 };
 class Conv2d : public ConvNd {
  public:
+  using Kernel = Pair;            // of the kernel_size
+  using Options = Conv2dOptions;  // of the last argument
   Conv2d(int64_t in_channels, int64_t out_channels, Pair kernel_size,
          const Conv2dOptions& options = {});
 };
 class Conv3d : public ConvNd {
  public:
+  using Kernel = Triple;          // of the kernel_size
+  using Options = Conv3dOptions;  // of the last argument
   Conv3d(int64_t in_channels, int64_t out_channels, Triple kernel_size,
          const Conv3dOptions& options = {});
 };
@@ -113,16 +119,22 @@ class Conv3d : public ConvNd {
 // a layer. Throw Error as the convolutions do.
 class ConvTranspose1d : public ConvNd {
  public:
+  using Kernel = int64_t;                  // of the kernel_size
+  using Options = ConvTranspose1dOptions;  // of the last argument
   ConvTranspose1d(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
                   const ConvTranspose1dOptions& options = {});
 };
 class ConvTranspose2d : public ConvNd {
  public:
+  using Kernel = Pair;                     // of the kernel_size
+  using Options = ConvTranspose2dOptions;  // of the last argument
   ConvTranspose2d(int64_t in_channels, int64_t out_channels, Pair kernel_size,
                   const ConvTranspose2dOptions& options = {});
 };
 class ConvTranspose3d : public ConvNd {
  public:
+  using Kernel = Triple;                   // of the kernel_size
+  using Options = ConvTranspose3dOptions;  // of the last argument
   ConvTranspose3d(int64_t in_channels, int64_t out_channels, Triple kernel_size,
                   const ConvTranspose3dOptions& options = {});
 };

@@ -11,9 +11,11 @@ namespace {
 
 using NamedModules = std::vector<std::pair<std::string, const Module*>>;
 
-// Returns the value under a name, or null.
+// Returns the value under a name, or null. It is `near` in most lists: those of two modules that
+// are made alike have one order.
 template <class List>
-auto find_named(const List& list, const std::string& name) {
+auto find_named(const List& list, const std::string& name, size_t near) {
+  if (near < list.size() && list[near].first == name) return &list[near].second;
   const auto at =
       std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.first == name; });
   return at == list.end() ? nullptr : &at->second;
@@ -55,9 +57,9 @@ class ModuleCopy {
                   where_);
     }
     NoGrad guard;
-    for (const auto& [path, m] : from_) {
+    for (size_t i = 0; i < from_.size(); ++i) {
       // It is the new module or one that it owns.
-      copy_one(*m, const_cast<Module&>(**find_named(to_, path)));
+      copy_one(*from_[i].second, const_cast<Module&>(**find_named(to_, from_[i].first, i)));
     }
   }
 
@@ -76,8 +78,9 @@ class ModuleCopy {
   void problem(const std::string& text) { problems_ += "\n  " + text; }
 
   void compare() {
-    for (const auto& [path, m] : from_) {
-      const Module* const* at = find_named(to_, path);
+    for (size_t i = 0; i < from_.size(); ++i) {
+      const auto& [path, m] = from_[i];
+      const Module* const* at = find_named(to_, path, i);
       const Module* other = at == nullptr ? nullptr : *at;
       if (other == nullptr) {
         problem(described(path, *m) + ", which is not there");
@@ -91,23 +94,26 @@ class ModuleCopy {
         compare_computed(path, *m, *other);
       }
     }
-    for (const auto& [path, m] : to_) {
-      if (find_named(from_, path) == nullptr) {
+    for (size_t i = 0; i < to_.size(); ++i) {
+      const auto& [path, m] = to_[i];
+      if (find_named(from_, path, i) == nullptr) {
         problem(described(path, *m) + ", which the module does not have");
       }
     }
   }
 
   void compare_tensors(const std::string& path, const NamedTensors& own, const NamedTensors& made) {
-    for (const auto& [name, t] : own) {
-      if (const Tensor* other = find_named(made, name)) {
+    for (size_t i = 0; i < own.size(); ++i) {
+      const auto& [name, t] = own[i];
+      if (const Tensor* other = find_named(made, name, i)) {
         compare_tensor(path_of(path, name), t, *other);
       } else {
         problem(path_of(path, name) + " is not there");
       }
     }
-    for (const auto& [name, t] : made) {
-      if (find_named(own, name) == nullptr) {
+    for (size_t i = 0; i < made.size(); ++i) {
+      const std::string& name = made[i].first;
+      if (find_named(own, name, i) == nullptr) {
         problem(path_of(path, name) + " is there, the module does not have it");
       }
     }
@@ -150,11 +156,13 @@ class ModuleCopy {
 
   void copy_one(const Module& from, Module& to) {
     to.training_ = from.training_;
-    for (const auto& [name, t] : from.parameters_) {
-      copy_tensor(t, *find_named(to.parameters_, name), false);
+    for (size_t i = 0; i < from.parameters_.size(); ++i) {
+      const auto& [name, t] = from.parameters_[i];
+      copy_tensor(t, *find_named(to.parameters_, name, i), false);
     }
-    for (const auto& [name, t] : from.buffers_) {
-      copy_tensor(t, *find_named(to.buffers_, name), true);
+    for (size_t i = 0; i < from.buffers_.size(); ++i) {
+      const auto& [name, t] = from.buffers_[i];
+      copy_tensor(t, *find_named(to.buffers_, name, i), true);
     }
     to.transient_ = from.transient_;
     if (!from.hooks_) return;

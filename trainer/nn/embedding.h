@@ -24,6 +24,7 @@ struct EmbeddingOptions {
 // index outside of [0, num_embeddings), with its value and position.
 class Embedding : public Module {
  public:
+  using Options = EmbeddingOptions;  // of the last argument
   Embedding(int64_t num_embeddings, int64_t embedding_dim, EmbeddingOptions options = {});
   // Makes one from a given table [n, d], which is frozen by default.
   static Embedding from_pretrained(const Arg& embeddings, bool freeze = true,
@@ -57,6 +58,7 @@ struct EmbeddingBagOptions {
 // gives 0.
 class EmbeddingBag : public Module {
  public:
+  using Options = EmbeddingBagOptions;  // of the last argument
   EmbeddingBag(int64_t num_embeddings, int64_t embedding_dim, EmbeddingBagOptions options = {});
   // Makes one from a given table [n, d], which is frozen by default.
   static EmbeddingBag from_pretrained(const Arg& embeddings, bool freeze = true,

@@ -79,6 +79,7 @@ WICK_PAD(ConstantPad3d, 3);
 // interpolate() as a module: {.size = {8, 8}} or {.scale_factor = {2}, .mode = "bilinear"}.
 class Upsample : public Module {
  public:
+  using Options = InterpolateOptions;  // of the last argument
   explicit Upsample(InterpolateOptions options) : options_(std::move(options)) {}
   Tensor forward(const Arg& x) override { return interpolate(x, options_); }
   std::string extra_repr() const override;

@@ -84,12 +84,16 @@ void KvCache::advance() {
                                   " tokens: update each of them before advance()");
   }
   length_ += count;
+  discard();
+}
+
+void KvCache::discard() {
   for (Layer& l : layers_) l.added = 0;
 }
 
 void KvCache::reset() {
   length_ = 0;
-  for (Layer& l : layers_) l.added = 0;
+  discard();
 }
 
 size_t KvCache::get_memory_usage() const {

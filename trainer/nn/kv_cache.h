@@ -30,6 +30,8 @@ class KvStore {
                             const Where& where) = 0;
   // Counts the new tokens among the earlier ones: each layer has been extended.
   virtual void advance() = 0;
+  // Forgets the new tokens: a forward did not come to its end.
+  virtual void discard() {}
 };
 
 // Holds keys and values [batch_size, num_heads, max_seq_len, head_dim] of each layer in buffers
@@ -50,6 +52,8 @@ class KvCache : public KvStore {
   KeysValues get(int64_t layer, Where where = Where::current()) const;
   // Counts the tokens of the last update() as cached. Throws Error if layers had different numbers.
   void advance() override;
+  // Forgets the tokens of update() that do not count yet.
+  void discard() override;
   // Empties the cache; the buffers stay.
   void reset();
 

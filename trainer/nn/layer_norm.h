@@ -18,6 +18,7 @@ struct LayerNormOptions {
 // (Ba et al., 2016); the variance is the biased one.
 class LayerNorm : public Module {
  public:
+  using Options = LayerNormOptions;  // of the last argument
   explicit LayerNorm(const Shape& normalized_shape, LayerNormOptions options = {});
   explicit LayerNorm(int64_t size, LayerNormOptions options = {})
       : LayerNorm(Shape{size}, options) {}

@@ -128,10 +128,23 @@ void Module::forget_registered() {
 }
 
 void Module::check_name(const std::string& name) const {
+  constexpr size_t kMany = 32;  // from here on a set of names, so that n members take n steps
   bool taken = name.empty() || name.find('.') != std::string::npos;
-  for (const auto& [n, t] : parameters_) taken = taken || n == name;
-  for (const auto& [n, t] : buffers_) taken = taken || n == name;
-  for (const auto& [n, c] : children_) taken = taken || n == name;
+  const size_t count = parameters_.size() + buffers_.size() + children_.size();
+  if (count < kMany) {
+    for (const auto& [n, t] : parameters_) taken = taken || n == name;
+    for (const auto& [n, t] : buffers_) taken = taken || n == name;
+    for (const auto& [n, c] : children_) taken = taken || n == name;
+  } else if (!taken) {
+    auto& names = const_cast<Module*>(this)->hooks().names;
+    if (names.size() != count) {  // a member went, or the one that was asked for did not come
+      names.clear();
+      for (const auto& [n, t] : parameters_) names.insert(n);
+      for (const auto& [n, t] : buffers_) names.insert(n);
+      for (const auto& [n, c] : children_) names.insert(n);
+    }
+    taken = !names.insert(name).second;
+  }
   if (taken) throw Error("[module] '" + name + "' is empty, holds a dot, or is already taken");
 }
 

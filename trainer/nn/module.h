@@ -262,16 +262,53 @@ std::invoke_result_t<F&, const In&...> Module::hooked(F f, const In&... inputs) 
   return std::move(*result);
 }
 
+namespace child_arguments {
+// M::Options and M::Kernel: the types of a layer's last arguments, which are often written in
+// braces. A layer without them has a type here that no argument converts to.
+struct NoArgument {
+  NoArgument() = delete;
+};
+template <class M, class = void>
+struct OptionsOf {
+  using type = NoArgument;
+};
+template <class M>
+struct OptionsOf<M, std::void_t<typename M::Options>> {
+  using type = typename M::Options;
+};
+template <class M, class = void>
+struct KernelOf {
+  using type = NoArgument;
+};
+template <class M>
+struct KernelOf<M, std::void_t<typename M::Kernel>> {
+  using type = typename M::Kernel;
+};
+}  // namespace child_arguments
+
 // A submodule as a member. It registers itself with the parent, so that its name is written only
-// once.
+// once. The other arguments are the layer's own, options in braces among them:
+// Child<Conv2d> conv{this, "conv", 3, 32, 3, {.stride = 2}}.
 template <class M>
 class Child {
  public:
+  using Options = typename child_arguments::OptionsOf<M>::type;  // of the layer's last argument
+  using Kernel = typename child_arguments::KernelOf<M>::type;    // of its kernel_size
   template <class... Args>
   Child(Module* parent, const std::string& name, Args&&... args)
       : module_(std::make_shared<M>(std::forward<Args>(args)...)) {
     parent->register_module(name, module_);
   }
+  // Braces have no type that a template could take.
+  Child(Module* parent, const std::string& name, const Options& options)
+      : Child(parent, name, std::make_shared<M>(options)) {}
+  Child(Module* parent, const std::string& name, int64_t size, const Options& options)
+      : Child(parent, name, std::make_shared<M>(size, options)) {}
+  Child(Module* parent, const std::string& name, int64_t in, int64_t out, const Options& options)
+      : Child(parent, name, std::make_shared<M>(in, out, options)) {}
+  Child(Module* parent, const std::string& name, int64_t in, int64_t out, Kernel kernel,
+        const Options& options)
+      : Child(parent, name, std::make_shared<M>(in, out, kernel, options)) {}
   Tensor operator()(const Arg& x) const { return (*module_)(x); }
   // For modules that take more arguments: cell(x, h).
   template <class... Rest>
@@ -284,6 +321,11 @@ class Child {
   M& operator*() const { return *module_; }
 
  private:
+  Child(Module* parent, const std::string& name, std::shared_ptr<M> module)
+      : module_(std::move(module)) {
+    parent->register_module(name, module_);
+  }
+
   std::shared_ptr<M> module_;
 };
 

@@ -1,6 +1,8 @@
 // The state that few modules have, behind one pointer: hooks, computed parameters, replaced
-// children. Shared by the files of nn::Module; not public.
+// children, the names of many members. Shared by the files of nn::Module; not public.
 #pragma once
+
+#include <unordered_set>
 
 #include "trainer/nn/module.h"
 
@@ -31,6 +33,8 @@ struct Module::Hooks {
   std::vector<Computed> computed;
   std::weak_ptr<Slot> slot;                                          // the place of this module
   std::vector<std::pair<std::string, std::shared_ptr<Slot>>> slots;  // those of its children
+  // The names of all members, if they are many and as many as these: check_name() keeps them.
+  std::unordered_set<std::string> names;
 };
 
 // Gives every handle of `to` the value and the history of `value`. Tensors saved for a backward

@@ -24,6 +24,7 @@ struct PositionalEncodingOptions {
 // Returns x[B, T, embed_dim] plus the rows from start_pos on. T + start_pos must be <= max_seq_len.
 class PositionalEncoding : public Module {
  public:
+  using Options = PositionalEncodingOptions;  // of the last argument
   PositionalEncoding(int64_t max_seq_len, int64_t embed_dim,
                      PositionalEncodingOptions options = {});
   Tensor forward(const Arg& x) override { return forward(x, 0); }
@@ -51,6 +52,7 @@ struct EmbeddingLayerOptions {
 // position of the first token, for a text that is processed in pieces.
 class EmbeddingLayer : public Module {
  public:
+  using Options = EmbeddingLayerOptions;  // of the last argument
   EmbeddingLayer(int64_t vocab_size, int64_t embed_dim, EmbeddingLayerOptions options = {});
   Tensor forward(const Arg& tokens) override { return forward(tokens, 0); }
   Tensor forward(const Arg& tokens, int64_t start_pos);

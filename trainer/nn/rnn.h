@@ -85,18 +85,21 @@ class RNNBase : public Module {
 // h = tanh(W_ih x + b_ih + W_hh h + b_hh), or with relu: torch.nn.RNN.
 class RNN : public RNNBase {
  public:
+  using Options = RnnOptions;  // of the last argument
   RNN(int64_t input_size, int64_t hidden_size, RnnOptions options = {})
       : RNNBase("RNN", 1, input_size, hidden_size, std::move(options)) {}
 };
 // torch.nn.GRU: the reset gate multiplies W_hn h + b_hn, as in cuDNN.
 class GRU : public RNNBase {
  public:
+  using Options = RnnOptions;  // of the last argument
   GRU(int64_t input_size, int64_t hidden_size, RnnOptions options = {})
       : RNNBase("GRU", 3, input_size, hidden_size, std::move(options)) {}
 };
 // torch.nn.LSTM, with projections where proj_size > 0.
 class LSTM : public RNNBase {
  public:
+  using Options = RnnOptions;  // of the last argument
   LSTM(int64_t input_size, int64_t hidden_size, RnnOptions options = {})
       : RNNBase("LSTM", 4, input_size, hidden_size, std::move(options)) {}
 };

@@ -20,6 +20,7 @@ struct TransformerOptions {
 // where attention is not allowed) or floats that are added.
 class TransformerEncoderLayer : public Module {
  public:
+  using Options = TransformerOptions;  // of the last argument
   TransformerEncoderLayer(int64_t d_model, int64_t nhead, TransformerOptions options = {});
   // Maps src[L, N, d_model] ([N, L, ...] with batch_first) to the same shape.
   Tensor forward(const Arg& src) override { return forward(src, {}); }
@@ -52,6 +53,7 @@ class TransformerEncoderLayer : public Module {
 // with batch_first N is first. Returns tgt's shape. The masks are MultiheadAttention's.
 class TransformerDecoderLayer : public Module {
  public:
+  using Options = TransformerOptions;  // of the last argument
   TransformerDecoderLayer(int64_t d_model, int64_t nhead, TransformerOptions options = {});
   Tensor forward(const Arg& tgt, const Arg& memory, const Tensor& tgt_mask = Tensor(),
                  const Tensor& memory_mask = Tensor(),

@@ -137,6 +137,9 @@ bool write_by_kernel(const char* name, OpId op, const Tensor& a, const Tensor& b
   if (!a.is_contiguous() || !(a.raw_shape() == b.raw_shape() || b.rank() == 0)) return false;
   if (a.dtype() != b.dtype() || a.impl()->storage == b.impl()->storage) return false;
   if (active_tracer() != nullptr || modes().forward != 0 || recorded(a, b)) return false;
+  if (modes().watcher != nullptr && watch_reads_numbers()) [[unlikely]] {
+    return false;
+  }
   if (Recorder* r = modes().recorder) [[unlikely]] {
     r->on_tensor(a);
     r->on_tensor(b);

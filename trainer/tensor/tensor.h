@@ -414,6 +414,9 @@ struct Arg {
   Tensor* temporary = nullptr;  // an operand that is not read again, see reuse.h
 };
 
+// The number of elements of t.
+inline Dim numel(const Tensor& t, Where where = Where::current()) { return t.numel(where); }
+
 // -- making tensors (the default dtype is float32)
 // Uninitialized, filled with 0, with 1, or with value. Throw Error for a negative size.
 Tensor empty(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());

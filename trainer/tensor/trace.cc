@@ -10,6 +10,7 @@ thread_local ModuleScope* g_module_scope = nullptr;
 
 }  // namespace
 
+void Tracer::on_gradient(const std::vector<Tensor>&, const char*, const std::source_location&) {}
 bool Tracer::on_control(const ControlCall&, std::vector<Tensor>*) { return false; }
 
 Tracer* active_tracer() { return g_tracer; }

@@ -53,6 +53,10 @@ class Tracer {
   // A branch or a loop: runs its regions, each under a tracer of its own, then sets the results.
   // Returns false, with nothing run, if this tracer only records the calls of the branch that runs.
   virtual bool on_control(const ControlCall& call, std::vector<Tensor>* results);
+  // Called before grad() or backward() of `tensors`, whose own ops are not reported. Throws Error
+  // to refuse.
+  virtual void on_gradient(const std::vector<Tensor>& tensors, const char* what,
+                           const std::source_location& where);
 };
 
 // Returns this thread's tracer, or null.

@@ -21,6 +21,10 @@ class Watcher {
   virtual void on_node_begin(const Node&, Span<const Tensor> /*grads*/) {}
   virtual void on_node_end(const Node&, Span<const Tensor> /*grads*/,
                            Span<const Tensor> /*results*/) {}
+  // Returns whether on_call() reads numbers. An in-place op whose kernel would write over its
+  // operand then runs into a tensor of its own, and is a call like others; else only its write is
+  // told, after it.
+  virtual bool reads_numbers() const { return false; }
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
@@ -29,6 +33,7 @@ class Watcher {
   virtual ~Watcher();
 
  private:
+  friend bool watch_reads_numbers();
   friend void watch_call(const TracedCall& call);
   friend void watch_write(const Tensor&, const char*, const std::source_location&);
   friend void watch_node_begin(const Node& node, Span<const Tensor> grads);
@@ -38,6 +43,7 @@ class Watcher {
 };
 
 // Called if Modes::watcher is not null.
+bool watch_reads_numbers();
 void watch_call(const TracedCall& call);
 void watch_write(const Tensor& tensor, const char* what, const std::source_location& where);
 void watch_node_begin(const Node& node, Span<const Tensor> grads);

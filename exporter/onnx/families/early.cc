@@ -39,7 +39,7 @@ void image_scaler(ReadCtx& c) {  // scale x + bias, one of each channel
   if (bias == nullptr) c.fail("attribute 'bias' is required");
   const HostTensor values = HostTensor::of<float>(Shape{bias->floats_size(), 1, 1},
                                                   {bias->floats().begin(), bias->floats().end()});
-  ValueId added = cast(c, c.g.add_constant(values), c.dtype(x));
+  ValueId added = cast(c, c.constant(values), c.dtype(x));
   c.set(0, c.emit(OpId::kAdd, {scaled(c, x, "scale", 1), added}));
 }
 

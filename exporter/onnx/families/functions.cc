@@ -82,8 +82,8 @@ void finish(ReadCtx& c, ValueId log_prob, ValueId target, ValueId weight) {
   ValueId zero = int_scalar(c, 0);
   ValueId skipped = kNoValue, index = target;
   if (ignores) {
-    skipped = c.emit(OpId::kEqual,
-                     {target, c.g.add_constant(HostTensor(DType::kI64, Shape{}, &ignore, 8))});
+    skipped =
+        c.emit(OpId::kEqual, {target, c.constant(HostTensor(DType::kI64, Shape{}, &ignore, 8))});
     index = c.emit(OpId::kWhere, {skipped, zero, target});
   }
   ValueId picked =

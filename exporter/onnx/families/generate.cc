@@ -105,7 +105,8 @@ void range(ReadCtx& c) {
       std::vector<int64_t> values(static_cast<size_t>(n));
       for (uint64_t i = 0; i < n; ++i)
         values[i] = static_cast<int64_t>(first + i * static_cast<uint64_t>(step));
-      return c.set(0, cast(c, c.int_constant(values), c.dtype(c.in(0))));
+      ValueId numbers = c.g.add_constant(HostTensor::ints(values));  // it is paid for
+      return c.set(0, cast(c, numbers, c.dtype(c.in(0))));
     }
   }
   ValueId in[3];

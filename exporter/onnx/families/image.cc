@@ -65,8 +65,8 @@ void resize_10(ReadCtx& c, ValueId x, ValueId scales) {
     for (float& f : up) f = std::max(f, 1.0f);
     for (float& f : down) f = std::min(f, 1.0f);
     if (nearest && grows && shrinks) {
-      growing = c.g.add_constant(HostTensor::of(shape, up));
-      shrinking = c.g.add_constant(HostTensor::of(shape, down));
+      growing = c.constant(HostTensor::of(shape, up));
+      shrinking = c.constant(HostTensor::of(shape, down));
     }
   } else if (nearest) {
     ValueId one = c.scalar(scales, 1);
@@ -90,7 +90,7 @@ void read_upsample(ReadCtx& c) {
               static_cast<float>(c.attr_float("width_scale", 1))};
   }
   const Shape shape{static_cast<int64_t>(scales.size())};
-  resize_10(c, x, c.g.add_constant(HostTensor::of(shape, scales)));
+  resize_10(c, x, c.constant(HostTensor::of(shape, scales)));
 }
 
 void read_resize(ReadCtx& c) {

@@ -132,13 +132,13 @@ void read_constant(ReadCtx& c) {
       t = HostTensor::strings(Shape{a.strings_size()}, c.attr_strings(a.name()));
   }
   if (given.empty()) c.fail("has no value");
-  c.set(0, c.g.add_constant(t));
+  c.set(0, c.g.add_constant(t));  // the file has its bytes
 }
 void read_constant_of_shape(ReadCtx& c) {  // expands the value to the shape
   HostTensor value = c.attr_tensor("value");
   if (!value.present()) value = HostTensor::of<float>({}, {0.0f});
   if (value.numel() != 1) c.fail("value must have one element");
-  ValueId one = c.g.add_constant(value.reshaped(Shape{}));
+  ValueId one = c.constant(value.reshaped(Shape{}));
   c.set(0, c.emit(OpId::kExpand, ShapeAttrs{}, {one, c.in(0)}));
 }
 

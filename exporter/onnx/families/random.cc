@@ -11,7 +11,7 @@ namespace wick::onnx {
 namespace {
 
 ValueId word(ReadCtx& c, uint64_t v) {
-  return c.g.add_constant(HostTensor(DType::kU64, Shape{}, &v, sizeof(v)));
+  return c.constant(HostTensor(DType::kU64, Shape{}, &v, sizeof(v)));
 }
 
 uint64_t key_of(ReadCtx& c, uint64_t stream) {

@@ -250,7 +250,7 @@ void read_map(ReadCtx& c) {
   std::vector<ValueId> carried;
   for (DType dtype : map_dtypes(c, body)) carried.push_back(construct(c, {}, dtype));
   const bool yes = true;
-  ValueId always = c.g.add_constant(HostTensor(DType::kBool, Shape{}, &yes, 1));
+  ValueId always = c.constant(HostTensor(DType::kBool, Shape{}, &yes, 1));
   std::vector<ValueId> made =
       emit_loop(c, length_of(c, c.in(0)), always, carried, {}, [&](ReadCtx& b, const LoopBody& in) {
         for (int i = 0; i < c.inputs(); ++i) {
@@ -302,7 +302,7 @@ void read_has_element(ReadCtx& c) {
     }
     has = !made->inputs.empty();
   }
-  c.set(0, c.g.add_constant(HostTensor(DType::kBool, Shape{}, &has, 1)));
+  c.set(0, c.constant(HostTensor(DType::kBool, Shape{}, &has, 1)));
 }
 
 void read_get_element(ReadCtx& c) { c.set(0, unwrap_optional(c, c.in(0))); }

@@ -10,7 +10,7 @@ namespace {
 
 ValueId op2(ReadCtx& c, OpId op, ValueId a, ValueId b) { return c.emit(op, {a, b}); }
 ValueId f64(ReadCtx& c, double value) {
-  return c.g.add_constant(HostTensor(DType::kF64, Shape{}, &value, sizeof(value)));
+  return c.constant(HostTensor(DType::kF64, Shape{}, &value, sizeof(value)));
 }
 // Returns a size, given as a scalar or as one element, as an int64 of shape [1].
 ValueId one_size(ReadCtx& c, ValueId v) { return reshape(c, cast(c, v, DType::kI64), {1}); }

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kCases[] = {"NONE", "LOWER", "UPPER"};
 
 ValueId one_string(ReadCtx& c, const std::string& text) {
-  return c.g.add_constant(HostTensor::strings(Shape{}, {text}));
+  return c.constant(HostTensor::strings(Shape{}, {text}));
 }
 
 void read_concat(ReadCtx& c) { c.set(0, c.emit(OpId::kStringConcat, {c.in(0), c.in(1)})); }
@@ -38,8 +38,7 @@ void read_normalizer(ReadCtx& c) {
   std::vector<ValueId> in = {c.in(0)};
   const std::vector<std::string> words = c.attr_strings("stopwords");
   if (!words.empty()) {
-    in.push_back(
-        c.g.add_constant(HostTensor::strings(Shape{static_cast<int64_t>(words.size())}, words)));
+    in.push_back(c.constant(HostTensor::strings(Shape{static_cast<int64_t>(words.size())}, words)));
   }
   c.set(0, c.emit(OpId::kStringNormalizer, a, in));
 }

@@ -28,7 +28,7 @@ void read_tf_idf(ReadCtx& c) {
   ValueId pool =
       c.dtype(c.in(0)) != DType::kString
           ? c.int_constant(numbers)
-          : c.g.add_constant(HostTensor::strings(Shape{static_cast<int64_t>(words.size())}, words));
+          : c.constant(HostTensor::strings(Shape{static_cast<int64_t>(words.size())}, words));
   if (c.dtype(c.in(0)) == DType::kString ? !numbers.empty() : !words.empty())
     c.fail("its tokens are of another type than its pool");
   std::vector<ValueId> in = {c.in(0), pool, c.int_constant(c.attr_ints("ngram_counts")),
@@ -36,7 +36,7 @@ void read_tf_idf(ReadCtx& c) {
   if (const AttributeProto* w = c.attr("weights"); w != nullptr && w->floats_size() > 0) {
     HostTensor weights(DType::kF32, Shape{w->floats_size()});
     std::copy(w->floats().begin(), w->floats().end(), weights.as<float>());
-    in.push_back(c.g.add_constant(weights));
+    in.push_back(c.constant(weights));
   }
   c.set(0, c.emit(OpId::kTfIdfVectorizer, a, std::move(in)));
 }

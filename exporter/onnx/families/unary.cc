@@ -125,7 +125,7 @@ void read_prelu(ReadCtx& c) {
   c.set(0, c.emit(OpId::kPRelu, {x, slope}));
 }
 ValueId f32_scalar(ReadCtx& c, double v) {
-  return c.g.add_constant(HostTensor::of<float>({}, {static_cast<float>(v)}));
+  return c.constant(HostTensor::of<float>({}, {static_cast<float>(v)}));
 }
 // From opset 12 on training is an input. Before, the op of an inference model (opset 6: is_test)
 // drops nothing.
@@ -164,7 +164,7 @@ void read_dropout(ReadCtx& c) {
   HostTensor all(DType::kBool, Shape{});
   *all.as<uint8_t>() = c.opset < 12 ? 0 : 1;
   ValueId shape = c.emit(OpId::kShape, ShapeOpAttrs{}, {x});
-  ValueId one = c.opset < 10 ? c.scalar(x, 0) : c.g.add_constant(all);
+  ValueId one = c.opset < 10 ? c.scalar(x, 0) : c.constant(all);
   c.set(1, c.emit(OpId::kExpand, ShapeAttrs{}, {one, shape}));
 }
 

@@ -72,6 +72,13 @@ void open_inside(const std::string& name, const std::string& folder, const std::
   }
 }
 
+// The file, by more than its name: "a", "./a" and a hard link are one.
+FileRange identity(const RegularFile& file) {
+  struct stat st = {};
+  if (fstat(file.fd(), &st) != 0) return {.file_size = file.size()};
+  return {.device = st.st_dev, .inode = st.st_ino, .file_size = file.size()};
+}
+
 }  // namespace
 
 void refuse(const std::string& name, const std::string& why) {
@@ -99,20 +106,28 @@ HostTensor read_external(const TensorProto& proto, const std::string& folder, DT
   };
   RegularFile in;
   if (auto* stay = external_file(location, dtype, bytes); stay != nullptr) {
-    if (*stay == nullptr) {
+    if (stay->bytes == nullptr) {
       open_inside(proto.name(), folder, location, &in);
-      *stay = std::make_shared<const FileBytes>(in, folder + "/" + location);
+      stay->range = identity(in);
+      stay->bytes = std::make_shared<const FileBytes>(in, folder + "/" + location);
     }
-    check_size((*stay)->size());
-    return HostTensor::in_file(dtype, shape, *stay, offset);
+    check_size(stay->bytes->size());
+    FileRange range = stay->range;
+    range.offset = offset;
+    return read_once(proto.name(), range, dtype, shape, bytes,
+                     [&] { return HostTensor::in_file(dtype, shape, stay->bytes, offset); });
   }
   open_inside(proto.name(), folder, location, &in);
   check_size(in.size());
-  HostTensor t(dtype, shape);
-  const Status read = in.read(offset, t.as<char>(), bytes);
-  if (!read.ok())
-    refuse(proto.name(), fmt::format("cannot read '{}': {}", location, read.message()));
-  return t;
+  FileRange range = identity(in);
+  range.offset = offset;
+  return read_once(proto.name(), range, dtype, shape, bytes, [&] {
+    HostTensor t(dtype, shape);
+    const Status read = in.read(offset, t.as<char>(), bytes);
+    if (!read.ok())
+      refuse(proto.name(), fmt::format("cannot read '{}': {}", location, read.message()));
+    return t;
+  });
 }
 
 TensorProto ExternalData::add(const HostTensor& t, const std::string& name) {

@@ -1,5 +1,8 @@
 #include "exporter/onnx/file/lent.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <charconv>
 
 #include "wick/error.h"
@@ -196,23 +199,53 @@ const Piece* lent_piece(const TensorProto& tensor) {
   return &weights->pieces[index];
 }
 
-std::shared_ptr<const FileBytes>* external_file(const std::string& location, DType dtype,
-                                                uint64_t bytes) {
+LentWeights::Stays* external_file(const std::string& location, DType dtype, uint64_t bytes) {
   constexpr size_t kMostFiles = 64;  // that one model may hold open; the rest is read at once
   if (!stays(dtype, bytes)) return nullptr;
   auto& files = weights->external;
   return files.size() < kMostFiles || files.contains(location) ? &files[location] : nullptr;
 }
 
-HostTensor lent_tensor(const Piece& piece, DType dtype, const Shape& shape) {
+HostTensor lent_tensor(const std::string& name, const Piece& piece, DType dtype,
+                       const Shape& shape) {
   ModelBytes& model = weights->model;
-  if (model.file() == nullptr || piece.size < kLeastStay) {
-    HostTensor t(dtype, shape);
-    model.copy(piece.offset, t.data(), t.nbytes());
+  const FileRange range{.file_size = model.size(), .offset = piece.offset};
+  return read_once(name, range, dtype, shape, piece.size, [&] {
+    if (model.file() == nullptr || piece.size < kLeastStay) {
+      HostTensor t(dtype, shape);
+      model.copy(piece.offset, t.data(), t.nbytes());
+      return t;
+    }
+    HostTensor t = HostTensor::in_file(dtype, shape, model.file(), piece.offset);
+    if (!stays(dtype, piece.size)) (void)t.data();
     return t;
+  });
+}
+
+HostTensor read_once(const std::string& name, const FileRange& range, DType dtype,
+                     const Shape& shape, size_t bytes, const std::function<HostTensor()>& read) {
+  if (weights == nullptr || weights->ledger == nullptr || bytes == 0) return read();
+  const LentWeights::File file{range.device, range.inode};
+  // decode() writes into bools, and into elements of less than a byte.
+  const bool shared = dtype != DType::kBool && dtype_bits(dtype) >= 8;
+  const std::tuple key{file, range.offset, bytes, dtype};
+  if (shared) {
+    const auto known = weights->read_.find(key);
+    if (known != weights->read_.end()) return known->second.reshaped(shape);
   }
-  HostTensor t = HostTensor::in_file(dtype, shape, model.file(), piece.offset);
-  if (!stays(dtype, piece.size)) (void)t.data();
+  uint64_t& taken = weights->taken_[file];
+  const uint64_t fresh = range.file_size - std::min(taken, range.file_size);
+  if (bytes > fresh && !weights->ledger->take(bytes - fresh).ok()) {
+    throw Error(
+        fmt::format("ONNX tensor '{}': more is read of its file than the file has bytes ({}), "
+                    "since tensors overlap in it, by over {} bytes; "
+                    "OnnxReadOptions::max_ram raises it",
+                    name, range.file_size, weights->ledger->limits().bytes),
+        Code::kBudgetExceeded);
+  }
+  taken += bytes;
+  HostTensor t = read();
+  if (shared) weights->read_.emplace(key, t);
   return t;
 }
 

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "exporter/onnx/file/model_bytes.h"
 #include "graph/ir/host_tensor.h"
+#include "runtime/core/ledger.h"
 #include "wick_onnx.pb.h"
 
 namespace wick::onnx {
@@ -24,6 +27,12 @@ struct Piece {
 // Damaged input is left for protobuf to find.
 std::string without_weights(ModelBytes& model, std::vector<Piece>* lent);
 
+// Bytes of a file, whatever the name by which it was opened: device and inode, both 0 for the
+// model's own file, and the size of the file.
+struct FileRange {
+  uint64_t device = 0, inode = 0, file_size = 0, offset = 0;
+};
+
 // While it lives, decode() on this thread finds the weights that without_weights() took out.
 class LentWeights {
  public:
@@ -36,10 +45,20 @@ class LentWeights {
   ModelBytes& model;
   const std::vector<Piece>& pieces;
   const bool stay;
+  Ledger* ledger = nullptr;  // of the model; null: its files may be read as often as it says
   // The external files that weights stay in, by their location: each is opened once.
-  std::map<std::string, std::shared_ptr<const FileBytes>> external;
+  struct Stays {
+    std::shared_ptr<const FileBytes> bytes;
+    FileRange range;  // of its first byte
+  };
+  std::map<std::string, Stays> external;
 
  private:
+  friend HostTensor read_once(const std::string&, const FileRange&, DType, const Shape&, size_t,
+                              const std::function<HostTensor()>&);
+  using File = std::tuple<uint64_t, uint64_t>;
+  std::map<File, uint64_t> taken_;  // bytes that were read of each file
+  std::map<std::tuple<File, uint64_t, size_t, DType>, HostTensor> read_;
   LentWeights* before_;
 };
 
@@ -48,9 +67,14 @@ class LentWeights {
 const Piece* lent_piece(const TensorProto& tensor);
 // Returns where the file of an external tensor is kept that stays in it, empty until the caller
 // opens it; null: the tensor is read at once.
-std::shared_ptr<const FileBytes>* external_file(const std::string& location, DType dtype,
-                                                uint64_t bytes);
+LentWeights::Stays* external_file(const std::string& location, DType dtype, uint64_t bytes);
 // Returns a tensor of these bytes; the range has as many as the tensor needs.
-HostTensor lent_tensor(const Piece& piece, DType dtype, const Shape& shape);
+HostTensor lent_tensor(const std::string& name, const Piece& piece, DType dtype,
+                       const Shape& shape);
+// Returns what `read` returns, a tensor of this range of a file; tensors that name the same range
+// share their bytes. What a model reads of a file beyond the file's size, as it names ranges that
+// overlap, is charged to its ledger: throws Error with kBudgetExceeded.
+HostTensor read_once(const std::string& name, const FileRange& range, DType dtype,
+                     const Shape& shape, size_t bytes, const std::function<HostTensor()>& read);
 
 }  // namespace wick::onnx

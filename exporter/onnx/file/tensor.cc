@@ -67,7 +67,7 @@ HostTensor decode_bytes(const TensorProto& proto, const std::string& folder) {
       refuse(proto.name(), fmt::format("{} bytes of raw_data, shape {} of {} needs {}", lent->size,
                                        to_text(shape).text, dtype_name(dtype), *bytes));
     }
-    return lent_tensor(*lent, dtype, shape);
+    return lent_tensor(proto.name(), *lent, dtype, shape);
   }
   if (proto.data_location() == TensorProto::EXTERNAL) {
     return read_external(proto, folder, dtype, shape, *bytes);

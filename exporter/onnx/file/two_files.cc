@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "runtime/core/leftovers.h"
+#include "wick/error.h"
 
 namespace wick::onnx {
 namespace {
@@ -67,6 +69,19 @@ std::vector<std::string> old_of(const std::string& path) {
 }
 
 }  // namespace
+
+std::string place_of_both(const std::string& data_path, const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::is_symlink(data_path, none)) {
+    throw Error("cannot write " + data_path +
+                    ": it is a symbolic link, through which no model's external data is read; "
+                    "remove it first",
+                Code::kIo);
+  }
+  std::array<char, 4096> place;
+  check_status(find_replaced(path.c_str(), place.data(), place.size()));
+  return place.data();
+}
 
 void restore_both(const std::string& data_path, const std::string& path) {
   const std::vector<std::string> models = old_of(path), data = old_of(data_path);

@@ -7,6 +7,10 @@
 
 namespace wick::onnx {
 
+// Returns the model's place behind symbolic links, which what follows takes as its path. Throws
+// Error where the data file is a link: nobody could read the model then.
+std::string place_of_both(const std::string& data_path, const std::string& path);
+
 // A process that was killed while two files changed places left the old pair next to them: it is
 // put back if the new pair is not whole, else removed. Call this before either is opened for
 // writing.

@@ -114,7 +114,7 @@ ValueId mask_bias(ReadCtx& c, int i, const MaskShape& s) {
   } else {
     c.fail("a mask must have rank 1 to 4, got " + shape_text(shape(c, mask)));
   }
-  ValueId zero = c.g.add_constant(HostTensor(DType::kF32, Shape{}));
+  ValueId zero = c.constant(HostTensor(DType::kF32, Shape{}));
   return c.emit(OpId::kWhere,
                 {yes, zero, c.scalar(zero, c.attr_float("mask_filter_value", -10000))});
 }

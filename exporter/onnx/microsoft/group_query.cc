@@ -193,7 +193,7 @@ void group_query_attention(ReadCtx& c) {
   if (c.has(11)) {
     a.sink = reshape(c, ranked_input(c, 11, 1, "head_sink"), {1, heads, 1, 1});
   } else if (c.attr_int("smooth_softmax", 0) == 1) {
-    a.sink = c.g.add_constant(HostTensor(DType::kF32, Shape{1, 1, 1, 1}));
+    a.sink = c.constant(HostTensor(DType::kF32, Shape{1, 1, 1, 1}));
   }
   const int64_t shown = c.attr_int("qk_output", 0);
   if (shown < 0 || shown > 2) c.fail("qk_output must be 0, 1 or 2");

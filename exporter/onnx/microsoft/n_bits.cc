@@ -71,7 +71,7 @@ ValueId packed_rows(ReadCtx& c, int i, int64_t rows, int64_t bytes, int64_t coun
       c.fail("input " + std::to_string(i) + " must have " + std::to_string(rows) + " rows of " +
              std::to_string(bytes) + " bytes, got " + shape_text(value.shape));
     }
-    return c.g.add_constant(repacked(value.constant, rows, count, bits), value.name);
+    return c.constant(repacked(value.constant, rows, count, bits), value.name, v);
   }
   ValueId all = unpack_bits(c, reshape(c, v, {rows, bytes}), bits);
   return bytes * 8 / bits == count ? all : first_of(c, all, 1, c.int_constant({count}));
@@ -90,7 +90,7 @@ ValueId zero_points(ReadCtx& c, const NBits& s, DType dtype) {
   if (dtype == DType::kU8 && s.n * s.blocks > 1 << 12) {  // a small file makes no large constant
     HostTensor middle(dtype, Shape{});
     *middle.as<uint8_t>() = static_cast<uint8_t>(1 << (s.bits - 1));
-    return expand_to(c, c.g.add_constant(middle), c.int_constant({s.n, s.blocks}));
+    return expand_to(c, c.constant(middle), c.int_constant({s.n, s.blocks}));
   }
   HostTensor middle(unsigned_of(s.bits), Shape{s.n, s.blocks});
   const int fill = s.bits == 2 ? 0xAA : s.bits == 4 ? 0x88 : 0x80;
@@ -98,7 +98,7 @@ ValueId zero_points(ReadCtx& c, const NBits& s, DType dtype) {
   // The bits behind the last number of the last byte are 0.
   if (const int64_t rest = s.n * s.blocks * s.bits % 8; rest != 0)
     middle.as<uint8_t>()[middle.nbytes() - 1] &= static_cast<uint8_t>((1 << rest) - 1);
-  return cast(c, c.g.add_constant(middle), dtype);
+  return cast(c, c.constant(middle, "", c.in(1)), dtype);
 }
 
 // Returns for each of 0 .. count - 1 the block that it is in.
@@ -161,7 +161,7 @@ ValueId bytes_of(ReadCtx& c, ValueId v) {
   const HostTensor& t = c.g.value(v).constant;
   Shape shape = t.shape();
   shape[shape.rank() - 1] /= 2;
-  return c.g.add_constant(HostTensor(DType::kU8, shape, t.data(), t.nbytes()), c.g.value(v).name);
+  return c.constant(HostTensor(DType::kU8, shape, t.data(), t.nbytes()), c.g.value(v).name, v);
 }
 
 // Gathers numbers of `bits` bits as int8 or uint8.
@@ -259,8 +259,7 @@ void matmul_bnb4(ReadCtx& c) {
   ValueId low = c.emit(OpId::kBitwiseAnd, {bytes, c.scalar(bytes, 15)});
   ValueId codes = cast(c, reshape(c, concat(c, {high, low}, 1), {-1}), DType::kI64);
   const float* values = type == 0 ? kFp4 : kNf4;
-  ValueId table =
-      c.g.add_constant(HostTensor::of<float>({16}, std::vector<float>(values, values + 16)));
+  ValueId table = c.constant(HostTensor::of<float>({16}, std::vector<float>(values, values + 16)));
   ValueId count = c.int_constant({n * k});
   ValueId q = first_of(c, c.emit(OpId::kGather, AxisAttrs{0}, {table, codes}), 0, count);
   ValueId scale = floats_of(c, reshape(c, c.in(2), {-1}));

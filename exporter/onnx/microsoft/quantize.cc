@@ -18,8 +18,7 @@ ValueId real(ReadCtx& c, int i) {
 // Quantizes y by the scale and zero point (none: 0 of the first input's dtype) at inputs i and i +
 // 1.
 ValueId quantized(ReadCtx& c, ValueId y, int i, DType dtype) {
-  ValueId zero =
-      c.has(i + 1) ? scalar_of(c, c.in(i + 1)) : c.g.add_constant(HostTensor(dtype, Shape{}));
+  ValueId zero = c.has(i + 1) ? scalar_of(c, c.in(i + 1)) : c.constant(HostTensor(dtype, Shape{}));
   return c.emit(OpId::kQuantizeLinear, QuantizeAttrs{}, {y, scalar_of(c, c.in(i)), zero});
 }
 
@@ -43,8 +42,7 @@ bool is_plain_output(ReadCtx& c, int i) {
 }
 void put_type(ReadCtx& c, int i, DType dtype, std::vector<ValueId>* in) {
   in->push_back(scalar_of(c, c.in(i)));
-  in->push_back(c.has(i + 1) ? scalar_of(c, c.in(i + 1))
-                             : c.g.add_constant(HostTensor(dtype, Shape{})));
+  in->push_back(c.has(i + 1) ? scalar_of(c, c.in(i + 1)) : c.constant(HostTensor(dtype, Shape{})));
 }
 void put_bytes(ReadCtx& c, int i, std::vector<ValueId>* in) {
   in->push_back(c.in(i));

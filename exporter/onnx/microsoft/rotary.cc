@@ -83,7 +83,7 @@ void rotary_by_three(ReadCtx& c) {
   const auto chosen = [&](int stream) {
     HostTensor yes(DType::kBool, Shape{half});
     for (size_t i = 0; i < which.size(); ++i) yes.as<uint8_t>()[i] = which[i] == stream ? 1 : 0;
-    return c.g.add_constant(yes);
+    return c.constant(yes);
   };
   ValueId one = c.int_constant({1}), ones = concat(c, {one, one, one}, 0);
   const std::vector<ValueId> ids = split(c, at, 0, ones, 3);

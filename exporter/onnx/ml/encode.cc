@@ -64,7 +64,7 @@ ValueId place_of(ReadCtx& c, ValueId x, const HostTensor& keys, const std::vecto
     c.fail(std::string("its keys are ") + dtype_name(keys.dtype()) + ", its input is " +
            dtype_name(c.dtype(x)));
   }
-  return c.emit(OpId::kLookUp, {x, c.g.add_constant(picked_entries(keys, order))});
+  return c.emit(OpId::kLookUp, {x, c.constant(picked_entries(keys, order))});
 }
 
 // Returns whether the values are the places that LookUp gives.
@@ -87,7 +87,7 @@ ValueId mapped(ReadCtx& c, ValueId x, const HostTensor& keys, const HostTensor& 
   ValueId place = place_of(c, x, keys, order);
   HostTensor all = picked_entries(values, order, otherwise);
   if (are_places(all, static_cast<int64_t>(order.size()))) return place;
-  return gather(c, c.g.add_constant(std::move(all)), place, 0);
+  return gather(c, c.constant(std::move(all)), place, 0);
 }
 
 HostTensor string_tensor(const std::vector<std::string>& v) {
@@ -185,7 +185,7 @@ void one_hot_encoder(ReadCtx& c) {
   const std::vector<size_t> order = sorted_keys(cats, Twice::kLast);
   const bool unknown_fails = c.attr_int("zeros", 1) == 0;
   if (!text && !unknown_fails && static_cast<int64_t>(order.size()) == count) {
-    places = c.g.add_constant(cats);
+    places = c.constant(cats);
   } else {
     std::vector<int64_t> entries(order.begin(), order.end());
     entries.push_back(-1);
@@ -196,7 +196,7 @@ void one_hot_encoder(ReadCtx& c) {
       x = c.emit(OpId::kWhere, {known, x, int_scalar(c, static_cast<int64_t>(entries.size()))});
     }
     x = gather(c, c.int_constant(entries), x, 0);
-    places = c.g.add_constant(counted(static_cast<size_t>(count)));
+    places = c.constant(counted(static_cast<size_t>(count)));
   }
   ValueId is = c.emit(OpId::kEqual, {unsqueeze(c, x, {-1}), places});
   c.set(0, cast(c, is, DType::kF32));

@@ -15,7 +15,7 @@ ValueId rows_of(ReadCtx& c) {
 
 ValueId floats_constant(ReadCtx& c, const std::vector<double>& values, const Shape& shape) {
   std::vector<float> narrow(values.begin(), values.end());
-  return c.g.add_constant(HostTensor::of(shape, narrow));
+  return c.constant(HostTensor::of(shape, narrow));
 }
 
 ValueId column_range(ReadCtx& c, ValueId rows, int64_t from, int64_t to) {
@@ -40,7 +40,7 @@ Classes classes_of(ReadCtx& c, const char* strings, const char* ints) {
 }
 
 ValueId label_of(ReadCtx& c, const Classes& classes, ValueId index) {
-  return gather(c, c.g.add_constant(classes.labels), index, 0);
+  return gather(c, c.constant(classes.labels), index, 0);
 }
 
 ValueId best_of(ReadCtx& c, ValueId scores) {

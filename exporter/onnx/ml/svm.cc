@@ -25,7 +25,7 @@ Kernel kernel_of(ReadCtx& c) {
 }
 
 ValueId doubles(ReadCtx& c, const std::vector<double>& values, const Shape& shape) {
-  return c.g.add_constant(HostTensor::of(shape, values));
+  return c.constant(HostTensor::of(shape, values));
 }
 
 // Returns the kernel of each row with each of `count` support vectors: float64 [rows, count].

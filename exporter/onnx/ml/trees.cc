@@ -145,7 +145,7 @@ void check_ranges(ReadCtx& c, const Forest& f, ValueId x, int64_t targets) {
 ValueId emit_trees(ReadCtx& c, const Forest& f, ValueId x, int64_t targets, TreeAggregate how) {
   check_ranges(c, f, x, targets);
   std::vector<ValueId> in = {x};
-  for (HostTensor& table : f.tables(c.dtype(x))) in.push_back(c.g.add_constant(std::move(table)));
+  for (HostTensor& table : f.tables(c.dtype(x))) in.push_back(c.constant(std::move(table)));
   return c.emit(OpId::kTreeEnsemble, TreeEnsembleAttrs{targets, static_cast<int64_t>(how)}, in);
 }
 
@@ -159,7 +159,7 @@ ValueId with_base(ReadCtx& c, ValueId scores, const std::vector<double>& base) {
   if (base.empty()) return scores;
   HostTensor wide = HostTensor::of(Shape{static_cast<int64_t>(base.size())}, base);
   ValueId added = c.dtype(scores) == DType::kF64
-                      ? c.g.add_constant(wide)
+                      ? c.constant(wide)
                       : floats_constant(c, base, Shape{static_cast<int64_t>(base.size())});
   return plus(c, scores, added);
 }

@@ -71,11 +71,13 @@ ValueId concat(ReadCtx& c, std::vector<ValueId> values, int64_t axis) {
 ValueId arange(ReadCtx& c, ValueId count) {
   // A small file must not make a large constant: long ranges are made at run time.
   constexpr int64_t kMaxWritten = 1 << 12;
-  if (auto known = c.known_ints(count); known && known->size() == 1 && (*known)[0] <= kMaxWritten) {
-    if ((*known)[0] < 0) c.fail("a size is negative");
+  const auto known = c.known_ints(count);
+  if (known && known->size() == 1 && (*known)[0] < 0) c.fail("a size is negative");
+  if (known && known->size() == 1 && (*known)[0] <= kMaxWritten &&
+      c.scope.model.ledger.take(static_cast<uint64_t>((*known)[0]) * sizeof(int64_t)).ok()) {
     std::vector<int64_t> all(static_cast<size_t>((*known)[0]));
     for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-    return c.int_constant(all);
+    return c.g.add_constant(HostTensor::ints(all));  // it is paid for
   }
   ValueId ones = expand_to(c, int_scalar(c, 1), count);
   return c.emit(OpId::kCumSum, CumulateAttrs{0, 1, 0}, {ones});

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -155,11 +156,31 @@ ValueId ReadCtx::scalar(ValueId like, double value, const char* what) {
     case DType::kBool: *c.as<uint8_t>() = value != 0 ? 1 : 0; break;
     default: fail(fmt::format("does not work on {}", dtype_name(t)));
   }
-  return g.add_constant(c);
+  return constant(c);
 }
 
 ValueId ReadCtx::int_constant(const std::vector<int64_t>& values) {
-  return g.add_constant(HostTensor::ints(values));
+  return constant(HostTensor::ints(values));
+}
+
+ValueId ReadCtx::constant(HostTensor tensor, const std::string& name, ValueId of) {
+  const uint64_t made = tensor.held_bytes();
+  uint64_t charged = made;
+  if (g.is_constant(of)) {
+    const HostTensor& from = g.value(of).constant;
+    uint64_t& so_far = scope.model.made_of[from.address()];
+    const uint64_t most = 2 * uint64_t{from.held_bytes()};
+    charged -= std::min(made, most - std::min(so_far, most));
+    so_far += made;
+  }
+  if (!scope.model.ledger.take(charged).ok()) {
+    throw Error(
+        fmt::format("{} '{}': it makes a constant of {} bytes, and what the file makes may "
+                    "come to {}; OnnxReadOptions::max_ram raises it",
+                    node.op_type(), node_name(node), made, scope.model.ledger.limits().bytes),
+        Code::kBudgetExceeded);
+  }
+  return g.add_constant(std::move(tensor), name);
 }
 
 ValueId ReadCtx::int_or_input(int i, int64_t* attribute) const {

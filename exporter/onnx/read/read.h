@@ -46,6 +46,7 @@ struct ModelCtx {
   std::vector<const FunctionProto*> calls = {};  // being read, the outermost first
   std::set<std::string> maps = {};               // outputs of ZipMap, which are tensors here
   std::vector<std::string> notes = {};           // what the user should know of the reading
+  std::map<const void*, uint64_t> made_of = {};  // bytes of constants made of one, by its address
 
   // A graph in another one knows all sizes of that one.
   Graph region(const Graph& around, const std::string& name) {
@@ -159,6 +160,10 @@ class ReadCtx {
   // the attribute it comes from, for the error.
   ValueId scalar(ValueId like, double value, const char* what = "a number of its formula");
   ValueId int_constant(const std::vector<int64_t>& values);
+  // Adds a constant that the reader makes, for which the ledger is charged: a small file makes no
+  // large constants. Those made of a constant `of` the file are free until they come to twice its
+  // bytes. Throws Error with kBudgetExceeded.
+  ValueId constant(HostTensor tensor, const std::string& name = "", ValueId of = kNoValue);
   // Returns the integers of a constant (or of a shape value that is known), else nothing.
   std::optional<std::vector<int64_t>> known_ints(ValueId v) const;
   // Returns the value, if constants and known sizes decide it.

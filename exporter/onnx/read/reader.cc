@@ -308,7 +308,7 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
   auto& model = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   std::vector<onnx::Piece> lent;
   std::string rest = onnx::without_weights(bytes, &lent);
-  const onnx::LentWeights lending(bytes, lent, options.weights_stay);
+  onnx::LentWeights lending(bytes, lent, options.weights_stay);
   const bool whole = lent.empty() && bytes.file() == nullptr;
   if (lent.empty() && !whole) bytes.append(0, bytes.size(), &rest);
   const auto* text = whole ? static_cast<const void*>(bytes.in_memory().data()) : rest.data();
@@ -317,6 +317,7 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
   }
   if (options.own_sizes) onnx::name_sizes_apart(model.mutable_graph());
   Ledger ledger(onnx::limits_of(bytes.size(), options));
+  lending.ledger = &ledger;
   struct Tell {
     ~Tell() {
       if (to != nullptr) *to = from.spent();

@@ -406,9 +406,11 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
   const std::string bytes = model.SerializeAsString();
   FileLock lock;  // both files come from one writer
   AtomicFile file, data;
+  std::string replaced = path;  // behind links
   if (!external.empty()) {
+    replaced = onnx::place_of_both(data_path, path);
     check_status(lock.take((path + ".lock").c_str(), path.c_str()));
-    onnx::restore_both(data_path, path);
+    onnx::restore_both(data_path, replaced);
   }
   check_status(file.open(path.c_str()));
   check_status(file.write(bytes.data(), bytes.size()));
@@ -417,7 +419,7 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
   } else {
     check_status(data.open(data_path.c_str()));
     check_status(external.write(data));
-    check_status(onnx::commit_both(data, data_path, file, path));
+    check_status(onnx::commit_both(data, data_path, file, replaced));
   }
   return {model.opset_import(0).version(), external.empty() ? std::string() : data_path, by};
 }

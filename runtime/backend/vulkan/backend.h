@@ -129,7 +129,7 @@ class VulkanBackend final : public Backend {
   // Writes what this process knows of the device's kernels, the compiled pipelines included, to a
   // file for load_cache(): of the kernels of one model where only that was bound, and the options'
   // cache_folder is "". kInvalidArgument: kernels are not checked (check_kernels); kIo,
-  // kOutOfMemory, kDevice.
+  // kOutOfMemory, kDevice; kBudgetExceeded: the file would be larger than load_cache() takes.
   Status save_cache(const char* path);
   // Returns the opened device as the backend's own parts see it.
   vulkan::Context& context() { return *context_; }

@@ -7,6 +7,26 @@ namespace {
 
 using namespace reference;  // NOLINT: shared by this folder
 
+// out[o, j] = x[o, index[j]], of elements.
+template <class T>
+Status gather_as(const TensorView& x, const TensorView& index, int64_t outer, int64_t extent,
+                 TensorView* out) {
+  const TensorView indices = index;  // a copy whose dtype no store can change
+  const int64_t count = indices.numel();
+  const T* from = x.as<T>();
+  T* to = out->as<T>();
+  Poll poll;
+  for (int64_t o = 0; o < outer; ++o, from += extent, to += count) {
+    in_pieces(poll, count, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) {
+        const int64_t at = int_at(indices, j);
+        to[j] = from[at < 0 ? at + extent : at];
+      }
+    });
+  }
+  return {};
+}
+
 Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                   const void* attrs) {
   int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, in[0].rank());
@@ -19,6 +39,15 @@ Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x.shape[i];
   auto line = static_cast<size_t>(inner) * dtype_size(x.dtype);
   if (stopped()) return {};  // indices were not checked
+  switch (line) {
+    case 1: return gather_as<uint8_t>(x, in[1], outer, extent, &out[0]);
+    case 2: return gather_as<uint16_t>(x, in[1], outer, extent, &out[0]);
+    case 4: return gather_as<uint32_t>(x, in[1], outer, extent, &out[0]);
+    case 8:
+      if (dtype_size(x.dtype) < 8) break;  // the memory may not be aligned for it
+      return gather_as<uint64_t>(x, in[1], outer, extent, &out[0]);
+    default: break;
+  }
   const char* from = static_cast<const char*>(x.data);
   char* to = static_cast<char*>(out[0].data);
   Poll poll;
@@ -36,22 +65,28 @@ Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
 // Calls f(offset in indices, offset in x) for every index position, in row-major order; both are
 // contiguous.
 template <class F>
-void each_element(const TensorView& x, const TensorView& indices, int axis, F&& f) {
-  int64_t n = indices.numel(), at[kMaxRank] = {};
+void each_element(const TensorView& x, const TensorView& index, int axis, F&& f) {
+  const TensorView indices = index;  // a copy whose dtype no store can change
+  const int last = x.rank() - 1;
+  const int64_t cols = indices.shape[last], extent = x.shape[axis], along = x.strides[axis],
+                step = axis == last ? 0 : x.strides[last];
+  const int64_t n = indices.numel();
+  int64_t at[kMaxRank] = {};
   Poll poll;
   if (stopped()) return;  // indices were not checked
-  for (int64_t i = 0; i < n && !poll(8); ++i) {
-    int64_t offset = 0;
-    for (int d = 0; d < x.rank(); ++d) {
-      int64_t index = at[d];
-      if (d == axis) {
-        index = int_at(indices, i);
-        if (index < 0) index += x.shape[d];
+  for (int64_t first = 0; first < n; first += cols) {
+    int64_t row = 0;
+    for (int d = 0; d < last; ++d) row += d == axis ? 0 : at[d] * x.strides[d];
+    bool ended = true;
+    in_pieces(poll, cols, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) {
+        const int64_t i = int_at(indices, first + j);
+        f(first + j, row + (i < 0 ? i + extent : i) * along + j * step);
       }
-      offset += index * x.strides[d];
-    }
-    f(i, offset);
-    for (int d = x.rank() - 1; d >= 0 && ++at[d] == indices.shape[d]; --d) at[d] = 0;
+      ended = end < cols;
+    });
+    if (ended) return;
+    for (int d = last - 1; d >= 0 && ++at[d] == indices.shape[d]; --d) at[d] = 0;
   }
 }
 

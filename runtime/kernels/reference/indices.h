@@ -33,9 +33,15 @@ inline Status check_index(int64_t at, int axis, int64_t extent) {
 // Also returns ok where the run was ended meanwhile: callers check stopped().
 inline Status check_indices(const TensorView& indices, int axis, int64_t extent) {
   Poll poll;
-  for (int64_t i = 0, n = indices.numel(); i < n && !poll(2); ++i)
-    WICK_TRY(check_index(int_at(indices, i), axis, extent));
-  return {};
+  int64_t wrong = 0;
+  bool found = false;
+  in_pieces(poll, indices.numel(), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end && !found; ++i) {
+      wrong = int_at(indices, i);
+      found = wrong < -extent || wrong >= extent;
+    }
+  });
+  return found ? check_index(wrong, axis, extent) : Status();
 }
 
 // Integers wrap, as everywhere.

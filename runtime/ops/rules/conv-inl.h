@@ -35,13 +35,16 @@ Status window_extent(const D& in, const D& kernel, int64_t stride, int64_t dilat
     *out = D(0);
     return {};
   }
-  if (dim_known(room) && dim_value(room) < 0) {
+  // With ceil_mode a window that is too long by less than a stride is taken (PyTorch, ONNX): what
+  // lies beyond the padded input does not count.
+  const int64_t beyond = ceil_mode ? stride - 1 : 0;
+  if (dim_known(room) && dim_value(room) < -beyond) {
     return error(Code::kShapeMismatch,
                  "the window (%lld with its dilation) is larger than the padded input (%lld)",
                  static_cast<long long>(dim_value(span)),
                  static_cast<long long>(dim_value(room + span)));
   }
-  D steps = ceil_mode ? dim_floor_div(room + D(stride - 1), stride) : dim_floor_div(room, stride);
+  D steps = dim_floor_div(room + D(beyond), stride);
   *out = steps + D(1);
   // A window that starts beyond the input and its left padding is dropped (PyTorch; ONNX from opset
   // 19).

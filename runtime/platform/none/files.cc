@@ -11,7 +11,8 @@ int file_info(int /*fd*/, FileInfo* /*info*/) { return ENOSYS; }
 int open_to_read(int /*folder*/, const char* /*name*/, bool /*follow*/, int* /*fd*/) {
   return ENOSYS;
 }
-int open_new(const char* /*path*/, int* /*fd*/) { return ENOSYS; }
+int follow_links(const char* /*path*/, char* /*target*/, size_t /*size*/) { return ENOSYS; }
+int open_replacement(const char* /*path*/, const char* /*old*/, int* /*fd*/) { return ENOSYS; }
 int open_lock_file(const char* /*path*/, int* /*fd*/) { return ENOSYS; }
 void close_file(int /*fd*/) {}
 

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 namespace wick::platform {
 namespace {
@@ -55,8 +56,38 @@ int open_to_read(int folder, const char* name, bool follow, int* fd) {
                 fd);
 }
 
-int open_new(const char* path, int* fd) {
-  return opened(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644), fd);
+int follow_links(const char* path, char* target, size_t size) {
+  // Some systems do not follow a stranger's link in a folder that everybody may write to.
+  struct stat st;
+  if (stat(path, &st) != 0 && errno != ENOENT) return errno;
+  const size_t length = strlen(path);
+  if (length >= size) return ENAMETOOLONG;
+  memcpy(target, path, length + 1);
+  constexpr int kMostLinks = 40;  // as Linux follows
+  char link[4096];
+  for (int i = 0; i < kMostLinks; ++i) {
+    const ssize_t n = readlink(target, link, sizeof(link));
+    if (n < 0) return errno == EINVAL || errno == ENOENT ? 0 : errno;
+    const char* slash = link[0] == '/' ? nullptr : strrchr(target, '/');
+    const size_t folder = slash == nullptr ? 0 : static_cast<size_t>(slash + 1 - target);
+    if (folder + static_cast<size_t>(n) >= size || static_cast<size_t>(n) == sizeof(link))
+      return ENAMETOOLONG;
+    memcpy(target + folder, link, static_cast<size_t>(n));
+    target[folder + static_cast<size_t>(n)] = '\0';
+  }
+  return ELOOP;
+}
+
+int open_replacement(const char* path, const char* old, int* fd) {
+  struct stat st;
+  const bool replaces = stat(old, &st) == 0 && S_ISREG(st.st_mode);
+  const mode_t mode = replaces ? st.st_mode & 0777 : 0666;
+  const int cause = opened(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), fd);
+  if (cause != 0 || !replaces) return cause;
+  // Only root may give a file away; a group that the user is in is possible for all.
+  if (fchown(*fd, st.st_uid, st.st_gid) != 0) (void)!fchown(*fd, uid_t(-1), st.st_gid);
+  (void)!fchmod(*fd, mode);  // the umask took some of it away
+  return 0;
 }
 
 int open_lock_file(const char* path, int* fd) {

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <io.h>
 
+#include <cstring>
+
 #include "runtime/platform/windows/path.h"
 
 namespace wick::platform {
@@ -64,8 +66,16 @@ int open_to_read(int folder, const char* name, bool follow, int* fd) {
   return open_as(name, GENERIC_READ, OPEN_EXISTING, of_link(follow), _O_RDONLY, fd);
 }
 
-// DELETE access: the file is renamed while it is open.
-int open_new(const char* path, int* fd) {
+// A link is replaced: only administrators make them there.
+int follow_links(const char* path, char* target, size_t size) {
+  const size_t length = strlen(path);
+  if (length >= size) return ENAMETOOLONG;
+  memcpy(target, path, length + 1);
+  return 0;
+}
+
+// DELETE access: the file is renamed while it is open. Rights are those of the folder.
+int open_replacement(const char* path, const char* /*old*/, int* fd) {
   return open_as(path, GENERIC_WRITE | DELETE, CREATE_NEW, 0, _O_WRONLY, fd);
 }
 

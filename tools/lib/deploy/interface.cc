@@ -4,19 +4,32 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
 
 namespace wick::tool {
 namespace {
 
-constexpr const char* kReserved[] = {
-    "auto",     "bool",     "break",    "case",      "char",      "class",   "const",    "continue",
-    "default",  "delete",   "do",       "double",    "else",      "enum",    "extern",   "float",
-    "for",      "goto",     "if",       "inline",    "int",       "long",    "new",      "private",
-    "public",   "return",   "short",    "signed",    "sizeof",    "static",  "struct",   "switch",
-    "this",     "template", "typedef",  "union",     "unsigned",  "void",    "volatile", "while",
-    "restrict", "register", "operator", "namespace", "protected", "virtual", "true",     "false",
-    "try",      "catch",    "throw",    "using",     "typename",  "not",     "and",      "or",
-    "xor",      "main",     "errno",    "stdin",     "stdout",    "stderr"};
+// Keywords of C and of C++, to C23 and C++23, as GNU compilers have them, and what they define in
+// small letters.
+constexpr std::string_view kReserved =
+    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char"
+    " char16_t char32_t char8_t class co_await co_return co_yield compl concept const"
+    " const_cast consteval constexpr constinit continue decltype default delete do double"
+    " dynamic_cast else enum explicit export extern false float for friend goto if inline"
+    " int long mutable namespace new noexcept not not_eq nullptr operator or or_eq"
+    " private protected public register reinterpret_cast requires restrict return short"
+    " signed sizeof static static_assert static_cast struct switch template this"
+    " thread_local throw true try typedef typeid typename typeof typeof_unqual union"
+    " unsigned using virtual void volatile wchar_t while xor xor_eq main errno stdin"
+    " stdout stderr linux unix i386 arm mips sun ";
+
+// How macros in capital letters begin that the headers define which the written files include.
+constexpr const char* kMacros[] = {
+    "NULL",     "EOF",     "FILE",      "FILENAME_", "FOPEN_", "BUFSIZ", "SEEK_",    "TMP_MAX",
+    "L_tmpnam", "INT8_",   "INT16_",    "INT32_",    "INT64_", "INT_",   "INTMAX_",  "INTPTR_",
+    "UINT",     "SIZE_",   "PTRDIFF_",  "SIG_",      "WCHAR_", "WINT_",  "EXIT_",    "RAND_MAX",
+    "MB_",      "WNOHANG", "WUNTRACED", "WEXIT",     "WTERM",  "WSTOP",  "WIF",      "WCON",
+    "WNOWAIT",  "M_",      "FP_",       "HUGE_VAL",  "MATH_",  "NAN",    "INFINITY", "WICK"};
 
 // Names in the headers that the written files include, and in the program that they are linked to.
 constexpr const char* kGlobal[] = {
@@ -55,6 +68,13 @@ std::string symbol_name(const Program& program, int32_t s) {
   return program.symbols()[static_cast<size_t>(s)].name;
 }
 
+bool is_macro(const std::string& name) {
+  const auto small = [](char c) { return std::islower(static_cast<unsigned char>(c)) != 0; };
+  if (std::any_of(name.begin(), name.end(), small)) return false;
+  return std::any_of(std::begin(kMacros), std::end(kMacros),
+                     [&](const char* m) { return name.starts_with(m); });
+}
+
 }  // namespace
 
 std::string CPort::elements() const {
@@ -79,9 +99,13 @@ std::string CPort::shape_text() const {
 std::string c_name(const std::string& text, std::vector<std::string>* taken) {
   std::string name;
   for (char c : text) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "m" + name;
-  if (std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved))
-    name += "_";
+  const auto upper = [&](size_t i) {
+    return std::isupper(static_cast<unsigned char>(name[i])) != 0;
+  };
+  const bool compilers = name.size() > 1 && name[0] == '_' && (name[1] == '_' || upper(1));
+  if (name.empty() || compilers || std::isdigit(static_cast<unsigned char>(name[0])) != 0)
+    name = "m" + name;
+  if (kReserved.find(" " + name + " ") != std::string_view::npos || is_macro(name)) name += "_";
   std::string other = name;
   for (int n = 2; std::find(taken->begin(), taken->end(), other) != taken->end(); ++n)
     other = fmt::format("{}_{}", name, n);
@@ -99,7 +123,11 @@ std::string c_model_name(const std::string& text) {
 CInterface c_interface(const Session& session, const Program& program, const std::string& name) {
   CInterface c;
   c.name = name;
-  std::vector<std::string> taken = {"model", name};
+  // What NAME_run() declares and calls, and the types of parameters and their tensors.
+  std::vector<std::string> taken = {"model",    "in",          "out",      "code",
+                                    name,       "wick_tensor", "size_t",   "int8_t",
+                                    "int16_t",  "int32_t",     "int64_t",  "uint8_t",
+                                    "uint16_t", "uint32_t",    "uint64_t", "wick_session_run"};
   std::vector<std::pair<std::string, std::string>> symbols;  // name in the model, name in C
   const auto typed = [&](const PortInfo& port, bool input) {
     CPort p;

@@ -13,6 +13,7 @@
 #include "tools/lib/arrays.h"
 #include "tools/lib/deploy/interface.h"
 #include "tools/lib/deploy/templates.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/text.h"
 #include "tools/lib/usage.h"
 #include "wick/error.h"
@@ -141,6 +142,7 @@ class Writer {
         dims.push_back(size);
       }
     }
+    const QuickLimits of_inputs(kQuickHeld, 0);  // they become part of the files
     sample_ = sample_inputs(runner_.session(), model_.program(),
                             {.batch = std::nullopt, .named = std::move(dims)});
     for (size_t i = 0; i < given.size(); ++i)

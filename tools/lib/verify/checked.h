@@ -23,10 +23,12 @@ ir::PassReport optimize_checked(ir::Graph* graph, const CheckPasses& check);
 
 struct CheckFile {
   std::vector<std::string> dims;
-  bool lower_qdq = false;  // how an ONNX file is read: as `graph` was
+  bool lower_qdq = false;               // how an ONNX file is read: as `graph` was
+  std::vector<HostTensor> inputs = {};  // tried first: data that the graph is for; empty: none
 };
 // Compares, at one small shape, the interpreter on `graph` (as it was before the passes) with a
-// session of the file. Returns kSkipped if that would take seconds.
+// session of the file. Where the graph runs at no small shape it goes on with larger ones, and the
+// row says so in `why`. Returns kSkipped if that would take seconds, or much memory.
 VerifyRow verify_file(const ir::Graph& graph, const std::string& path, const CheckFile& check);
 
 }  // namespace wick::tool

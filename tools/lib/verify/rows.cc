@@ -13,6 +13,8 @@ namespace wick::tool {
 namespace {
 
 constexpr int64_t kMiddle = 3, kLarge = 16;  // sizes, see size_samples()
+// See larger_sample().
+constexpr int64_t kLarger[] = {2, 4, 8, 16, 32, 64, 128, 224, 256, 512};
 
 bool takes_floats(const Session& session) {
   for (size_t i = 0; i < session.input_count(); ++i) {
@@ -76,9 +78,11 @@ std::string FirstDifference::text() const {
                      expected, far, bound > 0 ? fmt::format(", allowed {:.3g}", bound) : "");
 }
 
-std::vector<VerifySample> size_samples(const Session& session, const Program& program,
-                                       const std::vector<std::string>& dims,
-                                       const std::vector<int64_t>& sizes, bool edges) {
+namespace {
+
+// Returns the symbols of the inputs' dims that `dims` does not name, in the inputs' order.
+std::vector<int32_t> open_symbols(const Session& session, const Program& program,
+                                  const std::vector<std::string>& dims) {
   std::vector<int32_t> open;
   const auto is_named = [&](const char* name) {
     return std::any_of(dims.begin(), dims.end(), [&](const std::string& d) {
@@ -92,20 +96,70 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
         open.push_back(d.symbol);
     }
   }
+  return open;
+}
+
+// Returns `dims` and a size for each open symbol, clamped to its bounds.
+std::vector<std::string> with_sizes(const Program& program, const std::vector<std::string>& dims,
+                                    const std::vector<int32_t>& open, int64_t size, int64_t first) {
+  std::vector<std::string> named = dims;
+  for (int32_t s : open) {
+    const SymbolDef& symbol = program.symbols()[static_cast<size_t>(s)];
+    const int64_t n = s == open[0] ? first : size;
+    named.push_back(fmt::format("{}={}", symbol.name, std::clamp(n, symbol.min, symbol.max)));
+  }
+  return named;
+}
+
+std::string label_of(const std::vector<std::string>& named) {
+  std::string label;
+  for (const std::string& n : named) label += (label.empty() ? "" : " ") + n;
+  return label;
+}
+
+}  // namespace
+
+bool ran_out(const Error& e) {
+  return e.code() == Code::kBudgetExceeded || e.code() == Code::kOutOfMemory ||
+         e.code() == Code::kDeadline || e.code() == Code::kCancelled;
+}
+
+std::optional<VerifySample> larger_sample(const Session& session, const Program& program,
+                                          const std::vector<std::string>& dims,
+                                          const std::function<void(VerifySample*)>& run) {
+  const std::vector<int32_t> open = open_symbols(session, program, dims);
+  std::set<std::string> seen;
+  for (int64_t size : kLarger) {
+    for (int64_t first : {int64_t{1}, int64_t{2}}) {
+      const std::vector<std::string> named =
+          with_sizes(program, dims, open, size, open.size() > 1 ? first : size);
+      if (open.empty() || !seen.insert(label_of(named)).second) continue;
+      try {
+        VerifySample sample{
+            label_of(named),
+            sample_inputs(session, program, {.batch = std::nullopt, .named = named}).inputs,
+            {}};
+        run(&sample);
+        return sample;
+      } catch (const Error& e) {  // the next size takes more
+        if (ran_out(e)) return std::nullopt;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<VerifySample> size_samples(const Session& session, const Program& program,
+                                       const std::vector<std::string>& dims,
+                                       const std::vector<int64_t>& sizes, bool edges) {
+  const std::vector<int32_t> open = open_symbols(session, program, dims);
   std::vector<VerifySample> samples;
   std::set<std::string> seen;
   std::vector<std::string> middle;  // the sizes of the edge samples
   const auto add = [&](int64_t size, int64_t first) {
-    std::vector<std::string> named = dims;
-    std::string label;
-    for (int32_t s : open) {
-      const SymbolDef& symbol = program.symbols()[static_cast<size_t>(s)];
-      const int64_t n = s == open[0] ? first : size;
-      named.push_back(fmt::format("{}={}", symbol.name, std::clamp(n, symbol.min, symbol.max)));
-    }
+    const std::vector<std::string> named = with_sizes(program, dims, open, size, first);
     if (size == kMiddle || middle.empty()) middle = named;
-    for (const std::string& n : named) label += (label.empty() ? "" : " ") + n;
-    if (label.empty()) label = "fixed sizes";
+    const std::string label = named.empty() ? "fixed sizes" : label_of(named);
     if (!seen.insert(label).second) return;
     samples.push_back(
         {label,
@@ -120,8 +174,7 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
   if (!edges || !takes_floats(session)) return samples;
   for (const auto& [values, what] : {std::pair(SampleValues::kTies, "ties"),
                                      std::pair(SampleValues::kSpecials, "NaN and infinities")}) {
-    std::string label;
-    for (const std::string& n : middle) label += (label.empty() ? "" : " ") + n;
+    const std::string label = label_of(middle);
     samples.push_back(
         {fmt::format("{}{}{}", label, label.empty() ? "" : ", ", what),
          sample_inputs(session, program, {.batch = std::nullopt, .named = middle, .values = values})

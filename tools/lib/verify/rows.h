@@ -1,8 +1,12 @@
 // Shared by verify_model() and its parts: samples, and how a row is filled in.
 #pragma once
 
+#include <functional>
+#include <optional>
+
 #include "tools/lib/verify/session_values.h"
 #include "tools/lib/verify/verify.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 
@@ -21,6 +25,17 @@ struct VerifySample {
 std::vector<VerifySample> size_samples(const Session& session, const Program& program,
                                        const std::vector<std::string>& dims,
                                        const std::vector<int64_t>& sizes, bool edges = false);
+
+// Returns the first sample that `run` computes without an Error at sizes of which a model may need
+// one: 2, 4 ... 512, for every free dim that `dims` does not name. The first of several, mostly the
+// batch, stays 1 or 2. Nothing: there is none, or one ran out (ran_out()).
+std::optional<VerifySample> larger_sample(const Session& session, const Program& program,
+                                          const std::vector<std::string>& dims,
+                                          const std::function<void(VerifySample*)>& run);
+
+// Returns whether time, memory or a caller's limit ran out, so that nothing is known of the
+// numbers.
+bool ran_out(const Error& e);
 
 // Gives a file's unnamed values the names in the graph, if that has the same nodes in the same
 // order.

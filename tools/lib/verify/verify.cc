@@ -51,13 +51,6 @@ bool takes(const ir::Graph& g, Span<const HostTensor> inputs) {
   return true;
 }
 
-// Returns whether time, memory or a caller's limit ran out, so that nothing is known of the
-// numbers.
-bool ran_out(const Error& e) {
-  return e.code() == Code::kBudgetExceeded || e.code() == Code::kOutOfMemory ||
-         e.code() == Code::kDeadline || e.code() == Code::kCancelled;
-}
-
 bool dequantizes(const ir::Graph& g) {
   return std::any_of(g.nodes().begin(), g.nodes().end(), [](const ir::Node& n) {
     return !n.removed() && n.op == OpId::kDequantizeLinear;
@@ -183,11 +176,20 @@ class Verifier {
              std::any_of(root_.outputs().begin(), root_.outputs().end(),
                          [&](const ir::GraphOutput& o) { return s.truth.at(o.name).numel() > 0; });
     });
-    if (samples_.empty() || (nothing && !last_error.empty()))
+    if (!samples_.empty() && (!nothing || last_error.empty())) return;
+    std::optional<VerifySample> larger =
+        larger_sample(runner.session(), compiled.program(), o_.dims, [&](VerifySample* s) {
+          begins("interpreter", s->sizes);
+          const ir::InterpreterOptions budget = interpreter();
+          left_ = std::min(left_, o_.extra_work);
+          s->truth = ir::named_values(root_, s->inputs, budget);
+        });
+    if (!larger)
       throw Error(fmt::format(
           "{}: the interpreter runs none of the sizes tried{} (--dim NAME=N and "
           "--input choose others): {}",
           model_.name, samples_.empty() ? "" : " but those without an element", last_error));
+    samples_.push_back(std::move(*larger));
   }
 
   // Compares the file's own nodes, each computed from values that both have: bytes may differ by

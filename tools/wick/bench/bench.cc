@@ -4,6 +4,7 @@
 #include "tools/lib/peer.h"
 #include "tools/wick/bench/zoo.h"
 #include "tools/wick/command.h"
+#include "tools/wick/placement.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -50,6 +51,8 @@ void check_peers(const BenchCommand& c) {
 }
 
 void bench(const BenchCommand& c, const Command& command) {
+  check_fallback(c.fallback, c.backend == "vulkan");
+  check_device(c.device, c.all_it_can, c.backend == "vulkan");
   if (c.zoo) {
     check_zoo(c);
     check_peers(c);
@@ -75,6 +78,8 @@ void bench(const BenchCommand& c, const Command& command) {
     check_peers(c);
   }
   check_kernel_checks(c.checks, c.backend);
+  if (c.load && c.fallback.refused)
+    wrong_usage("--strict", "is about steps that ran, and --load runs none");
   if (c.load && !c.state.empty()) wrong_usage("--state", "is for runs, and --load makes none");
   if (c.load) return bench_load(c);
   const Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
@@ -124,8 +129,9 @@ void add_bench(CommandLine& app) {
   command
       .add_option("model", c->model,
                   "model.wick, model.onnx or model.tflite; for --submission also a training run's "
-                  "folder, for --zoo a folder of models")
-      .required();
+                  "folder, for --zoo a folder of models; -: standard input")
+      .required()
+      .reads_file();
   accept_ops(command);
   accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
@@ -139,8 +145,9 @@ void add_bench(CommandLine& app) {
   command
       .add_option("--input,-i", c->inputs,
                   "[name=]array.npy, one an input: the sizes and values to measure with (default: "
-                  "made-up ones)")
-      .one_word();
+                  "made-up ones); -: standard input")
+      .one_word()
+      .reads_file();
   accept_entry(command, &c->entry);
   command
       .add_option("--state", c->state,
@@ -150,6 +157,7 @@ void add_bench(CommandLine& app) {
   command.add_option("--threads", c->threads, "0: as many as there are (default: 1)").at_least(0);
   accept_backend(command, &c->backend, &c->device);
   accept_kernel_checks(command, &c->checks);
+  accept_fallback(command, &c->fallback);
   command.add_option("--seconds", c->seconds, "per batch size, and of a peer (default: 2)")
       .above_zero();
   command.add_flag("--split", c->split, "time by op, those in the regions of If and Loop too");

@@ -25,6 +25,7 @@ struct BenchCommand {
   bool roofline = false, zoo = false;
   SubmissionBench submission;
   KernelChecks checks;
+  Fallback fallback;
 
   // Returns the first batch size that was asked for; nothing: the model's own.
   std::optional<int64_t> first_batch() const {

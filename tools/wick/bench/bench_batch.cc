@@ -6,6 +6,7 @@
 
 #include "tools/lib/arrays.h"
 #include "tools/lib/kept_state.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/now_ms.h"
 #include "tools/lib/process_time.h"
 #include "tools/lib/run_times.h"
@@ -32,7 +33,7 @@ class BenchState {
   void prepare() {
     if (room_ != 0 && steps_ == room_) begin();
   }
-  RunOptions options() const { return {.state = state_}; }
+  RunOptions options() const { return {.timeout_ns = time_left_ns(), .state = state_}; }
   // Returns whether a run is to be made again, because it failed for lack of room (a run that fails
   // leaves the state as it was). A first run that fails has another reason.
   bool again(const Status& ran) {
@@ -121,6 +122,15 @@ void print_batch(const nlohmann::json& row) {
       of("first_answer_ms"), of("load_average"));
 }
 
+// Returns where the runs were made, and says so if they left the device.
+std::string backend_of(const BenchCommand& c, const Runner& runner, const Session& session) {
+  if (runner.vulkan() == nullptr) return "cpu";
+  if (session.left_backend()[0] == '\0') return c.backend;
+  fmt::print(stderr, "wick: {} was left for the CPU: {}\n", runner.vulkan()->device_name(),
+             session.left_backend());
+  return "cpu";
+}
+
 }  // namespace
 
 Sample bench_inputs(const BenchCommand& c, const Session& session, const Program& program,
@@ -146,6 +156,7 @@ BatchFigures bench_batch(const BenchCommand& c, const Model& model, std::optiona
                         .threads = c.threads,
                         .trace = c.split || c.profile || c.roofline ? &trace : nullptr,
                         .device = c.device,
+                        .or_cpu = c.fallback.allowed,
                         .all_it_can = c.all_it_can,
                         .unchecked = c.checks.skipped,
                         .device_cache = c.checks.device_cache,
@@ -166,7 +177,10 @@ BatchFigures bench_batch(const BenchCommand& c, const Model& model, std::optiona
   const Status ran = session.run(in, out, state.options());
   const double first_ms = session_ms + now_ms() - first;
   if (!state.again(ran)) check(ran, "run");
+  if (c.fallback.refused) refuse_fallback(&runner);  // before the measurement, and behind it
   const RunTimes times = timed_runs(c, session, state, in, out, trace, counters);
+  const std::string backend = backend_of(c, runner, session);
+  if (c.fallback.refused) refuse_fallback(&runner);
   const TimeFigures wall = times.wall();
   const Counters::Counts counts = counters.of_one(times.runs());
   figures.runs = times.runs(), figures.batch = batch, figures.threads = session.threads();
@@ -174,7 +188,7 @@ BatchFigures bench_batch(const BenchCommand& c, const Model& model, std::optiona
   row = json_of(times);
   row["batch"] = batch;
   row["threads"] = session.threads();
-  row["backend"] = c.backend;
+  row["backend"] = backend;
   row["items_per_s"] = static_cast<double>(batch) / wall.p50 * 1e3;
   row["load_ms"] = model.load_ms();
   row["first_run_ms"] = first_ms;

@@ -18,6 +18,7 @@ nlohmann::json load_once(const BenchCommand& c) {
   Runner runner(model, {.backend = c.backend,
                         .threads = c.threads,
                         .device = c.device,
+                        .or_cpu = c.fallback.allowed,
                         .all_it_can = c.all_it_can,
                         .unchecked = c.checks.skipped,
                         .device_cache = c.checks.device_cache,

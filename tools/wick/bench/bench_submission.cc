@@ -8,6 +8,7 @@
 #include <set>
 
 #include "quantize/parameters.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/measure.h"
 #include "tools/submission/submission.h"
 #include "tools/wick/command.h"
@@ -59,7 +60,7 @@ class FileSubject : public Subject {
     for (const HostTensor& t : inputs_) in_.push_back(t.view());
     return [this] {
       std::vector<TensorView> out(runner_.session().output_count());
-      check(runner_.session().run(in_, out), "run");
+      check(runner_.session().run(in_, out, {.timeout_ns = time_left_ns()}), "run");
     };
   }
   int threads() const override { return const_cast<Runner&>(runner_).session().threads(); }

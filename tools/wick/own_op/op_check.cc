@@ -11,6 +11,7 @@
 
 #include "graph/interpreter/interpreter.h"
 #include "runtime/registry/registry.h"
+#include "tools/lib/limits.h"
 #include "tools/wick/own_op/op_run.h"
 #include "trainer/autograd/autograd.h"
 #include "wick/compile.h"
@@ -177,7 +178,7 @@ std::vector<char> run_program(const ir::Graph& graph, const std::vector<HostTens
   check_status(session.status());
   std::vector<TensorView> given, made((*session)->output_count());
   for (const HostTensor& t : in) given.push_back(t.view());
-  check_status((*session)->run(given, made));
+  check_status((*session)->run(given, made, {.timeout_ns = time_left_ns()}));
   std::vector<char> all;
   for (const TensorView& v : made) {
     const char* from = static_cast<const char*>(v.data);

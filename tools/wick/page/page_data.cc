@@ -104,13 +104,13 @@ class PageData {
   explicit PageData(const PageSource& s)
       : s_(s),
         p_(s.model->program()),
-        entry_(p_.entries()[0]),
+        entry_(s.entry != nullptr ? *s.entry : p_.entries()[0]),
         values_(entry_.values.size()),
-        origins_(node_origins(*s.model)) {}
+        origins_(of_graph() ? node_origins(*s.model) : NodeOrigins()) {}
 
   json make() {
     find_extents();
-    if (s_.model->compiled()) add_graph(0, *s_.model->compiled());
+    if (of_graph()) add_graph(0, *s_.model->compiled());
     find_shapes();
     json doc = {{"model", about()},     {"symbols", symbols()},   {"values", values()},
                 {"regions", regions()}, {"nodes", json::array()}, {"constants", constants()},
@@ -131,6 +131,9 @@ class PageData {
   }
 
  private:
+  // Returns whether the entry point is the one that a graph was compiled to.
+  bool of_graph() const { return s_.model->compiled() && &entry_ == &p_.entries()[0]; }
+
   // Known is what is known of a value besides its row in the program.
   struct Known {
     const SymShape* symbolic = nullptr;  // a program has no place for sizes that are expressions
@@ -235,6 +238,12 @@ class PageData {
                       : p.numerics == NumericsClass::kReassociates ? "reassociates"
                                                                    : "approximates";
     doc["source"] = p.source;
+    if (p_.entries().size() > 1) {
+      doc["entry"] = entry_.name;
+      for (const EntryDef& e : p_.entries()) {
+        if (&e != &entry_) doc["other_entries"].push_back(e.name);
+      }
+    }
     for (const char* label : p_.labels()) doc["labels"].push_back(label);
     for (const KeyValueDef& kv : p_.metadata()) doc["metadata"][kv.key] = kv.value;
     return doc;

@@ -16,6 +16,7 @@ namespace wick::tool {
 struct PageSource {
   std::string title;  // the model's path
   const Model* model = nullptr;
+  const EntryDef* entry = nullptr;  // of the program, that is shown; null: the first
   // The binding for which sizes are shown; if empty, `no_sizes` says why there is none.
   std::vector<Shape> inputs;
   std::string no_sizes;

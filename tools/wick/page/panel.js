@@ -106,6 +106,8 @@ function overview() {
   else kinds.push(el("p", { class: "note" }, "Sizes are those of " + (p ? "the run" : "one binding") +
     (data.profile && !p.made_inputs ? ", with the inputs that were given" : ", with made-up inputs") +
     (inner ? "; of an If, both branches count as far as their sizes are known" : "") + ". FLOPs: convolutions, matrix products, recurrences."));
+  if (m.entry) kinds.push(el("p", { class: "note" }, "This is the entry point " + m.entry + ". The file also has " + m.other_entries.join(", ") +
+    ": wick inspect --entry NAME --html shows one."));
   kinds.push(title("Inputs"), ports(regions[0].inputs), title("Outputs"), ports(regions[0].outputs));
   if (data.symbols.length) {
     const named = new Set();  // those that an input names; the others depend on values

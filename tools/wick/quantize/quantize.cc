@@ -12,10 +12,12 @@
 #include "graph/passes/lower_qdq.h"
 #include "quantize/qat/prepare.h"
 #include "runtime/registry/registry.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/measure.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/lib/std_files.h"
 #include "tools/lib/verify/made_file.h"
+#include "tools/lib/verify/rows.h"
 #include "tools/wick/command.h"
 #include "tools/wick/page/page.h"
 #include "tools/wick/places.h"
@@ -340,23 +342,54 @@ class Work {
         file["format"] = "wick";
       }
       file["bytes"] = std::filesystem::file_size(out);
-      file["verified"] = written_.verify(is_onnx(out) ? onnx : integer_, out, {c_.dims, false});
+      file["verified"] =
+          written_.verify(is_onnx(out) ? onnx : integer_, out, {c_.dims, false, shown_inputs()});
       files_.push_back(std::move(file));
     }
+  }
+
+  // Returns the first row of the calibration data; nothing where there are none.
+  std::vector<HostTensor> shown_inputs() {
+    if (!data_) return {};
+    return session_inputs(runner_->session(), *data_->batches(0), true);
   }
 
   void measure() {
     Runner &before = *runner_, after(*after_, threads());
     if (eval_) accuracy_[1] = accuracy(after, "evaluating integers");
-    std::vector<HostTensor> inputs;
-    if (data_) {
-      inputs = session_inputs(before.session(), *data_->batches(0), true);
-    } else {
-      inputs = sample_inputs(before.session(), before_->program(),
-                             {.batch = std::nullopt, .named = c_.dims})
-                   .inputs;
-    }
+    std::vector<HostTensor> inputs = shown_inputs();
+    if (!data_ && !made_inputs(before, after, &inputs)) return;
     times_ = time_both(before, after, inputs, c_.seconds);
+  }
+
+  // Makes inputs up to time both models on: of the sizes that --dim names, else of the first at
+  // which they run. Returns false, and says so, if there are none.
+  bool made_inputs(Runner& before, Runner& after, std::vector<HostTensor>* inputs) const {
+    const Session& session = before.session();
+    try {
+      const QuickLimits limits(kQuickHeld, 0);
+      *inputs =
+          sample_inputs(session, before_->program(), {.batch = std::nullopt, .named = c_.dims})
+              .inputs;
+      return true;
+    } catch (const Error& e) {
+      if (ran_out(e)) {
+        warn(fmt::format("neither model was timed: {}", e.what()));
+        return false;
+      }
+      for (const std::string& dim : c_.dims) named_size(before_->program(), dim);  // or it throws
+    }
+    const QuickLimits limits(kQuickHeld, 0);
+    const auto made = larger_sample(session, before_->program(), c_.dims, [&](VerifySample* s) {
+      before.run(s->inputs);
+      after.run(s->inputs);
+    });
+    warn(made ? fmt::format("both models were timed at {}: --dim NAME=N chooses another size",
+                            made->sizes)
+              : std::string("neither model was timed: they run at none of the sizes tried, --dim "
+                            "NAME=N chooses others"));
+    if (made) *inputs = made->inputs;
+    return made.has_value();
   }
 
   void compare() {
@@ -372,27 +405,24 @@ class Work {
   }
 
   json document() const {
-    json doc = {{"model", c_.model},
-                {"recipe", recipe_json(recipe_)},
-                {"integer_ops", integers_},
-                {"stayed", json::array()},
-                {"notes", result_.notes},
-                {"passes", passes_.changed},
-                {"files", files_},
-                {"bytes", {{"before", bytes_[0]}, {"after", bytes_[1]}}},
-                {"accuracy", nullptr},
-                {"ms",
-                 {{"clock", "processor"},
-                  {"before", times_.before_ms},
-                  {"after", times_.after_ms},
-                  {"wall_before", times_.before_wall_ms},
-                  {"wall_after", times_.after_wall_ms},
-                  {"items", times_.items},
-                  {"threads", times_.threads},
-                  {"runs", times_.runs}}},
-                {"calibration", nullptr},
-                {"comparison", nullptr},
-                {"wick", WICK_VERSION}};
+    json doc = {
+        {"model", c_.model},        {"recipe", recipe_json(recipe_)},
+        {"integer_ops", integers_}, {"stayed", json::array()},
+        {"notes", result_.notes},   {"passes", passes_.changed},
+        {"files", files_},          {"bytes", {{"before", bytes_[0]}, {"after", bytes_[1]}}},
+        {"accuracy", nullptr},      {"ms", nullptr},
+        {"calibration", nullptr},   {"comparison", nullptr},
+        {"wick", WICK_VERSION}};
+    if (times_.runs > 0) {
+      doc["ms"] = {{"clock", "processor"},
+                   {"before", times_.before_ms},
+                   {"after", times_.after_ms},
+                   {"wall_before", times_.before_wall_ms},
+                   {"wall_after", times_.after_wall_ms},
+                   {"items", times_.items},
+                   {"threads", times_.threads},
+                   {"runs", times_.runs}};
+    }
     for (const ir::StayedFloat& s : stayed_)
       doc["stayed"].push_back({{"op", s.op}, {"node", s.name}, {"reason", s.reason}});
     if (!qat_.is_null()) doc["qat"] = qat_;
@@ -430,10 +460,12 @@ class Work {
       fmt::print("accuracy: {:.2f} % -> {:.2f} % ({})\n", 100 * accuracy_[0], 100 * accuracy_[1],
                  eval_->text);
     }
-    fmt::print(
-        "CPU ms: {:.4f} -> {:.4f} ({:.2f} x the speed; batch {}, threads {}, p50 of {} runs)\n",
-        times_.before_ms, times_.after_ms, times_.before_ms / times_.after_ms, times_.items,
-        times_.threads, times_.runs);
+    if (times_.runs > 0) {
+      fmt::print(
+          "CPU ms: {:.4f} -> {:.4f} ({:.2f} x the speed; batch {}, threads {}, p50 of {} runs)\n",
+          times_.before_ms, times_.after_ms, times_.before_ms / times_.after_ms, times_.items,
+          times_.threads, times_.runs);
+    }
     for (const json& f : files_) {
       fmt::print("{}: {}, {} bytes\n", f["file"].get<std::string>(),
                  f["format"] == "onnx" ? fmt::format("ONNX opset {}", f["opset"].get<int64_t>())

@@ -28,7 +28,7 @@ function figures() {
   }
   add(`${bytes(data.bytes.before)} → ${bytes(data.bytes.after)}`,
     (data.bytes.after / data.bytes.before).toFixed(3) + ' ×', 'bytes as .wick');
-  add(`${short(data.ms.before, 3)} → ${short(data.ms.after, 3)} ms`,
+  if (data.ms) add(`${short(data.ms.before, 3)} → ${short(data.ms.after, 3)} ms`,
     (data.ms.before / data.ms.after).toFixed(2) + ' × the speed',
     `processor time of a run; batch ${data.ms.items}, ${data.ms.threads} thread${data.ms.threads === 1 ? '' : 's'}, ` +
     `median of ${data.ms.runs}`);

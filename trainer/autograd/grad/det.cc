@@ -60,16 +60,26 @@ struct Svd {
   Tensor turned(const Tensor& cofactors) const { return sign * matmul(matmul(u, cofactors), vt); }
 };
 
-// Returns whether a is singular, or its inverse too inaccurate to be used.
-Tensor is_singular(const Tensor& a, const Tensor& det) {
+// The inverses of a batch's matrices; `singular` says which have none, or one too inaccurate to be
+// used. In the place of those the identity's stands.
+struct Inverses {
+  Tensor singular, inverse;
+};
+Inverses inverses_of(const Tensor& whole, const Tensor& det) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
+  const Tensor a = whole.detach();
   Tensor rows = prod(length(a, {-1}), {-1});
   Tensor small = le(abs(det), rows * (16 * static_cast<double>(extent(a, 1)) * kRounding));
   // rows of infinite numbers have no singular values
   Tensor singular = logical_or(eq(det, 0), logical_and(small, lt(rows, kInf)));
-  Tensor inverted = inverse(only(logical_not(singular), a));
-  return logical_or(singular,
-                    ge(length(a, {-2, -1}) * length(inverted, {-2, -1}), kWorstCondition));
+  Tensor inverted = inverse(only(logical_not(singular), whole)), sure = inverted.detach();
+  Tensor rough = logical_and(logical_not(singular),
+                             ge(length(a, {-2, -1}) * length(sure, {-2, -1}), kWorstCondition));
+  if (any_true(rough)) {  // their inverses, which may be infinite, have no place in the history
+    singular = logical_or(singular, rough);
+    inverted = inverse(only(logical_not(singular), whole));
+  }
+  return {singular, inverted};
 }
 
 // Scales a so that its rows and columns have norms of about 1, with factors that are held constant:
@@ -167,10 +177,10 @@ WICK_GRAD(Det, 1, 1, 0, [](GradCtx& c) {
   Tensor a = c.in(0).to(DType::kF64);
   Tensor of_a = c.in(0).dtype() == DType::kF64 ? c.out() : det(a);
   const bool none = a.layout().numel() == 0;
-  Tensor singular =
-      none ? full(of_a.raw_shape(), 0, DType::kBool) : is_singular(a.detach(), of_a.detach());
-  Tensor regular = logical_not(singular);
-  Tensor cofactors = per_matrix(where(regular, of_a, one_of(a))) * mt(inverse(only(regular, a)));
+  const Inverses of = none ? Inverses{full(of_a.raw_shape(), 0, DType::kBool), inverse(a)}
+                           : inverses_of(a, of_a.detach());
+  const Tensor& singular = of.singular;
+  Tensor cofactors = per_matrix(where(singular, one_of(a), of_a)) * mt(of.inverse);
   if (any_true(singular)) {
     const bool with_a_history = grad_enabled() || modes().forward != 0;
     cofactors =

@@ -39,9 +39,18 @@ void check_divides(const Call& call, int ranks) {
 // first, so that the lowest of the job gets them in the end.
 class UnderWay {
  public:
-  UnderWay(Engine::Tags& tags, int group) : tags_(tags), group_(group) {
+  // Throws Error where another thread splits the group: which of them comes first is not the same
+  // on every rank.
+  UnderWay(Engine::Tags& tags, const CommGroup& group, const std::source_location& where)
+      : tags_(tags), group_(group.tag) {
     std::lock_guard lock(tags_.mutex);
-    tags_.wanted.insert(group);
+    if (tags_.wanted.count(group_) != 0) {
+      throw_error("split",
+                  "another thread is splitting the group '" + group.name +
+                      "', which is for one thread at a time: give each thread a group of its own",
+                  where);
+    }
+    tags_.wanted.insert(group_);
   }
   ~UnderWay() {
     give_back();
@@ -183,7 +192,7 @@ Handle Communicator::receive(Call call, void* data, Keep keep) {
 
 std::shared_ptr<Communicator> Communicator::split(int color, int key, const std::string& name,
                                                   std::source_location where) {
-  UnderWay under_way(engine_->tags, group_->tag);
+  UnderWay under_way(engine_->tags, *group_, where);
   using Entry = std::array<int64_t, 3>;  // color, key, the first tag that is free on the rank
   std::vector<Entry> all(static_cast<size_t>(size()));
   while (true) {

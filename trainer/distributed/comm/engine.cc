@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <system_error>
 #include <utility>
 
 #include "wick/error.h"
@@ -34,7 +35,13 @@ Engine::Engine(std::unique_ptr<Transport> transport, const EngineOptions& option
     const std::string dump = flight_dump_path(options_.dump_folder, transport_->rank());
     (void)std::rename(dump.c_str(), (dump + ".before").c_str());
   }
-  if (ranks > 1) thread_ = std::thread([this] { run(); });
+  if (ranks == 1) return;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& e) {
+    throw Error(std::string("[distributed] no thread could be started that moves collectives (") +
+                e.what() + "): raise the limit of threads");
+  }
 }
 
 Engine::~Engine() { stop(); }

@@ -41,7 +41,8 @@ struct FullyShardOptions {
 //
 // What is written into the net's parameters (load_state_dict()) after gather(), on every rank, goes
 // into the segments with the next gather, batch or save. It is an Error then where the optimizer
-// has made a step since the last gather, and where `compute` has rounded it.
+// has made a step since the last gather, where `compute` has rounded it, and where ranks have
+// loaded other numbers or some of them nothing.
 class FullyShard : public DataParallel {
  public:
   // As DataParallel's. Throws Error also for another stage. In stage 3 a step needs the form of

@@ -1,5 +1,6 @@
 #include "trainer/distributed/parallel/param_units.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -66,6 +67,47 @@ GatheredBucket gather_bucket(const Group& group, const Tensor& segment, int64_t 
   return g;
 }
 
+namespace {
+
+// FNV-1a over words: a state of another rank differs by mistake, not by design.
+void add_to_digest(uint64_t* digest, const Tensor& t) {
+  const auto* bytes = static_cast<const std::byte*>(t.raw().data);
+  const size_t n = t.nbytes();
+  for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    memcpy(&word, bytes + i, std::min(sizeof word, n - i));
+    *digest = (*digest ^ word) * 1099511628211u;
+  }
+}
+
+// Each rank takes its share of what was loaded: all of them must have loaded the same. Where only
+// some ranks have, this collective is not what the others call, and the report has its name.
+void check_same_state(Buckets& buckets, const std::vector<size_t>& written, const Group& group,
+                      const Where& where) {
+  uint64_t digest = 14695981039346656037u;
+  for (size_t b : written) {
+    digest = (digest ^ b) * 1099511628211u;
+    add_to_digest(&digest, buckets.flatten(b));
+  }
+  const auto mine = static_cast<int64_t>(digest);
+  std::vector<int64_t> all(static_cast<size_t>(group.size()));
+  Call call;
+  call.dtype = DType::kI64;
+  call.count = 1;
+  call.name = "a state that was loaded into the net";
+  call.where = where;
+  group.communicator().all_gather(call, &mine, all.data(), nullptr).wait();
+  for (size_t r = 1; r < all.size(); ++r) {
+    if (all[r] == all[0]) continue;
+    throw_error("fully_shard",
+                "what was loaded into the net is not the same on rank 0 and on rank " +
+                    std::to_string(r) + ": load one state on every rank",
+                where);
+  }
+}
+
+}  // namespace
+
 void take_over(Buckets& buckets, const std::vector<TakeOver>& list, const Group& group,
                const std::vector<Tensor>& segments, DType compute, const Where& where) {
   NoGrad guard;
@@ -94,6 +136,14 @@ void take_over(Buckets& buckets, const std::vector<TakeOver>& list, const Group&
              ": load the state before FullyShard is made, or write segments()";
     }
     if (problem.empty() && !text.empty()) problem = "'" + name + "' of the net was written " + text;
+  }
+  if (problem.empty() && !written.empty()) {
+    try {
+      check_same_state(buckets, written, group, where);
+    } catch (...) {
+      for (size_t b : written) buckets.mark(b);
+      throw;
+    }
   }
   for (size_t b : written) {
     if (problem.empty() && compute == DType::kNone) segments[b].detach().copy_(own_of(b), where);

@@ -25,7 +25,8 @@ struct TakeOver {
 // Where the program has written the net's parameters (load_state_dict()) since they were made of
 // the segments, takes this rank's elements of them into its segments: every rank does so, and they
 // are gathered then. Throws Error, with the segments as they were and what was written forgotten,
-// where it is not certain what is meant, or digits would be lost.
+// where it is not certain what is meant, digits would be lost, or the ranks have written other
+// numbers.
 void take_over(Buckets& buckets, const std::vector<TakeOver>& list, const Group& group,
                const std::vector<Tensor>& segments, DType compute, const Where& where);
 

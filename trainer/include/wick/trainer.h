@@ -46,6 +46,7 @@
 #include "trainer/distributions/discrete.h"
 #include "trainer/distributions/gamma.h"
 #include "trainer/distributions/multivariate.h"
+#include "trainer/distributions/transformed.h"
 #include "trainer/doctor/doctor.h"
 #include "trainer/explain/anomaly.h"
 #include "trainer/explain/broadcast_check.h"

@@ -124,6 +124,11 @@ Tensor GPT::forward(const Arg& tokens, KvStore& cache) {
                 tokens.where);
   }
   NoGrad guard;
+  // A forward that throws leaves the cache as it was, also in the layers that it had passed.
+  struct Rest {
+    KvStore* of;
+    ~Rest() { of->discard(); }
+  } rest{&cache};
   Tensor y = run(tokens, nullptr, &cache);
   cache.advance();
   return y;

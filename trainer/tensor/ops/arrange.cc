@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trainer/tensor/lines.h"
+#include "trainer/tensor/own_memory.h"
 #include "trainer/tensor/promote.h"
 
 namespace wick {
@@ -160,7 +161,8 @@ Tensor repeat_interleave(const Arg& x, SizeArg repeats, std::optional<int> dim) 
   }
   merged[d] *= repeats;
   Tensor wide = t.unsqueeze(d + 1, x.where).expand(spread, x.where).reshape(merged, x.where);
-  return repeats == 1 ? wide.clone(x.where) : wide;
+  // Of one element all copies would be the same memory.
+  return repeats == 1 ? wide.clone(x.where) : own_memory(wide, t, x.where);
 }
 Tensor repeat_interleave(const Arg& x, const Arg& repeats, std::optional<int> dim) {
   refuse_capture("repeat_interleave", x.where);

@@ -143,13 +143,14 @@ class Einsum {
     for (int label : labels) {
       if (label > 0) ++seen_[label];
     }
+    const bool viewed = active_tracer() == nullptr && t.is_contiguous();
     for (size_t i = 0, dim = 0; i < labels.size(); ++i) {
       const int first = term.find(labels[i]);
       if (first < 0) {
         term.labels.push_back(labels[i]);
         ++dim;
       } else {
-        t = diagonal(t, first, static_cast<int>(dim), labels[i], index);
+        t = diagonal(t, first, static_cast<int>(dim), labels[i], index, viewed);
       }
     }
     for (size_t i = 0; i < term.labels.size(); ++i) {
@@ -169,15 +170,16 @@ class Einsum {
     terms_.push_back(std::move(term));
   }
 
-  // Merges dims a < b into one at a, their diagonal: rows and columns flattened, every (n + 1)-th
-  // element.
-  Tensor diagonal(const Tensor& t, int a, int b, int label, size_t index) const {
+  // Merges dims a < b into one at a, their diagonal: a view, as PyTorch's, of a contiguous operand;
+  // in a graph, whose sizes may be free, rows and columns flattened, every (n + 1)-th element.
+  Tensor diagonal(const Tensor& t, int a, int b, int label, size_t index, bool viewed) const {
     const int64_t n = t.raw_shape()[a];
     if (n != t.raw_shape()[b]) {
       fail("subscript " + quoted(label) + " repeats over sizes " + std::to_string(n) + " and " +
                std::to_string(t.raw_shape()[b]) + " in operand " + std::to_string(index),
            Code::kShapeMismatch);
     }
+    if (viewed) return movedim(at_(wick::diagonal(at_(t), 0, a, b)), -1, a);
     TransposeAttrs p;
     Shape flat;
     for (int i = 0; i < t.rank(); ++i) {

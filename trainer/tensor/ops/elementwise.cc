@@ -226,8 +226,15 @@ Tensor logaddexp2(const Arg& a, const Arg& b) {
 Tensor xlogy(const Arg& a, const Arg& b) {
   Composite composite("xlogy", a.where);
   auto [x, y] = promoted_floats("xlogy", a, b);
-  Tensor absent = logical_and(eq(x, 0), logical_or(le(y, 0), isinf(y)));
-  return x * log(where(absent, constant(y, 1), y));
+  const Tensor none = eq(x, 0);
+  Tensor from = where(logical_and(none, logical_or(le(y, 0), isinf(y))), constant(y, 1), y);
+  // Where both are 0, y's gradient is x / y, NaN, as PyTorch has it: the root is 0 there, and its
+  // slope has no end.
+  if (differentiated(y)) {
+    const Tensor both = logical_and(none, eq(y, 0));
+    from = where(both, constant(y, 1) + sqrt(where(both, y, constant(y, 1))), from);
+  }
+  return x * log(from);
 }
 Tensor copysign(const Arg& a, const Arg& b) {
   Composite composite("copysign", a.where);

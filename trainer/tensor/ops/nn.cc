@@ -270,6 +270,9 @@ static Tensor channel_dropout(const char* op, const Arg& x, double p, bool train
                   text(x.tensor),
               x.where);
   }
+  if (!(p >= 0 && p <= 1))
+    throw_error(op, "p must be in [0, 1], got " + std::to_string(p), x.where);
+  if (!training || p == 0) return x.tensor;
   Shape lead;
   for (int i = 0; i < rank; ++i) lead.push_back(i < rank - spatial ? dim_of(x.tensor, i) : 1);
   Tensor kept = dropout(at(ones(lead, x.tensor.dtype())), p, training);

@@ -270,7 +270,10 @@ ValuesIndices min(const Arg& x, int dim, bool keepdim) {
 MinMax aminmax(const Arg& x, std::optional<int> dim, bool keepdim) {
   Dims dims;
   if (dim) dims = {*dim};
-  if (x.tensor.rank() == 0) return {x.tensor, x.tensor};
+  if (x.tensor.rank() == 0) {
+    if (dim) wrap_dim("aminmax", *dim, 1, x.where);
+    return {x.tensor.clone(x.where), x.tensor.clone(x.where)};
+  }
   if (!dim && x.tensor.numel() == 0)
     throw_error("aminmax", "the tensor is empty: there is no element to pick", x.where,
                 Code::kShapeMismatch);

@@ -93,6 +93,8 @@ Status DiskCache::read(const char* kind, Array<uint8_t>& bytes) const {
 Status DiskCache::write(const char* kind, Span<const uint8_t> bytes) const {
   char path[kMaxPath];
   if (!path_of(kind, path)) return {};
+  if (bytes.size() > kLargest - kHeader)  // read() would not take it
+    return Status(Code::kBudgetExceeded, "it is too large for the cache folder");
   memcpy(path, folder_, sizeof(folder_));
   make_folder(path);
   path_of(kind, path);

@@ -60,6 +60,15 @@ Status read_warm(Span<const uint8_t> file, const char* driver, WarmParts* parts)
 }
 
 Status write_warm(const char* path, const char* driver, const WarmParts& parts) {
+  const uint64_t bytes =
+      sizeof(Head) + uint64_t{parts.verdicts.size()} + uint64_t{parts.pipelines.size()};
+  if (bytes > kWarmBytes) {
+    return error(Code::kBudgetExceeded,
+                 "a cache of %llu bytes is not written: of such a file %llu are read; make one for "
+                 "fewer sizes",
+                 static_cast<unsigned long long>(bytes),
+                 static_cast<unsigned long long>(kWarmBytes));
+  }
   Head head = {};
   memcpy(head.magic, kMagic, sizeof(kMagic));
   head.version = kVersion;

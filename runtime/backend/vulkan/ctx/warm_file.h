@@ -17,7 +17,8 @@ struct WarmParts {
 // Reads the parts of a file that was read whole; they are in its bytes. kInvalidProgram: it is no
 // warm cache, or damaged; kUnsupported: it was made for another driver, device or build.
 Status read_warm(Span<const uint8_t> file, const char* driver, WarmParts* parts);
-// Writes a file; the path has the old one or the whole new one.
+// Writes a file; the path has the old one or the whole new one. kBudgetExceeded: it would be larger
+// than what is read.
 Status write_warm(const char* path, const char* driver, const WarmParts& parts);
 
 }  // namespace wick::vulkan

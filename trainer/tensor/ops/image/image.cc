@@ -8,6 +8,7 @@
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops/image/native_interpolate.h"
+#include "trainer/tensor/own_memory.h"
 
 namespace wick {
 namespace {
@@ -366,7 +367,7 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     }
     y = resize({y}, 2 + i, cubic ? cubic_taps(r) : smooth ? linear_taps(r) : nearest(r, exact), at);
   }
-  return y;
+  return own_memory(y, x.tensor, x.where);
 }
 
 Tensor pixel_shuffle(const Arg& x, int64_t f) {
@@ -389,7 +390,8 @@ Tensor pixel_shuffle(const Arg& x, int64_t f) {
   for (int64_t d : {0, 3, 1, 4, 2}) p.perm.values[p.perm.count++] = rank - 3 + d;
   for (int64_t d : {c, f, f, h, w}) split.values[split.count++] = d;
   for (int64_t d : {c, h * f, w * f}) joined.values[joined.count++] = d;
-  return reshape_to(call(OpId::kTranspose, p, {at(reshape_to(x.tensor, split, at))}), joined, at);
+  const Tensor moved = call(OpId::kTranspose, p, {at(reshape_to(x.tensor, split, at))});
+  return own_memory(reshape_to(moved, joined, at), x.tensor, x.where);
 }
 
 Tensor pixel_unshuffle(const Arg& x, int64_t f) {
@@ -414,7 +416,8 @@ Tensor pixel_unshuffle(const Arg& x, int64_t f) {
   for (int64_t d : {0, 2, 4, 1, 3}) p.perm.values[p.perm.count++] = rank - 3 + d;
   for (int64_t d : {c, h, f, w, f}) split.values[split.count++] = d;
   for (int64_t d : {c * f * f, h, w}) joined.values[joined.count++] = d;
-  return reshape_to(call(OpId::kTranspose, p, {at(reshape_to(x.tensor, split, at))}), joined, at);
+  const Tensor moved = call(OpId::kTranspose, p, {at(reshape_to(x.tensor, split, at))});
+  return own_memory(reshape_to(moved, joined, at), x.tensor, x.where);
 }
 
 Tensor channel_shuffle(const Arg& x, int64_t groups) {
@@ -433,7 +436,7 @@ Tensor channel_shuffle(const Arg& x, int64_t groups) {
     joined.values[joined.count++] = dim_of(x.tensor, i);
   }
   Tensor t = reshape_to(x.tensor, split, at).transpose(1, 2, x.where);
-  return reshape_to(t, joined, at);
+  return own_memory(reshape_to(t, joined, at), x.tensor, x.where);
 }
 
 }  // namespace wick
