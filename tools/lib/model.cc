@@ -185,10 +185,7 @@ struct Runner::BackendHolder {
   bool left = false;  // reported, too
 };
 
-namespace {
-
-// Returns the entry point of that name, the first for "".
-const EntryDef& entry_of(const Program& program, const std::string& name) {
+const EntryDef& entry_named(const Program& program, const std::string& name) {
   if (name.empty()) return program.entries()[0];
   if (const EntryDef* entry = program.find_entry(name.c_str())) return *entry;
   std::string names;
@@ -196,6 +193,8 @@ const EntryDef& entry_of(const Program& program, const std::string& name) {
   wrong_usage("--entry",
               fmt::format("there is no entry point '{}'; the model has:{}", name, names));
 }
+
+namespace {
 
 // Returns the name of the first state that an entry point reads or writes; "": none.
 std::string kept_by(const Program& program, const EntryDef& entry) {
@@ -212,7 +211,7 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
   static const KernelSet* const kReference[] = {&kReferenceKernels};
   SessionOptions o;
   o.threads = options.threads;
-  const EntryDef& entry = entry_of(model.program(), options.entry);
+  const EntryDef& entry = entry_named(model.program(), options.entry);
   kept_ = kept_by(model.program(), entry);
   o.entry = entry.name;
   o.trace = options.trace;

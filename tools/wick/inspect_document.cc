@@ -61,8 +61,7 @@ nlohmann::json outputs_of(const Model& model, const EntryDef& entry) {
   }
   for (size_t i = 0; graph != nullptr && i < std::min(ids.size(), graph->outputs().size()); ++i) {
     const ir::Value& v = graph->value(graph->outputs()[i].value);
-    if (open(ids[i]) && v.ranked && !is_container(v.dtype))
-      list[i]["shape"] = shape_text(v.shape);
+    if (open(ids[i]) && v.ranked && !is_container(v.dtype)) list[i]["shape"] = shape_text(v.shape);
   }
   return list;
 }
@@ -123,15 +122,6 @@ nlohmann::json nodes_of(const Model& model, const EntryDef& entry, OpCounts& ops
 }
 
 }  // namespace
-
-const EntryDef& entry_named(const Program& program, const std::string& name) {
-  if (name.empty()) return program.entries()[0];
-  if (const EntryDef* entry = program.find_entry(name.c_str())) return *entry;
-  std::string names;
-  for (const EntryDef& e : program.entries()) names += fmt::format(" {}", e.name);
-  wrong_usage("--entry",
-              fmt::format("there is no entry point '{}'; the model has:{}", name, names));
-}
 
 nlohmann::json inspect_document(const Model& model, const ir::LowerReport& lowered, OpCounts* steps,
                                 const std::string& entry_name) {

@@ -11,8 +11,6 @@ namespace wick::tool {
 
 using OpCounts = std::map<std::string, int>;
 
-// Returns the entry point of that name, the first for ""; another name is wrong usage of --entry.
-const EntryDef& entry_named(const Program& program, const std::string& name);
 // `model` is opened whole; `lowered` is what reading it reported. `steps` gets the ops in all
 // FusedElementwise. Inputs, outputs and nodes are those of the entry point, as above.
 nlohmann::json inspect_document(const Model& model, const ir::LowerReport& lowered, OpCounts* steps,

@@ -75,23 +75,13 @@ void find_difference(ir::Graph root, const Model& file, bool wick, ir::Numerics 
   }
   take_names(&written, root);
   ir::name_values(written, "%file.");
-  const auto look = [&](ir::Promise promise, bool made_is_truth, const ir::GivenValues& given) {
-    ir::run_beside(
-        written, s->inputs, given, promise,
-        [&](const ir::Beside& b) {
-          const HostTensor& truth = made_is_truth ? b.made : b.given;
-          const HostTensor& got = made_is_truth ? b.given : b.made;
-          const ir::Apart d = ir::apart(truth, got, promise, b.bound);
-          if (!d.differs) return true;
-          set_first(row, written, written.node(b.node).outputs[b.output], truth, got, d, b.bound);
-          return false;
-        },
-        budget);
+  const auto look = [&](ir::Promise promise, Side side, const ir::GivenValues& given) {
+    compare_beside(written, s->inputs, given, promise, side, budget, row);
   };
   const SessionValues session = session_values(written, s->inputs, {"cpu", 1, false, nullptr});
   if (!session.spoiled.empty()) set_spoiled(row, written, session.spoiled[0]);
-  if (!row->first) look(ir::Promise::kBits, true, session.values);
-  if (!row->first) look(ir::promise_of(numerics), false, s->truth);
+  if (!row->first) look(ir::Promise::kBits, Side::kMadeIsTruth, session.values);
+  if (!row->first) look(ir::promise_of(numerics), Side::kGivenIsTruth, s->truth);
 }
 
 // A sample of a graph and a file of it, with the graph's outputs.

@@ -211,6 +211,24 @@ void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const 
   row->first = std::move(f);
 }
 
+void compare_beside(const ir::Graph& graph, Span<const HostTensor> inputs,
+                    const ir::GivenValues& given, ir::Promise promise, Side side,
+                    const ir::InterpreterOptions& options, VerifyRow* row) {
+  ir::run_beside(
+      graph, inputs, given, promise,
+      [&](const ir::Beside& b) {
+        ++row->values;
+        const bool made = side == Side::kMadeIsTruth;
+        const HostTensor& truth = made ? b.made : b.given;
+        const HostTensor& other = made ? b.given : b.made;
+        const ir::Apart d = ir::apart(truth, other, promise, b.bound);
+        if (!d.differs) return true;
+        set_first(row, graph, graph.node(b.node).outputs[b.output], truth, other, d, b.bound);
+        return false;
+      },
+      options);
+}
+
 void set_spoiled(VerifyRow* row, const ir::Graph& graph, const Spoiled& spoiled) {
   for (size_t i = 0; i < graph.value_count(); ++i) {
     const auto id = static_cast<ir::ValueId>(i);

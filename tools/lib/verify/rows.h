@@ -44,6 +44,12 @@ void take_names(ir::Graph* file, const ir::Graph& graph);
 // Marks the row as differing, first at this value of the graph.
 void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const HostTensor& truth,
                const HostTensor& got, const ir::Apart& apart, double bound);
+// Which of the two values beside each other is the right one.
+enum class Side { kMadeIsTruth, kGivenIsTruth };
+// Computes each node of a graph from the values given, and marks the row at the first that differs.
+void compare_beside(const ir::Graph& graph, Span<const HostTensor> inputs,
+                    const ir::GivenValues& given, ir::Promise promise, Side side,
+                    const ir::InterpreterOptions& options, VerifyRow* row);
 void set_spoiled(VerifyRow* row, const ir::Graph& graph, const Spoiled& spoiled);
 
 }  // namespace wick::tool

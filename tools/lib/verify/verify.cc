@@ -563,22 +563,9 @@ class Verifier {
     add(std::move(r));
   }
 
-  enum class Side { kMadeIsTruth, kGivenIsTruth };
   void compare(const ir::Graph& g, Span<const HostTensor> inputs, const GivenValues& given,
                Promise promise, VerifyRow* r, Side side) {
-    ir::run_beside(
-        g, inputs, given, promise,
-        [&](const ir::Beside& b) {
-          ++r->values;
-          const bool made = side == Side::kMadeIsTruth;
-          const HostTensor& truth = made ? b.made : b.given;
-          const HostTensor& other = made ? b.given : b.made;
-          const ir::Apart d = ir::apart(truth, other, promise, b.bound);
-          if (!d.differs) return true;
-          set_first(r, g, g.node(b.node).outputs[b.output], truth, other, d, b.bound);
-          return false;
-        },
-        interpreter());
+    compare_beside(g, inputs, given, promise, side, interpreter(), r);
   }
 
   // `values` are those of the graph's nodes.
