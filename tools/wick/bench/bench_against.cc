@@ -40,6 +40,16 @@ std::string figures_text(const RunTimes& times) {
                      cpu.p50, cpu.least);
 }
 
+// Returns how many times `ours` their time is; null where a processor's clock of coarse ticks says
+// 0 for ours.
+nlohmann::json times_as_fast(double theirs, double ours) {
+  return ours > 0 ? nlohmann::json(theirs / ours) : nlohmann::json();
+}
+
+std::string as_text(const nlohmann::json& ratio) {
+  return ratio.is_null() ? "unknown" : fmt::format("{:.2f}", ratio.get<double>());
+}
+
 }  // namespace
 
 nlohmann::json bench_against(const AgainstBench& c, Runner& runner,
@@ -62,14 +72,16 @@ nlohmann::json bench_against(const AgainstBench& c, Runner& runner,
   }
   const TimeFigures ours = wick.wall(), theirs = peer.wall();
   const TimeFigures our_cpu = wick.cpu(), their_cpu = peer.cpu();
-  const double fast = theirs.p50 / ours.p50, fast_min = theirs.least / ours.least;
-  const double fast_cpu = their_cpu.p50 / our_cpu.p50;
+  const nlohmann::json fast = {{"min", times_as_fast(theirs.least, ours.least)},
+                               {"p50", times_as_fast(theirs.p50, ours.p50)},
+                               {"cpu", times_as_fast(their_cpu.p50, our_cpu.p50)},
+                               {"cpu_min", times_as_fast(their_cpu.least, our_cpu.least)}};
   if (!c.json) {
     fmt::print(
-        "against {} {}: {}; wick {}; wick is {:.2f} times as fast (min {:.2f}, cpu {:.2f}; {} and "
+        "against {} {}: {}; wick {}; wick is {} times as fast (min {}, cpu {}; {} and "
         "{} runs in turn, load {:.2f})\n",
-        c.peer, other.version(), figures_text(peer), figures_text(wick), fast, fast_min, fast_cpu,
-        wick.runs(), peer.runs(), load);
+        c.peer, other.version(), figures_text(peer), figures_text(wick), as_text(fast.at("p50")),
+        as_text(fast.at("min")), as_text(fast.at("cpu")), wick.runs(), peer.runs(), load);
   }
   return {{"name", c.peer},
           {"version", other.version()},
@@ -77,11 +89,7 @@ nlohmann::json bench_against(const AgainstBench& c, Runner& runner,
           {"peer", json_of(peer)},
           {"first_answer_ms", other.first_answer_ms()},
           {"peak_rss_mb", other.peak_rss_mb()},
-          {"times_as_fast",
-           {{"min", fast_min},
-            {"p50", fast},
-            {"cpu", fast_cpu},
-            {"cpu_min", their_cpu.least / our_cpu.least}}},
+          {"times_as_fast", fast},
           {"load_average", load}};
 }
 

@@ -91,9 +91,13 @@ std::string peer_table(const json& models, const std::string& peer, const std::s
     const json& a = m["against"][peer];
     if (a.contains("error")) continue;
     const json &wick = a.at("wick"), &other = a.at("peer"), &fast = a.at("times_as_fast");
+    // A ratio to a time of 0, which a coarse clock says, is null.
+    const auto one = [&](const char* key) {
+      const json& ratio = fast.at(key);
+      return ratio.is_number() ? fmt::format("{:.2f}", ratio.get<double>()) : "unknown";
+    };
     const auto times = [&](const char* least, const char* median) {
-      return fmt::format("{:.2f} / {:.2f}", fast.at(least).get<double>(),
-                         fast.at(median).get<double>());
+      return one(least) + " / " + one(median);
     };
     out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {:.1f} | {:.2f} |\n",
                        cell(m.at("model").get<std::string>()), both(wick, "min_ms", "p50_ms"),
