@@ -1,7 +1,19 @@
+#include <cmath>
+#include <limits>
+
 #include "tests/ops/rows.h"
 
 namespace wick::test {
 namespace {
+
+// Three rows with zeros of both signs, infinities and NaN in various places.
+std::vector<double> endless() {
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  const double some[] = {0, -0.0, kEndless, -kEndless, std::nan(""), 1, -1};
+  std::vector<double> all(60);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = some[i * i % 7];
+  return all;
+}
 
 std::vector<Sample> axes(const char* op) {
   std::string n = op;
@@ -11,6 +23,10 @@ std::vector<Sample> axes(const char* op) {
           sample(n + "/4097", {f32({2, 4097}, -9, 9)}, AxisAttrs{1}),
           sample(n + "/large", {f32({3, 4}, -1e4, 1e4)}, AxisAttrs{1}),
           sample(n + "/one", {f32({3, 1})}, AxisAttrs{1}),
+          sample(n + "/maps", {f32({2, 9, 301}, -9, 9)}, AxisAttrs{1}),
+          sample(n + "/maps_4097", {f32({1, 4097, 18}, -9, 9)}, AxisAttrs{1}),
+          sample(n + "/short_rows", {f32({70, 3}, -9, 9)}, AxisAttrs{1}),
+          sample(n + "/endless", {Input{DType::kF32, {3, 20}, 0, 0, endless()}}, AxisAttrs{0}),
           sample(n + "/empty", {f32({0, 4})}, AxisAttrs{1})};
 }
 std::vector<Input> channels(Shape x) {

@@ -16,7 +16,8 @@ using ScaleShiftBody = void (*)(const float* x, const float* scale, const float*
                                 float* y);
 using FoldBody = void (*)(const float* gamma, const float* beta, const float* mean,
                           const float* var, float epsilon, int64_t n, float* scale, float* shift);
-using SoftmaxBody = void (*)(const float* x, int64_t n, int64_t begin, int64_t end, float* y);
+using SoftmaxBody = void (*)(const float* x, int64_t n, int64_t inner, int64_t begin, int64_t end,
+                             float* y);
 }  // namespace wick
 #endif
 
@@ -66,17 +67,7 @@ Status run_batch_norm(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
   return {};
 }
 
-// Rows are contiguous where only dims of extent 1 follow the axis.
-bool match_softmax(const KernelQuery& q) {
-  const TensorView& x = q.in[0];
-  if (x.dtype != DType::kF32 || x.rank() == 0) return false;
-  int64_t axis = q.as<AxisAttrs>().axis;
-  if (axis < 0) axis += x.rank();
-  for (int i = static_cast<int>(axis) + 1; i < x.rank(); ++i) {
-    if (x.shape[i] != 1) return false;
-  }
-  return true;
-}
+bool match_softmax(const KernelQuery& q) { return match_f32(q) && q.in[0].rank() > 0; }
 
 struct SoftmaxPlan {
   SoftmaxBody body;
@@ -96,8 +87,10 @@ Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   const auto& [body, axis] = ctx.plan->kept<SoftmaxPlan>();
   const int64_t n = in[0].shape[axis];
   const int64_t rows = n == 0 ? 0 : in[0].numel() / n;
+  int64_t inner = 1;
+  for (int i = axis + 1; i < in[0].rank(); ++i) inner *= in[0].shape[i];
   parallel_items(ctx.pool, rows, n * 4, [&](int64_t begin, int64_t end) {
-    body(in[0].as<float>(), n, begin, end, out[0].as<float>());
+    body(in[0].as<float>(), n, inner, begin, end, out[0].as<float>());
   });
   return {};
 }
@@ -195,7 +188,7 @@ Status run_channels(const KernelCtx& ctx, Span<const TensorView> in, Span<Tensor
       }
     };
     each_piece(x, [&](int64_t at, const float* block, size_t n) { memcpy(from + at, block, n); });
-    plan.body(from, channels, 0, count, to);
+    plan.body(from, channels, 1, 0, count, to);
     if (y.block != 0)
       return each_piece(y, [&](int64_t at, float* block, size_t n) { memcpy(block, to + at, n); });
     plan.tiles->transpose(to, channels, y.as<float>() + image * channels * pixels + first, pixels,
