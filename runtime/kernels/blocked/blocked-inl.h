@@ -29,6 +29,10 @@ constexpr int kPixels[] = {0, 6, 4, 3};
 #else
 constexpr int kPixels[] = {0, 6, 6, 4};
 #endif
+// Fetches what the next tile reads of x, and the next panel's weights, while a tile is computed. A
+// tile reads a line of some pixels from each plane, too few in a row for a processor to guess the
+// next ones. Where a tile is small, the instructions for it cost more than they save.
+constexpr bool kFetchesAhead = HWY_TARGET == HWY_AVX3;
 // With few pixels, each one has its own pointer, and a tile may span several rows.
 constexpr bool kPointers = HWY_TARGET == HWY_AVX2;
 
@@ -59,7 +63,7 @@ struct End {
 
 template <int kPix, int kVecs>
 HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float* const* x,
-                       int64_t pixel) {
+                       int64_t pixel, const float* next, const float* next_weights) {
   const TileTag d;
   float* y = t.y + pixel * kLanes;
   TileVec acc[kPix][kVecs];
@@ -94,6 +98,12 @@ HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float*
     if constexpr (kVecs == 3) {
       b[2] = hn::LoadU(d, third);
       third += kBlockedVectors * kLanes;
+    }
+    if constexpr (kFetchesAhead) {
+      // Channels take turns: sixteen of them share the lines of their pixels.
+      __builtin_prefetch(next + at + (k & 15) * step, 0, 2);
+      __builtin_prefetch(next_weights, 0, 2);
+      next_weights += kLanes;
     }
     const float* q = from[0] + at;
 #pragma GCC unroll 16
@@ -150,7 +160,8 @@ HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float*
 template <int kVecs>
 struct Tile {
   int pixels;
-  void (*run)(const BlockedArea&, const End<kVecs>*, const float* const*, int64_t);
+  void (*run)(const BlockedArea&, const End<kVecs>*, const float* const*, int64_t, const float*,
+              const float*);
 };
 
 // The sizes are in descending order, down to one pixel.
@@ -193,6 +204,7 @@ HWY_INLINE void area_of(const BlockedArea& t) {
   const End<kVecs> values(TileTag(), t.end == nullptr ? none : *t.end, t.channel, t.channels);
   const End<kVecs>* end = t.end == nullptr ? nullptr : &values;
   Poll poll;
+  const float* next_weights = t.weights + t.next_panel;
   for (int64_t run = 0; run < runs; ++run) {
     const float* row = t.x + run * t.x_row;
     const float* x = row;
@@ -210,8 +222,11 @@ HWY_INLINE void area_of(const BlockedArea& t) {
         if (++col == t.cols) col = 0, x = row += t.x_row;
       }
       if (poll(4 * t.k)) return;
-      one->run(t, end, from, run * t.cols + count - left);
       left -= one->pixels;
+      const bool more = left > 0 || run + 1 < runs;
+      const float* next = !more ? t.x : left > 0 ? x : row + t.x_row;
+      one->run(t, end, from, run * t.cols + count - left - one->pixels, next, next_weights);
+      next_weights += t.k * kLanes;
     }
   }
 }

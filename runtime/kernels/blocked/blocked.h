@@ -31,10 +31,11 @@ struct BlockedArea {
   int64_t k;
   // For each k, kBlockedVectors vectors; `third` is the first vector of the next panel.
   const float *weights, *third;
-  int vectors;       // number of vectors to compute: 1 to 3
-  float* y;          // outputs are contiguous
-  int64_t y_vector;  // stride between vectors of channels
-  bool resume;       // y holds the sums of an earlier part of k
+  int64_t next_panel;  // floats to the weights that are computed with next
+  int vectors;         // number of vectors to compute: 1 to 3
+  float* y;            // outputs are contiguous
+  int64_t y_vector;    // stride between vectors of channels
+  bool resume;         // y holds the sums of an earlier part of k
   // For the last part of k: bias, scale and shift, residual (with the layout of y) and clip; the
   // caller applies other activations. Null: sums are stored.
   const Epilogue* end;

@@ -32,11 +32,17 @@ struct Cut {
   bool padded = false;  // bands of x are copied with explicit padding
   int64_t rows = 1, cols = 1;
   int64_t x_rows = 1, x_cols = 1;  // of the planes that the tiles read
+  // Between the taps of a kernel. Where taps lie farther apart than a band reads for one of them, a
+  // copied band holds only what is read, and its steps are less than the dilations.
+  int64_t row_step = 1, col_step = 1;
   int64_t band = 1, bands = 1;     // in rows; if there is only one row, in pixels
   int64_t panels = 1, splits = 1;  // of a group's output channels
   int64_t k = 1;
 
   bool flat() const { return rows == 1; }
+  // What a band reads for one tap.
+  int64_t tap_rows() const { return flat() ? 1 : (band - 1) * s.stride_h + 1; }
+  int64_t tap_cols() const { return (s.ow - 1) * s.stride_w + 1; }
   int64_t x_plane() const { return x_rows * x_cols * (x_blocked ? block : 1); }
   int64_t unit() const { return kBlockedVectors * block; }
   int64_t in_planes() const { return x_blocked ? ceil_div(s.group_in(), block) : s.group_in(); }
@@ -75,9 +81,14 @@ Cut cut_of(const BlockedKernels& t, const ConvShape& s, bool x_blocked, bool y_b
   c.panels = ceil_div(s.group_out(), c.unit());
   if (threads > 1 && apart * c.bands < 2 * threads)
     c.splits = std::min<int64_t>(c.panels, ceil_div(2 * threads, apart * c.bands));
-  c.x_rows = c.padded ? (c.band - 1) * s.stride_h + (s.kh - 1) * s.dilation_h + 1 : s.h;
-  c.x_cols = c.padded ? span_w : s.w;
-  if (c.padded && c.flat()) c.x_rows = (s.kh - 1) * s.dilation_h + 1;
+  c.x_rows = s.h, c.x_cols = s.w;
+  c.row_step = s.dilation_h, c.col_step = s.dilation_w;
+  if (c.padded) {
+    c.row_step = std::min(s.dilation_h, c.tap_rows());
+    c.col_step = std::min(s.dilation_w, c.tap_cols());
+    c.x_rows = (s.kh - 1) * c.row_step + c.tap_rows();
+    c.x_cols = (s.kw - 1) * c.col_step + c.tap_cols();
+  }
   return c;
 }
 
@@ -88,32 +99,34 @@ void fill_offsets(const Cut& c, int32_t* offset) {
     const int64_t at = c.x_blocked ? i / c.block * c.x_plane() + i % c.block : i * c.x_plane();
     for (int64_t h = 0; h < s.kh; ++h) {
       for (int64_t w = 0; w < s.kw; ++w)
-        *offset++ =
-            static_cast<int32_t>(at + (h * s.dilation_h * c.x_cols + w * s.dilation_w) * pixel);
+        *offset++ = static_cast<int32_t>(at + (h * c.row_step * c.x_cols + w * c.col_step) * pixel);
     }
   }
 }
 
-// Copies rows [first, first + x_rows) and columns from -pad_left on of every plane, with zeros
-// outside the image.
+// Copies what a band reads of every plane, with zeros outside the image: the rows from `first` on,
+// the columns from -pad_left on.
 void copy_band(const Cut& c, const float* x, int64_t first, float* to) {
   const ConvShape& s = c.s;
   const int64_t pixel = c.x_blocked ? c.block : 1;
-  const int64_t lo = std::min(s.pad_left, c.x_cols);
-  const int64_t hi = std::clamp(s.w + s.pad_left, lo, c.x_cols);
+  const bool rows_apart = c.row_step < s.dilation_h, cols_apart = c.col_step < s.dilation_w;
+  const int64_t runs = cols_apart ? s.kw : 1, length = c.x_cols / runs;
   const auto bytes = [&](int64_t n) { return sizeof(float) * static_cast<size_t>(n * pixel); };
   Poll poll;
   for (int64_t p = 0; p < c.in_planes(); ++p, x += s.h * s.w * pixel) {
-    for (int64_t r = 0; r < c.x_rows; ++r, to += c.x_cols * pixel) {
+    for (int64_t r = 0; r < c.x_rows; ++r) {
       if (poll(c.x_cols * pixel / 4 + 1)) return;
-      const int64_t from = first + r;
-      if (from < 0 || from >= s.h) {
-        memset(to, 0, bytes(c.x_cols));
-        continue;
+      const int64_t from =
+          first + (rows_apart ? r / c.row_step * s.dilation_h + r % c.row_step : r);
+      for (int64_t run = 0; run < runs; ++run, to += length * pixel) {
+        const int64_t left = run * s.dilation_w - s.pad_left;
+        const bool inside = from >= 0 && from < s.h;
+        const int64_t lo = inside ? std::clamp<int64_t>(-left, 0, length) : length;
+        const int64_t hi = std::clamp(s.w - left, lo, length);
+        memset(to, 0, bytes(lo));
+        if (hi > lo) memcpy(to + lo * pixel, x + (from * s.w + left + lo) * pixel, bytes(hi - lo));
+        memset(to + hi * pixel, 0, bytes(length - hi));
       }
-      memset(to, 0, bytes(lo));
-      memcpy(to + lo * pixel, x + from * s.w * pixel, bytes(hi - lo));
-      memset(to + hi * pixel, 0, bytes(c.x_cols - hi));
     }
   }
 }
@@ -193,6 +206,7 @@ void Call::panel(const Band& b, int64_t at, bool third, float* sums) const {
     r.k = std::min(part, c.k - k);
     r.weights = weights + b.group * c.group_weights() + (at * c.k + k) * c.unit();
     r.third = r.weights + c.k * c.unit();
+    r.next_panel = k + r.k < c.k ? r.k * c.unit() : (c.k - k) * c.unit();
     r.resume = k > 0;
     const bool last = k + part >= c.k;
     r.end = last && c.y_blocked && in_registers(epilogue) ? &end : nullptr;
