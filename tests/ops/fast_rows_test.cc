@@ -93,8 +93,10 @@ TEST(FastRows, TopKOfAFew) {
 
 constexpr int kC = kChainFirstConstant, kS = kChainFirstStep;
 
-// The chain of a layer norm, as formulas record it or (by_power) as files spell it.
-ChainAttrs norm_chain(int64_t row_dims, bool weight, bool bias, bool by_power) {
+// The chain of a layer norm, as formulas record it or (by_power) as files spell it; `rms`: without
+// the mean; `inverted`: times the reciprocal of the root, as ONNX's LayerNormalization is defined.
+ChainAttrs norm_chain(int64_t row_dims, bool weight, bool bias, bool by_power, bool rms = false,
+                      bool inverted = false) {
   ChainAttrs a;
   const auto step = [&](OpId op, int x, int y = 0) {
     a.steps.values[a.steps.count++] = chain_word(op, x, y);
@@ -102,11 +104,13 @@ ChainAttrs norm_chain(int64_t row_dims, bool weight, bool bias, bool by_power) {
   };
   for (double v : {1e-5, 2.0}) a.constants.values[a.constants.count++] = std::bit_cast<int64_t>(v);
   a.row_dims = row_dims;
-  const int centred = step(OpId::kSub, 0, step(OpId::kReduceMean, 0));
+  const int centred = rms ? 0 : step(OpId::kSub, 0, step(OpId::kReduceMean, 0));
   const int square =
       by_power ? step(OpId::kPow, centred, kC + 1) : step(OpId::kMul, centred, centred);
   const int var = step(OpId::kReduceMean, square);
-  int last = step(OpId::kDiv, centred, step(OpId::kSqrt, step(OpId::kAdd, var, kC)));
+  const int root = step(OpId::kSqrt, step(OpId::kAdd, var, kC));
+  int last = inverted ? step(OpId::kMul, centred, step(OpId::kReciprocal, root))
+                      : step(OpId::kDiv, centred, root);
   if (weight) last = by_power ? step(OpId::kMul, 1, last) : step(OpId::kMul, last, 1);
   if (bias) step(OpId::kAdd, last, weight ? 2 : 1);
   if (!by_power) a.constants.count = 1;
@@ -116,16 +120,19 @@ ChainAttrs norm_chain(int64_t row_dims, bool weight, bool bias, bool by_power) {
 TEST(FastRows, ChainsOfNorms) {
   for (int64_t n : {1, 2, 15, 16, 17, 50, 256, 4096, 4097, 12544, 20000}) {
     for (int64_t rows : {1, 3, 4, 9}) {
-      for (int form = 0; form < 8; ++form) {
+      for (int form = 0; form < 32; ++form) {
         SCOPED_TRACE(fmt::format("{} rows of {}, form {}", rows, n, form));
+        const bool by_power = (form & 4) != 0;
         const bool weight = (form & 1) != 0, bias = (form & 2) != 0;
         std::vector<Input> all = {f32({rows, n})};
         if (weight) all.push_back(f32({n}));
         if (bias) all.push_back(f32({1, n}));
         auto in = values_of("norm", all);
-        if (form >= 4 && rows > 1) set_specials(in[0]);
-        expect_reference_bits(OpId::kFusedElementwise, norm_chain(1, weight, bias, form >= 4), in,
-                              1, "fused_elementwise.f32.norm");
+        if (by_power && rows > 1) set_specials(in[0]);
+        expect_reference_bits(
+            OpId::kFusedElementwise,
+            norm_chain(1, weight, bias, by_power, (form & 8) != 0, (form & 16) != 0), in, 1,
+            "fused_elementwise.f32.norm");
       }
     }
   }

@@ -29,10 +29,6 @@ constexpr int kPixels[] = {0, 6, 4, 3};
 #else
 constexpr int kPixels[] = {0, 6, 6, 4};
 #endif
-// Fetches what the next tile reads of x, and the next panel's weights, while a tile is computed. A
-// tile reads a line of some pixels from each plane, too few in a row for a processor to guess the
-// next ones. Where a tile is small, the instructions for it cost more than they save.
-constexpr bool kFetchesAhead = HWY_TARGET == HWY_AVX3;
 // With few pixels, each one has its own pointer, and a tile may span several rows.
 constexpr bool kPointers = HWY_TARGET == HWY_AVX2;
 
@@ -100,7 +96,8 @@ HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float*
       third += kBlockedVectors * kLanes;
     }
     if constexpr (kFetchesAhead) {
-      // Channels take turns: sixteen of them share the lines of their pixels.
+      // A tile reads a line of some pixels from each plane, too few in a row for a processor to
+      // guess the next ones. Channels take turns: sixteen of them share the lines of their pixels.
       __builtin_prefetch(next + at + (k & 15) * step, 0, 2);
       __builtin_prefetch(next_weights, 0, 2);
       next_weights += kLanes;

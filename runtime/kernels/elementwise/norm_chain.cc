@@ -20,6 +20,7 @@ constexpr int kNone = -1;
 struct NormChain {
   int x = kNone, weight = kNone, bias = kNone;
   float epsilon = 0;
+  bool centred = true, inverted = false;  // as in NormRows
 };
 
 // Reads the steps one after another.
@@ -69,13 +70,14 @@ int take_square(const ChainAttrs& a, Steps& steps, int x) {
 }
 
 bool read_chain(const ChainAttrs& a, NormChain* to) {
-  if (a.steps.count < 7 || a.steps.count > 9) return false;
+  if (a.steps.count < 5 || a.steps.count > 10) return false;
   Steps steps(a);
   const int x = chain_step(a.steps[0]).operand[0];
   if (!is_input(x)) return false;
   to->x = x;
   const int mean = steps.take(OpId::kReduceMean, x);
-  const int centred = mean == kNone ? kNone : steps.take(OpId::kSub, x, mean);
+  const int centred = mean == kNone ? x : steps.take(OpId::kSub, x, mean);
+  to->centred = mean != kNone;
   const int square = centred == kNone ? kNone : take_square(a, steps, centred);
   const int var = square == kNone ? kNone : steps.take(OpId::kReduceMean, square);
   const int epsilon = var == kNone ? kNone : steps.beside(OpId::kAdd, var);
@@ -83,6 +85,11 @@ bool read_chain(const ChainAttrs& a, NormChain* to) {
   to->epsilon = static_cast<float>(chain_constant(a, epsilon));
   const int root = steps.take(OpId::kSqrt, steps.skip());
   int last = root == kNone ? kNone : steps.take(OpId::kDiv, centred, root);
+  if (root != kNone && last == kNone) {
+    const int inverse = steps.take(OpId::kReciprocal, root);
+    to->inverted = inverse != kNone && steps.beside(OpId::kMul, inverse) == centred;
+    if (to->inverted) last = steps.skip();
+  }
   if (last == kNone) return false;
   if (is_input(steps.beside(OpId::kMul, last))) {
     to->weight = steps.beside(OpId::kMul, last);
@@ -122,6 +129,7 @@ bool read_rows(const KernelQuery& q, NormChain* chain, NormRows* rows) {
   const Shape& y = q.out[0].shape;
   const auto row_dims = static_cast<int>(a.row_dims);
   rows->epsilon = chain->epsilon;
+  rows->centred = chain->centred, rows->inverted = chain->inverted;
   rows->n = 1;
   for (int k = 1; k <= row_dims; ++k) rows->n *= dim_back(y, k);
   if (rows->n > kPollWork) return false;  // the general row polls within a row

@@ -6,9 +6,10 @@
 
 namespace wick {
 
-// Matches (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps), perhaps times a weight, perhaps plus a
-// bias, of float32, where both have the shape of the rows, or a number for each channel of groups:
-// x[..., groups, channels, n] normalized over two dims, and [groups, channels, 1].
+// Matches (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps), or times the reciprocal of the root,
+// or both without the mean (RMS norm), perhaps times a weight, perhaps plus a bias, of float32,
+// where both have the shape of the rows, or a number for each channel of groups: x[..., groups,
+// channels, n] normalized over two dims, and [groups, channels, 1].
 bool match_norm_chain(const KernelQuery& q);
 Status plan_norm_chain(const KernelQuery& q, KernelPlan* plan);
 Status run_norm_chain(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,

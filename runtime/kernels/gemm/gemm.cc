@@ -225,15 +225,27 @@ class Product {
           for (int64_t c = col; c < col + args.cols; c += 16)
             __builtin_prefetch(g_.c + r * g_.c_row + c, 1);
         }
-        t_.tile(args);
-        if (last) finish(args, i, col);
+        // The next panel of weights comes from memory while this one is used.
+        const int64_t line = (i - i0) / t_.mr * depth * 16;
+        const bool more = g_.packed_b != nullptr && p + 1 < p1 && line < t_.nr * depth;
+        args.ahead = more ? v.panel(p + 1, true) + line : nullptr;
+        if (last && g_.epilogue.channel == Epilogue::Channel::kColumn) {
+          t_.tile_columns(args, epilogue_at(i, col), col);
+        } else {
+          t_.tile(args);
+          if (last) finish(args, i, col);
+        }
       }
     }
   }
 
-  void finish(const TileArgs& args, int64_t i, int64_t col) {
+  Epilogue epilogue_at(int64_t i, int64_t col) const {
     Epilogue e = g_.epilogue;
     if (e.residual != nullptr) e.residual += i * e.residual_step + col;
+    return e;
+  }
+  void finish(const TileArgs& args, int64_t i, int64_t col) {
+    const Epilogue e = epilogue_at(i, col);
     t_.finish(e, e.channel == Epilogue::Channel::kRow ? i : col, args.out, args.out_step, args.out,
               args.out_step, args.row_count, args.cols);
   }

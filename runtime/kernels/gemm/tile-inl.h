@@ -18,7 +18,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Rows beyond row_count repeat the last row: they read and write the same values again, which costs
 // less than a body for each count.
-template <Walk kWalk, int kRows, int kVecs, bool kFinish = false>
+enum class Ends { kSums, kRowChannels, kColumnChannels };  // what becomes of the sums
+template <Walk kWalk, int kRows, int kVecs, Ends kEnds = Ends::kSums>
 HWY_NOINLINE void tile_body(const TileArgs& t, [[maybe_unused]] const Epilogue* e = nullptr,
                             [[maybe_unused]] int64_t channel0 = 0) {
   const TileTag d;
@@ -54,8 +55,13 @@ HWY_NOINLINE void tile_body(const TileArgs& t, [[maybe_unused]] const Epilogue* 
   const int32_t* offset = kWalk == Walk::kRowTable ? t.row_offset : t.vec_offset;
   const int64_t row_step = t.row_step;
   const int64_t vec_step = t.vec_step;
+  const float* ahead = t.ahead != nullptr ? t.ahead : vec;
   int64_t at = 0;
   for (int64_t k = t.k; k > 0; --k) {
+    if constexpr (kFetchesAhead && kWalk == Walk::kStep) {
+      __builtin_prefetch(ahead, 0, 2);
+      ahead += kLanes;
+    }
     const float* v_at = vec;
     if (kWalk == Walk::kVecTable) v_at = vec + *offset++;
     if (kWalk == Walk::kRowTable) at = *offset++;
@@ -73,22 +79,31 @@ HWY_NOINLINE void tile_body(const TileArgs& t, [[maybe_unused]] const Epilogue* 
     if (kWalk != Walk::kRowTable) at += row_step;
   }
 
-  if constexpr (kFinish) {
+  if constexpr (kEnds != Ends::kSums) {
+    constexpr bool kByRow = kEnds == Ends::kRowChannels;
     const bool scaled = e->scale != nullptr;
     const float* residual = e->residual;
     const bool below = e->act == Activation::kClip;
     const TileVec low = hn::Set(d, lower_bound(*e)), high = hn::Set(d, e->beta);
+    // A channel's number for the vectors of a row, or for those of all rows.
+    const auto of_channel = [&](const float* all, int r, int v) HWY_ATTR {
+      if constexpr (kByRow) return hn::Set(d, all[channel0 + HWY_MIN(r, last)]);
+      const float* from = all + channel0 + v * kLanes;
+      return v + 1 < kVecs || !kHaveMaskedMoves ? hn::LoadU(d, from)
+                                                : hn::MaskedLoad(mask, d, from);
+    };
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const int64_t channel = channel0 + HWY_MIN(r, last);
-      // y + -0 is y for every y.
-      const TileVec bias = hn::Set(d, e->bias == nullptr ? -0.0f : e->bias[channel]);
+      if (e->bias != nullptr) {
 #pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::Add(acc[r][v], bias);
+        for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::Add(acc[r][v], of_channel(e->bias, r, v));
+      }
       if (scaled) {
-        const TileVec scale = hn::Set(d, e->scale[channel]), shift = hn::Set(d, e->shift[channel]);
 #pragma GCC unroll 3
-        for (int v = 0; v < kVecs; ++v) acc[r][v] = fused_mul_add(acc[r][v], scale, shift);
+        for (int v = 0; v < kVecs; ++v) {
+          acc[r][v] =
+              fused_mul_add(acc[r][v], of_channel(e->scale, r, v), of_channel(e->shift, r, v));
+        }
       }
       if (residual != nullptr) {
 #pragma GCC unroll 3
@@ -224,15 +239,28 @@ void tile_finish(const TileArgs& t, const Epilogue& e, int64_t channel0) {
   if constexpr (!kFewBodies) {
     if (kHaveMaskedMoves || t.cols % kLanes == 0) {
       constexpr Walk kWalk = Walk::kVecTable;
-      if (t.cols > 2 * kLanes) return tile_body<kWalk, kMr, 3, true>(t, &e, channel0);
-      if (t.cols > kLanes) return tile_body<kWalk, kMr, 2, true>(t, &e, channel0);
-      return tile_body<kWalk, kMr, 1, true>(t, &e, channel0);
+      constexpr Ends kEnds = Ends::kRowChannels;
+      if (t.cols > 2 * kLanes) return tile_body<kWalk, kMr, 3, kEnds>(t, &e, channel0);
+      if (t.cols > kLanes) return tile_body<kWalk, kMr, 2, kEnds>(t, &e, channel0);
+      return tile_body<kWalk, kMr, 1, kEnds>(t, &e, channel0);
     }
   }
   tile_any<Walk::kVecTable>(t);
   Epilogue by_row = e;
   by_row.channel = Epilogue::Channel::kRow;
   finish(by_row, channel0, t.out, t.out_step, t.out, t.out_step, t.row_count, t.cols);
+}
+
+// Narrow tiles, and those of few rows, would compute much that is not there.
+void tile_columns(const TileArgs& t, const Epilogue& e, int64_t channel0) {
+  if constexpr (!kFewBodies) {
+    const bool fits = t.cols > 2 * kLanes && (kHaveMaskedMoves || t.cols % kLanes == 0);
+    if (fits && 2 * t.row_count > kMr && e.act <= Activation::kClip &&
+        e.act != Activation::kLeakyRelu)
+      return tile_body<Walk::kStep, kMr, 3, Ends::kColumnChannels>(t, &e, channel0);
+  }
+  tile_any<Walk::kStep>(t);
+  finish(e, channel0, t.out, t.out_step, t.out, t.out_step, t.row_count, t.cols);
 }
 
 // Returns a mask of lanes [begin, end); both may be outside of the vector.
@@ -372,6 +400,7 @@ const TileKernels* tile_set() {
                                        &taps,
                                        &row_of_panels,
                                        &tile_finish,
+                                       &tile_columns,
                                        &pad_rows};
   return &kSet;
 }

@@ -28,6 +28,8 @@ struct TileArgs {
   const int32_t* row_offset;  // by k; replaces row_step in tile_row_table
   const int32_t* vec_offset;  // by k; replaces vec_step in tile_vec_table
   int64_t k;
+  // What the next tiles read, or null: k lines of 64 bytes are fetched while the tile is computed.
+  const float* ahead;
   int row_count;  // 1 .. mr
   int cols;       // 1 .. nr
   bool resume;    // start from the sums in `out` (of an earlier block of k) instead of +0
@@ -76,6 +78,9 @@ struct TileKernels {
   // tile_vec_table with the epilogue: row r is channel channel0 + r, and e.residual has the layout
   // of `out`. Supports activations up to kClip.
   void (*tile_finish)(const TileArgs&, const Epilogue& e, int64_t channel0);
+  // `tile` with the epilogue: column c is channel channel0 + c, and e.residual has the layout of
+  // `out`.
+  void (*tile_columns)(const TileArgs&, const Epilogue& e, int64_t channel0);
   // Rows of a padded image: to[r][c] = from[r][(c - lo) * step] for c in [lo, hi), else zero. The
   // row stride of `to` is `cols`, that of `from` is from_step.
   void (*pad_rows)(const float* from, int64_t from_step, int64_t step, int64_t rows, int64_t lo,

@@ -55,6 +55,10 @@ HWY_INLINE void store_n(TileVec v, const TileTag d, float* p, int n) {
   for (int i = 0; i < n; ++i) p[i] = lanes[i];
 }
 
+// Whether tiles fetch what comes next while they compute. Where a tile is small, the instructions
+// for it cost more than they save.
+constexpr bool kFetchesAhead = HWY_TARGET == HWY_AVX3;
+
 // Targets that only old machines choose have fewer bodies, to keep programs small.
 constexpr bool kFewBodies = HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_SSE4;
 

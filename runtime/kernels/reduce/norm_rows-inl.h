@@ -22,18 +22,21 @@ using reduce::V16;
 // Rows up to this length are computed four at a time.
 constexpr int64_t kShort = kSumBlock;
 
-// The means and the roots of the variances of R rows of n elements.
+// The means and the roots of the variances of R rows of n elements; means of 0 where not `centred`.
 template <int R>
-HWY_INLINE void moments(const float* const* x, int64_t n, float epsilon, float* mean, float* root) {
+HWY_INLINE void moments(const float* const* x, int64_t n, float epsilon, float* mean, float* root,
+                        bool centred = true) {
   const auto count = static_cast<float>(n);
-  reduce::row_sums<R>(
-      n, [x](auto access, int r, int64_t i) HWY_ATTR { return access.load(x[r] + i); }, mean);
-  for (int r = 0; r < R; ++r) mean[r] /= count;
+  if (centred) {
+    reduce::row_sums<R>(
+        n, [x](auto access, int r, int64_t i) HWY_ATTR { return access.load(x[r] + i); }, mean);
+  }
+  for (int r = 0; r < R; ++r) mean[r] = centred ? mean[r] / count : 0.0f;
   reduce::row_sums<R>(
       n,
       [x, mean](auto access, int r, int64_t i) HWY_ATTR {
-        const V16 centred = hn::Sub(access.load(x[r] + i), fill(mean[r]));
-        return hn::Mul(centred, centred);
+        const V16 from_mean = hn::Sub(access.load(x[r] + i), fill(mean[r]));
+        return hn::Mul(from_mean, from_mean);
       },
       root);
   for (int r = 0; r < R; ++r)
@@ -45,9 +48,11 @@ HWY_INLINE void rows(const NormRows& s, int64_t row) {
   const float* x[R];
   float mean[R], root[R];
   for (int r = 0; r < R; ++r) x[r] = s.x + (row + r) * s.n;
-  moments<R>(x, s.n, s.epsilon, mean, root);
+  moments<R>(x, s.n, s.epsilon, mean, root, s.centred);
+  for (int r = 0; r < R && s.inverted; ++r) root[r] = 1.0f / root[r];
   const auto standardized = [&](auto access, int r, int64_t i) HWY_ATTR {
-    return hn::Div(hn::Sub(access.load(x[r] + i), fill(mean[r])), fill(root[r]));
+    const V16 from_mean = hn::Sub(access.load(x[r] + i), fill(mean[r]));
+    return s.inverted ? hn::Mul(from_mean, fill(root[r])) : hn::Div(from_mean, fill(root[r]));
   };
   const int64_t runs = s.n / s.run;
   int64_t first[R];  // of the numbers of w and b

@@ -13,6 +13,8 @@ struct NormRows {
   float* y = nullptr;  // may be x
   int64_t n = 0;       // elements of a row, at least one
   float epsilon = 0;
+  bool centred = true;    // false: the mean is taken to be 0, as in RMS norm
+  bool inverted = false;  // times 1 / root, rounded, instead of a division by the root
   const float *w = nullptr, *b = nullptr;  // null: none
   // `run` neighbouring elements share a number of w and of b. The numbers of `groups` rows lie one
   // after the other, then they repeat.
