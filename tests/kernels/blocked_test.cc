@@ -146,9 +146,12 @@ void check(const Call& call, const std::vector<size_t>& activations, const std::
   ThreadPool::destroy(pool.value());
 }
 
+// kTiny: most products underflow, many to -0. kEndless: some weights are infinite or NaN.
+enum class Numbers { kOrdinary, kTiny, kEndless };
+
 void check_conv(int64_t n, int64_t ic, int64_t h, int64_t w, int64_t oc, int64_t k, int64_t stride,
                 int64_t pad, int64_t dilation, int64_t groups, unsigned parts, Activation act,
-                Products products = Products::kExact) {
+                Products products = Products::kExact, Numbers numbers = Numbers::kOrdinary) {
   Random random(static_cast<uint64_t>(n + 7 * ic + 31 * h + 101 * w + 1009 * oc + k));
   FusedConvAttrs attrs;
   attrs.conv.group = groups;
@@ -167,6 +170,13 @@ void check_conv(int64_t n, int64_t ic, int64_t h, int64_t w, int64_t oc, int64_t
   };
   add({n, ic, h, w}, true);
   add({oc, ic / groups, k, k}, true);
+  for (size_t i = 0; i < call.data.size() && numbers == Numbers::kTiny; ++i) {
+    for (float& v : call.data[i]) v *= 3e-23f;
+  }
+  for (size_t i = 0; i < call.data[1].size() && numbers == Numbers::kEndless; i += 97) {
+    const float endless = std::numeric_limits<float>::infinity();
+    call.data[1][i] = i % 2 == 0 ? endless : std::numeric_limits<float>::quiet_NaN();
+  }
   add({oc}, (parts & 1) != 0);
   add({oc}, (parts & 2) != 0);
   add({oc}, (parts & 2) != 0);
@@ -230,6 +240,28 @@ void check_products(Products products, uint64_t seed) {
 
 TEST(Blocked, WinogradAtRandom) { check_products(Products::kWinograd, 12); }
 TEST(Blocked, PairsAtRandom) { check_products(Products::kBf16, 13); }
+
+// Taps far apart lie in the padding for whole runs of outputs, whose sums leave them out.
+TEST(Blocked, PaddingIsLeftOut) {
+  Random random(14);
+  const auto pick = [&](std::initializer_list<int64_t> of) {
+    return of.begin()[random.next() % of.size()];
+  };
+  checked = 0;
+  for (int i = 0; i < 60; ++i) {
+    const int64_t dilation = pick({3, 5, 8, 12, 17}), groups = pick({1, 1, 2});
+    const int64_t k = pick({3, 3, 3, 5}), stride = pick({1, 1, 2});
+    const auto act =
+        static_cast<Activation>(random.next() % (static_cast<uint64_t>(Activation::kLast) + 1));
+    check_conv(pick({1, 2}), groups * pick({16, 48, 160}), pick({1, 6, 9, 16}),
+               pick({1, 7, 13, 16}), groups * pick({16, 32, 48}), k, stride, dilation * (k - 1) / 2,
+               dilation, groups, static_cast<unsigned>(random.next() % 8), act, Products::kExact,
+               static_cast<Numbers>(i % 3));
+  }
+  if (blocked_kernels().lanes != 0) {
+    EXPECT_GT(checked, 300);
+  }
+}
 
 TEST(Blocked, LongSumsGoOnFromTheirParts) {
   check_conv(1, 600, 5, 9, 40, 3, 1, 1, 1, 1, 7, Activation::kRelu);

@@ -75,9 +75,6 @@ HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float*
       for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::LoadU(d, y + v * t.y_vector + p * kLanes);
     }
   }
-  const float* w = t.weights;
-  const float* third = t.third;
-  const int32_t* offset = t.offset;
   const int64_t step = t.x_step, step3 = 3 * t.x_step;
   const float* from[kPointers ? kPix : 1];
 #pragma GCC unroll 6
@@ -85,72 +82,97 @@ HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float*
     from[p] = x[p];
     WICK_OPAQUE(from[p]);
   }
-  for (int64_t k = t.k; k > 0; --k, w += kBlockedVectors * kLanes) {
-    int64_t at = *offset++;
-    WICK_OPAQUE(at);
-    TileVec b[kVecs];
+  const int32_t* offset = t.taps.x;
+  // What the inner loop does not need stays in memory, so that it keeps the registers.
+  struct Rest {
+    const BlockedArea* t;
+    const End<kVecs>* end;
+    float* y;
+    int64_t pixel;
+    const BlockedPiece* piece;
+    int64_t left;
+  } rest = {&t, end, y, pixel, t.taps.piece, t.taps.count - t.taps.first.count};
+  Rest* r = &rest;
+  const float *w = t.weights + t.taps.first.weights, *third = t.third + t.taps.first.weights;
+  int64_t k = t.taps.first.count;
+  for (;;) {
+    for (; k > 0; --k, w += kBlockedVectors * kLanes) {
+      int64_t at = *offset++;
+      WICK_OPAQUE(at);
+      TileVec b[kVecs];
 #pragma GCC unroll 2
-    for (int v = 0; v < HWY_MIN(kVecs, 2); ++v) b[v] = hn::LoadU(d, w + v * kLanes);
-    if constexpr (kVecs == 3) {
-      b[2] = hn::LoadU(d, third);
-      third += kBlockedVectors * kLanes;
-    }
-    if constexpr (kFetchesAhead) {
-      // A tile reads a line of some pixels from each plane, too few in a row for a processor to
-      // guess the next ones. Channels take turns: sixteen of them share the lines of their pixels.
-      __builtin_prefetch(next + at + (k & 15) * step, 0, 2);
-      __builtin_prefetch(next_weights, 0, 2);
-      next_weights += kLanes;
-    }
-    const float* q = from[0] + at;
+      for (int v = 0; v < HWY_MIN(kVecs, 2); ++v) b[v] = hn::LoadU(d, w + v * kLanes);
+      if constexpr (kVecs == 3) {
+        b[2] = hn::LoadU(d, third);
+        third += kBlockedVectors * kLanes;
+      }
+      if constexpr (kFetchesAhead) {
+        // A tile reads a line of some pixels from each plane, too few in a row for a processor to
+        // guess the next ones. Channels take turns: sixteen of them share the lines of their
+        // pixels.
+        __builtin_prefetch(next + at + (k & 15) * step, 0, 2);
+        __builtin_prefetch(next_weights, 0, 2);
+        next_weights += kLanes;
+      }
+      const float* q = from[0] + at;
 #pragma GCC unroll 16
-    for (int p = 0; p < kPix; ++p) {
-      const int turn = p % 3;
-      const TileVec a = hn::Set(d, kPointers   ? from[kPointers ? p : 0][at]
-                                   : turn == 0 ? q[0]
-                                   : turn == 1 ? q[step]
-                                               : q[2 * step]);
+      for (int p = 0; p < kPix; ++p) {
+        const int turn = p % 3;
+        const TileVec a = hn::Set(d, kPointers   ? from[kPointers ? p : 0][at]
+                                     : turn == 0 ? q[0]
+                                     : turn == 1 ? q[step]
+                                                 : q[2 * step]);
 #pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) acc[p][v] = fused_mul_add(a, b[v], acc[p][v]);
-      if (!kPointers && turn == 2) {
-        q += step3;
-        WICK_OPAQUE(q);
+        for (int v = 0; v < kVecs; ++v) acc[p][v] = fused_mul_add(a, b[v], acc[p][v]);
+        if (!kPointers && turn == 2) {
+          q += step3;
+          WICK_OPAQUE(q);
+        }
       }
     }
+    WICK_OPAQUE(r);
+    if (HWY_LIKELY(r->left == 0)) break;
+    k = HWY_MIN(int64_t{r->piece->count}, r->left);
+    w = r->t->weights + r->piece->weights, third = r->t->third + r->piece->weights;
+    ++r->piece;
+    r->left -= k;
   }
-  if (end != nullptr) {
+  const BlockedArea& after = *r->t;
+  const End<kVecs>* e = r->end;
+  float* out = r->y;
+  if (e != nullptr) {
 #pragma GCC unroll 16
     for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::Add(acc[p][v], end->bias[v]);
+      for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::Add(acc[p][v], e->bias[v]);
     }
-    if (t.end->scale != nullptr) {
+    if (after.end->scale != nullptr) {
 #pragma GCC unroll 16
       for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
         for (int v = 0; v < kVecs; ++v)
-          acc[p][v] = fused_mul_add(acc[p][v], end->scale[v], end->shift[v]);
+          acc[p][v] = fused_mul_add(acc[p][v], e->scale[v], e->shift[v]);
       }
     }
-    if (t.end->residual != nullptr) {
-      const float* residual = t.end->residual + pixel * kLanes;
+    if (after.end->residual != nullptr) {
+      const float* residual = after.end->residual + r->pixel * kLanes;
 #pragma GCC unroll 16
       for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
         for (int v = 0; v < kVecs; ++v)
-          acc[p][v] = hn::Add(acc[p][v], hn::LoadU(d, residual + v * t.y_vector + p * kLanes));
+          acc[p][v] = hn::Add(acc[p][v], hn::LoadU(d, residual + v * after.y_vector + p * kLanes));
       }
     }
 #pragma GCC unroll 16
     for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) acc[p][v] = end->clip(acc[p][v]);
+      for (int v = 0; v < kVecs; ++v) acc[p][v] = e->clip(acc[p][v]);
     }
   }
 #pragma GCC unroll 16
   for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
-    for (int v = 0; v < kVecs; ++v) hn::StoreU(acc[p][v], d, y + v * t.y_vector + p * kLanes);
+    for (int v = 0; v < kVecs; ++v) hn::StoreU(acc[p][v], d, out + v * after.y_vector + p * kLanes);
   }
 }
 
@@ -196,7 +218,8 @@ constexpr Tile<3> kTiles<3>[] = {
 template <int kVecs>
 HWY_INLINE void area_of(const BlockedArea& t) {
   constexpr int kMost = kPixels[kVecs];
-  const int64_t runs = kPointers ? 1 : t.rows, count = kPointers ? t.rows * t.cols : t.cols;
+  const bool joined = kPointers && t.y_cols == t.cols;
+  const int64_t runs = joined ? 1 : t.rows, count = joined ? t.rows * t.cols : t.cols;
   const Epilogue none;
   const End<kVecs> values(TileTag(), t.end == nullptr ? none : *t.end, t.channel, t.channels);
   const End<kVecs>* end = t.end == nullptr ? nullptr : &values;
@@ -218,14 +241,40 @@ HWY_INLINE void area_of(const BlockedArea& t) {
         x += t.x_step;
         if (++col == t.cols) col = 0, x = row += t.x_row;
       }
-      if (poll(4 * t.k)) return;
+      if (poll(4 * t.taps.count)) return;
+      const int64_t pixel = run * t.y_cols + count - left;
       left -= one->pixels;
       const bool more = left > 0 || run + 1 < runs;
       const float* next = !more ? t.x : left > 0 ? x : row + t.x_row;
-      one->run(t, end, from, run * t.cols + count - left - one->pixels, next, next_weights);
-      next_weights += t.k * kLanes;
+      one->run(t, end, from, pixel, next, next_weights);
+      next_weights += t.taps.count * kLanes;
     }
   }
+}
+
+static bool finite(const float* weights, const BlockedTaps& taps) {
+  const hn::RebindToUnsigned<TileTag> du;
+  const auto exponent = hn::Set(du, 0x7f800000u);
+  auto most = hn::Zero(du);
+  BlockedPiece now = taps.first;
+  const BlockedPiece* next = taps.piece;
+  for (int64_t left = taps.count; left > 0; left -= now.count, now = *next++) {
+    const int64_t count = HWY_MIN(int64_t{now.count}, left);
+    for (int64_t i = 0; i < count * kBlockedVectors; ++i) {
+      const auto bits = hn::BitCast(du, hn::LoadU(TileTag(), weights + now.weights + i * kLanes));
+      most = hn::Max(most, hn::And(bits, exponent));
+    }
+  }
+  return hn::AllFalse(du, hn::Eq(most, exponent));
+}
+
+static bool minus_zero(const float* y, int64_t n) {
+  const hn::RebindToUnsigned<TileTag> du;
+  const auto wanted = hn::Set(du, 0x80000000u);
+  bool any = false;
+  for (int64_t i = 0; i < n; i += kLanes)
+    any = any || !hn::AllFalse(du, hn::Eq(hn::BitCast(du, hn::LoadU(TileTag(), y + i)), wanted));
+  return any;
 }
 
 static void area(const BlockedArea& t) {

@@ -22,22 +22,35 @@ namespace wick {
 
 constexpr int kBlockedVectors = 2;  // per panel of weights
 
+// Products of an output's sum whose weights follow each other.
+struct BlockedPiece {
+  int32_t count, weights;  // weights: offset of the first ones, in floats
+};
+
+// Products of a sum.
+struct BlockedTaps {
+  const int32_t* x;  // offset for each of them
+  int64_t count;
+  BlockedPiece first;         // here, as it is mostly the only one
+  const BlockedPiece* piece;  // the next ones, whose last may go on
+};
+
 // Computes outputs of some rows of a map, for one panel of channels.
 struct BlockedArea {
   const float* x;         // input of the first output, at offset 0
   int64_t x_step, x_row;  // strides between outputs of a row, and between rows, in floats
   int64_t rows, cols;
-  const int32_t* offset;  // offset of x for each k
-  int64_t k;
-  // For each k, kBlockedVectors vectors; `third` is the first vector of the next panel.
+  BlockedTaps taps;
+  // For each product, kBlockedVectors vectors; `third` is the first vector of the next panel.
   const float *weights, *third;
   int64_t next_panel;  // floats to the weights that are computed with next
   int vectors;         // number of vectors to compute: 1 to 3
-  float* y;            // outputs are contiguous
-  int64_t y_vector;    // stride between vectors of channels
-  bool resume;         // y holds the sums of an earlier part of k
-  // For the last part of k: bias, scale and shift, residual (with the layout of y) and clip; the
-  // caller applies other activations. Null: sums are stored.
+  float* y;
+  int64_t y_cols;    // outputs between the rows
+  int64_t y_vector;  // stride between vectors of channels
+  bool resume;       // y holds the sums of an earlier part of the products
+  // For the last part: bias, scale and shift, residual (with the layout of y) and clip; the caller
+  // applies other activations. Null: sums are stored.
   const Epilogue* end;
   int64_t channel;  // index of the first one in the epilogue, which has `channels`
   int64_t channels;
@@ -69,6 +82,10 @@ struct BlockedPick {
 struct BlockedKernels {
   int lanes;  // per block; 0: none for this CPU
   void (*area)(const BlockedArea&);
+  // Returns whether all of a panel's weights for these products are finite.
+  bool (*finite)(const float* weights, const BlockedTaps& taps);
+  // Returns whether one of n numbers, whole vectors, is -0.
+  bool (*minus_zero)(const float* y, int64_t n);
   void (*depthwise)(const BlockedDepthwise&, int64_t row0, int64_t row1);
   void (*pick)(const BlockedPick&);
 };

@@ -7,6 +7,7 @@
 #include "runtime/core/int_math.h"
 #include "runtime/kernels/blocked/blocked.h"
 #include "runtime/kernels/blocked/blocked_conv.h"
+#include "runtime/kernels/blocked/blocked_cut.h"
 #include "runtime/kernels/conv/conv_reach.h"
 #include "runtime/kernels/conv/conv_shape.h"
 #include "runtime/kernels/epilogue.h"
@@ -15,120 +16,10 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kBandFloats = 1 << 15;  // of x, which stay in L2 during the pass over the panels
-constexpr int64_t kBandPixels = 64;       // at least, so that a panel is read only a few times
-constexpr int64_t kMostK = 1024;          // of a panel, which stays in L2 while the pixels pass
+constexpr int64_t kMostTaps = 1 << 16;  // so that offsets have 32 bits
 
 bool is_depthwise(const ConvShape& s) {
   return s.groups > 1 && s.group_in() == 1 && s.group_out() == 1;
-}
-
-// The division of the work. The output is `rows` by `cols`; for a 1x1 kernel that reads every pixel
-// it is treated as one row.
-struct Cut {
-  ConvShape s;
-  int64_t block = 0;
-  bool x_blocked = false, y_blocked = false;
-  bool padded = false;  // bands of x are copied with explicit padding
-  int64_t rows = 1, cols = 1;
-  int64_t x_rows = 1, x_cols = 1;  // of the planes that the tiles read
-  // Between the taps of a kernel. Where taps lie farther apart than a band reads for one of them, a
-  // copied band holds only what is read, and its steps are less than the dilations.
-  int64_t row_step = 1, col_step = 1;
-  int64_t band = 1, bands = 1;     // in rows; if there is only one row, in pixels
-  int64_t panels = 1, splits = 1;  // of a group's output channels
-  int64_t k = 1;
-
-  bool flat() const { return rows == 1; }
-  // What a band reads for one tap.
-  int64_t tap_rows() const { return flat() ? 1 : (band - 1) * s.stride_h + 1; }
-  int64_t tap_cols() const { return (s.ow - 1) * s.stride_w + 1; }
-  int64_t x_plane() const { return x_rows * x_cols * (x_blocked ? block : 1); }
-  int64_t unit() const { return kBlockedVectors * block; }
-  int64_t in_planes() const { return x_blocked ? ceil_div(s.group_in(), block) : s.group_in(); }
-  int64_t band_pixels() const { return flat() ? band : band * cols; }
-  int64_t group_weights() const { return panels * unit() * k; }
-  int64_t table_floats() const { return round_up(k, 16); }
-  int64_t x_floats() const { return padded ? round_up(in_planes() * x_plane() + 16, 16) : 0; }
-  int64_t vectors() const { return ceil_div(s.group_out(), block); }  // of a group
-  int64_t y_floats() const { return y_blocked ? 0 : 3 * block * band_pixels(); }
-  int64_t tasks() const { return s.n * s.groups * bands * splits; }
-};
-
-Cut cut_of(const BlockedKernels& t, const ConvShape& s, bool x_blocked, bool y_blocked,
-           int threads) {
-  Cut c;
-  c.s = s;
-  c.block = t.lanes;
-  c.x_blocked = x_blocked, c.y_blocked = y_blocked;
-  c.k = s.group_in() * s.taps();
-  const int64_t span_h = (s.oh - 1) * s.stride_h + (s.kh - 1) * s.dilation_h + 1;
-  const int64_t span_w = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
-  c.padded = s.pad_top != 0 || s.pad_left != 0 || span_h > s.h || span_w > s.w;
-  const bool each = s.taps() == 1 && s.stride_h == 1 && s.stride_w == 1 && !c.padded;
-  c.rows = each ? 1 : s.oh;
-  c.cols = each ? s.oh * s.ow : s.ow;
-  const int64_t read = s.group_in() * s.stride_h * s.stride_w;  // floats of x per pixel
-  const int64_t wanted = std::max(kBandPixels, kBandFloats / std::max<int64_t>(read, 1));
-  const int64_t pixels = c.rows * c.cols;
-  const int64_t apart = s.n * s.groups;
-  int64_t bands = ceil_div(pixels, wanted);
-  if (threads > 1 && apart * bands < 2 * threads)
-    bands = std::max(bands, std::min(ceil_div(2 * threads, apart), ceil_div(pixels, kBandPixels)));
-  const int64_t length = c.flat() ? c.cols : c.rows;
-  c.band = ceil_div(length, std::min(bands, length));
-  c.bands = ceil_div(length, c.band);
-  c.panels = ceil_div(s.group_out(), c.unit());
-  if (threads > 1 && apart * c.bands < 2 * threads)
-    c.splits = std::min<int64_t>(c.panels, ceil_div(2 * threads, apart * c.bands));
-  c.x_rows = s.h, c.x_cols = s.w;
-  c.row_step = s.dilation_h, c.col_step = s.dilation_w;
-  if (c.padded) {
-    c.row_step = std::min(s.dilation_h, c.tap_rows());
-    c.col_step = std::min(s.dilation_w, c.tap_cols());
-    c.x_rows = (s.kh - 1) * c.row_step + c.tap_rows();
-    c.x_cols = (s.kw - 1) * c.col_step + c.tap_cols();
-  }
-  return c;
-}
-
-void fill_offsets(const Cut& c, int32_t* offset) {
-  const ConvShape& s = c.s;
-  const int64_t pixel = c.x_blocked ? c.block : 1;
-  for (int64_t i = 0; i < s.group_in(); ++i) {
-    const int64_t at = c.x_blocked ? i / c.block * c.x_plane() + i % c.block : i * c.x_plane();
-    for (int64_t h = 0; h < s.kh; ++h) {
-      for (int64_t w = 0; w < s.kw; ++w)
-        *offset++ = static_cast<int32_t>(at + (h * c.row_step * c.x_cols + w * c.col_step) * pixel);
-    }
-  }
-}
-
-// Copies what a band reads of every plane, with zeros outside the image: the rows from `first` on,
-// the columns from -pad_left on.
-void copy_band(const Cut& c, const float* x, int64_t first, float* to) {
-  const ConvShape& s = c.s;
-  const int64_t pixel = c.x_blocked ? c.block : 1;
-  const bool rows_apart = c.row_step < s.dilation_h, cols_apart = c.col_step < s.dilation_w;
-  const int64_t runs = cols_apart ? s.kw : 1, length = c.x_cols / runs;
-  const auto bytes = [&](int64_t n) { return sizeof(float) * static_cast<size_t>(n * pixel); };
-  Poll poll;
-  for (int64_t p = 0; p < c.in_planes(); ++p, x += s.h * s.w * pixel) {
-    for (int64_t r = 0; r < c.x_rows; ++r) {
-      if (poll(c.x_cols * pixel / 4 + 1)) return;
-      const int64_t from =
-          first + (rows_apart ? r / c.row_step * s.dilation_h + r % c.row_step : r);
-      for (int64_t run = 0; run < runs; ++run, to += length * pixel) {
-        const int64_t left = run * s.dilation_w - s.pad_left;
-        const bool inside = from >= 0 && from < s.h;
-        const int64_t lo = inside ? std::clamp<int64_t>(-left, 0, length) : length;
-        const int64_t hi = std::clamp(s.w - left, lo, length);
-        memset(to, 0, bytes(lo));
-        if (hi > lo) memcpy(to + lo * pixel, x + (from * s.w + left + lo) * pixel, bytes(hi - lo));
-        memset(to + hi * pixel, 0, bytes(length - hi));
-      }
-    }
-  }
 }
 
 // Returns whether the tiles can apply the epilogue up to the activation; other activations are
@@ -158,17 +49,19 @@ void finish_blocks(const TileKernels& tiles, int64_t block, const Epilogue& e, i
 struct Call {
   const TileKernels& tiles;
   const BlockedKernels& t;
-  const Cut& c;
+  const BlockedCut& c;
   const float *x, *weights;
   float* y;
   const Epilogue& epilogue;
-  const int32_t* offset;
+  int32_t* tables;
 
   void run(int64_t task, float* scratch) const;
 
  private:
   struct Band;
   void panel(const Band& b, int64_t at, bool third, float* sums) const;
+  template <class F>
+  void each_area(const Band& b, BlockedArea r, Epilogue end, F f) const;
   void turn(const Band& b, int64_t at, int64_t panels, const float* sums) const;
 };
 
@@ -178,42 +71,126 @@ struct Call::Band {
   int64_t x_row;                       // stride of x between output rows
 };
 
+// Calls f(i, area, end, table) for the band's outputs that each table but the first, number i,
+// serves; `r` and `end` are those of the band's first output.
+template <class F>
+void Call::each_area(const Band& b, BlockedArea r, Epilogue end, F f) const {
+  const int64_t row0 = c.flat() ? 0 : b.first, rows = c.flat() ? 1 : b.count;
+  const int64_t col0 = c.flat() ? b.first : 0, cols = r.y_cols;
+  const BlockedArea first = r;
+  const float* residual = end.residual;
+  int which = -1;
+  each_tap_table(c, tables, [&](const TapTable& table, const TapRun& down, const TapRun& across) {
+    if (which++ < 0) return;
+    const int64_t top = std::max(row0, down.begin), left = std::max(col0, across.begin);
+    r.rows = std::min(row0 + rows, down.end) - top;
+    r.cols = std::min(col0 + cols, across.end) - left;
+    if (r.rows <= 0 || r.cols <= 0) return;
+    const int64_t out = ((top - row0) * r.y_cols + left - col0) * c.block;
+    r.x = first.x + (top - row0) * r.x_row + (left - col0) * r.x_step;
+    r.y = first.y + out;
+    if (residual != nullptr && c.y_blocked) end.residual = residual + out;
+    f(which, r, end, table);
+  });
+}
+
 // Computes panel `at`; where `third`, also the first vector of the next panel.
+//
+// Products of padding are left out. One with a finite weight is 0, which changes no sum but -0,
+// and a sum becomes -0 only where it underflows; one with another weight is NaN. Where a sum is -0
+// or such a weight is not finite, the area is computed again with all products.
 void Call::panel(const Band& b, int64_t at, bool third, float* sums) const {
   const ConvShape& s = c.s;
   const int64_t plane = s.oh * s.ow, channel = at * c.unit();
   const int64_t first = b.group * s.group_out() + channel;
-  Epilogue end = epilogue;
-  BlockedArea r;
-  r.x = b.x;
-  r.x_step = s.stride_w * (c.x_blocked ? c.block : 1);
-  r.x_row = b.x_row;
-  r.rows = c.flat() ? 1 : b.count;
-  r.cols = c.flat() ? b.count : c.cols;
-  r.vectors = third ? 3 : s.group_out() - channel > c.block ? 2 : 1;
-  r.channel = first;
-  r.channels = s.oc;
+  BlockedArea whole = {};
+  whole.x = b.x;
+  whole.x_step = s.stride_w * (c.x_blocked ? c.block : 1);
+  whole.x_row = b.x_row;
+  whole.vectors = third ? 3 : s.group_out() - channel > c.block ? 2 : 1;
+  whole.channel = first;
+  whole.channels = s.oc;
   // Blocks are whole: a group's blocks begin at its first channel.
   const int64_t pixel = (c.flat() ? b.first : b.first * c.cols) * c.block;
   const int64_t place =
       (b.image * ceil_div(s.oc, c.block) + first / c.block) * plane * c.block + pixel;
-  r.y = c.y_blocked ? y + place : sums;
-  r.y_vector = c.y_blocked ? plane * c.block : c.band_pixels() * c.block;
+  whole.y = c.y_blocked ? y + place : sums;
+  whole.y_vector = c.y_blocked ? plane * c.block : c.band_pixels() * c.block;
+  whole.y_cols = c.flat() ? b.count : c.cols;
+  Epilogue end = epilogue;
   if (epilogue.residual != nullptr && c.y_blocked) end.residual = epilogue.residual + place;
-  const int64_t parts = ceil_div(c.k, kMostK), part = ceil_div(c.k, parts);
-  for (int64_t k = 0; k < c.k && !stopped(); k += part) {
-    r.offset = offset + k;
-    r.k = std::min(part, c.k - k);
-    r.weights = weights + b.group * c.group_weights() + (at * c.k + k) * c.unit();
+
+  const bool finish = c.y_blocked && in_registers(epilogue);
+  const float* panel_weights = weights + b.group * c.group_weights() + at * c.k * c.unit();
+  const int64_t parts = c.parts(), part_floats = c.part_taps() * c.unit();
+  const int64_t part_planes = c.x_blocked ? c.part_channels / c.block : c.part_channels;
+  const auto compute = [&](BlockedArea r, const Epilogue* e, const TapTable& table, int64_t part) {
+    const bool last = part + 1 == parts;
+    r.taps = table.taps(part);
+    r.x += part * part_planes * c.x_plane();
+    r.weights = panel_weights + part * part_floats;
     r.third = r.weights + c.k * c.unit();
-    r.next_panel = k + r.k < c.k ? r.k * c.unit() : (c.k - k) * c.unit();
-    r.resume = k > 0;
-    const bool last = k + part >= c.k;
-    r.end = last && c.y_blocked && in_registers(epilogue) ? &end : nullptr;
+    r.next_panel = last ? c.k * c.unit() - part * part_floats : part_floats;
+    r.resume = part > 0;
+    r.end = last && finish ? e : nullptr;
     t.area(r);
+  };
+  // Of an area whose sums lack products: returns false where one is -0, else finishes them.
+  const auto complete = [&](const BlockedArea& r, Epilogue e) {
+    const auto each_row = [&](auto f) {
+      bool all = true;
+      for (int64_t v = 0; v < r.vectors; ++v) {
+        for (int64_t row = 0; row < r.rows; ++row)
+          all = all && f(v * c.block, v * r.y_vector + row * r.y_cols * c.block);
+      }
+      return all;
+    };
+    if (!each_row([&](int64_t, int64_t at) { return !t.minus_zero(r.y + at, r.cols * c.block); }))
+      return false;
+    e.channel = Epilogue::Channel::kColumn;
+    e.residual_step = c.block;
+    if (e.act >= Activation::kSigmoid) e.act = Activation::kNone;
+    const float* residual = e.residual;
+    return !finish || each_row([&](int64_t lane, int64_t at) {
+      if (residual != nullptr) e.residual = residual + at;
+      tiles.finish(e, first + lane, r.y + at, c.block, r.y + at, c.block, r.cols,
+                   std::min(c.block, s.oc - first - lane));
+      return true;
+    });
+  };
+  const auto all_finite = [&](const TapTable& table, int64_t part) {
+    const BlockedTaps out = table.left_out(part);
+    const float* w = panel_weights + part * part_floats;
+    return t.finite(w, out) && (!third || t.finite(w + c.k * c.unit(), out));
+  };
+  const TapTable all(c, all_taps(s.kh), all_taps(s.kw), tables);
+  if (!c.leaves_out) {
+    whole.rows = c.flat() ? 1 : b.count, whole.cols = whole.y_cols;
+    for (int64_t part = 0; part < parts && !stopped(); ++part) compute(whole, &end, all, part);
   }
-  if (c.y_blocked)
-    finish_blocks(tiles, c.block, end, first, s.oc, r.vectors, r.y, r.y_vector, r.rows * r.cols);
+  uint64_t again = 0;  // areas, by their number
+  for (int64_t part = 0; part < parts && c.leaves_out && !stopped(); ++part) {
+    // Those with all products come first: then the weights are in the cache for the others.
+    for (bool cut : {false, true}) {
+      each_area(b, whole, end,
+                [&](int i, const BlockedArea& r, const Epilogue& e, const TapTable& table) {
+                  if (table.whole() == cut || (again >> i & 1) != 0) return;
+                  bool right = !cut || all_finite(table, part);
+                  if (right) compute(r, cut ? nullptr : &e, table, part);
+                  if (right && cut && part + 1 == parts) right = complete(r, e);
+                  if (!right) again |= uint64_t{1} << i;
+                });
+    }
+  }
+  for (int64_t part = 0; part < parts && again != 0 && !stopped(); ++part) {
+    each_area(b, whole, end, [&](int i, const BlockedArea& r, const Epilogue& e, const TapTable&) {
+      if ((again >> i & 1) != 0) compute(r, &e, all, part);
+    });
+  }
+  if (c.y_blocked) {
+    finish_blocks(tiles, c.block, end, first, s.oc, whole.vectors, whole.y, whole.y_vector,
+                  (c.flat() ? 1 : b.count) * whole.y_cols);
+  }
 }
 
 // Transposes a panel's sums to their place in a plain output.
@@ -251,7 +228,7 @@ void Call::run(int64_t task, float* scratch) const {
   float* sums = scratch + c.x_floats();
   b.x_row = s.stride_h * c.x_cols * pixel;
   if (c.padded) {
-    copy_band(c, from, (c.flat() ? 0 : b.first * s.stride_h) - s.pad_top, scratch);
+    copy_blocked_band(c, from, (c.flat() ? 0 : b.first * s.stride_h) - s.pad_top, scratch);
     b.x = scratch + (c.flat() ? b.first * s.stride_w * pixel : 0);
   } else {
     b.x = from + (c.flat() ? b.first * s.stride_w * pixel : b.first * b.x_row);
@@ -331,11 +308,13 @@ Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
     run_depthwise(tiles, t, s, x, packed, y, e, ctx.pool);
     return {};
   }
-  const Cut c = cut_of(t, s, in[0].block != 0, out[0].block != 0, kept.threads);
-  auto* offset = reinterpret_cast<int32_t*>(scratch + kept.work);
-  fill_offsets(c, offset);
-  auto* work = reinterpret_cast<float*>(offset) + c.table_floats();
-  const Call call = {tiles, t, c, x, packed, y, e, offset};
+  const BlockedCut c = blocked_cut(t, s, in[0].block != 0, out[0].block != 0, kept.threads);
+  auto* tables = reinterpret_cast<int32_t*>(scratch + kept.work);
+  each_tap_table(c, tables, [](const TapTable& table, const TapRun& rows, const TapRun& cols) {
+    table.fill(rows, cols);
+  });
+  auto* work = reinterpret_cast<float*>(tables) + c.all_table_floats();
+  const Call call = {tiles, t, c, x, packed, y, e, tables};
   parallel_for(ctx.pool, c.tasks(), [&](int64_t task, int worker) {
     call.run(task, work + worker * (c.x_floats() + c.y_floats()));
   });
@@ -362,7 +341,7 @@ bool fits_in_blocks(const KernelQuery& q) {
   const ConvShape s = conv_shape(q);
   ConvShape stored = s;  // counts all lanes
   if (x.block != 0) stored.ic = round_up(s.group_in(), t.lanes) * s.groups;
-  if (!conv_supported(stored) || !conv_reach(s).whole() || s.n * s.oc * s.oh * s.ow == 0)
+  if (!conv_supported(stored) || s.taps() > kMostTaps || s.n * s.oc * s.oh * s.ow == 0)
     return false;
   if (is_depthwise(s)) return x.block != 0 && y.block != 0 && fills_blocks(t.lanes, s.oc);
   if (y.block != 0 && !fills_blocks(t.lanes, s.oc)) return false;
@@ -381,14 +360,14 @@ Status plan_blocked_conv(const KernelQuery& q, KernelPlan* p) {
     p->keep(kept);
     return {};
   }
-  const Cut c = cut_of(t, s, q.in[0].block != 0, q.out[0].block != 0, q.threads);
+  const BlockedCut c = blocked_cut(t, s, q.in[0].block != 0, q.out[0].block != 0, q.threads);
   const size_t bytes = byte_count(sizeof(float) * static_cast<uint64_t>(c.group_weights()) *
                                   static_cast<uint64_t>(s.groups));
   p->packs[0] = {1, packed_layout(PackedKind::kConvChannels, c.unit()), bytes,
                  s.groups == 1 ? 0 : s.groups};
   kept.work = rounded(bytes);
   p->keep(kept);
-  const int64_t floats = c.table_floats() + q.threads * (c.x_floats() + c.y_floats());
+  const int64_t floats = c.all_table_floats() + q.threads * (c.x_floats() + c.y_floats());
   p->scratch_bytes = byte_count(rounded(bytes) + sizeof(float) * static_cast<uint64_t>(floats));
   return {};
 }
