@@ -339,6 +339,21 @@ TEST(Verify, BaselineIsWrittenThenHeld) {
               Contains("baseline, cpu threads=1 [batch=1]"));
 }
 
+// An --update that was cut off, or a stranger, leaves arrays of other answers than those of
+// baseline.json.
+TEST(Verify, ABaselinesArraysAreThoseOfItsDigests) {
+  const std::string folder = scratch() + "/cut_baseline", model = scratch() + "/cut_base.onnx";
+  export_onnx(small_graph(), model);
+  ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+  const std::string before = read_file(folder + "/baseline.json");
+  export_onnx(small_graph(0.25f), model);
+  ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+  write_file(folder + "/baseline.json", before);
+  const Ran r = wick({"verify", model, "--baseline", folder});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("is not the array whose SHA-256 baseline.json has"));
+}
+
 // Two models of one file name keep their answers apart, and so do outputs whose names differ in
 // what a file's name cannot have.
 TEST(Verify, BaselinesOfOneNameKeepApart) {
