@@ -339,6 +339,29 @@ TEST(Verify, BaselineIsWrittenThenHeld) {
               Contains("baseline, cpu threads=1 [batch=1]"));
 }
 
+// Sequences are kept as ONNX's files, and strings lie at another address in every run.
+TEST(Verify, BaselinesOfSequencesAreHeld) {
+  const std::string folder = scratch() + "/sequences", model = scratch() + "/sequences.onnx";
+  const auto make = [&](DType dtype, bool twice) {
+    ir::Graph g;
+    const ir::ValueId x = g.add_input("x", dtype, {SymDim(2)});
+    const SequenceAttrs attrs{static_cast<int64_t>(dtype)};
+    std::vector<ir::ValueId> all(twice ? 2 : 1, x);
+    g.add_output("s", g.emit(OpId::kSequenceConstruct, attrs, all));
+    export_onnx(g, model);
+  };
+  for (const DType dtype : {DType::kF32, DType::kString}) {
+    std::filesystem::remove_all(folder);
+    make(dtype, false);
+    ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+    EXPECT_EQ(wick({"verify", model, "--baseline", folder}).code, 0) << dtype_name(dtype);
+    make(dtype, true);
+    const Ran r = wick({"verify", model, "--baseline", folder});
+    EXPECT_EQ(r.code, 3) << r.err;
+    EXPECT_THAT(r.out, HasSubstr("the baseline has another")) << dtype_name(dtype);
+  }
+}
+
 // An --update that was cut off, or a stranger, leaves arrays of other answers than those of
 // baseline.json.
 TEST(Verify, ABaselinesArraysAreThoseOfItsDigests) {
