@@ -110,6 +110,8 @@ TEST_F(VulkanTrust, AGoodDriverIsCheckedOnce) {
   EXPECT_EQ(first.complaints.size(), 0u);
   EXPECT_GT(first.checked, 3u);
   EXPECT_GT(first.dispatches, 0);
+  // Who could write there could give the device another shader.
+  EXPECT_EQ(std::filesystem::status(folder_).permissions(), std::filesystem::perms::owner_all);
   Ran second = run(*m);  // as another program would
   EXPECT_EQ(second.checked, 0u);
   EXPECT_LT(second.dispatches, first.dispatches);
