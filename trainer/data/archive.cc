@@ -99,6 +99,8 @@ class LibarchiveReader : public ArchiveReader {
     return done;
   }
 
+  uint64_t bytes() const override { return file_.size(); }
+
  private:
   [[noreturn]] void fail(const std::string& text, Code code) const {
     throw Error("[" + reader_ + "] " + path_.c_str() + ": " + text, code);
