@@ -147,17 +147,17 @@ std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path,
     ByteSource source("npy", path + ": " + name,
                       [&](void* to, size_t n) { return archive->read(to, n, budget); });
     const NpyHead head = parse_npy_head(source);
-    if (wanted && !wanted(key, head.dtype, head.shape)) continue;
-    used += head.bytes;
     // Deflate, which numpy writes, makes 1032 bytes of one at best. Other methods of ZIP make a
     // gigabyte of a thousand.
     Result<size_t> bytes = checked_bytes(head.shape, dtype_bits(head.dtype));
-    if (bytes.ok() && (used + *bytes) / 1100 > archive->bytes()) {
+    if (bytes.ok() && (used + head.bytes + *bytes) / 1100 > archive->bytes()) {
       throw Error("[npz] " + path + ": '" + name + "' of shape " + to_text(head.shape).text +
                       " does not fit into the file's " + std::to_string(archive->bytes()) +
                       " bytes",
                   Code::kIo);
     }
+    if (wanted && !wanted(key, head.dtype, head.shape)) continue;
+    used += head.bytes;
     arrays.emplace_back(key, parse_npy_numbers(source, head, used, budget));
     used += arrays.back().second.bytes.size();
   }
