@@ -129,6 +129,28 @@ TEST_F(Archives, TarErrorsNameTheFileAndTheSample) {
   EXPECT_THAT(error_of([] { TarDataset({}, number_of); }), HasSubstr("no files"));
 }
 
+// Files without bytes have memory, too: of each a tar needs few bytes.
+TEST_F(Archives, TarCountsFieldsWithoutBytes) {
+  Files files;
+  for (int i = 0; i < 4000; ++i) files.emplace_back("x." + std::to_string(i), "");
+  const auto read = [&](const Files& of, const TarOptions& options) {
+    DataLoader loader(std::make_shared<TarDataset>(
+                          std::vector<std::string>{make("fields.tar.gz", of, "gz")},
+                          [](const TarSample& s) {
+                            for (const auto& [name, bytes] : s.fields)
+                              EXPECT_LE(bytes.capacity(), 200u) << name;
+                            return Item{full({}, 1)};
+                          },
+                          options),
+                      {.batch_size = 100});
+    Batch batch;
+    return error_of([&] { loader.next(batch); });
+  };
+  EXPECT_EQ(read(samples(0, 2), {}), "no error");
+  EXPECT_THAT(read(files, {.max_sample_bytes = 1 << 19}),
+              HasSubstr("x: the sample is larger than the budget of 524288 bytes"));
+}
+
 TEST_F(Archives, NpzIsNumpys) {
   // numpy.savez and savez_compressed of {"x": arange(6, dtype=f4).reshape(2, 3), "y": [7, 8]}.
   for (const char* name : {"plain.npz", "packed.npz"}) {

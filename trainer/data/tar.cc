@@ -62,7 +62,8 @@ class TarStream : public ItemStream {
       if (!known.insert(extension).second) fail(name_ + " is there twice", Code::kIo);
       sample.fields.emplace_back(extension, archive_->read(options_.max_file_bytes));
       waiting_ = false;
-      bytes += sample.fields.back().second.size();
+      constexpr uint64_t kOfField = 256;  // memory of one without bytes
+      bytes += sample.fields.back().second.size() + extension.size() + kOfField;
       if (bytes > options_.max_sample_bytes) {
         fail(key + ": the sample is larger than the budget of " +
                  std::to_string(options_.max_sample_bytes) + " bytes",
