@@ -377,6 +377,32 @@ TEST(Verify, ABaselinesArraysAreThoseOfItsDigests) {
   EXPECT_THAT(r.err, HasSubstr("is not the array whose SHA-256 baseline.json has"));
 }
 
+// A folder of golden outputs may come from elsewhere, with links in it.
+TEST(Verify, ABaselineIsNotWrittenThroughALink) {
+  const std::string folder = scratch() + "/linked", model = scratch() + "/linked.onnx";
+  const std::string mine = scratch() + "/mine.json";
+  export_onnx(small_graph(), model);
+  ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+  write_file(mine, "mine");
+  std::vector<std::string> places = {folder + "/baseline.json"};
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".npy") places.push_back(entry.path().string());
+  }
+  ASSERT_GT(places.size(), 1u);
+  places.resize(2);
+  for (const std::string& place : places) {
+    const std::string kept = read_file(place);
+    fs::remove(place);
+    fs::create_symlink(mine, place);
+    const Ran r = wick({"verify", model, "--baseline", folder, "--update"});
+    EXPECT_EQ(r.code, 1);
+    EXPECT_THAT(r.err, HasSubstr(place + " is a symbolic link"));
+    EXPECT_EQ(read_file(mine), "mine");
+    fs::remove(place);
+    write_file(place, kept);
+  }
+}
+
 // Two models of one file name keep their answers apart, and so do outputs whose names differ in
 // what a file's name cannot have.
 TEST(Verify, BaselinesOfOneNameKeepApart) {

@@ -118,6 +118,20 @@ TEST_F(VulkanTrust, AGoodDriverIsCheckedOnce) {
   EXPECT_EQ(second.y, first.y);
 }
 
+// A link in the cache folder is replaced, not the file that it leads to.
+TEST_F(VulkanTrust, TheCacheIsNotWrittenThroughALink) {
+  WICK_NEED_MODEL(m, lenet_model());
+  run(*m);
+  const std::string kept = file("trust"), mine = folder_ + "/mine.txt";
+  ASSERT_NE(kept, "");
+  std::ofstream(mine) << "mine";
+  std::filesystem::remove(kept);
+  std::filesystem::create_symlink(mine, kept);
+  EXPECT_GT(run(*m).checked, 0u);
+  EXPECT_EQ(std::filesystem::file_size(mine), 4u);
+  EXPECT_FALSE(std::filesystem::is_symlink(kept));
+}
+
 // The driver adds where a product is asked for. What is wrong goes to the CPU and stays there.
 TEST_F(VulkanTrust, AWrongKernelGoesToTheCpu) {
   WICK_NEED_MODEL(m, gpt_model());

@@ -131,11 +131,15 @@ struct Golden {
     std::vector<std::string> names;
     for (const auto& [name, value] : r.outputs) names.push_back(name);
     const std::vector<std::string> files = file_names(names);
+    refuse_link(arrays(r).parent_path().string());
+    refuse_link(arrays(r).string());
     make_folder(arrays(r).string());
     nlohmann::json entries = nlohmann::json::object();
     for (size_t i = 0; i < names.size(); ++i) {
       const HostTensor& value = r.outputs[i].second;
-      const std::string file = write_value((arrays(r) / files[i]).string(), value);
+      const std::string name = (arrays(r) / files[i]).string();
+      refuse_link(name + (is_container(value.dtype()) ? ".pb" : array_suffix(value.dtype())));
+      const std::string file = write_value(name, value);
       entries[names[i]] = {{"sha256", digest(value)},
                            {"file", fs::relative(file, folder).string()}};
     }
@@ -209,6 +213,7 @@ void apply_baseline(const std::string& folder, const std::string& model, bool up
     throw Error(
         fmt::format("--baseline: {} is not there or empty; --update writes it", file.string()),
         Code::kNotFound);
+  if (update) refuse_link(file.string());
   std::vector<VerifyRow> added;
   for (const VerifyRow& r : report->rows) {
     if (r.outputs.empty()) continue;
