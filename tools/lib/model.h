@@ -83,8 +83,8 @@ bool is_tflite_file(const std::string& path);
 // Throws Error if the file is none that ONNX Runtime takes: `what` compares with it.
 void need_onnx(const std::string& path, const std::string& what);
 
-// Returns the entry point of that name, the first one for "". An unknown name is wrong usage of the
-// option --entry.
+// Returns the entry point of that name, the first for ""; an unknown name is wrong usage of
+// --entry.
 const EntryDef& entry_named(const Program& program, const std::string& name);
 
 // Options of Runner.
