@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
@@ -376,8 +377,11 @@ class Writer {
       } else {
         d = attr_float(f, attrs_copy.get());
       }
+      // FlatBuffers leaves out numbers that equal the default 0, which -0 does, too.
+      b_.ForceDefaults(d == 0 && std::signbit(d));
       attrs.push_back(
           fbs::CreateAttr(b_, f.id, static_cast<fbs::AttrKind>(f.kind), i, d, ints, text));
+      b_.ForceDefaults(false);
     }
     std::vector<uint32_t> in, out;
     for (ir::ValueId id : node.inputs)

@@ -35,11 +35,17 @@ Result<int64_t> pack_bytes(const wick_tensor* elements, size_t count) {
   return size.bytes();
 }
 
+Status check_aligned(const void* data) {
+  if (reinterpret_cast<uintptr_t>(data) % alignof(int64_t) == 0) return {};
+  return Status(Code::kInvalidArgument, "packed data must be aligned to 8 bytes");
+}
+
 Result<PackedSequence> open_packed(const wick_tensor* packed) {
   WICK_TRY(check_pointer(packed, "packed"));
   TensorView v;
   if (!to_view(*packed, &v) || !is_container(v.dtype) || v.rank() != 1)
     return Status(Code::kInvalidArgument, "not a packed sequence or optional");
+  WICK_TRY(check_aligned(v.data));
   WICK_TRY(checked_bytes(v.shape, 8).status());
   return PackedSequence::open(v);
 }
@@ -63,6 +69,7 @@ int wick_pack(int kind, int element, const wick_tensor* elements, size_t count, 
               size_t bytes, wick_tensor* packed) {
   auto pack = [&]() -> Status {
     WICK_TRY(check_pointer(data, "data"));
+    WICK_TRY(check_aligned(data));
     WICK_TRY(check_pointer(packed, "packed"));
     if (kind != WICK_SEQUENCE && kind != WICK_OPTIONAL && kind != WICK_OPTIONAL_SEQUENCE)
       return error(Code::kInvalidArgument, "kind %d is neither sequence nor optional", kind);

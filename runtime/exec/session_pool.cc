@@ -8,6 +8,9 @@
 namespace wick {
 namespace {
 
+// More is a wrong count, -1 say: opening them would end with the machine's memory.
+constexpr size_t kMostSessions = 65536;
+
 // Returns a number for the inputs' shapes: sessions that served equal ones need no new binding.
 uint64_t tag_of(Span<const TensorView> inputs) {
   uint64_t tag = 1;
@@ -42,8 +45,9 @@ struct SessionPool::Impl {
 
 Result<Owned<SessionPool>> SessionPool::create(const Program& program,
                                                const SessionPoolOptions& options) {
-  if (options.sessions == 0)
-    return Status(Code::kInvalidArgument, "a pool of 0 sessions: give 1 or more");
+  if (options.sessions == 0 || options.sessions > kMostSessions)
+    return error(Code::kInvalidArgument, "a pool of %zu sessions: give 1 to %zu", options.sessions,
+                 kMostSessions);
   SessionOptions each = options.session;
   Allocator& allocator = each.allocator != nullptr ? *each.allocator : default_allocator();
   void* memory = allocator.allocate(sizeof(SessionPool), alignof(SessionPool));

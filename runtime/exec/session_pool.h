@@ -24,7 +24,7 @@ enum class WhenBusy : uint8_t {
 
 // Options of SessionPool::create().
 struct SessionPoolOptions {
-  size_t sessions = 2;  // 1 or more
+  size_t sessions = 2;  // 1 to 65536
   // Of each session; max_ram is each one's. Without a ThreadPool of yours the pool makes one of
   // `threads` threads, which its sessions share. A trace hook is called from several threads at
   // once.
@@ -36,7 +36,7 @@ struct SessionPoolOptions {
 class SessionPool {
  public:
   // Opens all sessions; later nothing more is allocated than they need for new shapes. `program`
-  // must outlive the pool. kInvalidArgument: no sessions; else as Session::create().
+  // must outlive the pool. kInvalidArgument: no sessions, or too many; else as Session::create().
   static Result<Owned<SessionPool>> create(const Program& program,
                                            const SessionPoolOptions& options = {});
   // Call it when every call has returned and every Lease is gone.

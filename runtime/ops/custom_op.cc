@@ -26,15 +26,22 @@ bool reserved_domain(const char* domain) {
 }
 
 // Returns whether the field can be read and written within a struct of `size` bytes.
+// Returns where a field ends in its struct.
+size_t end_of(const AttrField& f) {
+  const size_t words = is_list(f.kind) ? size_t{1} + f.capacity : 1;
+  return f.offset + words * sizeof(int64_t);
+}
+
 bool sound(const AttrField& f, size_t size) {
-  size_t words = 1;
-  if (is_list(f.kind)) {
-    words = size_t{1} + f.capacity;
-  } else if (f.kind != AttrKind::kInt && f.kind != AttrKind::kFloat) {
-    return false;
-  }
-  return f.name != nullptr && f.offset % sizeof(int64_t) == 0 &&
-         f.offset + words * sizeof(int64_t) <= size;
+  if (!is_list(f.kind) && f.kind != AttrKind::kInt && f.kind != AttrKind::kFloat) return false;
+  return f.name != nullptr && f.offset % sizeof(int64_t) == 0 && end_of(f) <= size;
+}
+
+// Returns what two fields may not have in common, and have; "": nothing.
+const char* shared(const AttrField& a, const AttrField& b) {
+  if (a.id == b.id) return "id";
+  if (strcmp(a.name, b.name) == 0) return "name";
+  return a.offset < end_of(b) && b.offset < end_of(a) ? "place in the struct" : "";
 }
 
 }  // namespace
@@ -95,10 +102,10 @@ Status check_custom_op(const CustomOp& op) {
           full.text, i);
     }
     for (size_t k = 0; k < i; ++k) {
-      if (op.attrs->fields[i].id != op.attrs->fields[k].id) continue;
-      return error(Code::kInvalidArgument, "%s: attributes %.40s and %.40s have one id, %d",
-                   full.text, op.attrs->fields[k].name, op.attrs->fields[i].name,
-                   op.attrs->fields[i].id);
+      const char* what = shared(f[k], f[i]);
+      if (what[0] == '\0') continue;
+      return error(Code::kInvalidArgument, "%s: attributes %.40s and %.40s have one %s", full.text,
+                   f[k].name, f[i].name, what);
     }
   }
   if (op.kernels.data == nullptr || op.kernels.size == 0)

@@ -49,6 +49,7 @@ int flush_file(int fd);
 int flush_folder(const char* path);
 int rename_file(const char* from, const char* to);
 void remove_file(const char* path);
+// For the user alone, where the system has such folders.
 void make_folder(const char* path);
 
 // Returns whether the file's storage belongs to this machine and stays readable while the file is

@@ -129,6 +129,28 @@ TEST_F(Archives, TarErrorsNameTheFileAndTheSample) {
   EXPECT_THAT(error_of([] { TarDataset({}, number_of); }), HasSubstr("no files"));
 }
 
+// Files without bytes have memory, too: of each a tar needs few bytes.
+TEST_F(Archives, TarCountsFieldsWithoutBytes) {
+  Files files;
+  for (int i = 0; i < 4000; ++i) files.emplace_back("x." + std::to_string(i), "");
+  const auto read = [&](const Files& of, const TarOptions& options) {
+    DataLoader loader(std::make_shared<TarDataset>(
+                          std::vector<std::string>{make("fields.tar.gz", of, "gz")},
+                          [](const TarSample& s) {
+                            for (const auto& [name, bytes] : s.fields)
+                              EXPECT_LE(bytes.capacity(), 200u) << name;
+                            return Item{full({}, 1)};
+                          },
+                          options),
+                      {.batch_size = 100});
+    Batch batch;
+    return error_of([&] { loader.next(batch); });
+  };
+  EXPECT_EQ(read(samples(0, 2), {}), "no error");
+  EXPECT_THAT(read(files, {.max_sample_bytes = 1 << 19}),
+              HasSubstr("x: the sample is larger than the budget of 524288 bytes"));
+}
+
 TEST_F(Archives, NpzIsNumpys) {
   // numpy.savez and savez_compressed of {"x": arange(6, dtype=f4).reshape(2, 3), "y": [7, 8]}.
   for (const char* name : {"plain.npz", "packed.npz"}) {
@@ -214,6 +236,24 @@ TEST_F(Archives, NpzIsLookedAtBeforeItIsUnpacked) {
             }),
             1u << 20);
   EXPECT_EQ(read_npz(file)[0].second.numel(), kMany);
+}
+
+// ZIP has methods that make far more of a byte than deflate: here bzip2 makes 32 MiB of 245.
+TEST_F(Archives, NpzOfAFewBytesIsSmall) {
+  const std::string hex =
+      "504b03042e0000000c0000002100cd36a1ee890000008000000205000000782e6e7079425a6839314159"
+      "26535925600fc304042cdfa0e01040e43e1001034220af45df0e0800000820009288a3f5206800d06403"
+      "13102a51468000000002bfa0040154010052880200b5eab2008035e1fb79899d5a56df8e54f970b32599"
+      "b095d921006640f14ca8255bb38c96e1538cc230592da1a97bc83cf5c1a46db5900401fc5dc914e14240"
+      "95803f0c504b01022e002e0000000c0000002100cd36a1ee890000008000000205000000000000000000"
+      "0000000000000000782e6e7079504b0506000000000100010033000000ac0000000000";
+  std::string bytes;
+  for (size_t i = 0; i < hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  const std::string file = path("bzip2.npz");
+  std::ofstream(file, std::ios::binary) << bytes;
+  EXPECT_THAT(error_of([&] { read_npz(file); }),
+              HasSubstr("'x.npy' of shape [33554432] does not fit into the file's 245 bytes"));
 }
 
 TEST_F(Archives, NpzIsWrittenAsNumpyReadsIt) {

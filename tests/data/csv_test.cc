@@ -74,6 +74,16 @@ TEST_F(Csv, OptionsAreKept) {
   EXPECT_EQ(read("x,y\n").rows(), 0);
 }
 
+TEST_F(Csv, LongNamesAreShortened) {
+  const std::string name(20000, 'x');
+  for (const std::string& text : {name + "," + name + "\n1,2\n", name + "\n1\n"}) {
+    const std::string file = write("long.csv", text);
+    const std::string said = error_of([&] { read_csv(file).column("y"); });
+    EXPECT_THAT(said, HasSubstr("xxx"));
+    EXPECT_LT(said.size(), 500u);
+  }
+}
+
 TEST_F(Csv, ErrorsNameRowAndColumn) {
   EXPECT_THAT(refusal("a,b\n1,2\n3\n"), HasSubstr("t.csv: row 2 has 1 fields, the first one 2"));
   EXPECT_THAT(refusal("a,b\n1,2,3\n"), HasSubstr("row 1 has 3 fields"));

@@ -6,6 +6,7 @@
 #include "tests/data/goldens.h"
 #include "tests/support/error_of.h"
 #include "trainer/data/image/image_folder.h"
+#include "trainer/data/image/image_write.h"
 
 namespace wick {
 namespace {
@@ -16,6 +17,7 @@ using test::expect_golden;
 using test::golden_path;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Images : public test::Folder {
  protected:
@@ -146,6 +148,29 @@ TEST_F(Images, BombsAreRefusedBeforeTheyGoOff) {
   jpeg.replace(frame + 5, 4, std::string("\x1f\0\x1f\0", 4));
   EXPECT_THAT(refusal(jpeg), HasSubstr("x.img: "));
   EXPECT_THAT(refusal(contents("rgb.png"), {.max_pixels = 0}), HasSubstr("max_pixels 0"));
+}
+
+// Arithmetic codes, of which zeros are blank pixels, and scans that cost a few bytes each.
+TEST_F(Images, JpegsOfAFewBytesAreSmall) {
+  auto jpeg = [](const char* frame, const std::string& size, int scans) {
+    std::string file = std::string("\xff\xd8\xff\xdb\0\x43\0", 7) + std::string(64, '\1') + frame +
+                       std::string("\0\x11\x08", 3) + size +
+                       std::string("\3\1\x11\0\2\x11\0\3\x11\0", 10);
+    for (int k = 0; k < scans; ++k) {
+      const char at = static_cast<char>(k);
+      file += std::string("\xff\xda\0\x08\1\1\0", 7) + at + at + std::string(20, '\0');
+    }
+    return file + std::string(500, '\0') + "\xff\xd9";
+  };
+  const std::string large("\x1f\x40\x1f\x40", 4), small("\2\0\2\0", 4);
+  EXPECT_THAT(refusal(jpeg("\xff\xca", large, 60)),
+              HasSubstr("8000 x 8000 pixels do not fit into its"));
+  EXPECT_THAT(refusal(jpeg("\xff\xca", small, 60)), Not(HasSubstr("for a file of its size")));
+  EXPECT_THAT(refusal(jpeg("\xff\xca", std::string("\4\0\4\0", 4), 60)),
+              HasSubstr("scans for a file of its size"));
+  const std::vector<uint8_t> blank = encode_jpeg(zeros({1, 2000, 2000}, DType::kU8));
+  EXPECT_EQ(decode_image(Span<const uint8_t>(blank.data(), blank.size()), "blank").shape()[1],
+            2000);
 }
 
 TEST_F(Images, FoldersAreClasses) {

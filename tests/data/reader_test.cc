@@ -97,6 +97,24 @@ TEST_F(Readers, NpyInMemory) {
               AllOf(HasSubstr("memory"), HasSubstr("cut short")));
 }
 
+// What a file names may be long; what is said of it is not.
+TEST_F(Readers, LongNamesAreShortened) {
+  const std::string name(20000, 'x');
+  for (const std::string& head :
+       {"{'descr': '" + name + "', 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': '>" + name + "', 'fortran_order': False, 'shape': (1,)}",
+        "{'" + name + "': 1}"}) {
+    const std::string length = {static_cast<char>(head.size()),
+                                static_cast<char>(head.size() >> 8)};
+    const std::string file = std::string("\x93NUMPY\1\0", 8) + length + head;
+    const std::string said = error_of([&] {
+      parse_npy({reinterpret_cast<const uint8_t*>(file.data()), file.size()}, "x.npy");
+    });
+    EXPECT_THAT(said, HasSubstr("xxx'"));
+    EXPECT_LT(said.size(), 700u);
+  }
+}
+
 TEST_F(Readers, NoneWaitsForAPipe) {
   for (const auto& [path, refusal] : test::NotFiles()) {
     EXPECT_THAT(error_of([&] { read_npy(path); }), HasSubstr(refusal));

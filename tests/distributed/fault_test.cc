@@ -269,7 +269,7 @@ TEST(FlightRecorder, DumpsAreMergedToWhatRanksDiffer) {
   const Reports r = run_ranks(
       3,
       [](Group w) {
-        w.all_reduce(ones({2}), {.name = "first \"quoted\"\n"});
+        w.all_reduce(ones({2}), {.name = "first \"quoted\"\n\xff"});
         if (w.rank() == 1) w.all_reduce(ones({4}), {.name = "b"});
         w.all_reduce(ones({4}), {.name = "a"});
       },

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/distributed/nets.h"
 #include "tests/distributed/thread_ranks.h"
 #include "tests/support/temp_folder.h"
@@ -230,6 +232,32 @@ TEST(Pipeline, GoesOnFromACheckpointOnOtherDataRanks) {
                           pipe.load(w, folder, adam);
                         }),
               Each(HasSubstr("has 2 files, of stages and split layers; this job has 1 of them")));
+}
+
+TEST(Pipeline, RefusesStagesOfSeveralSaves) {
+  const std::string folder = test::temp_folder() + "mixed";
+  auto each = [](const std::function<void(Group, Pipeline&, optim::SGD&)>& f) {
+    return run_ranks(2, [&](Group w) {
+      nn::Sequential net = three_layers();
+      auto stage = take_stage(net, w, {1});
+      Pipeline pipe(*stage, w, w.split(w.rank(), 0, "alone"), {.shards = 4});
+      optim::SGD sgd(stage->parameters());
+      f(w, pipe, sgd);
+    });
+  };
+  auto save = [&](const std::string& to, const std::string& step) {
+    EXPECT_THAT(each([&](Group w, Pipeline& pipe, optim::SGD& sgd) {
+                  pipe.save(w, to, sgd, {{"step", step}});
+                }),
+                Each(IsEmpty()));
+  };
+  save(folder, "1");
+  save(folder + "_later", "2");
+  const std::string last = "/shard-1-of-2.safetensors";
+  std::filesystem::copy_file(folder + "_later" + last, folder + last,
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(each([&](Group w, Pipeline& pipe, optim::SGD& sgd) { pipe.load(w, folder, sgd); }),
+              Each(HasSubstr("its files are not those of one save")));
 }
 
 // What only the last stage sees ends all of them.

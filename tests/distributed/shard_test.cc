@@ -11,6 +11,7 @@
 #include "tests/distributed/thread_ranks.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_folder.h"
+#include "trainer/checkpoint/safetensors.h"
 #include "trainer/distributed/parallel/exact_sum.h"
 
 namespace wick::distributed {
@@ -571,6 +572,95 @@ TEST(ShardedCheckpoint, RefusesWhatDoesNotFit) {
   EXPECT_THAT(load("mlp"), Each(HasSubstr("shard-1-of-2")));
   EXPECT_THAT(run_ranks(1, [&](Group w) { train_sharded(w, "mlp", 4); }),
               Each(HasSubstr("stage 4: there are 1, 2 and 3")));
+}
+
+// Writes a file of a checkpoint anew, with the SHA-256 of what it then has, as a stranger may.
+void change_file(const std::string& path, const std::function<void(Safetensors*)>& change) {
+  Safetensors file = load_safetensors(path);
+  change(&file);
+  file.metadata["wick.sha256"] = state_sha256(file.tensors);
+  file.metadata.erase("wick.save");
+  save_safetensors(path, file.tensors, file.metadata);
+}
+
+TEST(ShardedCheckpoint, TrustsNoNameAndNoDtypeOfAFile) {
+  const std::string folder = test::temp_folder() + "strange",
+                    path = folder + "/shard-1-of-2.safetensors";
+  const std::string first = folder + "/shard-0-of-2.safetensors";
+  auto load_of = [&](const std::string& file, const std::function<void(Safetensors*)>& change) {
+    results_of(2, [&](Group w) { return train_sharded(w, "mlp", 2, folder); });
+    change_file(
+        first, file == first ? change : [](Safetensors*) {});
+    change_file(
+        path, file == path ? change : [](Safetensors*) {});
+    return run_ranks(2, [&](Group w) { train_sharded(w, "mlp", 2, folder, true); });
+  };
+  EXPECT_THAT(load_of(path, [](Safetensors*) {}), Each(IsEmpty()));
+  for (const char* name : {"segment.77", "segment.-1", "segment.", "segment.00"}) {
+    EXPECT_THAT(load_of(first,
+                        [&](Safetensors* file) {
+                          file->tensors.emplace_back(name, file->tensors[0].second);
+                        }),
+                Each(HasSubstr(std::string("it has a float32 '") + name + "'")));
+  }
+  auto wider = [](const std::string& start) {
+    return [start](Safetensors* file) {
+      for (auto& [name, t] : file->tensors) {
+        if (name.rfind(start, 0) == 0) t = t.to(DType::kF64);
+      }
+    };
+  };
+  EXPECT_THAT(load_of(path, wider("segment.")), Each(HasSubstr("it has a float64 'segment.0'")));
+  EXPECT_THAT(load_of(path, wider("optimizer.state.")),
+              Each(HasSubstr("is float64, that of the files before it float32")));
+}
+
+// Each of these files is whole, but they are not those of one save.
+TEST(ShardedCheckpoint, RefusesFilesOfSeveralSaves) {
+  const std::string folder = test::temp_folder() + "mixed", other = test::temp_folder() + "other";
+  const std::string zero = "/shard-0-of-2.safetensors", one = "/shard-1-of-2.safetensors";
+  auto save = [](const std::string& to, int ranks, double value) {
+    EXPECT_THAT(run_ranks(ranks,
+                          [&](Group w) {
+                            nn::Linear net(8, 8);
+                            NoGrad guard;
+                            net.weight.detach().fill_(value);
+                            FullyShard fs(net, w, {.shards = 4});
+                            optim::SGD sgd(fs.segments());
+                            fs.save(to, sgd);
+                          }),
+                Each(IsEmpty()));
+  };
+  auto load = [&] {
+    return run_ranks(1, [&](Group w) {
+      nn::Linear net(8, 8);
+      FullyShard fs(net, w, {.shards = 4});
+      optim::SGD sgd(fs.segments());
+      fs.load(folder, sgd);
+    });
+  };
+  const auto refused = Each(HasSubstr("its files are not those of one save"));
+  const auto replace = std::filesystem::copy_options::overwrite_existing;
+  save(folder, 2, 1);
+  EXPECT_THAT(load(), Each(IsEmpty()));
+  save(other, 2, 2);
+  std::filesystem::copy_file(other + one, folder + one, replace);
+  EXPECT_THAT(load(), refused);
+  save(folder, 2, 1);
+  std::filesystem::rename(folder + one, folder + "/kept");
+  std::filesystem::rename(folder + zero, folder + one);
+  std::filesystem::rename(folder + "/kept", folder + zero);
+  EXPECT_THAT(load(), refused);
+  save(folder, 2, 1);
+  std::filesystem::copy_file(folder + zero, folder + one, replace);
+  EXPECT_THAT(load(), refused);
+  // A newer checkpoint that was copied over one of another number of ranks.
+  save(folder, 2, 1);
+  save(other, 3, 2);
+  std::filesystem::copy(other, folder);
+  EXPECT_TRUE(has_checkpoint(folder));
+  EXPECT_THAT(load(), Each(HasSubstr("shard-0-of-2.safetensors and shard-0-of-3.safetensors: "
+                                     "take one away")));
 }
 
 // A layer that is not trained is a part of the net all the same.

@@ -11,6 +11,7 @@
 #include "graph/ir/stored_dtype.h"
 #include "runtime/core/half.h"
 #include "runtime/exec/session.h"
+#include "runtime/ops/attrs/unary.h"
 #include "runtime/program/lzma.h"
 #include "tests/program/attack_wick.h"
 #include "tests/support/where.h"
@@ -117,6 +118,24 @@ TEST(Compact, HoldsTheProgramOfThePlainFile) {
   EXPECT_STREQ(b.program->find_metadata("who"), "me");
   EXPECT_EQ(run(*a.program), run(*b.program));
   EXPECT_EQ(compact(net()), small);  // the same bytes each time
+}
+
+// FlatBuffers takes -0 for its default, which it does not write.
+TEST(Compact, KeepsTheSignOfAnAttributesZero) {
+  const HostTensor x = noise({3, 64}, 77);
+  for (const double alpha : {0.0, -0.0}) {
+    ir::Graph g;
+    const ir::ValueId in = g.add_input("x", DType::kF32, {SymDim(3), SymDim(64)});
+    g.add_output("y", g.emit(OpId::kLeakyRelu, LeakyReluAttrs{alpha}, {in}));
+    for (const Bytes& file : {program_bytes(g), compact(g)}) {
+      const std::vector<float> y = run(*load(file).program);
+      for (size_t i = 0; i < y.size(); ++i) {
+        if (x.as<float>()[i] < 0) {
+          EXPECT_EQ(std::signbit(y[i]), !std::signbit(alpha)) << i;
+        }
+      }
+    }
+  }
 }
 
 TEST(Compact, KeepsFloatsIn16BitsOnlyWhereTheyHoldEachBit) {

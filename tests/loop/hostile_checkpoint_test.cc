@@ -126,6 +126,24 @@ TEST_F(HostileCheckpoint, DeepAndLongStatesGiveShortMessages) {
   }
 }
 
+// A folder that came from elsewhere may have links in it, to any file of its user.
+TEST_F(HostileCheckpoint, NothingIsWrittenThroughALink) {
+  train(false);
+  const std::string mine = in("mine");
+  std::ofstream(mine) << "mine";
+  for (const char* name : {"last.safetensors", "best.safetensors", "metrics.csv", "metrics.json",
+                           "config.json", "validation.json"}) {
+    const std::string link = out() + "/" + name;
+    std::filesystem::remove(link);
+    std::filesystem::create_symlink(mine, link);
+    for (const bool resume : {false, true}) {
+      EXPECT_THAT(error_of([&] { train(resume); }), HasSubstr(link + " is a symbolic link"));
+    }
+    EXPECT_EQ(std::filesystem::file_size(mine), 4u) << name;
+    std::filesystem::remove(link);
+  }
+}
+
 TEST_F(HostileCheckpoint, AFolderIsOneRunsAtATime) {
   std::string other;
   train(false, [&](int64_t step) {

@@ -201,6 +201,8 @@ TEST(SessionPool, RefusesWhatItCannotHandOut) {
   SessionPoolOptions none;
   none.sessions = 0;
   EXPECT_EQ(SessionPool::create(*l.program, none).status().code(), Code::kInvalidArgument);
+  none.sessions = 65537;
+  EXPECT_EQ(SessionPool::create(*l.program, none).status().code(), Code::kInvalidArgument);
   auto pool = open_pool(*l.program, 1);
   Call call(1);
   call.out.data = nullptr;

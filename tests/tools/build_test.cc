@@ -131,6 +131,20 @@ TEST(Build, InputsOfTheSmokeTestMayBeGiven) {
   EXPECT_THAT(unknown.err, HasSubstr("the model's inputs: x k"));
 }
 
+// The folder may come from elsewhere, with links in it.
+TEST(Build, NothingIsWrittenThroughALink) {
+  const std::string model = scratch() + "/linked_net.onnx", folder = scratch() + "/linked_net";
+  const std::string mine = scratch() + "/mine.c";
+  export_onnx(small_graph(), model);
+  write_file(mine, "mine");
+  fs::create_directories(folder);
+  fs::create_symlink(mine, folder + "/linked_net.c");
+  const Ran r = wick({"build", model, "-o", folder, "--no-build"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("linked_net.c is a symbolic link"));
+  EXPECT_EQ(read_file(mine), "mine");
+}
+
 TEST(Build, WrongUsageIsSaid) {
   const std::string model = trained_run().wick, out = scratch() + "/none";
   const Ran target = wick({"build", model, "-o", out, "--target", "pdp11"});

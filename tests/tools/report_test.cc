@@ -170,6 +170,19 @@ TEST(Report, HostileFilesAreCleanedAndStayData) {
   EXPECT_THAT(notes, HasSubstr("profile.json is damaged"));
 }
 
+// Who sends a run may have put a link where the page goes.
+TEST(Report, IsNotWrittenThroughALinkInTheRun) {
+  const std::string run = hostile_run(), mine = scratch() + "/mine.txt";
+  write_file(mine, "mine");
+  fs::create_symlink(mine, run + "/report.html");
+  const Ran r = wick({"report", run});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("report.html is a symbolic link"));
+  EXPECT_EQ(read_file(mine), "mine");
+  EXPECT_EQ(wick({"report", run, "-o", run + "/report.html"}).code, 0) << "as its user says";
+  EXPECT_NE(read_file(mine), "mine");
+}
+
 // -- in a browser
 
 std::string browser() {

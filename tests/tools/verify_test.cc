@@ -339,6 +339,70 @@ TEST(Verify, BaselineIsWrittenThenHeld) {
               Contains("baseline, cpu threads=1 [batch=1]"));
 }
 
+// Sequences are kept as ONNX's files, and strings lie at another address in every run.
+TEST(Verify, BaselinesOfSequencesAreHeld) {
+  const std::string folder = scratch() + "/sequences", model = scratch() + "/sequences.onnx";
+  const auto make = [&](DType dtype, bool twice) {
+    ir::Graph g;
+    const ir::ValueId x = g.add_input("x", dtype, {SymDim(2)});
+    const SequenceAttrs attrs{static_cast<int64_t>(dtype)};
+    std::vector<ir::ValueId> all(twice ? 2 : 1, x);
+    g.add_output("s", g.emit(OpId::kSequenceConstruct, attrs, all));
+    export_onnx(g, model);
+  };
+  for (const DType dtype : {DType::kF32, DType::kString}) {
+    std::filesystem::remove_all(folder);
+    make(dtype, false);
+    ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+    EXPECT_EQ(wick({"verify", model, "--baseline", folder}).code, 0) << dtype_name(dtype);
+    make(dtype, true);
+    const Ran r = wick({"verify", model, "--baseline", folder});
+    EXPECT_EQ(r.code, 3) << r.err;
+    EXPECT_THAT(r.out, HasSubstr("the baseline has another")) << dtype_name(dtype);
+  }
+}
+
+// An --update that was cut off, or a stranger, leaves arrays of other answers than those of
+// baseline.json.
+TEST(Verify, ABaselinesArraysAreThoseOfItsDigests) {
+  const std::string folder = scratch() + "/cut_baseline", model = scratch() + "/cut_base.onnx";
+  export_onnx(small_graph(), model);
+  ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+  const std::string before = read_file(folder + "/baseline.json");
+  export_onnx(small_graph(0.25f), model);
+  ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+  write_file(folder + "/baseline.json", before);
+  const Ran r = wick({"verify", model, "--baseline", folder});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("is not the array whose SHA-256 baseline.json has"));
+}
+
+// A folder of golden outputs may come from elsewhere, with links in it.
+TEST(Verify, ABaselineIsNotWrittenThroughALink) {
+  const std::string folder = scratch() + "/linked", model = scratch() + "/linked.onnx";
+  const std::string mine = scratch() + "/mine.json";
+  export_onnx(small_graph(), model);
+  ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+  write_file(mine, "mine");
+  std::vector<std::string> places = {folder + "/baseline.json"};
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".npy") places.push_back(entry.path().string());
+  }
+  ASSERT_GT(places.size(), 1u);
+  places.resize(2);
+  for (const std::string& place : places) {
+    const std::string kept = read_file(place);
+    fs::remove(place);
+    fs::create_symlink(mine, place);
+    const Ran r = wick({"verify", model, "--baseline", folder, "--update"});
+    EXPECT_EQ(r.code, 1);
+    EXPECT_THAT(r.err, HasSubstr(place + " is a symbolic link"));
+    EXPECT_EQ(read_file(mine), "mine");
+    fs::remove(place);
+    write_file(place, kept);
+  }
+}
+
 // Two models of one file name keep their answers apart, and so do outputs whose names differ in
 // what a file's name cannot have.
 TEST(Verify, BaselinesOfOneNameKeepApart) {

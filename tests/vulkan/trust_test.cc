@@ -110,10 +110,26 @@ TEST_F(VulkanTrust, AGoodDriverIsCheckedOnce) {
   EXPECT_EQ(first.complaints.size(), 0u);
   EXPECT_GT(first.checked, 3u);
   EXPECT_GT(first.dispatches, 0);
+  // Who could write there could give the device another shader.
+  EXPECT_EQ(std::filesystem::status(folder_).permissions(), std::filesystem::perms::owner_all);
   Ran second = run(*m);  // as another program would
   EXPECT_EQ(second.checked, 0u);
   EXPECT_LT(second.dispatches, first.dispatches);
   EXPECT_EQ(second.y, first.y);
+}
+
+// A link in the cache folder is replaced, not the file that it leads to.
+TEST_F(VulkanTrust, TheCacheIsNotWrittenThroughALink) {
+  WICK_NEED_MODEL(m, lenet_model());
+  run(*m);
+  const std::string kept = file("trust"), mine = folder_ + "/mine.txt";
+  ASSERT_NE(kept, "");
+  std::ofstream(mine) << "mine";
+  std::filesystem::remove(kept);
+  std::filesystem::create_symlink(mine, kept);
+  EXPECT_GT(run(*m).checked, 0u);
+  EXPECT_EQ(std::filesystem::file_size(mine), 4u);
+  EXPECT_FALSE(std::filesystem::is_symlink(kept));
 }
 
 // The driver adds where a product is asked for. What is wrong goes to the CPU and stays there.

@@ -55,6 +55,14 @@ void make_folder(const std::string& path) {
                 Code::kIo);
 }
 
+void refuse_link(const std::string& path) {
+  std::error_code failed;
+  if (std::filesystem::is_symlink(path, failed))
+    throw Error(fmt::format("{} is a symbolic link, and would be written through: remove it",
+                            one_line(path)),
+                Code::kIo);
+}
+
 void write_text(const std::string& path, const std::string& text) {
   check_status(write_file_atomically(path.c_str(), text.data(), text.size()));
 }

@@ -17,6 +17,9 @@ std::string counted(int64_t n, const std::string& what);
 // Makes a folder and those that it lies in, unless they are there. Throws Error with the reason.
 void make_folder(const std::string& path);
 // Replaces the file atomically; throws Error with the reason.
+// Throws Error if the file is a symbolic link. For files that are named by Wick, in a folder that a
+// stranger may have made: it would be written wherever the link leads.
+void refuse_link(const std::string& path);
 void write_text(const std::string& path, const std::string& text);
 
 }  // namespace wick::tool

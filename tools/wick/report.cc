@@ -28,6 +28,7 @@ void report(const ReportCommand& c) {
   }
   const std::string out =
       c.out.empty() ? (std::filesystem::path(c.folder) / "report.html").string() : c.out;
+  if (c.out.empty()) refuse_link(out);
   const std::string page = report_page(data);
   write_text(out, page);
   if (c.json) {

@@ -69,8 +69,10 @@ class LibarchiveReader : public ArchiveReader {
   std::vector<uint8_t> read(uint64_t budget) override {
     std::vector<uint8_t> bytes;
     for (;;) {
-      // Memory grows with the data that arrives; the size in the header is not trusted.
+      // Memory grows with the data that arrives; the size in the header is not trusted. But a small
+      // file, of which a sample may have many, keeps no more than it needs.
       size_t at = bytes.size(), step = at < (1 << 16) ? 1 << 16 : std::min<size_t>(at, 1 << 24);
+      if (at == 0 && size_ >= 0) step = static_cast<size_t>(std::min<int64_t>(size_ + 1, 1 << 16));
       bytes.resize(at + step);
       const size_t got = read(bytes.data() + at, step, budget);
       bytes.resize(at + got);
@@ -98,6 +100,8 @@ class LibarchiveReader : public ArchiveReader {
     time.add(done);
     return done;
   }
+
+  uint64_t bytes() const override { return file_.size(); }
 
  private:
   [[noreturn]] void fail(const std::string& text, Code code) const {

@@ -21,6 +21,8 @@ class ArchiveReader {
   // Reads the next n bytes of that file; fewer only at its end. It is refused once it has more than
   // `budget`, at first by the size that the archive says.
   virtual size_t read(void* to, size_t n, uint64_t budget) = 0;
+  // Returns the size of the archive itself.
+  virtual uint64_t bytes() const = 0;
 };
 
 // Errors start with [reader] and name the archive and the file in it.

@@ -97,7 +97,7 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options) {
   }
   std::set<std::string> seen;
   for (const std::string& name : table.names_) {
-    if (!seen.insert(name).second) fail("two columns are named '" + name + "'");
+    if (!seen.insert(name).second) fail("two columns are named " + quoted(name));
   }
   for (const auto& [name, dtype] : options.dtypes) {
     if (!seen.contains(name)) fail("no column '" + name + "', whose dtype is given");
@@ -131,8 +131,8 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options) {
     for (size_t r = 0; r < plain.size(); ++r) {
       bool gap = column.missing[r];
       if (gap ? column.dtype != DType::kF64 : !fits(plain[r], column.dtype)) {
-        fail(row_name(r + first) + ", column '" + table.names_[c] +
-             "': " + (gap ? std::string("a missing value") : quoted(plain[r])) + " is no " +
+        fail(row_name(r + first) + ", column " + quoted(table.names_[c]) + ": " +
+             (gap ? std::string("a missing value") : quoted(plain[r])) + " is no " +
              kind_of(column.dtype));
       }
       double real = std::numeric_limits<double>::quiet_NaN();
@@ -159,9 +159,9 @@ const CsvTable::Column& CsvTable::find(const std::string& name, const Where& whe
   std::string known;
   for (size_t c = 0; c < names_.size(); ++c) {
     if (names_[c] == name) return columns_[c];
-    known += (known.empty() ? "" : ", ") + names_[c];
+    if (known.size() < 200) known += (known.empty() ? "" : ", ") + names_[c].substr(0, 40);
   }
-  throw_error("csv", path_ + " has no column '" + name + "'; it has " + known, where,
+  throw_error("csv", path_ + " has no column " + quoted(name) + "; it has " + known, where,
               Code::kNotFound);
 }
 

@@ -33,7 +33,7 @@ class HeaderParser {
       std::string key = quoted();
       expect(':');
       int which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : -1;
-      if (which < 0 || seen[which]) fail("unexpected key '" + key + "'");
+      if (which < 0 || seen[which]) fail("unexpected key '" + key.substr(0, 40) + "'");
       seen[which] = true;
       if (which == 0) {
         if (peek() == '[') fail("structured types are not supported");
@@ -152,6 +152,7 @@ NpyHead parse_npy_head(ByteSource& source) {
                               ? "; strings are read from a .json file"
                           : descr[0] == '>' ? "; astype('<"
                                             : "";
+    if (descr.size() > 40) descr.resize(40);  // for the message
     source.fail("type '" + descr + "' is not supported (little-endian bool, int, float are)" +
                 (descr[0] == '>' ? instead + descr.substr(1) + "') turns it round" : instead));
   }

@@ -30,7 +30,8 @@ void write_npz(const std::string& path, Span<const NamedArray> arrays);
 using NpzFilter = std::function<bool(const std::string& name, DType dtype, const Shape& shape)>;
 // Reads the arrays that `wanted` takes (null: all), {name without .npy, array} in the file's order.
 // The budget applies to the sum of what is read, and to each array. Memory is taken for that alone,
-// and as it arrives: a small archive may unpack to a thousand times its size. Needs libarchive.
+// and as it arrives: a small archive may unpack to a thousand times its size, and what says more is
+// refused. Needs libarchive.
 std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path, uint64_t budget,
                                                         const NpzFilter& wanted);
 

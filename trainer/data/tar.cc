@@ -62,7 +62,8 @@ class TarStream : public ItemStream {
       if (!known.insert(extension).second) fail(name_ + " is there twice", Code::kIo);
       sample.fields.emplace_back(extension, archive_->read(options_.max_file_bytes));
       waiting_ = false;
-      bytes += sample.fields.back().second.size();
+      constexpr uint64_t kOfField = 256;  // memory of one without bytes
+      bytes += sample.fields.back().second.size() + extension.size() + kOfField;
       if (bytes > options_.max_sample_bytes) {
         fail(key + ": the sample is larger than the budget of " +
                  std::to_string(options_.max_sample_bytes) + " bytes",
@@ -147,6 +148,15 @@ std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path,
     ByteSource source("npy", path + ": " + name,
                       [&](void* to, size_t n) { return archive->read(to, n, budget); });
     const NpyHead head = parse_npy_head(source);
+    // Deflate, which numpy writes, makes 1032 bytes of one at best. Other methods of ZIP make a
+    // gigabyte of a thousand.
+    Result<size_t> bytes = checked_bytes(head.shape, dtype_bits(head.dtype));
+    if (bytes.ok() && (used + head.bytes + *bytes) / 1100 > archive->bytes()) {
+      throw Error("[npz] " + path + ": '" + name + "' of shape " + to_text(head.shape).text +
+                      " does not fit into the file's " + std::to_string(archive->bytes()) +
+                      " bytes",
+                  Code::kIo);
+    }
     if (wanted && !wanted(key, head.dtype, head.shape)) continue;
     used += head.bytes;
     arrays.emplace_back(key, parse_npy_numbers(source, head, used, budget));

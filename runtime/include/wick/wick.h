@@ -243,7 +243,7 @@ typedef struct wick_session_options {
 typedef struct wick_pool_options {
   /* sizeof the struct. */
   size_t size;
-  size_t sessions; /* 0: 2 */
+  size_t sessions; /* at most 65536; 0: 2 */
   /* Of each session; null: defaults. Without a thread_pool the pool makes one of `threads` threads,
    * which its sessions share. */
   const wick_session_options* session;

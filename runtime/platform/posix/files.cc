@@ -135,6 +135,6 @@ int flush_folder(const char* path) {
 
 int rename_file(const char* from, const char* to) { return rename(from, to) == 0 ? 0 : errno; }
 void remove_file(const char* path) { unlink(path); }
-void make_folder(const char* path) { mkdir(path, 0755); }
+void make_folder(const char* path) { mkdir(path, 0700); }
 
 }  // namespace wick::platform

@@ -312,6 +312,11 @@ TEST_F(Nulls, OfPackedValues) {
   EXPECT_EQ(count, 1u);
   REFUSED(wick_packed_element(nullptr, 0, &element), "packed");
   REFUSED(wick_packed_element(&packed, 0, nullptr), "element");
+  char* const odd = reinterpret_cast<char*>(room.data()) + 4;
+  EXPECT_EQ(pack(&element, 1, odd, &packed), WICK_INVALID_ARGUMENT) << "it is not aligned";
+  packed.data = odd;
+  EXPECT_EQ(wick_packed_count(&packed, &count, &present), WICK_INVALID_ARGUMENT);
+  EXPECT_THAT(wick_last_error(), HasSubstr("must be aligned to 8 bytes"));
   packed.data = nullptr;
   EXPECT_EQ(wick_packed_count(&packed, &count, &present), WICK_INVALID_ARGUMENT);
 }

@@ -224,6 +224,16 @@ TEST_F(CallbackOps, MalformedDefinitions) {
   def_.fields = &beyond;
   def_.field_count = 1;
   refused("does not lie within its struct");
+  // The number of a list that another field writes would be believed.
+  wick_attr_field two[] = {{"a", 1, WICK_ATTR_INT, 8, 0}, {"b", 2, WICK_ATTR_INTS, 0, 1}};
+  def_.fields = two;
+  def_.field_count = 2;
+  refused("attributes a and b have one place in the struct");
+  two[1] = {"a", 2, WICK_ATTR_INT, 0, 0};
+  refused("attributes a and a have one name");
+  two[1] = {"b", 1, WICK_ATTR_INT, 0, 0};
+  refused("attributes a and b have one id");
+  def_.field_count = 1;
   const wick_attr_field strange = {"a", 1, 256 + 1, 0, 0};
   def_.fields = &strange;
   refused("attribute field 0 is of kind 257");

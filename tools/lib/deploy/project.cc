@@ -153,7 +153,9 @@ class Writer {
   }
 
   void write_file(const std::string& name, const void* bytes, size_t n) {
-    check_status(write_file_atomically((fs::path(folder_) / name).c_str(), bytes, n));
+    const std::string path = (fs::path(folder_) / name).string();
+    refuse_link(path);
+    check_status(write_file_atomically(path.c_str(), bytes, n));
   }
   void file(const std::string& name, const std::string& text) {
     write_file(name, text.data(), text.size());

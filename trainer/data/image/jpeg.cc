@@ -5,6 +5,7 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 
@@ -13,9 +14,17 @@
 namespace wick::data {
 namespace {
 
+// Huffman codes take a bit of each block of 64 pixels. Arithmetic codes and the scans behind the
+// first one take less: a few bytes could cost much memory and time. Images that are blank have up
+// to 8 blocks a byte, in ten scans.
+constexpr uint64_t kMostBlocks = 16;       // of one component, a byte of the file
+constexpr uint64_t kMostBlocksRead = 256;  // by all scans
+
 struct JpegReader {
   jpeg_decompress_struct jpeg;
   jpeg_error_mgr errors;
+  jpeg_progress_mgr progress;
+  uint64_t most_scans = 0;
   char message[JMSG_LENGTH_MAX] = {};
   std::jmp_buf jump;
 
@@ -36,6 +45,13 @@ void on_message(j_common_ptr c, int level) {
   if (level < 0 && !harmless) on_error(c);
 }
 void on_output(j_common_ptr) {}
+void on_progress(j_common_ptr c) {
+  auto* r = static_cast<JpegReader*>(c->client_data);
+  if (static_cast<uint64_t>(r->jpeg.input_scan_number) <= r->most_scans) return;
+  snprintf(r->message, sizeof r->message, "more than %llu scans for a file of its size",
+           static_cast<unsigned long long>(r->most_scans));
+  std::longjmp(r->jump, 1);
+}
 
 bool read_header(JpegReader& r, Span<const uint8_t> bytes) {
   r.jpeg.err = jpeg_std_error(&r.errors);
@@ -77,9 +93,8 @@ HostArray decode_jpeg(Span<const uint8_t> bytes, const std::string& name,
   auto fail = [&] { throw Error("[jpeg] " + name + ": " + r.message, Code::kIo); };
   if (!read_header(r, bytes)) fail();
   check_pixels("jpeg", name, r.jpeg.image_width, r.jpeg.image_height, options);
-  // Every scan of a progressive file covers the whole image: a few bytes can cost much time.
-  uint64_t blocks = uint64_t{r.jpeg.image_width} * r.jpeg.image_height / 64;
-  if (blocks / 2048 > bytes.size()) {
+  const uint64_t blocks = uint64_t{r.jpeg.image_width} * r.jpeg.image_height / 64;
+  if (blocks / kMostBlocks > bytes.size()) {
     throw Error("[jpeg] " + name + ": " + std::to_string(r.jpeg.image_width) + " x " +
                     std::to_string(r.jpeg.image_height) + " pixels do not fit into its " +
                     std::to_string(bytes.size()) + " bytes",
@@ -94,6 +109,9 @@ HostArray decode_jpeg(Span<const uint8_t> bytes, const std::string& name,
                     " colours (CMYK): convert it to RGB",
                 Code::kUnsupported);
   }
+  r.most_scans = kMostBlocksRead * bytes.size() / std::max<uint64_t>(blocks, 1);
+  r.progress.progress_monitor = on_progress;
+  r.jpeg.progress = &r.progress;
   if (!start(r)) fail();
   HostArray image;
   image.dtype = DType::kU8;

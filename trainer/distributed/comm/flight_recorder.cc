@@ -1,10 +1,13 @@
 #include "trainer/distributed/comm/flight_recorder.h"
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/core/printable.h"
 #include "wick/error.h"
 
 namespace wick::distributed {
@@ -22,9 +25,11 @@ std::string seconds(double s) {
   return text;
 }
 
+// Bytes that are no UTF-8, as a file's name in an error may have, are spelled out: no reader of
+// JSON takes them.
 std::string quoted(const std::string& text) {
   std::string s = "\"";
-  for (char c : text) {
+  for (char c : printable(text)) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '\n') {
       s += "\\n";
@@ -40,11 +45,8 @@ std::string quoted(const std::string& text) {
   return s + '"';
 }
 
-std::string number(double value) {
-  char text[32];
-  snprintf(text, sizeof text, "%.6f", value);
-  return text;
-}
+// With a dot, whatever the program's locale is.
+std::string number(double value) { return fmt::format("{:.6f}", value); }
 
 }  // namespace
 

@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "runtime/core/sha256.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/distributed/parallel/data_parallel_impl.h"
 #include "trainer/distributed/split/split_layers.h"
@@ -19,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDigestKey = "wick.sha256";
+constexpr size_t kDigestChars = 64;  // a SHA-256 as text
 
 nn::NamedTensors copies_of(const nn::NamedTensors& tensors) {
   NoGrad guard;
@@ -31,6 +33,7 @@ nn::NamedTensors copies_of(const nn::NamedTensors& tensors) {
 // Of the tensors, and of the metadata: the step of a note is not to change unseen either.
 std::string digest_of(nn::NamedTensors tensors, std::map<std::string, std::string> metadata) {
   metadata.erase(kDigestKey);
+  metadata.erase(kSaveKey);  // is made of all files' digests
   std::string text;
   for (const auto& [key, value] : metadata)
     text += std::to_string(key.size()) + " " + key + std::to_string(value.size()) + " " + value;
@@ -49,15 +52,26 @@ std::string real_folder(std::string folder) {
   return failed ? folder : target.string();
 }
 
-bool has_first_shard(const std::string& folder, int* ranks) {
+// The numbers of ranks of which the folder has a first file, ascending.
+std::set<int> saves_in(const std::string& folder) {
+  std::set<int> saves;
   std::error_code failed;
   for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
     const std::string name = it->path().filename().string(), start = "shard-0-of-";
     if (name.rfind(start, 0) != 0) continue;
-    *ranks = atoi(name.c_str() + start.size());
-    if (*ranks > 0 && name == shard_file(0, *ranks)) return true;
+    const int ranks = atoi(name.c_str() + start.size());
+    if (ranks > 0 && name == shard_file(0, ranks)) saves.insert(ranks);
   }
-  return false;
+  return saves;
+}
+
+// Returns the folder to read and the saves in it; an empty name: there is none.
+std::pair<std::string, std::set<int>> find_checkpoint(const std::string& folder) {
+  const std::string name = real_folder(folder);
+  for (const std::string& place : {name, name + ".old"}) {
+    if (std::set<int> saves = saves_in(place); !saves.empty()) return {place, std::move(saves)};
+  }
+  return {};
 }
 
 // Throws Error where the place has anything that no save has written: this save would remove it.
@@ -88,8 +102,7 @@ void make_fresh(const std::string& folder, const std::string& fresh, const std::
 // interrupted between the renames has left `old` as the only one.
 void put_in_place(const std::string& folder, const std::string& fresh, const std::string& old) {
   std::error_code failed;
-  int ranks = 0;
-  if (has_first_shard(folder, &ranks)) {
+  if (!saves_in(folder).empty()) {
     fs::remove_all(old, failed);
     if (!failed) fs::rename(folder, old, failed);
   } else {
@@ -106,13 +119,34 @@ std::string shard_file(int rank, int ranks) {
   return "shard-" + std::to_string(rank) + "-of-" + std::to_string(ranks) + ".safetensors";
 }
 
-std::pair<std::string, int> find_checkpoint(const std::string& folder) {
-  const std::string name = real_folder(folder);
-  int ranks = 0;
-  for (const std::string& place : {name, name + ".old"}) {
-    if (has_first_shard(place, &ranks)) return {place, ranks};
+std::string save_of(const std::vector<std::string>& digests) {
+  Sha256 sha;
+  for (const std::string& digest : digests)
+    sha.update({reinterpret_cast<const uint8_t*>(digest.data()), digest.size()});
+  return sha.finish_text().text;
+}
+
+std::string save_of(Group& group, const std::string& digest, const Where& where) {
+  const Tensor mine = zeros({static_cast<int64_t>(kDigestChars)}, DType::kU8);
+  memcpy(mine.raw().data, digest.data(), std::min(digest.size(), kDigestChars));
+  const Tensor all = group.all_gather(mine, {.name = "digests of a checkpoint"}, where);
+  std::vector<std::string> digests;
+  for (int r = 0; r < group.size(); ++r) {
+    const char* text =
+        static_cast<const char*>(all.raw().data) + static_cast<size_t>(r) * kDigestChars;
+    if (*text != '\0') digests.emplace_back(text, kDigestChars);
   }
-  return {"", 0};
+  return save_of(digests);
+}
+
+void check_save(const std::string& named, const std::string& save, const std::string& place,
+                const Where& where) {
+  if (named.empty() || named == save) return;  // older checkpoints name none
+  throw_error("load_sharded",
+              place +
+                  ": its files are not those of one save, in its order: some were renamed, or "
+                  "are of another checkpoint",
+              where);
 }
 
 void refuse_split(nn::Module& net, const char* op, const Where& where) {
@@ -124,7 +158,7 @@ void refuse_split(nn::Module& net, const char* op, const Where& where) {
               where, Code::kUnsupported);
 }
 
-bool has_checkpoint(const std::string& folder) { return find_checkpoint(folder).second > 0; }
+bool has_checkpoint(const std::string& folder) { return !find_checkpoint(folder).second.empty(); }
 
 ReadShard read_shard(const std::string& path, const Where& where) {
   Safetensors file = load_safetensors(path);
@@ -154,11 +188,16 @@ void write_checkpoint(Group& group, const std::string& to, Snapshot snapshot,
   };
   const bool first = group.rank() == 0;
   if (first) alone([&] { make_fresh(folder, fresh, old); });
-  group.barrier({.name = "checkpoint folder"}, where);
+  std::string digest;
+  if (!snapshot.tensors.empty())
+    alone([&] { digest = digest_of(snapshot.tensors, snapshot.metadata); });
+  // Behind this call the folder is there.
+  const std::string save = save_of(group, digest, where);
   if (!snapshot.tensors.empty()) {
     // Ranks that share no folder, or have a full disk, say so before the last one is replaced.
     alone([&] {
-      snapshot.metadata[kDigestKey] = digest_of(snapshot.tensors, snapshot.metadata);
+      snapshot.metadata[kDigestKey] = digest;
+      snapshot.metadata[kSaveKey] = save;
       save_safetensors(fresh + "/" + snapshot.file, snapshot.tensors, snapshot.metadata);
     });
   }
@@ -260,10 +299,16 @@ std::string DataParallel::checkpoint_folder(const std::string& folder, int* rank
                                             const Where& where) {
   if (impl_->open) throw_error("load_sharded", "within a batch: call finish() first", where);
   std::exchange(impl_->saving, {}).settle();
-  const auto [place, n] = find_checkpoint(folder);
-  if (n == 0)
+  const auto [place, saves] = find_checkpoint(folder);
+  if (saves.empty())
     throw_error("load_sharded", "no shard-0-of-N.safetensors in " + folder, where, Code::kNotFound);
-  *ranks = n;
+  if (saves.size() > 1) {
+    throw_error("load_sharded",
+                place + " has files of several checkpoints, " + shard_file(0, *saves.begin()) +
+                    " and " + shard_file(0, *saves.rbegin()) + ": take one away",
+                where);
+  }
+  *ranks = *saves.begin();
   return place;
 }
 
@@ -279,14 +324,19 @@ Notes DataParallel::load(const std::string& folder, optim::Optimizer& optimizer,
   refuse_split(impl_->net, "load_sharded", where);
   int ranks = 0;
   const std::string place = checkpoint_folder(folder, &ranks, where);
-  const Notes notes = load_file(place + "/" + shard_file(0, ranks), optimizer, where);
+  const Notes notes = load_file(place + "/" + shard_file(0, ranks), optimizer, nullptr, where);
   impl_->group.barrier({.name = "checkpoint read"}, where);
   return notes;
 }
 
-Notes DataParallel::load_file(const std::string& path, optim::Optimizer& optimizer,
+Notes DataParallel::load_file(const std::string& path, optim::Optimizer& optimizer, Group* readers,
                               const Where& where) {
   ReadShard file = read_shard(path, where);
+  if (readers != nullptr) {
+    const bool first = impl_->group.rank() == 0;  // its file counts once
+    const std::string save = save_of(*readers, first ? file.metadata[kDigestKey] : "", where);
+    check_save(file.metadata[kSaveKey], save, fs::path(path).parent_path().string(), where);
+  }
   auto refuse = [&](const std::string& text) {
     throw_error("load_sharded", path + ": " + text, where);
   };

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "trainer/distributed/group.h"
 #include "trainer/nn/module.h"
@@ -17,8 +18,6 @@ struct Snapshot {
   nn::NamedTensors tensors;
   std::map<std::string, std::string> metadata;
 };
-// The folder to read, and by how many ranks it was written; an empty name: there is none.
-std::pair<std::string, int> find_checkpoint(const std::string& folder);
 std::string shard_file(int rank, int ranks);
 // Throws Error for a net that is split over ranks: ranks of the tensor axis have the same place
 // among those that share a batch, and so the same file.
@@ -32,6 +31,13 @@ struct ReadShard {
   std::map<std::string, std::string> metadata;
 };
 ReadShard read_shard(const std::string& path, const Where& where);
+// What the files of one save have in common: a digest of their digests, in the files' order. The
+// second one is called by all ranks of the group, with "" where a rank has no file of its own.
+std::string save_of(const std::vector<std::string>& digests);
+std::string save_of(Group& group, const std::string& digest, const Where& where);
+// Throws Error unless the save that a file of the folder `place` names is this one.
+void check_save(const std::string& named, const std::string& save, const std::string& place,
+                const Where& where);
 
 // Names in the files.
 inline constexpr const char* kParameterPrefix = "parameter.";
@@ -41,5 +47,7 @@ inline constexpr const char* kNotePrefix = "note.";
 inline constexpr const char* kGeneratorName = "generator";
 inline constexpr const char* kOptimizerKey = "wick.optimizer";
 inline constexpr const char* kSettingsKey = "wick.settings";
+inline constexpr const char* kDigestKey = "wick.sha256";
+inline constexpr const char* kSaveKey = "wick.save";
 
 }  // namespace wick::distributed

@@ -155,8 +155,10 @@ class DataParallel {
   virtual Snapshot snapshot(const optim::Optimizer& optimizer);
   // What load() reads: the folder that there is, and by how many ranks it was written.
   std::string checkpoint_folder(const std::string& folder, int* ranks, const Where& where);
-  // load() of one file, without waiting for the other ranks.
-  Notes load_file(const std::string& path, optim::Optimizer& optimizer, const Where& where);
+  // load() of one file, without waiting for the other ranks. `readers`: the ranks that each read a
+  // file of one save; null: it is the only one.
+  Notes load_file(const std::string& path, optim::Optimizer& optimizer, Group* readers,
+                  const Where& where);
   static Notes notes_of(const std::map<std::string, std::string>& metadata);
   std::unique_ptr<Impl> impl_;
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "trainer/checkpoint/json.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/distributed/parallel/data_parallel_impl.h"
 #include "trainer/distributed/parallel/fully_shard.h"
@@ -73,6 +74,7 @@ Notes FullyShard::load(const std::string& folder, optim::Optimizer& optimizer, W
     if (name.rfind(start, 0) != 0) return -1;
     return atoll(name.c_str() + start.size());
   };
+  std::vector<std::string> digests, saves;  // by file
   for (int r = 0; r < ranks; ++r) {
     const std::string path = place + "/" + shard_file(r, ranks);
     ReadShard file = read_shard(path, where);
@@ -84,9 +86,18 @@ Notes FullyShard::load(const std::string& folder, optim::Optimizer& optimizer, W
              "'");
     check_metadata(file.metadata, where);
     if (r == 0) whole.metadata = file.metadata;
+    digests.push_back(file.metadata[kDigestKey]);
+    saves.push_back(file.metadata[kSaveKey]);
     for (auto& [name, t] : file.tensors) {
       const int64_t b = bucket_of(name);
-      if (b < 0 || b >= static_cast<int64_t>(m.buckets->count())) {
+      const bool known = b >= 0 && b < static_cast<int64_t>(m.buckets->count());
+      if (name.rfind(kSegment, 0) == 0 &&
+          (!known || name != kSegment + std::to_string(b) ||
+           t.dtype() != m.segments[static_cast<size_t>(b)].dtype())) {
+        refuse(std::string("it is of another net: it has a ") + dtype_name(t.dtype()) + " '" +
+               shortened(name) + "'");
+      }
+      if (!known) {
         if (r == 0) whole.tensors.emplace_back(name, t);
         continue;
       }
@@ -100,12 +111,16 @@ Notes FullyShard::load(const std::string& folder, optim::Optimizer& optimizer, W
         at[name] = whole.tensors.size();
         whole.tensors.emplace_back(name, new_tensor(Shape{n}, t.dtype(), where));
       }
+      const Tensor& to = whole.tensors[at[name]].second;
+      if (t.dtype() != to.dtype())
+        refuse("its '" + shortened(name) + "' is " + dtype_name(t.dtype()) +
+               ", that of the files before it " + dtype_name(to.dtype()));
       const auto size = static_cast<int64_t>(dtype_size(t.dtype()));
-      memcpy(static_cast<std::byte*>(whole.tensors[at[name]].second.raw().data) + part.begin * size,
-             t.raw().data, t.nbytes());
+      memcpy(static_cast<std::byte*>(to.raw().data) + part.begin * size, t.raw().data, t.nbytes());
       found[name] += part.count();
     }
   }
+  for (const std::string& named : saves) check_save(named, save_of(digests), place, where);
   auto refuse_all = [&](const std::string& text) {
     throw_error(kLoad, place + ": " + text, where);
   };

@@ -233,8 +233,9 @@ Notes Pipeline::load(const Group& world, const std::string& folder, optim::Optim
                     std::to_string(files) + " of them",
                 where);
   }
-  const Notes notes = load_file(place + "/" + shard_file(number, files), optimizer, where);
-  Group(world).barrier({.name = "checkpoint read"}, where);
+  Group all = world;
+  const Notes notes = load_file(place + "/" + shard_file(number, files), optimizer, &all, where);
+  all.barrier({.name = "checkpoint read"}, where);
   return notes;
 }
 

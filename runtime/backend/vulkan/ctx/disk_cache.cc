@@ -101,6 +101,11 @@ Status DiskCache::write(const char* kind, Span<const uint8_t> bytes) const {
   uint8_t header[kHeader];
   memcpy(header, kMagic, sizeof(kMagic));
   digest_of(bytes, header + sizeof(kMagic));
+  // A link here is nobody's wish: what it leads to would be replaced.
+  platform::FileInfo there;
+  if (platform::file_info(platform::kNoFolder, path, false, &there) == 0 &&
+      there.kind == platform::FileKind::kLink)
+    platform::remove_file(path);
   AtomicFile file;
   WICK_TRY(file.open(path));
   WICK_TRY(file.write(header, sizeof(header)));
