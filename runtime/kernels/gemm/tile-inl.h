@@ -81,29 +81,30 @@ HWY_NOINLINE void tile_body(const TileArgs& t, [[maybe_unused]] const Epilogue* 
 
   if constexpr (kEnds != Ends::kSums) {
     constexpr bool kByRow = kEnds == Ends::kRowChannels;
-    const bool scaled = e->scale != nullptr;
     const float* residual = e->residual;
+    const bool scaled = kByRow && e->scale != nullptr;
     const bool below = e->act == Activation::kClip;
     const TileVec low = hn::Set(d, lower_bound(*e)), high = hn::Set(d, e->beta);
-    // A channel's number for the vectors of a row, or for those of all rows.
-    const auto of_channel = [&](const float* all, int r, int v) HWY_ATTR {
-      if constexpr (kByRow) return hn::Set(d, all[channel0 + HWY_MIN(r, last)]);
-      const float* from = all + channel0 + v * kLanes;
-      return v + 1 < kVecs || !kHaveMaskedMoves ? hn::LoadU(d, from)
-                                                : hn::MaskedLoad(mask, d, from);
-    };
+    TileVec bias[kVecs];  // y + -0 is y for every y
+#pragma GCC unroll 3
+    for (int v = 0; v < kVecs; ++v) bias[v] = hn::Set(d, -0.0f);
+    if (!kByRow && e->bias != nullptr) {
+      const float* from = e->bias + channel0;
+#pragma GCC unroll 3
+      for (int v = 0; v + 1 < kVecs; ++v) bias[v] = hn::LoadU(d, from + v * kLanes);
+      from += (kVecs - 1) * kLanes;
+      bias[kVecs - 1] = kHaveMaskedMoves ? hn::MaskedLoad(mask, d, from) : hn::LoadU(d, from);
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      if (e->bias != nullptr) {
+      const int64_t channel = channel0 + HWY_MIN(r, last);
+      if (kByRow && e->bias != nullptr) bias[0] = hn::Set(d, e->bias[channel]);
 #pragma GCC unroll 3
-        for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::Add(acc[r][v], of_channel(e->bias, r, v));
-      }
+      for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::Add(acc[r][v], bias[kByRow ? 0 : v]);
       if (scaled) {
+        const TileVec scale = hn::Set(d, e->scale[channel]), shift = hn::Set(d, e->shift[channel]);
 #pragma GCC unroll 3
-        for (int v = 0; v < kVecs; ++v) {
-          acc[r][v] =
-              fused_mul_add(acc[r][v], of_channel(e->scale, r, v), of_channel(e->shift, r, v));
-        }
+        for (int v = 0; v < kVecs; ++v) acc[r][v] = fused_mul_add(acc[r][v], scale, shift);
       }
       if (residual != nullptr) {
 #pragma GCC unroll 3
@@ -255,8 +256,7 @@ void tile_finish(const TileArgs& t, const Epilogue& e, int64_t channel0) {
 void tile_columns(const TileArgs& t, const Epilogue& e, int64_t channel0) {
   if constexpr (!kFewBodies) {
     const bool fits = t.cols > 2 * kLanes && (kHaveMaskedMoves || t.cols % kLanes == 0);
-    if (fits && 2 * t.row_count > kMr && e.act <= Activation::kClip &&
-        e.act != Activation::kLeakyRelu)
+    if (fits && 2 * t.row_count > kMr && e.scale == nullptr && e.act <= Activation::kClip)
       return tile_body<Walk::kStep, kMr, 3, Ends::kColumnChannels>(t, &e, channel0);
   }
   tile_any<Walk::kStep>(t);
