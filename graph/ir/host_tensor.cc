@@ -173,14 +173,14 @@ double element_as_double(const HostTensor& t, int64_t i) {
 
 namespace {
 
-// Compares sequences of strings, whose addresses differ.
-bool same_packed_strings(const PackedSequence& a, const PackedSequence& b) {
-  if (a.count() != b.count() || a.present() != b.present()) return false;
+// Compares element by element: the addresses of strings and the bits of NaNs may differ.
+bool same_elements(const PackedSequence& a, const PackedSequence& b) {
+  if (a.dtype() != b.dtype() || a.count() != b.count() || a.present() != b.present()) return false;
+  const auto element = [](const TensorView& v) {
+    return HostTensor(v.dtype, v.shape, v.data, v.nbytes());
+  };
   for (int64_t i = 0; i < a.count(); ++i) {
-    const TensorView x = a.at(i), y = b.at(i);
-    if (!(x.shape == y.shape) ||
-        !std::equal(x.as<StringRef>(), x.as<StringRef>() + x.numel(), y.as<StringRef>()))
-      return false;
+    if (!same_bits(element(a.at(i)), element(b.at(i)))) return false;
   }
   return true;
 }
@@ -191,8 +191,7 @@ bool same_bits(const HostTensor& a, const HostTensor& b) {
   if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) return false;
   if (is_container(a.dtype())) {
     auto x = PackedSequence::open(a.view()), y = PackedSequence::open(b.view());
-    if (x.ok() && y.ok() && x->dtype() == DType::kString && y->dtype() == DType::kString)
-      return same_packed_strings(*x, *y);
+    if (x.ok() && y.ok()) return same_elements(*x, *y);
   }
   if (a.dtype() == DType::kString) {
     return std::equal(a.as<StringRef>(), a.as<StringRef>() + a.numel(), b.as<StringRef>());

@@ -1,6 +1,8 @@
 #include "quantize/observe/calibrate.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "quantize/observe/observer.h"
 #include "wick/error.h"
@@ -22,6 +24,7 @@ class Calibrator {
         o_(o),
         specs_(specs),
         plan_(plan_quantization(g, r)),
+        users_(g.users()),
         watched_(g.value_count(), nullptr) {
     // One observer sees the values for all of them: the first that keeps a histogram, if one does.
     ObserverSpec all = specs_.front();
@@ -63,36 +66,71 @@ class Calibrator {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ir::Value& v = g_.value(g_.inputs()[i]);
       // The run refuses another dtype with a clearer message.
-      if (inputs[i].dtype() == v.dtype)
-        observe(g_.inputs()[i], inputs[i], index, "input \"" + v.name + "\"");
+      if (inputs[i].dtype() != v.dtype) continue;
+      try {
+        observe(g_.inputs()[i], inputs[i]);
+      } catch (const Error& e) {
+        throw in_batch(index, "input \"" + v.name + "\"", e);
+      }
     }
     ir::InterpreterOptions run;
     run.kernels = o_.kernels;
     run.after_node = [&](NodeId id, Span<const HostTensor> out) {
       const Node& n = g_.node(id);
-      for (size_t k = 0; k < out.size(); ++k)
-        observe(n.outputs[k], out[k], index, ir::node_text(g_, id));
+      for (size_t k = 0; k < out.size(); ++k) observe_node(id, k, out[k]);
       if (r_.bias_correction && index < r_.correction_batches) add_mean(n, out[0]);
     };
     try {
       ir::run(g_, inputs, run);
     } catch (const Error& e) {
       const std::string text = e.what();
-      if (text.starts_with("[calibrate]")) throw;
-      throw Error("[calibrate] batch " + std::to_string(index) + ": " + text, e.code());
+      if (!refused_)
+        throw Error("[calibrate] batch " + std::to_string(index) + ": " + text, e.code());
     }
+    if (refused_) throw in_batch(index, refused_at_ + what_to_skip(), *refused_);
     for (auto& [name, observer] : observers_) observer.end_batch();
   }
 
-  void observe(ValueId v, const HostTensor& t, int64_t batch, const std::string& what) {
+  static Error in_batch(int64_t batch, const std::string& what, const Error& e) {
+    return Error("[calibrate] batch " + std::to_string(batch) + ", " + what + ": " + e.what(),
+                 e.code());
+  }
+
+  void observe(ValueId v, const HostTensor& t) {
     Observer* observer = watched_[static_cast<size_t>(v)];
-    if (observer == nullptr) return;
+    if (observer != nullptr) observer->add(t);
+  }
+
+  // Goes on behind a value that cannot be observed, so that one error names all that is to be
+  // skipped.
+  void observe_node(NodeId id, size_t output, const HostTensor& t) {
+    const ValueId v = g_.node(id).outputs[output];
     try {
-      observer->add(t);
+      observe(v, t);
     } catch (const Error& e) {
-      throw Error("[calibrate] batch " + std::to_string(batch) + ", " + what + ": " + e.what(),
-                  e.code());
+      if (!refused_) {
+        refused_ = e;
+        refused_at_ = ir::node_text(g_, id);
+      }
+      if (!plan_.quantized(id) && t.dtype() == DType::kF32) note_readers(v, t);
     }
+  }
+
+  // A float op's infinities, as of a mask, are no fault where their readers stay float, too.
+  void note_readers(ValueId v, const HostTensor& t) {
+    const float* const x = t.as<float>();
+    if (std::any_of(x, x + t.numel(), [](float f) { return std::isnan(f); })) return;
+    for (NodeId reader : users_[static_cast<size_t>(v)]) {
+      if (plan_.quantized(reader)) readers_.insert(display_name(g_, reader));
+    }
+  }
+
+  std::string what_to_skip() const {
+    std::string names;
+    for (const std::string& name : readers_) names += (names.empty() ? "" : ", ") + name;
+    if (names.empty()) return "";
+    return " (if infinities are meant, as in a mask, keep what reads them float: skip " + names +
+           ")";
   }
 
   void add_mean(const Node& n, const HostTensor& out) {
@@ -123,6 +161,10 @@ class Calibrator {
   const CalibrateOptions& o_;
   const std::vector<ObserverSpec>& specs_;
   const Plan plan_;
+  const std::vector<std::vector<NodeId>> users_;
+  std::optional<Error> refused_;  // of the first value that cannot be observed
+  std::string refused_at_;
+  std::set<std::string> readers_;  // of infinities
   std::map<ValueId, Observer> observers_;
   std::vector<Observer*> watched_;  // by value; null: not observed
   std::map<ValueId, int64_t> counts_;

@@ -184,7 +184,8 @@ OpPart op_part(const Graph& g, const Node& n) {
   if (is_custom(n.op)) return stays("a user's own op");
   if (!n.regions.empty()) return stays("what its regions hold stays float");
   if (dtype != DType::kF32) {
-    return stays(std::string("it makes ") + dtype_name(dtype) + ", only float32 is quantized");
+    return stays(std::string("it makes ") + dtype_name(dtype) + ", only float32 is quantized" +
+                 (is_float(dtype) ? ": take the model in float32" : ""));
   }
   switch (kForms[n.op]) {
     case Form::kLayer: return layer(g, n);

@@ -164,7 +164,12 @@ Status RecurrentState::link(const StateLink& names, Span<const DimBinding> dims,
   slot->name = input.name;
   slot->dtype = input.dtype;
   WICK_ASSIGN(slot->shape, shape_of(program_, "input", input.name, input.dims, dims));
-  return {};
+  bool fits = output.unranked || output.dims.size() == input.dims.size();
+  for (size_t i = 0; fits && i < output.dims.size(); ++i)
+    fits = output.dims[i].symbol >= 0 || output.dims[i].value == slot->shape[static_cast<int>(i)];
+  if (fits) return {};
+  return error(Code::kShapeMismatch, "output %.60s never has the shape of input %.60s, %s",
+               output.name, input.name, to_text(slot->shape).text);
 }
 
 // Allocates a slot's buffers.

@@ -31,9 +31,9 @@ class RecurrentState {
  public:
   // Buffers start as the program says, links as zeros. `program` must outlive the state. kNotFound:
   // no such entry, port or symbol; kInvalidArgument: a port is linked twice, or a size is still
-  // free; kShapeMismatch: a size is outside of its symbol's bounds; kTypeMismatch: the ports of a
-  // link have different dtypes, or are no tensors of numbers; kBudgetExceeded, kOutOfMemory; kIo:
-  // an initial value cannot be read.
+  // free; kShapeMismatch: a size is outside of its symbol's bounds, or the ports of a link never
+  // have one shape; kTypeMismatch: they have different dtypes, or are no tensors of numbers;
+  // kBudgetExceeded, kOutOfMemory; kIo: an initial value cannot be read.
   static Result<Owned<RecurrentState>> create(const Program& program,
                                               Span<const StateLink> links = {},
                                               const RecurrentStateOptions& options = {});

@@ -127,8 +127,8 @@ Status Session::Impl::run_steps(Span<const TensorView> inputs, Span<TensorView> 
 
 // Checks what takes the run's results: the caller's buffers, and tensors on the device and states.
 Status Session::Impl::check_made(Span<TensorView> outputs) const {
-  WICK_TRY(check_outputs(values, outputs, device));
-  return check_kept();
+  WICK_TRY(check_kept());  // first: what does not fit a link is no fault of the caller's buffers
+  return check_outputs(values, outputs, device);
 }
 Status Session::Impl::check_kept() const {
   WICK_TRY(device.check_outputs());

@@ -9,7 +9,8 @@ Status ProgramReader::check_header(uint64_t file_bytes) {
   const FileHeader& h = header_;
   if (memcmp(h.magic, kFileMagic, sizeof(kFileMagic)) != 0) {
     return Status(Code::kInvalidProgram,
-                  "not a .wick file: the first 8 bytes are not its signature");
+                  "not a .wick file: the first 8 bytes are not its signature (`wick convert` makes "
+                  "one of an ONNX or TensorFlow Lite model)");
   }
   if (h.version == 0 || h.version > kNewestVersion) {
     return error(Code::kUnsupported, "the file has format version %u, this build reads up to %u",

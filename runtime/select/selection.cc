@@ -3,33 +3,37 @@
 #include <cstring>
 
 #include "runtime/backend/backend.h"
+#include "runtime/backend/explain.h"
 #include "runtime/core/array.h"
 #include "runtime/kernels/blocked/blocked_rows.h"
 #include "runtime/kernels/elementwise/chain_rows.h"
 #include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/product_rows.h"
+#include "runtime/platform/system.h"
 
 namespace wick {
 namespace {
 
-// A backend that takes no step but records every step that it is asked about. Steps that never
-// reach a backend (evaluated while binding, or planned only once values are known) get both sets of
-// kernels.
+// Records what serves a call of an op.
+void record(OpSelection& selection, const KernelQuery& query) {
+  static constexpr const KernelSet* kSimdOnly[] = {&kCpuKernels};
+  static constexpr const KernelSet* kNarrowOnly[] = {&kHalfKernels};
+  static constexpr const KernelSet* kArithmeticOnly[] = {&kArithmeticChains};
+  static constexpr const KernelSet* kProductsOnly[] = {&kProductKernels};
+  selection.add(query.op, find_kernel(kArithmeticOnly, query) != nullptr ? OpSelection::kArithmetic
+                          : find_kernel(kSimdOnly, query) != nullptr     ? OpSelection::kSimd
+                          : find_kernel(kProductsOnly, query) != nullptr ? OpSelection::kProducts
+                          : find_kernel(kNarrowOnly, query) != nullptr   ? OpSelection::kNarrow
+                                                                         : OpSelection::kReference);
+}
+
+// A backend that takes no step but records every step that it is asked about.
 class Recorder final : public Backend {
  public:
   explicit Recorder(OpSelection& selection) : selection_(selection) {}
   const char* name() const override { return "recorder"; }
   bool supports(const KernelQuery& query) override {
-    static constexpr const KernelSet* kSimdOnly[] = {&kCpuKernels};
-    static constexpr const KernelSet* kNarrowOnly[] = {&kHalfKernels};
-    static constexpr const KernelSet* kArithmeticOnly[] = {&kArithmeticChains};
-    static constexpr const KernelSet* kProductsOnly[] = {&kProductKernels};
-    selection_.add(query.op,
-                   find_kernel(kArithmeticOnly, query) != nullptr ? OpSelection::kArithmetic
-                   : find_kernel(kSimdOnly, query) != nullptr     ? OpSelection::kSimd
-                   : find_kernel(kProductsOnly, query) != nullptr ? OpSelection::kProducts
-                   : find_kernel(kNarrowOnly, query) != nullptr   ? OpSelection::kNarrow
-                                                                  : OpSelection::kReference);
+    record(selection_, query);
     return false;
   }
   Result<Owned<Partition>> compile(const PartitionSpec&, Allocator&) override {
@@ -40,10 +44,64 @@ class Recorder final : public Backend {
   OpSelection& selection_;
 };
 
+// What is evaluated while binding is no step, but looks for a kernel, too: a set without any that
+// records who asks. match() gets the query alone, so that this is where it finds the selection.
+WICK_THREAD_LOCAL OpSelection* t_recorded = nullptr;
+
+class RecordingSet {
+ public:
+  explicit RecordingSet(OpSelection& selection) { t_recorded = &selection; }
+  ~RecordingSet() { t_recorded = nullptr; }
+  RecordingSet(const RecordingSet&) = delete;
+  RecordingSet& operator=(const RecordingSet&) = delete;
+  Status init() {
+    for (const OpInfo& op : all_ops()) WICK_TRY(entries_.push_back({op.id, &kRows}));
+    set_.entries = entries_;
+    return {};
+  }
+  const KernelSet* set() const { return &set_; }
+
+ private:
+  static constexpr KernelRow kRow = {"recorder",
+                                     0,
+                                     [](const KernelQuery& query) {
+                                       record(*t_recorded, query);
+                                       return false;
+                                     },
+                                     nullptr,
+                                     nullptr,
+                                     nullptr};
+  static constexpr Span<const KernelRow> kRows = {&kRow, 1};
+  Array<KernelEntry> entries_{default_allocator()};
+  KernelSet set_ = {"recorder", {}};
+};
+
+// Counts the nodes of an entry point's body that a session has planned for: those behind them are
+// planned once values are known.
+class Planned final : public ExplainHook {
+ public:
+  explicit Planned(const RegionDef& body) : nodes_(body.nodes) {}
+  void on_step(const PlacedStep& step) override {
+    if (step.region != 0 || count_ == nodes_.size()) return;
+    const NodeDef& node = nodes_[count_];
+    if (step.op != node.info->name || step.node != node.name)
+      return;  // told again by a later stage
+    ++count_;
+    runs_ = step.index >= 0;
+  }
+  // The last one may be the first that is not planned.
+  size_t count() const { return count_ > 0 && !runs_ ? count_ - 1 : count_; }
+
+ private:
+  Span<const NodeDef> nodes_;
+  size_t count_ = 0;
+  bool runs_ = true;
+};
+
 // Opens one entry point with every symbol bound to `extent`, or to the nearest allowed value,
-// except those that `given` binds.
+// except those that `given` binds. `planned` becomes the most nodes that a session planned for.
 Status try_sizes(const Program& program, const EntryDef& entry, int64_t extent,
-                 Span<const DimBinding> given, Recorder& recorder) {
+                 Span<const DimBinding> given, OpSelection& selection, size_t* planned) {
   Array<DimBinding> dims(default_allocator());
   for (const SymbolDef& s : program.symbols()) {
     int64_t n = extent;
@@ -51,12 +109,20 @@ Status try_sizes(const Program& program, const EntryDef& entry, int64_t extent,
       if (strcmp(d.symbol, s.name) == 0) n = d.extent;
     WICK_TRY(dims.push_back({s.name, n < s.min ? s.min : n > s.max ? s.max : n}));
   }
+  Recorder recorder(selection);
+  RecordingSet recording(selection);
+  WICK_TRY(recording.init());
+  const KernelSet* const sets[] = {recording.set(), &kCpuKernels, &kReferenceKernels};
   SessionOptions options;
   options.entry = entry.name;
   options.threads = 1;
   options.backend = &recorder;
+  options.kernels = sets;
   options.max_dims = dims;
-  return Session::create(program, options).status();
+  WICK_ASSIGN(const auto session, Session::create(program, options));
+  Planned hook(entry.body());
+  if (session->explain(hook).ok() && hook.count() > *planned) *planned = hook.count();
+  return {};
 }
 
 // With fewer convolutions, kernels for blocked layout gain less than their code costs.
@@ -71,26 +137,6 @@ int convolutions(const EntryDef& entry) {
   return n;
 }
 
-// Returns whether sizes of the inputs are enough to bind: those of states may be known only to a
-// run with one.
-bool binds(const EntryDef& entry) {
-  auto told = [&](int32_t symbol) {
-    for (uint32_t input : entry.body().inputs) {
-      for (const DimDef& dim : entry.values[input].dims) {
-        if (dim.symbol == symbol) return true;
-      }
-    }
-    return false;
-  };
-  for (const ValueDef& v : entry.values) {
-    if (v.state == kNoIndex) continue;
-    for (const DimDef& dim : v.dims) {
-      if (dim.symbol >= 0 && !told(dim.symbol)) return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 void OpSelection::add(OpId op, Sets sets) {
@@ -100,18 +146,19 @@ void OpSelection::add(OpId op, Sets sets) {
 
 Status OpSelection::add(const Program& program, Span<const DimBinding> dims) {
   for (const EntryDef& entry : program.entries()) {
-    Recorder recorder(*this);
     bool opened = false;
+    size_t planned = 0;
     Status last;
     for (int64_t extent : {1, 2, 5, 16, 128}) {
-      last = try_sizes(program, entry, extent, dims, recorder);
+      last = try_sizes(program, entry, extent, dims, *this, &planned);
       opened = opened || last.ok();
     }
     if (!opened) return annotate(last, "entry %.60s: ", entry.name);
-    const bool seen = binds(entry);  // else no step of it was
     for (const RegionDef& region : entry.regions) {
-      for (const NodeDef& node : region.nodes) {
-        if (region_count(node.op) == 0 && (!seen || of(node.op) == kNone)) add(node.op, kAny);
+      const size_t seen = &region == &entry.body() ? planned : 0;
+      for (size_t i = 0; i < region.nodes.size(); ++i) {
+        const OpId op = region.nodes[i].op;
+        if (region_count(op) == 0 && (i >= seen || of(op) == kNone)) add(op, kAny);
       }
     }
     if (convolutions(entry) < kManyConvolutions) continue;

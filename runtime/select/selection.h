@@ -27,9 +27,10 @@ class OpSelection {
   // "FusedElementwise:arithmetic"; returns false when `text` is none of these.
   bool add(const char* text);
   // Opens every entry point for a few sizes of its symbolic dimensions and records which kernel
-  // rows serve each step. Rows for values in blocked layout (kernels/blocked_rows.h) are added
-  // where more than a few convolutions have them. `dims`: sizes to try in addition. Fails with the
-  // error of an entry point that opens at no size.
+  // rows serve each step, and what is evaluated while binding. Nodes that only a run plans for, in
+  // regions and behind sizes that data decide, get both sets of kernels. Rows for values in blocked
+  // layout (kernels/blocked_rows.h) are added where more than a few convolutions have them. `dims`:
+  // sizes to try in addition. Fails with the error of an entry point that opens at no size.
   Status add(const Program& program, Span<const DimBinding> dims = {});
 
   Sets of(OpId op) const { return chosen_[static_cast<size_t>(op)]; }

@@ -388,7 +388,7 @@ TEST(External, OnlyAPlainFileInTheModelsFolderIsRead) {
   EXPECT_THAT(error((folder / "model" / "inside").string()), HasSubstr("relative path"));
   for (const char* link : {"link", "link-inside", "up/secret"})
     EXPECT_THAT(error(link), HasSubstr("symbolic link")) << link;
-  EXPECT_THAT(error("none"), HasSubstr("cannot open 'none': no such file"));
+  EXPECT_THAT(error("none"), HasSubstr("cannot open 'none': no such file in the model's folder"));
   EXPECT_THAT(error("none/inside"), HasSubstr("cannot open 'none/inside': no such file"));
   EXPECT_THAT(error("inside/none"), HasSubstr("Not a directory"));
   EXPECT_THAT(error("sub"), HasSubstr("it is a folder, not a regular file"));

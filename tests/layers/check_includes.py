@@ -36,7 +36,7 @@ SEES = {
     EAGER: [PLATFORM, CORE, OPS, KERNELS, BACKEND, "runtime/backend/vulkan"],
     "runtime/backend/vulkan/c": [CORE, OPS, BACKEND, "runtime/backend/vulkan", EXEC, PUBLIC],  # its part of the C ABI
     EXEC: [PLATFORM, CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, "runtime/backend/cpu", PUBLIC],
-    "runtime/select": [CORE, OPS, KERNELS, PROGRAM, BACKEND, EXEC, PUBLIC],  # a program for the machine that builds
+    "runtime/select": [PLATFORM, CORE, OPS, KERNELS, PROGRAM, BACKEND, EXEC, PUBLIC],  # a program for the machine that builds
     REGISTRY: [PLATFORM, CORE, OPS, ERROR],
     PUBLIC: [CORE, OPS, KERNELS, EXEC, BACKEND, PROGRAM, PLAN],
     VULKAN: [BACKEND, "runtime/backend/vulkan", PUBLIC],

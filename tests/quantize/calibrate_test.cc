@@ -93,6 +93,29 @@ TEST(Calibrate, RefusesBadData) {
               HasSubstr("[calibrate] batch 0, "));
 }
 
+// A mask of -inf is meant: the nodes that would take it as integers are named, all of them at once.
+TEST(Calibrate, NamesWhatReadsAMask) {
+  Builder b;
+  const ValueId x = b.input("x", {1, 2}), mask = b.input("mask", {1, 2});
+  const ValueId w =
+      b.g.add_constant(HostTensor::of(Shape{2, 2}, std::vector<float>{1, 0, 0, 1}), "w");
+  const ValueId logs = b.op(OpId::kLog, {mask}, "logs");
+  b.g.add_output("y", b.op(OpId::kAdd, {b.op(OpId::kLinear, {x, w}, "scores"), logs}, "masked"));
+  b.g.add_output("z", b.op(OpId::kAdd, {b.op(OpId::kLinear, {x, w}, "others"), logs}, "again"));
+  const auto row = [](float a, float c) {
+    return HostTensor::of(Shape{1, 2}, std::vector<float>{a, c});
+  };
+  const Batches batches = batches_of({{{"x", row(1, 2)}, {"mask", row(1, 0)}}});
+  EXPECT_THAT(
+      error_of([&] { calibrate(b.g, batches, Recipe{}); }),
+      HasSubstr(
+          "[calibrate] batch 0, Log logs (if infinities are meant, as in a mask, keep what reads "
+          "them float: skip again, masked): [observe] 1 of 2 numbers are NaN or infinite"));
+  Recipe skips;
+  skips.skip = {"again", "masked"};
+  EXPECT_EQ(calibrate(b.g, batches, skips).batches, 1);
+}
+
 TEST(Calibrate, NamesTheNodeThatOverflows) {
   Builder b;
   const ValueId x = b.input("x", {1, 2});

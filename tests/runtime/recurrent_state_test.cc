@@ -190,7 +190,9 @@ TEST(RecurrentState, StartRefusesWhatALinkCannotKeep) {
     EXPECT_THAT(s.message(), HasSubstr("output found is int64 [1,3] and becomes an input by a "
                                        "link, which keeps int64 [1,2]"));
   }
-  EXPECT_EQ(session->run({&in, 1}, out, options).code(), Code::kShapeMismatch);
+  const Status whole = session->run({&in, 1}, out, options);
+  EXPECT_EQ(whole.code(), Code::kShapeMismatch);
+  EXPECT_THAT(whole.message(), HasSubstr("becomes an input by a link, which keeps int64 [1,2]"));
   // Both are free, and the state is what it was.
   EXPECT_EQ((*state)->value(0).as<int64_t>()[1], 0);
   in = TensorView(two, DType::kF32, {4});
@@ -234,6 +236,18 @@ TEST(RecurrentState, RefusesWhatItCannotHold) {
   RecurrentStateOptions options;
   options.entry = "train";
   EXPECT_EQ(RecurrentState::create(*l.program, {}, options).status().code(), Code::kNotFound);
+  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{kSym, 5}, {4}}) {
+    test::ProgramBuilder p;
+    p.symbol("n", 1, 8);
+    const auto h = p.value("h", DType::kF32, {kSym, 4}), y = p.value("y", DType::kF32, dims);
+    p.node(OpId::kTanh, {h}, {y});
+    p.entry("main", {h}, {y});
+    auto never = test::load(p.finish());
+    const StateLink link{"h", "y"};
+    s = make(*never.program, 2, {&link, 1}).status();
+    EXPECT_EQ(s.code(), Code::kShapeMismatch);
+    EXPECT_STREQ(s.message(), "output y never has the shape of input h, [2,4]");
+  }
   auto words = test::load(test::greeting());
   const StateLink text{"x", "y"};
   EXPECT_EQ(RecurrentState::create(*words.program, {&text, 1}).status().code(),

@@ -12,7 +12,8 @@
 
 #define WICK_SELECTED_OPS(X)            \
   X(Conv, kSimd | kBlocked | kProducts) \
-  X(MaxPool, kSimd | kBlocked)
+  X(MaxPool, kSimd | kBlocked)          \
+  X(Add, kAny) X(Mul, kAny) X(Gather, kAny) X(NonZero, kAny) X(Range, kAny) X(Shape, kAny)
 
 #include "runtime/kernels/selected_ops.h"
 
@@ -54,8 +55,7 @@ ir::Graph chain(int convolutions, Products products = Products::kExact) {
   return g;
 }
 
-std::vector<std::string> choices(int convolutions, Products products = Products::kExact) {
-  const auto bytes = program_bytes(chain(convolutions, products));
+std::vector<std::string> choices(const std::vector<uint8_t>& bytes) {
   auto program = Program::load(bytes);
   EXPECT_TRUE(program.ok()) << program.status().message();
   auto selection = std::make_unique<OpSelection>();
@@ -64,6 +64,10 @@ std::vector<std::string> choices(int convolutions, Products products = Products:
   std::vector<std::string> list;
   selection->each([&](const char* text) { list.emplace_back(text); });
   return list;
+}
+
+std::vector<std::string> choices(int convolutions, Products products = Products::kExact) {
+  return choices(program_bytes(chain(convolutions, products)));
 }
 
 class Counter final : public TraceHook {
@@ -99,19 +103,35 @@ TEST(Select, StatesOfFreeSizesTakeAllKernels) {
   f.add_output("y", f.emit(OpId::kMaxPool, pool, {f.add_input("x", DType::kF32, shape)}));
   shape[0] = g.symbol("n");
   g.add_output("y", g.emit(OpId::kMaxPool, pool, {g.add_input("s", DType::kF64, shape)}));
-  auto list = [](std::vector<ir::Entry> of) {
-    const auto bytes = program_bytes(std::move(of));
-    auto program = Program::load(bytes);
-    EXPECT_TRUE(program.ok()) << program.status().message();
-    auto selection = std::make_unique<OpSelection>();
-    const Status s = selection->add(**program);
-    EXPECT_TRUE(s.ok()) << s.message();
-    std::vector<std::string> texts;
-    selection->each([&](const char* text) { texts.emplace_back(text); });
-    return texts;
+  EXPECT_THAT(choices(program_bytes(std::vector{entries[0]})), Contains("MaxPool:simd"));
+  EXPECT_THAT(choices(program_bytes(entries)), Contains("MaxPool"));
+}
+
+// An op on floats, and the same op on sizes, which is evaluated where memory is planned.
+TEST(Select, ArithmeticOnSizesTakesItsOwnKernels) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("n")});
+  const auto number = [&](int64_t n, const char* name) {
+    HostTensor t(DType::kI64, {});
+    t.as<int64_t>()[0] = n;
+    return g.add_constant(t, name);
   };
-  EXPECT_THAT(list({entries[0]}), Contains("MaxPool:simd"));
-  EXPECT_THAT(list(entries), Contains("MaxPool"));
+  const ir::ValueId size = g.emit(OpId::kGather, AxisAttrs{},
+                                  {g.emit(OpId::kShape, ShapeOpAttrs{}, {x}), number(0, "zero")});
+  const ir::ValueId end = g.emit(OpId::kAdd, {size, size});
+  g.add_output("places", g.emit(OpId::kRange, {number(0, "first"), end, number(1, "step")}));
+  g.add_output("y", g.emit(OpId::kAdd, {x, x}));
+  EXPECT_THAT(choices(program_bytes(g)), Contains("Add"));
+}
+
+// The same where only values decide the sizes, so that the node is planned for in a run.
+TEST(Select, NodesBehindSizesOfDataTakeAllKernels) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("n")});
+  g.add_output("y", g.emit(OpId::kMul, {x, x}));
+  const ir::ValueId places = g.emit(OpId::kNonZero, {x});
+  g.add_output("squares", g.emit(OpId::kMul, {places, places}));
+  EXPECT_THAT(choices(program_bytes(g)), Contains("Mul"));
 }
 
 void expect_bits_on_blocks(Products products) {

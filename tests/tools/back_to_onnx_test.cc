@@ -73,6 +73,35 @@ TEST(BackToOnnx, FusedConvolutionsComeBack) {
   }
 }
 
+// What a loop carries on is often what it also keeps of each trip: one value, two outputs.
+TEST(BackToOnnx, ABodyMayGiveOneValueTwice) {
+  ir::Graph g;
+  const SymShape two = to_symbolic(Shape{2});
+  HostTensor trips(DType::kI64, {}), always(DType::kBool, {});
+  trips.as<int64_t>()[0] = 3;
+  always.as<bool>()[0] = true;
+  const ir::ValueId x = g.add_input("x", DType::kF32, two);
+  ir::Graph body = g.region("body");
+  body.add_input("i", DType::kI64, SymShape{});
+  const ir::ValueId go = body.add_input("go", DType::kBool, SymShape{}),
+                    in = body.add_input("in", DType::kF32, two);
+  const ir::ValueId twice = body.emit(OpId::kAdd, {in, in});
+  body.value(twice).name = "twice";
+  body.add_output("more", go);
+  body.add_output("next", twice);
+  body.add_output("kept", twice);
+  const ir::NodeId loop = g.add_control(
+      OpId::kLoop, AnyAttrs::of(LoopAttrs{1}),
+      {g.add_constant(trips, "trips"), g.add_constant(always, "always"), x}, {body}, "loop");
+  g.add_output("last", g.node(loop).outputs[0]);
+  g.add_output("all", g.node(loop).outputs[1]);
+  const std::string file = scratch() + "/twice.wick", back = scratch() + "/twice.onnx";
+  export_wick(g, file);
+  const Ran r = wick({"convert", file, "-o", back, "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(parse_json(r.out).at("verified").at("verdict"), "equal");
+}
+
 TEST(BackToOnnx, WhatAFileSaysOfItselfSurvives) {
   const std::string from = scratch() + "/described.onnx", wick_file = scratch() + "/described.wick",
                     back = scratch() + "/described_again.onnx",

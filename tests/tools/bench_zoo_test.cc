@@ -6,6 +6,7 @@
 
 #include "exporter/include/wick/compile.h"
 #include "tests/tools/command_line.h"
+#include "wick_onnx.pb.h"
 
 namespace wick::test {
 namespace {
@@ -76,20 +77,26 @@ TEST(BenchZoo, APageHasARowForEachModelFound) {
 TEST(BenchZoo, AModelThatFailsCostsItsOwnFiguresAlone) {
   const std::string folder = zoo("zoo_broken"), page = scratch() + "/zoo_broken.md";
   write_file(folder + "/broken.onnx", "junk");
+  onnx::ModelProto strange;
+  ASSERT_TRUE(strange.ParseFromString(read_file(folder + "/lenet_like.onnx")));
+  strange.mutable_graph()->mutable_node(0)->set_op_type("Frobnicate");
+  write_file(folder + "/strange.onnx", strange.SerializeAsString());
   const std::string all = with_peers() + shell_word(folder);
   Ran r = shell(all + " --against onnxruntime,openvino --json --page " + shell_word(page));
   EXPECT_EQ(r.code, 1);
-  EXPECT_THAT(r.err, HasSubstr("wick: 3 of the zoo's figures could not be measured"));
+  EXPECT_THAT(r.err, HasSubstr("wick: 4 of the zoo's figures could not be measured"));
   const nlohmann::json doc = parse_json(r.out);
   std::vector<std::string> names;
   for (const auto& m : doc.at("models")) names.push_back(m.at("model"));
-  EXPECT_THAT(names, ElementsAre("lenet_like", "a|b.wick", "broken", "cased"));
+  EXPECT_THAT(names, ElementsAre("lenet_like", "a|b.wick", "broken", "cased", "strange"));
   const nlohmann::json& first = doc.at("models").at(0);
   EXPECT_EQ(first.at("against").at("onnxruntime").at("peer").at("p50_ms"), 60.0);
   EXPECT_EQ(first.at("against").at("openvino").at("error"), "OpenVINO: no such | operator");
   EXPECT_GT(first.at("first_answer_ms"), 0);
   EXPECT_GT(first.at("peak_rss_mb"), 0);
   EXPECT_THAT(doc.at("models").at(2).at("error").get<std::string>(), HasSubstr("broken.onnx"));
+  EXPECT_THAT(doc.at("models").at(4).at("error").get<std::string>(),
+              HasSubstr("1 node(s) of the ONNX model cannot be read: Frobnicate"));
   EXPECT_FALSE(doc.at("models").at(1).contains("against"));
   EXPECT_THAT(read_file(page),
               AllOf(HasSubstr("\nNot measured:\n"), HasSubstr("\n- broken: "),

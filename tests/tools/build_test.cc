@@ -84,6 +84,21 @@ TEST(Build, TheSmokeTestCanFail) {
       AllOf(HasSubstr("differs y: 1 of 2 elements"), HasSubstr("FAILED"), HasSubstr("exit code")));
 }
 
+// A model that was not opened is an error, as a session that was not is in wick.h.
+TEST(Build, AModelThatIsNoneIsAnError) {
+  const std::string model = scratch() + "/unopened.onnx", folder = scratch() + "/unopened";
+  export_onnx(small_graph(), model);
+  ASSERT_EQ(wick({"build", model, "-o", folder, "--no-build", "--weights", "beside"}).code, 0);
+  write_file(folder + "/smoke.c",
+             "#include <stdio.h>\n#include \"unopened.h\"\nint main(void) {\n"
+             "  unopened* m = NULL;\n  float x[3] = {0}, y[2];\n"
+             "  if (unopened_open(\"nowhere.wick\", 1, &m) == WICK_OK || m != NULL) return 1;\n"
+             "  int code = unopened_run(m, 1, x, y);\n  puts(unopened_error());\n"
+             "  unopened_close(m);\n  return code != WICK_INVALID_ARGUMENT || unopened_memory(m) "
+             "!= 0;\n}\n");
+  EXPECT_EQ(compiled_and_run(folder, "unopened"), "session is null\n");
+}
+
 // Names that C has not, free sizes of several inputs, integers, bools, a scalar, an output of no
 // known size.
 TEST(Build, WhatModelsAreCalledAndTake) {

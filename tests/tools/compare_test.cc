@@ -103,6 +103,44 @@ TEST(Compare, NamesTheNodeThatOnnxRuntimeAnswersOtherwise) {
   EXPECT_THAT(exact.out, Not(HasSubstr("differs: Cast")));
 }
 
+// Sequences are compared element by element, in which NaNs are one value as everywhere.
+TEST(Compare, SequencesElementByElement) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("n"), SymDim(3)});
+  const ir::ValueId roots = g.emit(OpId::kSqrt, {x}, "roots");
+  g.add_output("parts", g.emit(OpId::kSplitToSequence, SplitToSequenceAttrs{0, 1},
+                               {roots, ir::kNoValue}, "parts"));
+  const std::string model = scratch() + "/parts.onnx", file = scratch() + "/parts.wick";
+  export_onnx(g, model);
+  ASSERT_EQ(wick({"convert", model, "-o", file}).code, 0);
+  const Ran r = wick({"compare", model, file});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("bits equal"));
+  const Ran all = wick({"verify", model, file});  // with NaN and infinities among the values
+  EXPECT_EQ(all.code, 0) << all.out << all.err;
+  const Ran beside = wick({"compare", model, "--against", "onnxruntime"});
+  EXPECT_EQ(beside.code, 1);
+  if (beside.err.find("not installed") != std::string::npos)
+    GTEST_SKIP() << "onnxruntime not installed";
+  EXPECT_THAT(beside.err,
+              HasSubstr("output parts is seq(tensor(float)): only tensors are compared"));
+}
+
+// ONNX Runtime leaves the shape of an empty tensor as it is where it is reduced.
+TEST(Compare, ReductionsOfNothingAreNotHeldAgainstOnnxRuntime) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("n"), g.symbol("m"), SymDim(4)});
+  const ir::ValueId mean = g.emit(OpId::kReduceMean, ReduceAttrs{{-1}, 1, 0}, {x}, "mean");
+  g.add_output("y", g.emit(OpId::kSub, {x, mean}, "y"));
+  const std::string model = scratch() + "/mean.onnx";
+  export_onnx(g, model);
+  const Ran r = wick(
+      {"verify", model, "--against", "onnxruntime", "--no-passes", "--dim", "n=0", "--dim", "m=0"});
+  if (r.code == 1 && r.err.find("not installed") != std::string::npos)
+    GTEST_SKIP() << "onnxruntime not installed";
+  EXPECT_EQ(r.code, 0) << r.out;
+}
+
 // numpy, through which arrays reach it, has no bfloat16; the model's types decide.
 TEST(Compare, OnnxRuntimeTakesAndGivesBfloat16) {
   ir::Graph g;

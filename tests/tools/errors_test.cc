@@ -223,17 +223,21 @@ TEST(Onnx, EveryUnknownOperatorIsListed) {
   node("Relu", "known", "x", "a", "");
   node("Frobnicate", "one", "a", "b", "");
   node("Twiddle", "two", "b", "c", "com.example");
-  node("Frobnicate", "", "c", "d", "");
+  node("Conv", "blocked", "c", "e", "com.microsoft.nchwc");
+  node("Frobnicate", "", "e", "d", "");
   std::string path = scratch() + "/unknown.onnx";
   write_file(path, model.SerializeAsString());
   std::string said =
       "wick: " + path +
-      ": 3 node(s) of the ONNX model cannot be read:\n"
+      ": 4 node(s) of the ONNX model cannot be read:\n"
       "  Frobnicate 'one': ONNX's default domain has no operator of this name; `wick ops --onnx` "
       "lists "
       "those that there are\n"
       "  com.example::Twiddle 'two': no custom op of this domain and name is registered "
       "(load_ops, or --ops LIBRARY.so)\n"
+      "  com.microsoft.nchwc::Conv 'blocked': ONNX Runtime wrote this for the machine that "
+      "optimised "
+      "the model: take the file that it optimised\n"
       "  Frobnicate 'd': ONNX's default domain has no operator of this name; `wick ops --onnx` "
       "lists "
       "those that there are\n"

@@ -263,9 +263,12 @@ InputData whole(const ir::Graph& g, const std::string& file, Whole all, const Da
       return any;
     }());
     if (items >= 0 && t.shape()[0] != items) {
-      throw Error(fmt::format("'{}': {} has {} items, an input before it {}", file, v->name,
-                              t.shape()[0], items),
-                  Code::kShapeMismatch);
+      throw Error(
+          fmt::format("'{}': {} has {} items, an input before it {}; where the batch is "
+                      "another dimension of it, give a folder with a folder for each input, "
+                      "and in it a file for each batch",
+                      file, v->name, t.shape()[0], items),
+          Code::kShapeMismatch);
     }
     items = t.shape()[0];
   }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "graph/ir/packed.h"
+
 namespace wick::tool {
 
 int64_t ulps(float a, float b) {
@@ -16,8 +18,25 @@ int64_t ulps(float a, float b) {
   return std::abs(key(a) - key(b));
 }
 
+namespace {
+
+// Measures sequences and optionals element by element.
+Difference difference_of_elements(const HostTensor& a, const HostTensor& b) {
+  const Unpacked x = unpack(a), y = unpack(b);
+  Difference all;
+  all.comparable =
+      x.element == y.element && x.present == y.present && x.elements.size() == y.elements.size();
+  for (size_t i = 0; all.comparable && i < x.elements.size(); ++i)
+    all.merge(difference(x.elements[i], y.elements[i]));
+  all.bits = all.bits && all.comparable;
+  return all;
+}
+
+}  // namespace
+
 Difference difference(const HostTensor& a, const HostTensor& b) {
   Difference d;
+  if (is_container(a.dtype()) && a.dtype() == b.dtype()) return difference_of_elements(a, b);
   if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) {
     d.comparable = d.bits = false;
     return d;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "runtime/registry/registry.h"
 #include "tools/lib/text.h"
@@ -61,6 +62,14 @@ class Reader {
     return v;
   }
 
+  // So must each of its outputs, of which several may be one value.
+  static std::string output_name(const char* value, size_t number, std::set<std::string>* taken) {
+    std::string name = value;
+    if (name.empty()) name = fmt::format("out{}", number);
+    while (!taken->insert(name).second) name += fmt::format("_{}", number);
+    return name;
+  }
+
   ValueId value(ir::Graph* g, std::map<uint32_t, ValueId>* have, uint32_t id) {
     if (id == kNoIndex) return ir::kNoValue;
     const auto known = have->find(id);
@@ -108,13 +117,10 @@ class Reader {
                                            std::move(outputs), n.name);
       for (size_t i = 0; i < n.outputs.size(); ++i) have[n.outputs[i]] = g->node(made).outputs[i];
     }
-    int number = 0;
-    for (uint32_t id : region.outputs) {
-      const ValueDef& d = entry_.values[id];
-      std::string name = d.name;
-      if (name.empty()) name = "out" + std::to_string(number);
-      ++number;
-      g->add_output(name, value(g, &have, id));
+    std::set<std::string> taken;
+    for (size_t i = 0; i < region.outputs.size(); ++i) {
+      const uint32_t id = region.outputs[i];
+      g->add_output(output_name(entry_.values[id].name, i, &taken), value(g, &have, id));
     }
   }
 

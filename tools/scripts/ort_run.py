@@ -273,7 +273,7 @@ def main():
     options = ort.SessionOptions()
     options.intra_op_num_threads = args.threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # errors are raised: its log would say them again, in colours
     if args.optimize == "none":
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
@@ -311,6 +311,8 @@ def main():
             os.makedirs(args.out, exist_ok=True)
         for i, declared in enumerate(session.get_outputs()):
             value = parts[0][i] if len(parts) == 1 else np.concatenate([p[i] for p in parts])
+            if not isinstance(value, np.ndarray):
+                raise ValueError(f"output {declared.name} is {declared.type}: only tensors are compared with it")
             print(f"{declared.name} {value.dtype} {list(value.shape)}")
             if args.out:
                 np.save(os.path.join(args.out, declared.name.replace("/", "_") + ".npy"), value)

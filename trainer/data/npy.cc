@@ -126,7 +126,9 @@ NpyHead parse_npy_head(ByteSource& source) {
   uint8_t magic[8];
   source.read_exact(magic, 8, "magic");
   if (std::memcmp(magic, "PK\x03\x04", 4) == 0)
-    source.fail("not an NPY file but an archive of several (.npz): read_npz() reads it");
+    source.fail(
+        "not an NPY file but an archive of several (.npz): read_npz() reads it, unzip makes an "
+        ".npy of each array");
   if (std::memcmp(magic, "\x93NUMPY", 6) != 0) source.fail("not an NPY file");
   if (magic[6] < 1 || magic[6] > 3) {
     source.fail("version " + std::to_string(magic[6]) + ", expected 1 to 3");

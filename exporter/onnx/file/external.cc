@@ -29,6 +29,9 @@ uint64_t number(const std::string& name, const std::string& text) {
   return value;
 }
 
+constexpr const char* kMissing =
+    "no such file in the model's folder, where it has to be: copy it there with the model";
+
 struct Folder {
   int fd = -1;
   ~Folder() {
@@ -59,13 +62,13 @@ void open_inside(const std::string& name, const std::string& folder, const std::
                                location));
     if (std::next(part) == relative.end()) {
       const Status s = file->open_in(at.fd, part->c_str());
-      const char* why = s.code() == Code::kNotFound ? "no such file" : s.message();
+      const char* why = s.code() == Code::kNotFound ? kMissing : s.message();
       if (!s.ok()) refuse(name, fmt::format("cannot open '{}': {}", location, why));
       return;
     }
     const int next = openat(at.fd, part->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (next < 0) {
-      const char* why = errno == ENOENT ? "no such file" : strerror(errno);
+      const char* why = errno == ENOENT ? kMissing : strerror(errno);
       refuse(name, fmt::format("cannot open '{}': {}", location, why));
     }
     close(std::exchange(at.fd, next));
@@ -102,7 +105,8 @@ HostTensor read_external(const TensorProto& proto, const std::string& folder, DT
   auto check_size = [&](uint64_t size) {
     if (offset <= size && bytes <= size - offset) return;
     refuse(proto.name(),
-           fmt::format("'{}' is too short for {} bytes at {}", location, bytes, offset));
+           fmt::format("'{}' is too short for {} bytes at {}: it is cut, or another model's",
+                       location, bytes, offset));
   };
   RegularFile in;
   if (auto* stay = external_file(location, dtype, bytes); stay != nullptr) {

@@ -84,6 +84,12 @@ std::string newer_than_known(const ModelProto& model, int64_t opset) {
   return text;
 }
 
+// Returns whether ONNX Runtime's optimiser alone writes operators of this domain: in layouts of the
+// machine that it runs on.
+bool made_for_a_machine(const std::string& domain) {
+  return domain == "com.microsoft.nchwc" || domain.starts_with("com.ms.internal.");
+}
+
 // Collects every node that cannot be read, those of subgraphs and functions included, so that a
 // user sees the whole list at once: operators without a reader, and nodes with inputs or attributes
 // that their operator does not have.
@@ -118,6 +124,10 @@ struct Faults {
     const bool ours = !operator_versions(node.domain()).empty();
     if (node.op_type().empty()) {
       why = "it names no operator";
+    } else if (made_for_a_machine(node.domain())) {
+      why =
+          "ONNX Runtime wrote this for the machine that optimised the model: take the file that it "
+          "optimised";
     } else if (!ours) {
       why = "no custom op of this domain and name is registered (load_ops, or --ops LIBRARY.so)";
     } else if (find_read_version(node.op_type(), node.domain()) == nullptr) {

@@ -84,7 +84,8 @@ inline constexpr const char* kSourceTail =
 int @NAME@_run(@NAME@* model@COMMA@@PARAMETERS@) {
   wick_tensor in[@IN_PLACES@] = {@INS@};
   wick_tensor out[@OUT_COUNT@] = {@OUTS@};
-  int code = wick_session_run(model->session, in, @IN_COUNT@, out, @OUT_COUNT@, NULL);
+  int code = wick_session_run(model == NULL ? NULL : model->session, in, @IN_COUNT@, out,
+                              @OUT_COUNT@, NULL);
 @BACK@  return code;
 }
 
@@ -95,7 +96,9 @@ void @NAME@_close(@NAME@* model) {
   free(model);
 }
 
-size_t @NAME@_memory(const @NAME@* model) { return wick_session_memory(model->session); }
+size_t @NAME@_memory(const @NAME@* model) {
+  return model == NULL ? 0 : wick_session_memory(model->session);
+}
 
 const char* @NAME@_error(void) { return wick_last_error(); }
 )";

@@ -31,14 +31,19 @@ std::string today() {
   return text;
 }
 
-// Returns what a process had to say: its message's first line, without the program's name.
+// Returns what a process had to say, without the program's name: its message's first line, and the
+// first of the list that such a line may announce.
 std::string reason_in(const std::string& file) {
   std::ifstream in(file);
+  std::string said;
   for (std::string line; std::getline(in, line);) {
     if (line.rfind("wick: ", 0) == 0) line = line.substr(6);
-    if (!line.empty()) return shortened(one_line(line));
+    line.erase(0, line.find_first_not_of(' '));
+    if (line.empty()) continue;
+    said += (said.empty() ? "" : " ") + line;
+    if (!said.ends_with(':')) break;
   }
-  return "it ended without a word";
+  return said.empty() ? "it ended without a word" : shortened(one_line(said));
 }
 
 // Runs `wick bench` with these words; returns the row that it prints, or {"error": why}.
