@@ -4,7 +4,6 @@
 #include <bit>
 #include <vector>
 
-#include "runtime/kernels/elementwise/elementwise.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops/pointwise.h"
 
@@ -120,15 +119,6 @@ int64_t ranked_place(const T* x, int64_t step, int64_t n, Rank which, int64_t ra
   for (int64_t i = 0; i < n; ++i) keys[i] = key_of(x[i * step], i);
   std::nth_element(keys, keys + rank, keys + n);
   return place_of(keys[rank]);
-}
-
-// Calls f(line, worker) for each of `lines`, each of which costs `cost`, on threads.
-template <class F>
-void each_line(int64_t lines, int64_t cost, const F& f) {
-  const int64_t some = std::max<int64_t>(1, kElementGrain / cost);  // lines of a task
-  parallel_for(thread_pool(), (lines + some - 1) / some, [&](int64_t task, int worker) {
-    for (int64_t i = task * some; i < std::min(lines, (task + 1) * some); ++i) f(i, worker);
-  });
 }
 
 }  // namespace
