@@ -76,36 +76,19 @@ uint64_t order_of(double v) {
   const auto bits = std::bit_cast<uint64_t>(v);
   return bits >> 63 != 0 ? ~bits : bits | uint64_t{1} << 63;
 }
-uint64_t order_of(int64_t v) {
-  return static_cast<uint64_t>(v) ^ uint64_t { 1 } << 63;
-}
-// Of float32 in the upper half, so that the place fits behind it.
-uint64_t order_of(float v) {
-  if (v != v) return uint64_t{UINT32_MAX} << 32;
+uint64_t order_of(int64_t v) { return static_cast<uint64_t>(v) ^ (uint64_t{1} << 63); }
+uint32_t order_of(float v) {
+  if (v != v) return UINT32_MAX;
   const auto bits = std::bit_cast<uint32_t>(v);
-  return uint64_t{bits >> 31 != 0 ? ~bits : bits | uint32_t{1} << 31} << 32;
+  return bits >> 31 != 0 ? ~bits : bits | uint32_t{1} << 31;
 }
+template <class T>
+using Order = decltype(order_of(T()));
 
-struct Placed {
-  uint64_t order;
-  int64_t place;
-  bool operator<(const Placed& o) const {
-    return order < o.order || (order == o.order && place < o.place);
-  }
-};
+// Returns the place of an element of a line; `orders` is for n of them.
 template <class T>
-using Key = std::conditional_t<std::is_same_v<T, float>, uint64_t, Placed>;
-uint64_t key_of(float v, int64_t place) { return order_of(v) | static_cast<uint64_t>(place); }
-template <class T>
-Placed key_of(T v, int64_t place) {
-  return {order_of(v), place};
-}
-int64_t place_of(uint64_t key) { return static_cast<int64_t>(key & UINT32_MAX); }
-int64_t place_of(const Placed& key) { return key.place; }
-
-// Returns the place of an element of a line; `keys` is for n of them.
-template <class T>
-int64_t ranked_place(const T* x, int64_t step, int64_t n, Rank which, int64_t rank, Key<T>* keys) {
+int64_t ranked_place(const T* x, int64_t step, int64_t n, Rank which, int64_t rank,
+                     Order<T>* orders) {
   if (which != Rank::kGiven) {
     int64_t numbers = 0, nan = -1;
     for (int64_t i = 0; i < n; ++i) {
@@ -116,9 +99,16 @@ int64_t ranked_place(const T* x, int64_t step, int64_t n, Rank which, int64_t ra
     if (numbers == 0 || (which == Rank::kMedian && nan >= 0)) return nan;
     rank = (numbers - 1) / 2;
   }
-  for (int64_t i = 0; i < n; ++i) keys[i] = key_of(x[i * step], i);
-  std::nth_element(keys, keys + rank, keys + n);
-  return place_of(keys[rank]);
+  for (int64_t i = 0; i < n; ++i) orders[i] = order_of(x[i * step]);
+  std::nth_element(orders, orders + rank, orders + n);
+  // Of equals, which one it is follows from how many are smaller.
+  const Order<T> order = orders[rank];
+  int64_t smaller = 0;
+  for (int64_t i = 0; i < rank; ++i) smaller += orders[i] < order ? 1 : 0;
+  int64_t at = 0;
+  for (int64_t left = rank - smaller;; ++at) {
+    if (order_of(x[at * step]) == order && left-- == 0) return at;
+  }
 }
 
 }  // namespace
@@ -129,7 +119,7 @@ bool walks(const Line& line) {
   const bool known = t == DType::kF32 || t == DType::kF64 || t == DType::kF16 ||
                      t == DType::kBF16 || t == DType::kBool || (is_int(t) && t != DType::kU64);
   return known && m.recorder == nullptr && m.watcher == nullptr && active_tracer() == nullptr &&
-         !line.x.is_vulkan() && line.x.layout().numel() != 0 && line.size() <= UINT32_MAX;
+         !line.x.is_vulkan() && line.x.layout().numel() != 0;
 }
 
 ValuesIndices running_extremes(const Line& line, bool largest) {
@@ -167,10 +157,10 @@ Tensor ranked_places(const Line& line, Rank which, int64_t rank) {
   by_type(x.dtype(), [&](auto type) {
     using T = decltype(type);
     const T* from = x.layout().as<T>();
-    std::vector<Key<T>> keys(static_cast<size_t>(a.n * num_threads()));
+    std::vector<Order<T>> orders(static_cast<size_t>(a.n * num_threads()));
     each_line(a.outer * a.inner, 8 * a.n, [&](int64_t i, int worker) {
       const T* first = from + i / a.inner * a.n * a.inner + i % a.inner;
-      to[i] = ranked_place(first, a.inner, a.n, which, rank, keys.data() + worker * a.n);
+      to[i] = ranked_place(first, a.inner, a.n, which, rank, orders.data() + worker * a.n);
     });
   });
   return at;
