@@ -67,4 +67,19 @@ int main() {
   measure_both("layer_norm", [&] { return layer_norm(tokens, {256}, scale, shift); });
   const Tensor gamma = drawn({16}, kF), beta = drawn({16}, kF);
   measure_both("group_norm", [&] { return group_norm(picture, 4, gamma, beta); });
+  const Tensor sequence = drawn({8, 128, 768}, kF), lines = drawn({64, 1000}, kF);
+  measure_both("unbind", [&] { return stack(unbind(sequence, 1), 0); });
+  measure_both("pad_reflect", [&] { return pad(picture, {2, 2, 2, 2}, "reflect"); });
+  measure_both("repeat_interleave", [&] { return repeat_interleave(sequence, 2, 1); });
+  measure_both("adaptive_max_pool2d", [&] { return adaptive_max_pool2d(picture, 5); });
+  measure_both("cummax", [&] { return cummax(lines, 1).values; });
+  measure_both("median", [&] { return median(lines, 1).values; });
+  const Tensor places = randint(0, 1000, {64, 1000});
+  measure_both("gather", [&] { return gather(lines, 1, places); });
+  measure_both("scatter_add", [&] { return scatter_add(lines, 1, places, lines); });
+  const Tensor grid = (rand({4, 56, 56, 2}) * 2 - 1).requires_grad_();
+  measure_both("grid_sample", [&] { return grid_sample(picture, grid); });
+  const Tensor positive = (rand({100000}) * 10 + 0.1).requires_grad_();
+  measure_both("lgamma", [&] { return lgamma(positive); });
+  measure_both("erfinv", [&] { return erfinv(positive * 0.09); });
 }

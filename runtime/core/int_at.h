@@ -28,4 +28,24 @@ inline int64_t int_at(const TensorView& v, int64_t offset) {
   return v.dtype == DType::kI64 ? v.as<int64_t>()[offset] : narrow_int_at(v, offset);
 }
 
+// Calls f(begin, end, p) for pieces of n integers of a tensor from `first` on, with integer i of
+// [begin, end) in p[i - begin] as int64. Returns false where `poll` ended it.
+template <class Poll, class F>
+bool each_ints(Poll& poll, const TensorView& v, int64_t first, int64_t n, F&& f) {
+  constexpr int64_t kPiece = 256;
+  int64_t copy[kPiece];
+  for (int64_t begin = 0; begin < n; begin += kPiece) {
+    const int64_t end = n - begin < kPiece ? n : begin + kPiece;
+    if (poll(end - begin)) return false;
+    const int64_t* p = copy;
+    if (v.dtype == DType::kI64) {
+      p = v.as<int64_t>() + first + begin;
+    } else {
+      for (int64_t i = begin; i < end; ++i) copy[i - begin] = narrow_int_at(v, first + i);
+    }
+    f(begin, end, p);
+  }
+  return true;
+}
+
 }  // namespace wick

@@ -36,6 +36,7 @@ REASONS = {
     ("runtime/kernels/reference/gather.cc", "int_at("): "indices",
     ("runtime/kernels/reference/tuples.h", "int_at(indices"): "indices",
     ("runtime/kernels/reference/indices.h", "int_at(indices"): "indices",
+    ("runtime/kernels/scatter_lines.cc", "int_at(index"): "indices",
     ("runtime/kernels/reference/roi.cc", "int_at(in[2]"): "the image that a region is of",
     ("runtime/kernels/reference/sequence.cc", "int_at(in["): "a position in a sequence, which a run gives",
     ("runtime/exec/values.cc", "info->elements = static_cast<const int64_t*>(v.data)"):

@@ -91,6 +91,38 @@ TEST(FastRows, TopKOfAFew) {
     expect_reference_bits(OpId::kTopK, TopKAttrs{50, 1, largest, 1}, in, 2, "topk.f32.simd");
 }
 
+TEST(FastRows, GridSamplesOfManyPoints) {
+  for (int64_t mode = 0; mode < 3; ++mode) {
+    for (int64_t padding = 0; padding < 3; ++padding) {
+      for (int form = 0; form < 6; ++form) {
+        const bool solid = form >= 4;
+        if (solid && mode == static_cast<int64_t>(ResizeMode::kCubic)) continue;
+        SCOPED_TRACE(fmt::format("mode {} padding {} form {}", mode, padding, form));
+        const GridSampleAttrs a{mode, padding, form % 2};
+        auto in = solid ? values_of("grid_sample",
+                                    {f32({2, 3, 4, 5, 6}, -2, 2), f32({2, 3, 7, 13, 3}, -1.7, 1.7)})
+                        : values_of("grid_sample",
+                                    {f32({2, 3, 9, 7}, -2, 2), f32({2, 17, 31, 2}, -1.7, 1.7)});
+        if (form >= 2) set_specials(in[0]), set_specials(in[1]);
+        expect_reference_bits(OpId::kGridSample, a, in, 1, "grid_sample.f32.simd");
+      }
+    }
+  }
+}
+
+TEST(FastRows, SumsOfShortRows) {
+  for (int64_t n = 1; n <= 18; ++n) {
+    for (OpId op : {OpId::kReduceSum, OpId::kReduceMean}) {
+      auto in = values_of("sum", {f32({7, 11, n}, -2, 2)});
+      set_specials(in[0]);
+      for (int64_t i = 0; i < 3 * n; ++i) in[0].set(i, -0.0);
+      expect_reference_bits(
+          op, ReduceAttrs{{2}, 0, 0}, in, 1,
+          op == OpId::kReduceSum ? "reduce_sum.f32.simd" : "reduce_mean.f32.simd");
+    }
+  }
+}
+
 constexpr int kC = kChainFirstConstant, kS = kChainFirstStep;
 
 // The chain of a layer norm, as formulas record it or (by_power) as files spell it; `rms`: without

@@ -14,6 +14,7 @@
 #include "trainer/autograd/hooks.h"
 #include "trainer/autograd/leaf_grad.h"
 #include "trainer/autograd/node.h"
+#include "trainer/autograd/part_sum.h"
 #include "trainer/autograd/running_node.h"
 #include "trainer/autograd/sparse_slot.h"
 #include "trainer/profile/range.h"
@@ -103,15 +104,18 @@ class Run {
 
   void find_visits(const Roots& roots);
   bool leads(const Edge& e, uint64_t useful) const;
+  Tensor* sum_at(const Edge& edge);
   void send(const Edge& edge, Tensor g);
   void leaf_done(TensorImpl* leaf, Leaf& sum);
   void after_hooks(Node& node);
+  bool add_part(const Node& node, const Tensor& g);
   void run_node(Node& node);
   [[noreturn]] void refuse(const Node& node, const std::string& op) const;
   void check_result(const Node& node, size_t i, const Tensor& result) const;
 
   std::vector<Visit> visits_;
   std::unordered_map<TensorImpl*, Leaf> leaves_;
+  PartSums parts_;
   std::vector<std::pair<Tensor, SparseGrad>> rows_;  // of leaves, in order of arrival
   std::vector<TensorImpl*> ready_;  // leaves whose sum is complete, in order of completion
   std::unordered_map<const TensorImpl*, std::vector<size_t>> leaf_slots_;
@@ -192,6 +196,13 @@ void Run::leaf_done(TensorImpl* impl, Leaf& leaf) {
   }
 }
 
+// Returns the sum that the edge leads to; null: there is none.
+Tensor* Run::sum_at(const Edge& edge) {
+  if (edge.node) return edge.node->pending == nullptr ? nullptr : &edge.node->pending[edge.nr];
+  const auto it = leaves_.find(edge.leaf.get());
+  return it == leaves_.end() ? nullptr : &it->second.sum;
+}
+
 void Run::send(const Edge& edge, Tensor g) {
   if (edge.node) {
     // pending is null if no requested gradient depends on the node
@@ -254,6 +265,19 @@ void Run::refuse(const Node& node, const std::string& op) const {
   throw_error("backward", text, node.where, Code::kUnsupported);
 }
 
+// Adds the gradient of a slice to its part of the sum, if nothing has to see the ops of its
+// formula.
+bool Run::add_part(const Node& node, const Tensor& g) {
+  const OpNode* slice = node.slice();
+  const Modes& m = modes();
+  if (slice == nullptr || create_graph || m.forward != 0 || m.recorder != nullptr) return false;
+  Tensor* sum = node.wants(0) ? sum_at(node.edges()[0]) : nullptr;
+  if (sum == nullptr) return false;
+  if (parts_.add(sum, *slice, g)) return true;
+  parts_.added(sum, *slice);
+  return false;
+}
+
 void Run::run_node(Node& node) {
   size_t num_out = node.out().size();
   SmallVector<Tensor, 1> grads(num_out);
@@ -282,7 +306,7 @@ void Run::run_node(Node& node) {
     }
     RunningNode running(node);
     node.frees = !retain_graph;
-    node.apply(grads, results);
+    if (watched || !add_part(node, grads[0])) node.apply(grads, results);
     if (watched) [[unlikely]] {
       watch_node_end(node, grads, results);
     }

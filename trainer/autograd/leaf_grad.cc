@@ -17,11 +17,6 @@ namespace {
 // Backwards of several threads may end in the same leaf.
 constinit std::mutex g_leaf_mutex;
 
-// Returns whether `t` is the only handle on its bytes, so that they may be overwritten or kept.
-bool sole_owner(const Tensor& t) {
-  return t.impl()->unique() && t.impl()->storage->unique() && t.is_contiguous();
-}
-
 // Throws if `g` differs in shape or dtype from `t` or its .grad, which may have changed since the
 // graph was recorded.
 void check_grad(const TensorImpl* t, const Tensor& g, const Where& where) {
@@ -45,6 +40,10 @@ void check_grad(const TensorImpl* t, const Tensor& g, const Where& where) {
 }
 
 }  // namespace
+
+bool sole_owner(const Tensor& t) {
+  return t.impl()->unique() && t.impl()->storage->unique() && t.is_contiguous();
+}
 
 void add_into(Tensor* slot, Tensor g, bool create_graph) {
   create_graph = create_graph || modes().forward != 0;  // an in-place sum has no tangent

@@ -9,6 +9,9 @@
 
 namespace wick {
 
+// Returns whether `t` is the only handle on its bytes, so that they may be overwritten or kept.
+bool sole_owner(const Tensor& t);
+
 // Adds `g` to `slot`, in place if nothing else shares the slot's bytes.
 void add_into(Tensor* slot, Tensor g, bool create_graph);
 

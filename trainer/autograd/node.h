@@ -17,6 +17,7 @@ namespace wick {
 
 struct NodeHooks;
 class Node;
+class OpNode;
 
 // The destination of an input's gradient: output `nr` of `node`, or a leaf's .grad. If both are
 // null, no gradient is needed.
@@ -97,6 +98,8 @@ class Node : public Counted, public LiveNode {
   virtual std::string without_gradient() const { return {}; }
   // Called after forward mode set the tangents of the outputs: saved outputs get them too.
   virtual void outputs_have_tangents(Span<const Tensor> /*out*/) {}
+  // Returns itself if it is a slice of a tensor by numbers.
+  virtual const OpNode* slice() const { return nullptr; }
 
   Span<Edge> edges() { return {edges_, num_in_}; }
   Span<const Edge> edges() const { return {edges_, num_in_}; }
@@ -173,6 +176,9 @@ class OpNode final : public Node {
   void apply(Span<const Tensor> grads, Span<Tensor> results) override;
   void release() override;
   bool released() const override { return released_; }
+  const OpNode* slice() const override {
+    return op == OpId::kSlice && in().size() == 1 ? this : nullptr;
+  }
   void outputs_have_tangents(Span<const Tensor> out) override;
 
   const void* attrs() const { return extra_; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
 
@@ -33,6 +34,16 @@ struct Line {
     return t.slice(dim, start, end, 1, where);
   }
 };
+
+// Calls f(line, worker) for each of `lines`, of which each costs `cost` elements of work, on
+// threads.
+template <class F>
+void each_line(int64_t lines, int64_t cost, const F& f) {
+  const int64_t some = std::max<int64_t>(1, kElementGrain / cost);  // lines of a task
+  parallel_for(thread_pool(), (lines + some - 1) / some, [&](int64_t task, int worker) {
+    for (int64_t i = task * some; i < std::min(lines, (task + 1) * some); ++i) f(i, worker);
+  });
+}
 
 inline Tensor number(Scalar value, DType dtype) { return full(Shape{}, value, dtype); }
 

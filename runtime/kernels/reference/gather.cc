@@ -1,4 +1,6 @@
 // Gather, GatherElements, ScatterElements.
+#include <cstring>
+
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/reference/indices.h"
 
@@ -17,12 +19,14 @@ Status gather_as(const TensorView& x, const TensorView& index, int64_t outer, in
   T* to = out->as<T>();
   Poll poll;
   for (int64_t o = 0; o < outer; ++o, from += extent, to += count) {
-    in_pieces(poll, count, [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin; j < end; ++j) {
-        const int64_t at = int_at(indices, j);
-        to[j] = from[at < 0 ? at + extent : at];
-      }
-    });
+    const bool all =
+        each_ints(poll, indices, 0, count, [=](int64_t begin, int64_t end, const int64_t* p) {
+          for (int64_t j = begin; j < end; ++j) {
+            const int64_t at = p[j - begin];
+            to[j] = from[at < 0 ? at + extent : at];
+          }
+        });
+    if (!all) return {};
   }
   return {};
 }
@@ -50,13 +54,19 @@ Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   }
   const char* from = static_cast<const char*>(x.data);
   char* to = static_cast<char*>(out[0].data);
+  const TensorView indices = in[1];  // a copy whose dtype no store can change
   Poll poll;
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t j = 0; j < count; ++j, to += line) {
       if (poll(8 + inner)) return {};
-      int64_t at = int_at(in[1], j);
+      int64_t at = int_at(indices, j);
       if (at < 0) at += extent;
-      if (!copy_bytes(to, from + static_cast<size_t>(o * extent + at) * line, line)) return {};
+      const char* source = from + static_cast<size_t>(o * extent + at) * line;
+      if (line % 16 == 0 && line <= 256) {  // less than a call of memcpy costs
+        for (size_t i = 0; i < line; i += 16) memcpy(to + i, source + i, 16);
+      } else if (!copy_bytes(to, source, line)) {
+        return {};
+      }
     }
   }
   return {};
@@ -65,35 +75,39 @@ Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
 // Calls f(offset in indices, offset in x) for every index position, in row-major order; both are
 // contiguous.
 template <class F>
-void each_element(const TensorView& x, const TensorView& index, int axis, F&& f) {
+void each_element(const TensorView& x, const TensorView& index, int axis, F f) {
   const TensorView indices = index;  // a copy whose dtype no store can change
   const int last = x.rank() - 1;
-  const int64_t cols = indices.shape[last], extent = x.shape[axis], along = x.strides[axis],
-                step = axis == last ? 0 : x.strides[last];
+  const int64_t cols = indices.shape[last], extent = x.shape[axis], along = x.strides[axis];
   const int64_t n = indices.numel();
+  const bool in_row = axis == last;
   int64_t at[kMaxRank] = {};
   Poll poll;
   if (stopped()) return;  // indices were not checked
   for (int64_t first = 0; first < n; first += cols) {
     int64_t row = 0;
     for (int d = 0; d < last; ++d) row += d == axis ? 0 : at[d] * x.strides[d];
-    bool ended = true;
-    in_pieces(poll, cols, [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin; j < end; ++j) {
-        const int64_t i = int_at(indices, first + j);
-        f(first + j, row + (i < 0 ? i + extent : i) * along + j * step);
+    const auto piece = [=](int64_t begin, int64_t end, const int64_t* p) {
+      const auto place = [=](int64_t j) {
+        const int64_t i = p[j - begin];
+        return i < 0 ? i + extent : i;
+      };
+      if (in_row) {
+        for (int64_t j = begin; j < end; ++j) f(first + j, row + place(j));
+      } else {
+        for (int64_t j = begin; j < end; ++j) f(first + j, row + j + place(j) * along);
       }
-      ended = end < cols;
-    });
-    if (ended) return;
+    };
+    if (!each_ints(poll, indices, first, cols, piece)) return;
     for (int d = last - 1; d >= 0 && ++at[d] == indices.shape[d]; --d) at[d] = 0;
   }
 }
 
 template <class T>
 Status gather_elements_as(Span<const TensorView> in, Span<TensorView> out, int axis) {
-  each_element(in[0], in[1], axis,
-               [&](int64_t i, int64_t from) { out[0].as<T>()[i] = in[0].as<T>()[from]; });
+  const T* x = in[0].as<T>();
+  T* y = out[0].as<T>();
+  each_element(in[0], in[1], axis, [x, y](int64_t i, int64_t from) { y[i] = x[from]; });
   return {};
 }
 
@@ -111,37 +125,42 @@ Status run_gather_elements(const KernelCtx&, Span<const TensorView> in, Span<Ten
 }
 
 // Updates are applied in row-major order of the indices (the contract's "input order").
-template <class T>
-Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
-                   const void* attrs) {
-  const auto& a = *static_cast<const ScatterAttrs*>(attrs);
-  int axis = axis_of(a.axis, in[0].rank());
+template <class T, class Op>
+Status scatter_as(Span<const TensorView> in, Span<TensorView> out, int axis, Op op) {
   WICK_TRY(check_indices(in[1], axis, in[0].shape[axis]));
   if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
-  auto how = static_cast<ScatterReduction>(a.reduction);
   T* y = out[0].as<T>();
-  each_element(out[0], in[1], axis, [&](int64_t i, int64_t to) {
-    y[to] = combine(read(y + to), read(in[2].as<T>() + i), how);
-  });
-  return {};
-}
-
-template <class T>
-Status move_updates(Span<const TensorView> in, Span<TensorView> out, int axis) {
-  if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
-  each_element(out[0], in[1], axis,
-               [&](int64_t i, int64_t to) { out[0].as<T>()[to] = in[2].as<T>()[i]; });
+  const T* updates = in[2].as<T>();
+  each_element(out[0], in[1], axis, [=](int64_t i, int64_t to) { op(y + to, updates + i); });
   return {};
 }
 Status run_scatter_move(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                         const void* attrs) {
-  int axis = axis_of(static_cast<const ScatterAttrs*>(attrs)->axis, in[0].rank());
-  WICK_TRY(check_indices(in[1], axis, in[0].shape[axis]));
+  const int axis = axis_of(static_cast<const ScatterAttrs*>(attrs)->axis, in[0].rank());
+  const auto move = [](auto* to, const auto* from) { *to = *from; };
   switch (dtype_size(in[0].dtype)) {
-    case 1: return move_updates<uint8_t>(in, out, axis);
-    case 8: return move_updates<uint64_t>(in, out, axis);
-    default: return move_updates<Wide128>(in, out, axis);
+    case 1: return scatter_as<uint8_t>(in, out, axis, move);
+    case 2: return scatter_as<uint16_t>(in, out, axis, move);
+    case 4: return scatter_as<uint32_t>(in, out, axis, move);
+    case 8: return scatter_as<uint64_t>(in, out, axis, move);
+    default: return scatter_as<Wide128>(in, out, axis, move);
   }
+}
+
+template <class T>
+Status run_scatter(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void* attrs) {
+  const auto& a = *static_cast<const ScatterAttrs*>(attrs);
+  const int axis = axis_of(a.axis, in[0].rank());
+  const auto how = static_cast<ScatterReduction>(a.reduction);
+  // A bool is read, since any byte but 0 is true.
+  if (how == ScatterReduction::kNone && !std::is_same_v<T, bool>)
+    return run_scatter_move(ctx, in, out, attrs);
+  if (how == ScatterReduction::kAdd)
+    return scatter_as<T>(in, out, axis,
+                         [](T* to, const T* from) { *to = wrapping_add(read(to), read(from)); });
+  return scatter_as<T>(in, out, axis,
+                       [how](T* to, const T* from) { *to = combine(read(to), read(from), how); });
 }
 
 }  // namespace
@@ -156,6 +175,5 @@ WICK_REF_ROWS(ScatterElements,
                run_scatter_move});
 WICK_NO_CPU_ROWS(Gather);
 WICK_NO_CPU_ROWS(GatherElements);
-WICK_NO_CPU_ROWS(ScatterElements);
 
 }  // namespace wick

@@ -24,24 +24,15 @@ Status run_gather_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorVie
 }
 
 // Updates are applied in the order of the tuples (the contract's "input order").
-template <class T>
-Status run_scatter_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
-                      const void* attrs) {
-  auto how = static_cast<ScatterReduction>(static_cast<const ScatterNDAttrs*>(attrs)->reduction);
-  Tuples tuples(out[0], in[1], 0);
-  WICK_TRY(tuples.check());
-  if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
-  if (stopped()) return {};
-  const T* update = in[2].as<T>();
+template <class T, class Op>
+void combine_lines(const Tuples& tuples, const T* update, T* to, Op op) {
   Poll poll;
   for (int64_t t = 0; t < tuples.count && !poll(16); ++t, update += tuples.line) {
-    if (tuples.line == 0) break;
-    T* y = out[0].as<T>() + tuples.offset(t);
-    in_pieces(poll, tuples.line, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] = combine(read(y + i), read(update + i), how);
+    T* y = to + tuples.offset(t);
+    in_pieces(poll, tuples.line, [y, update, op](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = op(read(y + i), read(update + i));
     });
   }
-  return {};
 }
 
 Status run_scatter_nd_move(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
@@ -56,6 +47,27 @@ Status run_scatter_nd_move(const KernelCtx&, Span<const TensorView> in, Span<Ten
   Poll poll;
   for (int64_t t = 0; t < tuples.count && !poll(16 + tuples.line); ++t, update += bytes) {
     if (!copy_bytes(to + static_cast<size_t>(tuples.offset(t)) * size, update, bytes)) return {};
+  }
+  return {};
+}
+
+template <class T>
+Status run_scatter_nd(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                      const void* attrs) {
+  auto how = static_cast<ScatterReduction>(static_cast<const ScatterNDAttrs*>(attrs)->reduction);
+  // A bool is read, since any byte but 0 is true.
+  if (how == ScatterReduction::kNone && !std::is_same_v<T, bool>)
+    return run_scatter_nd_move(ctx, in, out, attrs);
+  Tuples tuples(out[0], in[1], 0);
+  WICK_TRY(tuples.check());
+  if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
+  if (stopped() || tuples.line == 0) return {};
+  const T* update = in[2].as<T>();
+  T* y = out[0].as<T>();
+  if (how == ScatterReduction::kAdd) {
+    combine_lines(tuples, update, y, [](T a, T b) { return wrapping_add(a, b); });
+  } else {
+    combine_lines(tuples, update, y, [how](T a, T b) { return combine(a, b, how); });
   }
   return {};
 }

@@ -33,15 +33,20 @@ inline Status check_index(int64_t at, int axis, int64_t extent) {
 // Also returns ok where the run was ended meanwhile: callers check stopped().
 inline Status check_indices(const TensorView& indices, int axis, int64_t extent) {
   Poll poll;
-  int64_t wrong = 0;
-  bool found = false;
-  in_pieces(poll, indices.numel(), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end && !found; ++i) {
-      wrong = int_at(indices, i);
-      found = wrong < -extent || wrong >= extent;
+  const int64_t n = indices.numel();
+  const auto low = static_cast<uint64_t>(extent), reach = 2 * low - 1;
+  uint64_t signs = 0;  // the highest bit: an index lies before or behind the range
+  each_ints(poll, indices, 0, n, [&](int64_t begin, int64_t end, const int64_t* p) {
+    uint64_t any = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const uint64_t place = static_cast<uint64_t>(p[i - begin]) + low;
+      any |= place | (reach - place);
     }
+    signs |= any;
   });
-  return found ? check_index(wrong, axis, extent) : Status();
+  if (static_cast<int64_t>(signs) >= 0) return {};
+  for (int64_t i = 0; i < n; ++i) WICK_TRY(check_index(int_at(indices, i), axis, extent));
+  return {};
 }
 
 // Integers wrap, as everywhere.

@@ -94,11 +94,15 @@ int64_t pad_source(int64_t i, int64_t before, int64_t extent, PadMode mode) {
   int64_t at = i - before;
   if (at >= 0 && at < extent) return at;
   if (mode == PadMode::kEdge) return at < 0 ? 0 : extent - 1;
-  if (mode == PadMode::kWrap) return ((at % extent) + extent) % extent;
+  if (mode == PadMode::kWrap) {  // most pads are shorter than the axis
+    if (at < 0 ? at >= -extent : at < 2 * extent) return at < 0 ? at + extent : at - extent;
+    return ((at % extent) + extent) % extent;
+  }
   if (mode == PadMode::kReflect) {
     if (extent == 1) return 0;
     int64_t period = 2 * (extent - 1);
-    at = ((at % period) + period) % period;
+    if (at < 0) at = -at;  // the same by symmetry
+    if (at >= period) at %= period;
     return at < extent ? at : period - at;
   }
   return -1;
@@ -161,6 +165,19 @@ void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, P
           outside || begin >= n ? n : std::clamp<int64_t>(begin + x.shape[axis], lo, n);
       return e.run(n, lo, hi, hi > lo ? from + (lo - begin) * x.strides[axis] : 0, x.strides[axis],
                    to, poll);
+    }
+    if (mode != PadMode::kConstant && axis + 1 == x.rank() && y.strides[axis] == 1) {
+      // What lies before the source, the source, and what lies behind it.
+      const int64_t n = y.shape[axis], begin = before[axis], extent = x.shape[axis];
+      const int64_t step = x.strides[axis], lo = std::clamp<int64_t>(begin, 0, n);
+      const int64_t hi = begin >= n ? n : std::clamp<int64_t>(begin + extent, lo, n);
+      const auto outer = [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last && !poll(); ++i)
+          e.copy(from + pad_source(i, begin, extent, mode) * step, to + i);
+      };
+      outer(0, lo);
+      if (hi > lo) e.run(hi - lo, 0, hi - lo, from + (lo - begin) * step, step, to + lo, poll);
+      return outer(hi, n);
     }
   }
   for (int64_t i = 0; i < y.shape[axis] && !poll(4); ++i) {

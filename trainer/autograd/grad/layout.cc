@@ -1,6 +1,7 @@
 #include "runtime/core/int_math.h"
 #include "runtime/ops/rules/layout-inl.h"
 #include "trainer/autograd/grad/common.h"
+#include "trainer/autograd/grad/one_pass.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/device/vulkan_memory.h"
 
@@ -128,9 +129,15 @@ WICK_NONDIFF(Shape, NonDiff::kIntegerOutput);
 WICK_GRAD(Gather, 2, 0, 2, [](GradCtx& c) {
   const Shape& x = c.in_shape(0);
   int axis = axis_of(c.attrs<AxisAttrs>().axis, x.rank());
-  Shape flat = x;
+  Shape flat = x, line;
   flat[axis] = numel(c.in_shape(1));
-  c.set(0, index_add(zeros_of(c, 0), axis, c.in(1).reshape({-1}), c.g().reshape(flat)));
+  const Tensor g = c.g().reshape(flat);
+  const bool lines = g.dtype() == DType::kF32 || g.dtype() == DType::kF64;
+  if (!lines || !formula::unrecorded() || g.is_vulkan())
+    return c.set(0, index_add(zeros_of(c, 0), axis, c.in(1).reshape({-1}), g));
+  // The same sums by a kernel that adds lines where they are (runtime/kernels/scatter_lines.cc).
+  for (int d = 0; d < x.rank(); ++d) line.push_back(d == axis ? flat[axis] : 1);
+  c.set(0, scatter_add(zeros_of(c, 0), axis, c.in(1).reshape(line).expand(flat), g));
 });
 
 WICK_GRAD(GatherElements, 2, 0, 2, [](GradCtx& c) {

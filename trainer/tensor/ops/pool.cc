@@ -1,6 +1,8 @@
 #include "trainer/tensor/ops/pool.h"
 
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/ops/adaptive_max.h"
+#include "trainer/tensor/ops/pointwise.h"
 
 namespace wick {
 namespace {
@@ -49,6 +51,27 @@ Tensor avg_pool(const char* name, const Arg& x, Size kernel, const std::optional
                ceil_mode, count_include_pad});
 }
 
+// Returns the results behind each spatial dim; x is one tensor, or one for each window of the
+// first.
+std::vector<Tensor> one_dim_after_the_other(bool average, const std::vector<Tensor>& x,
+                                            const Sizes& out, const Where& where) {
+  const At at(where);
+  std::vector<Tensor> results;
+  for (int i = 0; i < out.count; ++i) {
+    const auto source = [&](int64_t k) {
+      return i > 0 ? results.back() : x[x.size() == 1 ? 0 : static_cast<size_t>(k)];
+    };
+    const detail::AdaptiveWindows windows{dim_of(source(0), 2 + i), out[i]};
+    std::vector<Tensor> parts;
+    for (int64_t k = 0; k < out[i]; ++k) {
+      Tensor part = source(k).slice(2 + i, windows.begin(k), windows.end(k), 1, where);
+      parts.push_back(average ? mean(at(part), {2 + i}, true) : amax(at(part), {2 + i}, true));
+    }
+    results.push_back(cat(parts, 2 + i, where));
+  }
+  return results;
+}
+
 // Output i of n covers [floor(i * size / n), ceil((i + 1) * size / n)): equal windows if n divides
 // the size, otherwise one slice each, one dim after the other.
 Tensor adaptive(const char* name, bool average, const Arg& x, const Sizes& out) {
@@ -77,17 +100,13 @@ Tensor adaptive(const char* name, bool average, const Arg& x, const Sizes& out) 
     t = amax(at(t), spatial, true);  // for any size; a kernel would fix it
   } else if (even) {
     t = pool(name, average ? OpId::kAveragePool : OpId::kMaxPool, at(t), w);
+  } else if (!average && detail::is_one_adaptive_max(t, out)) {
+    const Composite composite(name, x.where);
+    t = detail::one_adaptive_max(at(t), out, [out](const std::vector<Tensor>& v) {
+      return one_dim_after_the_other(false, v, out, Where::current());
+    });
   } else {
-    for (int i = 0; i < out.count; ++i) {
-      const int64_t size = dim_of(t, 2 + i), n = out[i];
-      std::vector<Tensor> parts;
-      for (int64_t k = 0; k < n; ++k) {
-        const int64_t begin = k * size / n, end = ((k + 1) * size + n - 1) / n;
-        Tensor part = t.slice(2 + i, begin, end, 1, x.where);
-        parts.push_back(average ? mean(at(part), {2 + i}, true) : amax(at(part), {2 + i}, true));
-      }
-      t = cat(parts, 2 + i, x.where);
-    }
+    t = one_dim_after_the_other(average, {t}, out, x.where).back();
   }
   return added ? t.squeeze(0, x.where) : t;
 }

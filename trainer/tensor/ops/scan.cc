@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "trainer/tensor/lines.h"
+#include "trainer/tensor/ops/line_places.h"
 
 namespace wick {
 namespace {
@@ -17,6 +18,10 @@ Tensor cumulate(OpId op, const char* name, const Arg& x, int dim, std::optional<
 // The number of steps is logarithmic in the length, so the graph stays small.
 ValuesIndices running_extreme(const char* name, const Arg& x, int dim, bool largest) {
   Line line(name, x, dim);
+  if (detail::walks(line)) {
+    const ValuesIndices r = detail::running_extremes(line, largest);
+    return {line.back(r.values), line.back(r.indices)};
+  }
   Tensor at;
   {
     NoGrad guard;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "trainer/tensor/lines.h"
+#include "trainer/tensor/ops/line_places.h"
 #include "trainer/tensor/ops/pointwise.h"
 #include "trainer/tensor/promote.h"
 
@@ -31,6 +32,12 @@ ValuesIndices pick(const Line& line, const ValuesIndices& sorted, const Tensor& 
           line.reduced(gather({sorted.indices, line.where}, line.dim, at), keepdim)};
 }
 
+// Returns the elements at these places of their lines, and the places.
+ValuesIndices at_places(const Line& line, const Tensor& at, bool keepdim) {
+  return {line.reduced(gather({line.x, line.where}, line.dim, at), keepdim),
+          line.reduced(at, keepdim)};
+}
+
 void need_elements(const char* op, const Line& line) {
   if (line.size() > 0) return;
   throw_error(op,
@@ -55,6 +62,10 @@ Tensor count_numbers(const Line& line) {
 ValuesIndices median_of(const char* op, const Arg& x, int dim, bool keepdim, bool leave_nan_out) {
   Line line(op, x, dim);
   need_elements(op, line);
+  if (detail::walks(line)) {
+    const auto which = leave_nan_out ? detail::Rank::kNanMedian : detail::Rank::kMedian;
+    return at_places(line, detail::ranked_places(line, which), keepdim);
+  }
   Tensor at;
   if (floats(line.x)) {
     Tensor valid = count_numbers(line);
@@ -160,8 +171,7 @@ ValuesIndices extreme(OpId op, const char* name, const Arg& x, int dim, bool kee
     NoGrad guard;
     at = call(op, ArgAttrs{line.dim, 1, 0}, {{ordered(line.x), x.where}});
   }
-  return {line.reduced(gather({line.x, x.where}, line.dim, at), keepdim),
-          line.reduced(at, keepdim)};
+  return at_places(line, at, keepdim);
 }
 
 // Returns whether slice i of dim 0 differs from slice i - 1, for i >= 1.
@@ -205,6 +215,8 @@ ValuesIndices kthvalue(const Arg& x, SizeArg k, int dim, bool keepdim) {
                 "k = " + std::to_string(k) + " is out of range for dimension " +
                     std::to_string(line.dim) + " of " + to_text(line.x.raw_shape()).text,
                 x.where);
+  if (detail::walks(line))
+    return at_places(line, detail::ranked_places(line, detail::Rank::kGiven, k - 1), keepdim);
   ValuesIndices r = top(line, k, false, true);
   return {line.reduced(line.slice(r.values, k - 1, k), keepdim),
           line.reduced(line.slice(r.indices, k - 1, k), keepdim)};

@@ -4,11 +4,18 @@
 #include <limits>
 #include <numbers>
 
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "trainer/autograd/function.h"
+#include "trainer/kernels/special_loops.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/modes.h"
 
 namespace wick {
 namespace {
+
+using special_loops::kBernoulli, special_loops::kErfinvNear, special_loops::kHalfLog2Pi,
+    special_loops::kLanczos, special_loops::kLanczosG, special_loops::kLanczosTerms,
+    special_loops::kSteps;
 
 constexpr double kPi = std::numbers::pi, kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -27,23 +34,34 @@ Tensor in_double(const char* op, const Arg& x, const F& f) {
   return f(x.tensor.to(DType::kF64, x.where)).to(t, x.where);
 }
 
-// Lanczos' sum for x >= 0.5, with g = 607 / 128 (P. Godfrey, 2001).
+// Returns f64 numbers by a loop that has the bits of the formula, if nothing has to see its ops;
+// else by the formula.
+template <class Loop, class F>
+Tensor looped(const Loop& loop, const Tensor& x, const F& formula) {
+  const Modes& m = modes();
+  if (m.forward != 0 || m.recorder != nullptr || m.watcher != nullptr || x.is_vulkan() ||
+      active_tracer() != nullptr)
+    return formula(x);
+  const Tensor from = x.contiguous();
+  Tensor to = new_tensor(x.raw_shape(), DType::kF64);
+  const auto* a = from.layout().as<double>();
+  auto* b = to.layout().as<double>();
+  FloatModeScope mode;  // as in the pool's workers
+  parallel_items(thread_pool(), x.numel(), 32,
+                 [&](int64_t begin, int64_t end) { loop(a + begin, b + begin, end - begin); });
+  return to;
+}
+
+// Lanczos' sum for x >= 0.5.
 Tensor lanczos(const Tensor& x) {
-  static constexpr double kC[] = {
-      0.99999999999999709182,    57.156235665862923517,     -59.597960355475491248,
-      14.136097974741747174,     -0.49191381609762019978,   .33994649984811888699e-4,
-      .46523628927048575665e-4,  -.98374475304879564677e-4, .15808870322491248884e-3,
-      -.21026444172410488319e-3, .21743961811521264320e-3,  -.16431810653676389022e-3,
-      .84418223983852743293e-4,  -.26190838401581408670e-4, .36899182659531622704e-5};
-  Tensor sum = full_like(x, kC[0]);
-  for (int i = 1; i < 15; ++i) sum = sum + kC[i] / (x + (i - 1));
+  Tensor sum = full_like(x, kLanczos[0]);
+  for (int i = 1; i < kLanczosTerms; ++i) sum = sum + kLanczos[i] / (x + (i - 1));
   return sum;
 }
 
 // log Gamma of x >= 0.5.
 Tensor lgamma_right(const Tensor& x) {
-  constexpr double kG = 607.0 / 128, kHalfLog2Pi = 0.91893853320467274178;
-  const Tensor t = x + (kG - 0.5);
+  const Tensor t = x + (kLanczosG - 0.5);
   return (x - 0.5) * log(t) - t + kHalfLog2Pi + log(lanczos(x));
 }
 
@@ -56,12 +74,6 @@ Tensor lgamma_of(const Tensor& x) {
   const Tensor endless = isinf(x);
   return where(endless, number(kInf), where(left, mirrored, right));
 }
-
-// 10 steps up by the recurrence, so that the asymptotic series holds.
-constexpr int kSteps = 10;
-// The numbers B_2k.
-constexpr double kBernoulli[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
-                                 5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
 
 // digamma of y >= 0.5.
 Tensor digamma_right(const Tensor& y) {
@@ -107,12 +119,16 @@ std::vector<double> cotangents(int64_t n) {
   return p;
 }
 
-Tensor polygamma_of(int64_t n, const Tensor& x) {
-  const Tensor left = lt(x, 0.5), y = where(left, 1 - x, x);
+// n!, negative where n is even.
+double zeta_scale(int64_t n) {
   double factorial = 1;
   for (int64_t i = 2; i <= n; ++i) factorial *= static_cast<double>(i);
-  const Tensor right =
-      n == 0 ? digamma_right(y) : zeta_right(n, y) * (n % 2 == 0 ? -factorial : factorial);
+  return n % 2 == 0 ? -factorial : factorial;
+}
+
+Tensor polygamma_of(int64_t n, const Tensor& x) {
+  const Tensor left = lt(x, 0.5), y = where(left, 1 - x, x);
+  const Tensor right = n == 0 ? digamma_right(y) : zeta_right(n, y) * zeta_scale(n);
   // Reflected: f(x) = (-1)^n f(1 - x) - d^n/dx^n pi cot(pi x).
   Tensor turn = x - floor(x);  // the cotangent's period is 1
   turn = where(gt(turn, 0.5), turn - 1, turn);
@@ -136,7 +152,7 @@ Tensor polygamma_of(int64_t n, const Tensor& x) {
 struct Lgamma : Function<Lgamma> {
   static Tensor forward(AutogradContext& ctx, const Tensor& x) {
     ctx.save_for_backward({x});
-    return lgamma_of(x);
+    return looped(special_loops::lgamma, x, lgamma_of);
   }
   static variable_list backward(AutogradContext& ctx, const variable_list& g);
 };
@@ -145,7 +161,15 @@ struct Polygamma : Function<Polygamma> {
   static Tensor forward(AutogradContext& ctx, const Tensor& x, int64_t n) {
     ctx.save_for_backward({x});
     ctx.saved_data["n"] = n;
-    return polygamma_of(n, x);
+    const auto formula = [n](const Tensor& t) { return polygamma_of(n, t); };
+    if (n == 0) return looped(special_loops::digamma, x, formula);
+    const std::vector<double> p = cotangents(n);
+    const double scale = zeta_scale(n);
+    return looped(
+        [&](const double* from, double* to, int64_t count) {
+          special_loops::polygamma(n, scale, p.data(), from, to, count);
+        },
+        x, formula);
   }
   static variable_list backward(AutogradContext& ctx, const variable_list& g) {
     const auto n = std::any_cast<int64_t>(ctx.saved_data["n"]);
@@ -162,12 +186,9 @@ variable_list Lgamma::backward(AutogradContext& ctx, const variable_list& g) {
 Tensor erfinv_of(const Tensor& x) {
   const Tensor a = abs(x), rest = 1 - a;
   const Tensor w = -log(rest * (1 + a));
-  static constexpr double kNear[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
-                                     -4.39150654e-06, 0.00021858087,  -0.00125372503,
-                                     -0.00417768164,  0.246640727,    1.50140941};
-  Tensor near = full_like(x, kNear[0]);
+  Tensor near = full_like(x, kErfinvNear[0]);
   const Tensor u = minimum(w, number(5)) - 2.5;
-  for (int i = 1; i < 9; ++i) near = near * u + kNear[i];
+  for (int i = 1; i < 9; ++i) near = near * u + kErfinvNear[i];
   near = near * a;
   const Tensor tail = maximum(w, number(4));
   const Tensor far = sqrt(tail - 0.5 * log(tail * kPi));
@@ -188,7 +209,7 @@ Tensor erfinv_of(const Tensor& x) {
 
 struct Erfinv : Function<Erfinv> {
   static Tensor forward(AutogradContext& ctx, const Tensor& x) {
-    const Tensor y = erfinv_of(x);
+    const Tensor y = looped(special_loops::erfinv, x, erfinv_of);
     ctx.save_for_backward({y});
     return y;
   }
