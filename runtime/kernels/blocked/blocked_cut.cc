@@ -56,13 +56,21 @@ BlockedCut blocked_cut(const BlockedKernels& t, const ConvShape& s, bool x_block
   const int64_t wanted = std::max(kBandPixels, kBandFloats / std::max<int64_t>(read, 1));
   const int64_t pixels = c.rows * c.cols;
   const int64_t apart = s.n * s.groups;
-  int64_t bands = ceil_div(pixels, wanted);
-  if (threads > 1 && apart * bands < 2 * threads)
-    bands = std::max(bands, std::min(ceil_div(2 * threads, apart), ceil_div(pixels, kBandPixels)));
-  const int64_t length = c.flat() ? c.cols : c.rows;
-  c.band = ceil_div(length, std::min(bands, length));
-  c.bands = ceil_div(length, c.band);
   c.panels = ceil_div(s.group_out(), c.unit());
+  const int64_t length = c.flat() ? c.cols : c.rows, most = ceil_div(pixels, kBandPixels);
+  int64_t bands = ceil_div(pixels, wanted);
+  if (apart * bands * c.panels < 2 * threads)  // too few panels to divide instead
+    bands = std::max(bands, std::min(ceil_div(2 * threads, apart), most));
+  c.band = ceil_div(length, std::min(bands, length));
+  // What the busiest thread computes of each panel.
+  const auto busiest = [&](int64_t band) {
+    return ceil_div(apart * ceil_div(length, band), threads) * band;
+  };
+  for (int64_t more = bands + 1; more <= std::min({length, most, bands + 2 * threads}); ++more) {
+    const int64_t band = ceil_div(length, more);
+    if (threads > 1 && busiest(band) < busiest(c.band)) c.band = band;
+  }
+  c.bands = ceil_div(length, c.band);
   if (threads > 1 && apart * c.bands < 2 * threads)
     c.splits = std::min<int64_t>(c.panels, ceil_div(2 * threads, apart * c.bands));
   c.x_rows = s.h, c.x_cols = s.w;
