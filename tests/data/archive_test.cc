@@ -16,7 +16,7 @@
 namespace wick {
 namespace {
 
-using namespace data;
+using namespace data;  // NOLINT: a test
 using test::error_of;
 using test::read_epoch;
 using ::testing::AllOf;

@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-using namespace data;
+using namespace data;  // NOLINT: a test
 using test::error_of;
 using test::expect_golden;
 using test::golden_path;

@@ -15,7 +15,7 @@
 namespace wick {
 namespace {
 
-using namespace data;
+using namespace data;  // NOLINT: a test
 using test::error_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;

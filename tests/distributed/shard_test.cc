@@ -17,7 +17,7 @@
 namespace wick::distributed {
 namespace {
 
-using namespace testing;
+using namespace testing;  // NOLINT: a test
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;

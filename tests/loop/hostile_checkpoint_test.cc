@@ -70,7 +70,7 @@ class HostileCheckpoint : public FolderTest {
     text.replace(text.find(quoted), quoted.size(), put);
     metadata["wick.training_state"] = text;
     save_safetensors(path, file.tensors, metadata);
-    const std::string error = error_of([&] { train(true); });
+    std::string error = error_of([&] { train(true); });
     save_safetensors(path, file.tensors, file.metadata);
     return error;
   }

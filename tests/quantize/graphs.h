@@ -59,7 +59,8 @@ inline std::vector<quantize::Batch> noise_batches(const ir::Graph& g, int count)
     for (ir::ValueId v : g.inputs()) {
       Shape s;
       for (const SymDim& d : g.value(v).shape) s.push_back(d.known() ? d.constant() : 4);
-      b[g.value(v).name] = noise(s, static_cast<uint64_t>(1000 + i * 10 + v));
+      b[g.value(v).name] =
+          noise(s, 1000 + static_cast<uint64_t>(i) * 10 + static_cast<uint64_t>(v));
     }
     all.push_back(std::move(b));
   }

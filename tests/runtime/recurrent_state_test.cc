@@ -128,8 +128,8 @@ TEST(RecurrentState, AFailedRunLeavesItAsItWas) {
   const std::vector<float> ramped = ramp(4, 0.1f);
   std::copy(ramped.begin(), ramped.end(), x);
   ASSERT_TRUE(pool->run({&in, 1}, {&out, 1}, **state).ok());
-  EXPECT_EQ(memcmp(y, want.data() + 4, sizeof(y)), 0);
-  EXPECT_EQ(memcmp((*state)->value(1).data, want.data() + 8, sizeof(y)), 0);
+  EXPECT_EQ(memcmp(y, want.data() + 4, sizeof(y)), 0);                        // NOLINT: bits
+  EXPECT_EQ(memcmp((*state)->value(1).data, want.data() + 8, sizeof(y)), 0);  // NOLINT: bits
 }
 
 // The steps of a stream come one after the other: a second run is told, and the first goes on.

@@ -36,7 +36,7 @@ std::string with_peers() {
 // Returns a folder with a model of the race, a program, a model in a folder with a case of its own,
 // and a file that is none.
 std::string zoo(const std::string& name) {
-  const std::string folder = scratch() + "/" + name;
+  std::string folder = scratch() + "/" + name;
   fs::create_directories(folder + "/cased/first");
   fs::create_directories(folder + "/empty");
   export_onnx(small_graph(), folder + "/lenet_like.onnx");

@@ -76,6 +76,8 @@ Words compiler_command(const InlineOptions& options, const std::string& beside,
     command.emplace_back(word);
   command.push_back("-DWICK_SMALL=" + std::to_string(WICK_SMALL));
   command.push_back("-DWICK_ERROR_TEXTS=" + std::to_string(WICK_ERROR_TEXTS));
+  // Highway 1.0.3 refuses -march=native on a processor with AVX3_DL unless that is asked for.
+  command.emplace_back("-DHWY_WANT_AVX3_DL");
   for (const std::string& folder : include_folders(options.include, where))
     command.push_back("-I" + folder);
   if (!beside.empty()) command.push_back("-I" + beside);

@@ -108,7 +108,7 @@ double zeta(double s, double y) {
 void lgamma(const double* x, double* y, int64_t n) {
   static const double kLogPi = std::log(kPi);
   blocks(x, y, n, [](const double* from, double* to, int64_t count) {
-    double arg[kBlock], sum[kBlock];
+    double arg[kBlock] = {}, sum[kBlock];
     for (int64_t i = 0; i < count; ++i) arg[i] = from[i] < 0.5 ? 1 - from[i] : from[i];
     HWY_DYNAMIC_DISPATCH(lanczos_sums)(arg, sum, count);
     for (int64_t i = 0; i < count; ++i) {
@@ -126,7 +126,7 @@ void lgamma(const double* x, double* y, int64_t n) {
 
 void digamma(const double* x, double* y, int64_t n) {
   blocks(x, y, n, [](const double* from, double* to, int64_t count) {
-    double arg[kBlock], sum[kBlock], series[kBlock];
+    double arg[kBlock] = {}, sum[kBlock], series[kBlock];
     for (int64_t i = 0; i < count; ++i) arg[i] = from[i] < 0.5 ? 1 - from[i] : from[i];
     HWY_DYNAMIC_DISPATCH(digamma_sums)(arg, sum, series, count);
     for (int64_t i = 0; i < count; ++i) {

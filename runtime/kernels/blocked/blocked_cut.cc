@@ -59,7 +59,7 @@ BlockedCut blocked_cut(const BlockedKernels& t, const ConvShape& s, bool x_block
   c.panels = ceil_div(s.group_out(), c.unit());
   const int64_t length = c.flat() ? c.cols : c.rows, most = ceil_div(pixels, kBandPixels);
   int64_t bands = ceil_div(pixels, wanted);
-  if (apart * bands * c.panels < 2 * threads)  // too few panels to divide instead
+  if (threads > 1 && apart * bands * c.panels < 2 * threads)  // too few panels to divide instead
     bands = std::max(bands, std::min(ceil_div(2 * threads, apart), most));
   c.band = ceil_div(length, std::min(bands, length));
   // What the busiest thread computes of each panel.
