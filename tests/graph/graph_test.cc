@@ -3,11 +3,13 @@
 
 #include <clocale>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
+#include "runtime/core/packed_sequence.h"
 #include "tests/graph/unfused.h"
 #include "tests/support/error_of.h"
 #include "wick/error.h"
@@ -30,6 +32,23 @@ size_t count(const Graph& g, OpId op) {
   size_t n = 0;
   for (const Node& node : g.nodes()) n += node.op == op ? 1 : 0;
   return n;
+}
+
+// A sequence of one vector of float32.
+HostTensor sequence_of(std::vector<float> vector) {
+  const TensorView v(vector.data(), DType::kF32, {static_cast<int64_t>(vector.size())});
+  PackedSize size(1);
+  EXPECT_TRUE(size.add(DType::kF32, v.shape).ok());
+  std::vector<char> bytes(static_cast<size_t>(size.bytes().value()));
+  PackedWriter(bytes.data(), size.bytes().value(), DType::kF32, 1).add(v);
+  return {DType::kSequence, {size.bytes().value()}, bytes.data(), bytes.size()};
+}
+
+TEST(HostTensor, SequencesAreTheSameElementByElement) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(same_bits(sequence_of({1, nan}), sequence_of({1, -nan}))) << "one value";
+  EXPECT_FALSE(same_bits(sequence_of({1, nan}), sequence_of({1, 2})));
+  EXPECT_FALSE(same_bits(sequence_of({1, 0.0F}), sequence_of({1, -0.0F})));
 }
 
 // An application may have set a locale of decimal commas, for its own texts.
