@@ -4,17 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "tests/trainer/bits.h"
 #include "wick/trainer.h"
 
 namespace wick {
 namespace {
 
 using List = std::vector<Tensor>;
+using test::same_bits;
 
 struct Ops : TraceHook {
   std::vector<std::string> seen;
@@ -22,22 +23,7 @@ struct Ops : TraceHook {
   int64_t count(const std::string& op) const { return std::count(seen.begin(), seen.end(), op); }
 };
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (!(a.raw_shape() == b.raw_shape()) || a.dtype() != b.dtype()) return false;
-  const auto p = a.detach().to(DType::kF64).to_vector<double>(),
-             q = b.detach().to(DType::kF64).to_vector<double>();
-  for (size_t i = 0; i < p.size(); ++i) {
-    if (std::isnan(p[i]) != std::isnan(q[i])) return false;
-    if (!std::isnan(p[i]) && memcmp(&p[i], &q[i], sizeof p[i]) != 0) return false;
-  }
-  return true;
-}
-
-struct Draws {
-  std::mt19937 bits;
-  int64_t pick(int64_t from, int64_t to) {
-    return from + static_cast<int64_t>(bits() % static_cast<uint64_t>(to - from + 1));
-  }
+struct Draws : test::Picks {
   // Half of the numbers are -0; few are not finite.
   Tensor numbers(const Shape& shape, DType dtype) {
     std::vector<float> v(static_cast<size_t>(numel(shape)));
