@@ -37,22 +37,26 @@ bool spin(Done done) {
 // worker increments `inside` before it reads `open`, and the caller leaves only when the job is
 // closed and no worker is inside. So no worker can touch a job that has ended, and a worker that
 // wakes late costs the caller nothing.
+//
+// Each thread begins with tasks of its own, the same part of every job, and then takes what the
+// others have not begun. So what it reads is often what it wrote in the job before: lines in
+// another core's cache take several times as long.
 struct ThreadPool::Impl {
   struct Worker {
     Impl* impl;
-    int index;  // from 1; 0 is the caller
-    platform::Thread thread;
+    int index;                // 0 is the caller
+    platform::Thread thread;  // not the caller's
+    alignas(64) std::atomic<intptr_t> next{0};
+    intptr_t end = 0;
   };
 
   platform::Mutex mutex;
   platform::Condition work_cond;
   platform::Condition done_cond;
-  Worker* workers = nullptr;
-  int started = 0;
-  int capacity = 0;
-  bool spins = false;  // true where each thread has a CPU
+  Worker* workers = nullptr;  // the caller first
+  int count = 1;              // of them
+  bool spins = false;         // true where each thread has a CPU
   const FunctionRef<void(int64_t, int)>* job = nullptr;
-  intptr_t tasks = 0;
   Stop* caller_stop = nullptr;
 
   alignas(64) std::atomic<uint32_t> busy{0};
@@ -63,17 +67,28 @@ struct ThreadPool::Impl {
   // Counters of pointer width: with 64 bits they would be calls of libatomic on small machines.
   alignas(64) std::atomic<uintptr_t> epoch{0};
   std::atomic<uint32_t> open{0};
-  alignas(64) std::atomic<intptr_t> next{0};
   alignas(64) std::atomic<int> inside{0};
+
+  void share(intptr_t tasks) {
+    const intptr_t each = tasks / count, more = tasks % count;
+    intptr_t begin = 0;
+    for (int w = 0; w < count; ++w) {
+      workers[w].next.store(begin, std::memory_order_relaxed);
+      workers[w].end = begin += each + (w < more ? 1 : 0);
+    }
+  }
 
   void work(int worker) {
     const FunctionRef<void(int64_t, int)>& f = *job;
-    const intptr_t n = tasks;
     const StopScope scope(caller_stop);
     TaskPoll poll(caller_stop);
-    for (intptr_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < n;) {
-      if (poll()) return;
-      f(i, worker);
+    for (int turn = 0; turn < count; ++turn) {
+      Worker& of = workers[(worker + turn) % count];
+      if (of.next.load(std::memory_order_relaxed) >= of.end) continue;
+      for (intptr_t i; (i = of.next.fetch_add(1, std::memory_order_relaxed)) < of.end;) {
+        if (poll()) return;
+        f(i, worker);
+      }
     }
   }
 
@@ -123,12 +138,14 @@ struct ThreadPool::Impl {
     caller_sleeps.store(0);
   }
 
-  bool start(int count) {
+  bool start(Worker* memory, int threads) {
     const int online = platform::online_cpus();
-    spins = online > 1 && online > count;
-    for (; started < count; ++started) {
-      Worker* w = new (workers + started) Worker{this, started + 1, {}};
-      if (!w->thread.start(worker_main, w, kStackBytes)) return false;
+    spins = online > 1 && online >= threads;
+    workers = memory;
+    for (int i = 0; i < threads; ++i) {
+      Worker* w = new (workers + i) Worker{this, i, {}};
+      if (i > 0 && !w->thread.start(worker_main, w, kStackBytes)) return false;
+      count = i + 1;
     }
     return true;
   }
@@ -139,7 +156,7 @@ struct ThreadPool::Impl {
       stop.store(true);
       work_cond.wake_all();
     }
-    for (int i = 0; i < started; ++i) workers[i].thread.join();
+    for (int i = 1; i < count; ++i) workers[i].thread.join();
   }
 };
 
@@ -197,8 +214,7 @@ Result<ThreadPool*> ThreadPool::create(Allocator& allocator, int threads) {
   WICK_ASSIGN(ThreadPool * pool, make(allocator, threads));
   if (threads == 1) return pool;
 
-  const int count = threads - 1;
-  const size_t worker_bytes = static_cast<size_t>(count) * sizeof(Impl::Worker);
+  const size_t worker_bytes = static_cast<size_t>(threads) * sizeof(Impl::Worker);
   void* impl = allocator.allocate(sizeof(Impl), alignof(Impl));
   void* workers = allocator.allocate(worker_bytes, alignof(Impl::Worker));
   if (impl == nullptr || workers == nullptr) {
@@ -208,13 +224,12 @@ Result<ThreadPool*> ThreadPool::create(Allocator& allocator, int threads) {
     return Status(Code::kOutOfMemory, "cannot allocate the thread pool");
   }
   pool->impl_ = new (impl) Impl();
-  pool->impl_->workers = static_cast<Impl::Worker*>(workers);
-  pool->impl_->capacity = count;
-  if (!pool->impl_->start(count)) {
+  if (!pool->impl_->start(static_cast<Impl::Worker*>(workers), threads)) {
     destroy(pool);
     return error(
         Code::kOutOfMemory,
-        "the system starts no %d threads for this process: ask for fewer, or allow it more", count);
+        "the system starts no %d threads for this process: ask for fewer, or allow it more",
+        threads - 1);
   }
   return pool;
 }
@@ -224,7 +239,7 @@ void ThreadPool::destroy(ThreadPool* pool) {
   Allocator& allocator = *pool->allocator_;
   if (Impl* impl = pool->impl_) {
     impl->join();
-    allocator.deallocate(impl->workers, static_cast<size_t>(impl->capacity) * sizeof(Impl::Worker),
+    allocator.deallocate(impl->workers, static_cast<size_t>(pool->threads_) * sizeof(Impl::Worker),
                          alignof(Impl::Worker));
     impl->~Impl();
     allocator.deallocate(impl, sizeof(Impl), alignof(Impl));
@@ -248,8 +263,7 @@ void ThreadPool::run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> 
     return run_inline(tasks, f);
   impl_->job = &f;
   impl_->caller_stop = current_stop();
-  impl_->tasks = static_cast<intptr_t>(tasks);
-  impl_->next.store(0);
+  impl_->share(static_cast<intptr_t>(tasks));
   impl_->open.store(1);
   impl_->wake(tasks - 1);
   impl_->work(0);

@@ -52,7 +52,8 @@ enum class PackedKind : uint32_t {
   kWinograd = 19,       // Conv's weight transformed, kMatMulPanels of [inputs, outputs] per place
   kPairRows = 20,       // of pairs.h: FusedLinear's weight; the unit's bit 15: words
   kPairColumns = 21,    // FusedMatMul's weight
-  kPairTaps = 22        // Conv's weight
+  kPairTaps = 22,       // Conv's weight
+  kConvFinite = 23      // kConvChannels, and behind it a number: 1 where all weights are finite
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
   return kPackedVersion << 24 | static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);

@@ -68,6 +68,44 @@ TEST(ThreadPool, ManyShortJobsSeeTheirOwnData) {
   }
 }
 
+// Waits for some seconds at most, so that an error does not hang the suite.
+void wait_for(const std::atomic<int>& value, int wanted) {
+  for (int i = 0; i < 10'000 && value.load() < wanted; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+TEST(ThreadPool, EachThreadBeginsWithItsOwnPart) {
+  PoolHandle h(2);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> begun{0};
+    std::atomic<int64_t> first[2] = {-1, -1};
+    h.pool->run(100, [&](int64_t task, int worker) {
+      if (first[worker].load() >= 0) return;
+      first[worker] = task;
+      begun++;
+      wait_for(begun, 2);  // so that neither thread takes all of the tasks
+    });
+    ASSERT_EQ(first[0].load(), 0);
+    ASSERT_EQ(first[1].load(), 50);
+  }
+}
+
+TEST(ThreadPool, AThreadThatIsSlowLeavesItsPartToTheOthers) {
+  for (const int64_t slow : {0, 33}) {  // the caller's first task, and another thread's
+    PoolHandle h(2);
+    std::atomic<int> done{0};
+    bool all = false;
+    h.pool->run(66, [&](int64_t task, int) {
+      if (task == slow) {
+        wait_for(done, 65);
+        all = done.load() == 65;
+      }
+      done++;
+    });
+    EXPECT_TRUE(all) << slow;
+  }
+}
+
 TEST(ThreadPool, WorkersSleepAndWake) {
   PoolHandle h(2);
   for (int round = 0; round < 5; ++round) {

@@ -252,22 +252,6 @@ HWY_INLINE void area_of(const BlockedArea& t) {
   }
 }
 
-static bool finite(const float* weights, const BlockedTaps& taps) {
-  const hn::RebindToUnsigned<TileTag> du;
-  const auto exponent = hn::Set(du, 0x7f800000u);
-  auto most = hn::Zero(du);
-  BlockedPiece now = taps.first;
-  const BlockedPiece* next = taps.piece;
-  for (int64_t left = taps.count; left > 0; left -= now.count, now = *next++) {
-    const int64_t count = HWY_MIN(int64_t{now.count}, left);
-    for (int64_t i = 0; i < count * kBlockedVectors; ++i) {
-      const auto bits = hn::BitCast(du, hn::LoadU(TileTag(), weights + now.weights + i * kLanes));
-      most = hn::Max(most, hn::And(bits, exponent));
-    }
-  }
-  return hn::AllFalse(du, hn::Eq(most, exponent));
-}
-
 static bool minus_zero(const float* y, int64_t n) {
   const hn::RebindToUnsigned<TileTag> du;
   const auto wanted = hn::Set(du, 0x80000000u);

@@ -16,9 +16,8 @@ static const BlockedKernels* blocked_set() {
     static constexpr BlockedKernels kNone = {};
     return &kNone;
   } else {
-    static constexpr BlockedKernels kSet = {
-        kLanes,        &blocked::area, &blocked::finite, &blocked::minus_zero, &blocked::depthwise,
-        &blocked::pick};
+    static constexpr BlockedKernels kSet = {kLanes, &blocked::area, &blocked::minus_zero,
+                                            &blocked::depthwise, &blocked::pick};
     return &kSet;
   }
 }

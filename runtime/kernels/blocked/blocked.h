@@ -82,8 +82,6 @@ struct BlockedPick {
 struct BlockedKernels {
   int lanes;  // per block; 0: none for this CPU
   void (*area)(const BlockedArea&);
-  // Returns whether all of a panel's weights for these products are finite.
-  bool (*finite)(const float* weights, const BlockedTaps& taps);
   // Returns whether one of n numbers, whole vectors, is -0.
   bool (*minus_zero)(const float* y, int64_t n);
   void (*depthwise)(const BlockedDepthwise&, int64_t row0, int64_t row1);

@@ -41,7 +41,8 @@ Channel source_of(OpId op, const Kept& kept, Span<const TensorView> in, Span<con
   return {input, c};
 }
 
-// Moves the channels of some image that one block of an output has, or would have.
+// Moves the channels of some image that one block of an output has, or would have; some of their
+// pixels.
 class Mover {
  public:
   Mover(OpId op, const Kept& kept, Span<const TensorView> in, Span<const TensorView> out)
@@ -50,27 +51,28 @@ class Mover {
     pixels_ = s[2] * s[3], lanes_ = kept.kernels->lanes;
   }
 
-  void run(size_t o, int64_t image, int64_t block) const {
+  void run(size_t o, int64_t image, int64_t block, int64_t begin, int64_t end) {
     const TensorView& y = out_[o];
+    begin_ = begin, some_ = end - begin;
     const int64_t first = block * lanes_, count = std::min(lanes_, y.shape[1] - first);
     Channel from[kMostBlock];
     for (int64_t l = 0; l < count; ++l) from[l] = source_of(op_, kept_, in_, out_, o, first + l);
     if (y.block == 0) {
-      const int64_t place = (image * y.shape[1] + first) * pixels_;
+      const int64_t place = (image * y.shape[1] + first) * pixels_ + begin;
       return to_plain({from, static_cast<size_t>(count)}, image, y.as<float>() + place);
     }
-    const int64_t place = (image * blocks_of(y) + block) * pixels_ * lanes_;
+    const int64_t place = ((image * blocks_of(y) + block) * pixels_ + begin) * lanes_;
     to_block({from, static_cast<size_t>(count)}, image, y.as<float>() + place);
   }
 
  private:
   const float* block_at(const Channel& c, int64_t image) const {
     const TensorView& x = in_[c.input];
-    return x.as<float>() + (image * blocks_of(x) + c.at / lanes_) * pixels_ * lanes_;
+    return x.as<float>() + ((image * blocks_of(x) + c.at / lanes_) * pixels_ + begin_) * lanes_;
   }
   const float* plain_at(const Channel& c, int64_t image) const {
     const TensorView& x = in_[c.input];
-    return x.as<float>() + (image * x.shape[1] + c.at) * pixels_;
+    return x.as<float>() + (image * x.shape[1] + c.at) * pixels_ + begin_;
   }
   bool blocked(const Channel& c) const { return in_[c.input].block != 0; }
 
@@ -91,9 +93,11 @@ class Mover {
       const int64_t n = run_of(from.subspan(c));
       if (blocked(from[c])) {
         kept_.tiles->transpose(block_at(from[c], image) + from[c].at % lanes_, lanes_, y, pixels_,
-                               pixels_, n);
+                               some_, n);
       } else {
-        memcpy(y, plain_at(from[c], image), sizeof(float) * static_cast<size_t>(n * pixels_));
+        const float* x = plain_at(from[c], image);
+        for (int64_t i = 0; i < n; ++i)
+          memcpy(y + i * pixels_, x + i * pixels_, sizeof(float) * static_cast<size_t>(some_));
       }
       c += static_cast<size_t>(n), y += n * pixels_;
     }
@@ -101,7 +105,7 @@ class Mover {
 
   void to_block(Span<const Channel> from, int64_t image, float* y) const {
     BlockedPick p;
-    p.y = y, p.pixels = pixels_;
+    p.y = y, p.pixels = some_;
     bool same = true;  // the block is one of x
     for (size_t l = 0; l < from.size(); ++l) {
       if (!blocked(from[l])) continue;
@@ -116,14 +120,14 @@ class Mover {
       same = same && p.lane[s][l] == static_cast<int32_t>(l);
     }
     if (p.sources == 1 && same) {
-      memcpy(y, p.x[0], sizeof(float) * static_cast<size_t>(pixels_ * lanes_));
+      memcpy(y, p.x[0], sizeof(float) * static_cast<size_t>(some_ * lanes_));
     } else if (p.sources != 0) {
       kept_.kernels->pick(p);
     }
     for (size_t l = 0; l < from.size() && !stopped();) {
       const int64_t n = blocked(from[l]) ? 1 : run_of(from.subspan(l));
       if (!blocked(from[l]))
-        kept_.tiles->transpose(plain_at(from[l], image), pixels_, y + l, lanes_, n, pixels_);
+        kept_.tiles->transpose(plain_at(from[l], image), pixels_, y + l, lanes_, n, some_);
       l += static_cast<size_t>(n);
     }
   }
@@ -132,6 +136,7 @@ class Mover {
   const Kept& kept_;
   Span<const TensorView> in_, out_;
   int64_t pixels_, lanes_;
+  int64_t begin_ = 0, some_ = 0;  // of the pixels
 };
 
 bool is_map(const BlockedKernels& t, const TensorView& v) {
@@ -186,14 +191,16 @@ Status run_move(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
     WICK_TRY(reference::check_indices(in[1], 1, in[0].shape[1]));
     if (stopped()) return {};  // indices were not checked
   }
-  const Mover mover(op, kept, in, {out.data(), out.size()});
   const int64_t lanes = kept.kernels->lanes, images = in[0].shape[0];
-  const int64_t cost = in[0].shape[2] * in[0].shape[3] * lanes;
+  const int64_t width = in[0].shape[3];
   for (size_t o = 0; o < out.size() && !stopped(); ++o) {
     const int64_t blocks = ceil_div(out[o].shape[1], lanes);
-    parallel_items(ctx.pool, images * blocks, cost, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end && !stopped(); ++i) mover.run(o, i / blocks, i % blocks);
-    });
+    parallel_bands(ctx.pool, images, blocks, in[0].shape[2], width * lanes,
+                   [&](int64_t i, int64_t begin, int64_t end) {
+                     Mover mover(op, kept, in, {out.data(), out.size()});
+                     if (!stopped())
+                       mover.run(o, i / blocks, i % blocks, begin * width, end * width);
+                   });
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include "runtime/kernels/blocked/blocked_cut.h"
 #include "runtime/kernels/conv/conv_reach.h"
 #include "runtime/kernels/conv/conv_shape.h"
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/ops/products.h"
 
@@ -54,12 +55,14 @@ struct Call {
   float* y;
   const Epilogue& epilogue;
   int32_t* tables;
+  bool leaves_out;  // products of padding, as the cut has it
 
   void run(int64_t task, float* scratch) const;
 
  private:
   struct Band;
-  void panel(const Band& b, int64_t at, bool third, float* sums) const;
+  const float* source(Band& b, const BlockedPlanes& planes) const;
+  void panel(Band& b, int64_t at, bool third, float* sums) const;
   template <class F>
   void each_area(const Band& b, BlockedArea r, Epilogue end, F f) const;
   void turn(const Band& b, int64_t at, int64_t panels, const float* sums) const;
@@ -67,9 +70,20 @@ struct Call {
 
 struct Call::Band {
   int64_t image, group, first, count;  // rows, or pixels if there is only one row
-  const float* x;                      // input of the first output at offset 0
-  int64_t x_row;                       // stride of x between output rows
+  const float* x;                      // the group's planes of the image
+  float* copy;                         // their rows that the band reads, with padding
+  bool copied = false;
 };
+
+// Returns the input of the band's first output at offset 0.
+const float* Call::source(Band& b, const BlockedPlanes& planes) const {
+  const int64_t pixel = c.pixel(), col = c.flat() ? b.first * c.s.stride_w * pixel : 0;
+  const int64_t row = c.flat() ? 0 : b.first * c.s.stride_h;
+  if (!c.padded || &planes == &c.image) return b.x + row * planes.cols * pixel + col;
+  if (!b.copied) copy_blocked_band(c, b.x, row - c.s.pad_top, b.copy);
+  b.copied = true;
+  return b.copy + col;
+}
 
 // Calls f(i, area, end, table) for the band's outputs that each table but the first, number i,
 // serves; `r` and `end` are those of the band's first output.
@@ -80,33 +94,39 @@ void Call::each_area(const Band& b, BlockedArea r, Epilogue end, F f) const {
   const BlockedArea first = r;
   const float* residual = end.residual;
   int which = -1;
-  each_tap_table(c, tables, [&](const TapTable& table, const TapRun& down, const TapRun& across) {
-    if (which++ < 0) return;
-    const int64_t top = std::max(row0, down.begin), left = std::max(col0, across.begin);
-    r.rows = std::min(row0 + rows, down.end) - top;
-    r.cols = std::min(col0 + cols, across.end) - left;
-    if (r.rows <= 0 || r.cols <= 0) return;
-    const int64_t out = ((top - row0) * r.y_cols + left - col0) * c.block;
-    r.x = first.x + (top - row0) * r.x_row + (left - col0) * r.x_step;
-    r.y = first.y + out;
-    if (residual != nullptr && c.y_blocked) end.residual = residual + out;
-    f(which, r, end, table);
-  });
+  each_tap_table(
+      c, tables,
+      [&](const TapTable& table, const TapRun& down, const TapRun& across, const BlockedPlanes&) {
+        if (which++ < 0) return;
+        const int64_t top = std::max(row0, down.begin), left = std::max(col0, across.begin);
+        r.rows = std::min(row0 + rows, down.end) - top;
+        r.cols = std::min(col0 + cols, across.end) - left;
+        if (r.rows <= 0 || r.cols <= 0) return;
+        const int64_t out = ((top - row0) * r.y_cols + left - col0) * c.block;
+        r.x = first.x + (top - row0) * r.x_row + (left - col0) * r.x_step;
+        r.y = first.y + out;
+        if (residual != nullptr && c.y_blocked) end.residual = residual + out;
+        f(which, r, end, table);
+      });
 }
 
 // Computes panel `at`; where `third`, also the first vector of the next panel.
 //
-// Products of padding are left out. One with a finite weight is 0, which changes no sum but -0,
-// and a sum becomes -0 only where it underflows; one with another weight is NaN. Where a sum is -0
-// or such a weight is not finite, the area is computed again with all products.
-void Call::panel(const Band& b, int64_t at, bool third, float* sums) const {
+// Products of padding are left out where all weights are finite. They are 0 then, which changes no
+// sum but -0, and a sum becomes -0 only where it underflows. Where a sum is -0, the area is
+// computed again with all products.
+void Call::panel(Band& b, int64_t at, bool third, float* sums) const {
   const ConvShape& s = c.s;
   const int64_t plane = s.oh * s.ow, channel = at * c.unit();
   const int64_t first = b.group * s.group_out() + channel;
   BlockedArea whole = {};
-  whole.x = b.x;
-  whole.x_step = s.stride_w * (c.x_blocked ? c.block : 1);
-  whole.x_row = b.x_row;
+  int64_t plane_floats = 0;
+  const auto read = [&](Band& band, const BlockedPlanes& planes) {
+    whole.x = source(band, planes);
+    whole.x_row = s.stride_h * planes.cols * c.pixel();
+    plane_floats = planes.floats(c.pixel());
+  };
+  whole.x_step = s.stride_w * c.pixel();
   whole.vectors = third ? 3 : s.group_out() - channel > c.block ? 2 : 1;
   whole.channel = first;
   whole.channels = s.oc;
@@ -127,7 +147,7 @@ void Call::panel(const Band& b, int64_t at, bool third, float* sums) const {
   const auto compute = [&](BlockedArea r, const Epilogue* e, const TapTable& table, int64_t part) {
     const bool last = part + 1 == parts;
     r.taps = table.taps(part);
-    r.x += part * part_planes * c.x_plane();
+    r.x += part * part_planes * plane_floats;
     r.weights = panel_weights + part * part_floats;
     r.third = r.weights + c.k * c.unit();
     r.next_panel = last ? c.k * c.unit() - part * part_floats : part_floats;
@@ -158,38 +178,45 @@ void Call::panel(const Band& b, int64_t at, bool third, float* sums) const {
       return true;
     });
   };
-  const auto all_finite = [&](const TapTable& table, int64_t part) {
-    const BlockedTaps out = table.left_out(part);
-    const float* w = panel_weights + part * part_floats;
-    return t.finite(w, out) && (!third || t.finite(w + c.k * c.unit(), out));
-  };
   const TapTable all(c, all_taps(s.kh), all_taps(s.kw), tables);
-  if (!c.leaves_out) {
+  if (!leaves_out && !c.in_place) {
+    read(b, c.all);
     whole.rows = c.flat() ? 1 : b.count, whole.cols = whole.y_cols;
     for (int64_t part = 0; part < parts && !stopped(); ++part) compute(whole, &end, all, part);
   }
-  uint64_t again = 0;  // areas, by their number
-  for (int64_t part = 0; part < parts && c.leaves_out && !stopped(); ++part) {
+  uint64_t again = leaves_out || !c.in_place ? 0 : ~uint64_t{0};  // areas, by their number
+  if (leaves_out) read(b, c.planes());
+  for (int64_t part = 0; part < parts && leaves_out && !stopped(); ++part) {
     // Those with all products come first: then the weights are in the cache for the others.
     for (bool cut : {false, true}) {
       each_area(b, whole, end,
                 [&](int i, const BlockedArea& r, const Epilogue& e, const TapTable& table) {
-                  if (table.whole() == cut || (again >> i & 1) != 0) return;
-                  bool right = !cut || all_finite(table, part);
-                  if (right) compute(r, cut ? nullptr : &e, table, part);
-                  if (right && cut && part + 1 == parts) right = complete(r, e);
-                  if (!right) again |= uint64_t{1} << i;
+                  if (table.whole() == cut) return;
+                  compute(r, cut ? nullptr : &e, table, part);
+                  if (cut && part + 1 == parts && !complete(r, e)) again |= uint64_t{1} << i;
                 });
     }
   }
-  for (int64_t part = 0; part < parts && again != 0 && !stopped(); ++part) {
-    each_area(b, whole, end, [&](int i, const BlockedArea& r, const Epilogue& e, const TapTable&) {
-      if ((again >> i & 1) != 0) compute(r, &e, all, part);
-    });
+  float* const band_y = whole.y;
+  for (int64_t from = 0; again != 0 && from < b.count && !stopped(); from += c.copied) {
+    Band some = b;
+    some.first += from, some.count = std::min(c.copied, b.count - from), some.copied = false;
+    read(some, c.all);
+    const int64_t out = from * (c.flat() ? 1 : c.cols) * c.block;
+    whole.y = band_y + out;
+    if (c.flat()) whole.y_cols = some.count;
+    Epilogue e = end;
+    if (e.residual != nullptr && c.y_blocked) e.residual += out;
+    for (int64_t part = 0; part < parts && !stopped(); ++part) {
+      each_area(some, whole, e,
+                [&](int i, const BlockedArea& r, const Epilogue& of_area, const TapTable&) {
+                  if ((again >> i & 1) != 0) compute(r, &of_area, all, part);
+                });
+    }
   }
   if (c.y_blocked) {
-    finish_blocks(tiles, c.block, end, first, s.oc, whole.vectors, whole.y, whole.y_vector,
-                  (c.flat() ? 1 : b.count) * whole.y_cols);
+    finish_blocks(tiles, c.block, end, first, s.oc, whole.vectors, band_y, whole.y_vector,
+                  c.flat() ? b.count : b.count * c.cols);
   }
 }
 
@@ -222,20 +249,12 @@ void Call::run(int64_t task, float* scratch) const {
   b.group = which % s.groups, b.image = which / s.groups;
   b.first = band * c.band;
   b.count = std::min(c.band, (c.flat() ? c.cols : c.rows) - b.first);
-  const int64_t pixel = c.x_blocked ? c.block : 1;
   const int64_t channels = c.x_blocked ? ceil_div(s.ic, c.block) * c.block : s.ic;
-  const float* from = x + (b.image * channels + b.group * s.group_in()) * s.h * s.w;
+  b.x = x + (b.image * channels + b.group * s.group_in()) * s.h * s.w;
+  b.copy = scratch;
   float* sums = scratch + c.x_floats();
-  b.x_row = s.stride_h * c.x_cols * pixel;
-  if (c.padded) {
-    copy_blocked_band(c, from, (c.flat() ? 0 : b.first * s.stride_h) - s.pad_top, scratch);
-    b.x = scratch + (c.flat() ? b.first * s.stride_w * pixel : 0);
-  } else {
-    b.x = from + (c.flat() ? b.first * s.stride_w * pixel : b.first * b.x_row);
-  }
-  const int64_t some = ceil_div(c.panels, c.splits);
-  const int64_t end = std::min(c.panels, (split + 1) * some);
-  for (int64_t p = split * some, n; p < end && !stopped(); p += n) {
+  const int64_t end = c.panels * (split + 1) / c.splits;
+  for (int64_t p = c.panels * split / c.splits, n; p < end && !stopped(); p += n) {
     // A single vector would leave registers unused, so it is computed with the panel before.
     const bool third = p + 2 == end && end == c.panels && c.vectors() % 2 != 0;
     n = third ? 2 : 1;
@@ -249,13 +268,14 @@ void run_depthwise(const TileKernels& tiles, const BlockedKernels& t, const Conv
                    ThreadPool* pool) {
   const int64_t blocks = ceil_div(s.oc, t.lanes);
   const int64_t in = s.h * s.w * t.lanes, out = s.oh * s.ow * t.lanes;
-  parallel_for(pool, s.n * blocks, [&](int64_t task, int) {
-    const int64_t b = task % blocks;
+  const int64_t row = s.ow * t.lanes, cost = row * s.taps();
+  parallel_bands(pool, s.n, blocks, s.oh, cost, [&](int64_t plane, int64_t begin, int64_t stop) {
+    const int64_t b = plane % blocks;
     Epilogue end = epilogue;
-    if (end.residual != nullptr) end.residual += task * out;
+    if (end.residual != nullptr) end.residual += plane * out;
     const Epilogue none;
     BlockedDepthwise d;
-    d.x = x + task * in, d.y = y + task * out;
+    d.x = x + plane * in, d.y = y + plane * out;
     d.h = s.h, d.w = s.w, d.oh = s.oh, d.ow = s.ow, d.kh = s.kh, d.kw = s.kw;
     d.stride_h = s.stride_h, d.stride_w = s.stride_w;
     d.dilation_h = s.dilation_h, d.dilation_w = s.dilation_w;
@@ -263,8 +283,10 @@ void run_depthwise(const TileKernels& tiles, const BlockedKernels& t, const Conv
     d.weights = weights + b * s.taps() * t.lanes;
     d.end = in_registers(end) ? &end : &none;
     d.channel = b * t.lanes, d.channels = s.oc;
-    t.depthwise(d, 0, s.oh);
-    finish_blocks(tiles, t.lanes, end, b * t.lanes, s.oc, 1, d.y, out, s.oh * s.ow);
+    t.depthwise(d, begin, stop);
+    if (end.residual != nullptr) end.residual += begin * row;
+    finish_blocks(tiles, t.lanes, end, b * t.lanes, s.oc, 1, d.y + begin * row, out,
+                  (stop - begin) * s.ow);
   });
 }
 
@@ -272,11 +294,27 @@ struct Kept {
   const TileKernels* tiles;
   const BlockedKernels* kernels;
   int threads;
+  // Of what is packed, the number that tells whether all weights are finite; 0 where no sum leaves
+  // out products.
+  int64_t finite_at;
   size_t work;  // offset of other scratch, after weights that are packed in run()
 };
 
-void pack_weights(const TileKernels& tiles, const BlockedKernels& t, const ConvShape& s,
-                  const float* w, float* to) {
+// Looks at all elements, without a branch for each, so that the loop runs in vectors.
+bool all_finite(const float* w, int64_t n) {
+  constexpr uint32_t kExponent = 0x7f800000;
+  uint32_t most = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t bits;
+    memcpy(&bits, w + i, sizeof bits);
+    most = std::max(most, bits & kExponent);
+  }
+  return most != kExponent;
+}
+
+void pack_weights(const Kept& kept, const ConvShape& s, const float* w, float* to) {
+  const TileKernels& tiles = *kept.tiles;
+  const BlockedKernels& t = *kept.kernels;
   const int64_t k = s.group_in() * s.taps();
   if (is_depthwise(s)) {
     conv_pack_weights(tiles, true, w, k, nullptr, s.oc, k, to, t.lanes);
@@ -286,6 +324,7 @@ void pack_weights(const TileKernels& tiles, const BlockedKernels& t, const ConvS
   for (int64_t g = 0; g < s.groups; ++g)
     conv_pack_weights(tiles, true, w + g * s.group_out() * k, k, nullptr, s.group_out(), k,
                       to + g * step, unit);
+  if (kept.finite_at != 0) to[kept.finite_at] = all_finite(w, s.oc * k) ? 1.0f : 0.0f;
 }
 
 Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
@@ -298,7 +337,7 @@ Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   const auto* packed = static_cast<const float*>(ctx.packed[0]);
   if (packed == nullptr) {
     auto* fresh = reinterpret_cast<float*>(scratch);
-    pack_weights(tiles, t, s, in[1].as<float>(), fresh);
+    pack_weights(kept, s, in[1].as<float>(), fresh);
     packed = fresh;
   }
   const Epilogue e = make_epilogue(ctx, in, epilogue);
@@ -310,11 +349,12 @@ Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   }
   const BlockedCut c = blocked_cut(t, s, in[0].block != 0, out[0].block != 0, kept.threads);
   auto* tables = reinterpret_cast<int32_t*>(scratch + kept.work);
-  each_tap_table(c, tables, [](const TapTable& table, const TapRun& rows, const TapRun& cols) {
-    table.fill(rows, cols);
-  });
+  each_tap_table(c, tables,
+                 [](const TapTable& table, const TapRun& rows, const TapRun& cols,
+                    const BlockedPlanes& planes) { table.fill(rows, cols, planes); });
   auto* work = reinterpret_cast<float*>(tables) + c.all_table_floats();
-  const Call call = {tiles, t, c, x, packed, y, e, tables};
+  const Call call = {
+      tiles, t, c, x, packed, y, e, tables, kept.finite_at != 0 && packed[kept.finite_at] == 1.0f};
   parallel_for(ctx.pool, c.tasks(), [&](int64_t task, int worker) {
     call.run(task, work + worker * (c.x_floats() + c.y_floats()));
   });
@@ -350,7 +390,7 @@ bool fits_in_blocks(const KernelQuery& q) {
 }
 
 Status plan_blocked_conv(const KernelQuery& q, KernelPlan* p) {
-  Kept kept = {&tile_kernels(), &blocked_kernels(), q.threads, 0};
+  Kept kept = {&tile_kernels(), &blocked_kernels(), q.threads, 0, 0};
   const BlockedKernels& t = *kept.kernels;
   const ConvShape s = conv_shape(q);
   if (is_depthwise(s)) {
@@ -361,10 +401,12 @@ Status plan_blocked_conv(const KernelQuery& q, KernelPlan* p) {
     return {};
   }
   const BlockedCut c = blocked_cut(t, s, q.in[0].block != 0, q.out[0].block != 0, q.threads);
-  const size_t bytes = byte_count(sizeof(float) * static_cast<uint64_t>(c.group_weights()) *
-                                  static_cast<uint64_t>(s.groups));
-  p->packs[0] = {1, packed_layout(PackedKind::kConvChannels, c.unit()), bytes,
-                 s.groups == 1 ? 0 : s.groups};
+  const int64_t weights = c.group_weights() * s.groups;
+  kept.finite_at = c.leaves_out ? weights : 0;
+  const size_t bytes =
+      byte_count(sizeof(float) * static_cast<uint64_t>(weights + (c.leaves_out ? 1 : 0)));
+  const auto kind = c.leaves_out ? PackedKind::kConvFinite : PackedKind::kConvChannels;
+  p->packs[0] = {1, packed_layout(kind, c.unit()), bytes, s.groups == 1 ? 0 : s.groups};
   kept.work = rounded(bytes);
   p->keep(kept);
   const int64_t floats = c.all_table_floats() + q.threads * (c.x_floats() + c.y_floats());
@@ -374,8 +416,7 @@ Status plan_blocked_conv(const KernelQuery& q, KernelPlan* p) {
 
 Status pack_blocked_conv(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
   const auto& kept = p.kept<Kept>();
-  pack_weights(*kept.tiles, *kept.kernels, conv_shape(q), q.in[1].as<float>(),
-               static_cast<float*>(dst));
+  pack_weights(kept, conv_shape(q), q.in[1].as<float>(), static_cast<float*>(dst));
   return {};
 }
 

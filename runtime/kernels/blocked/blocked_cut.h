@@ -31,6 +31,17 @@ struct TapRuns {
   }
 };
 
+// The planes of a convolution's input that tiles read: the image itself, or a band's copy with
+// explicit padding.
+struct BlockedPlanes {
+  int64_t rows = 1, cols = 1;
+  int64_t row_step = 1, col_step = 1;  // between the taps of a kernel
+  int64_t top = 0, left = 0;           // rows and columns from the first output's first tap
+
+  // Returns the floats of a plane.
+  int64_t floats(int64_t pixel) const { return rows * cols * pixel; }
+};
+
 // The division of the work. The output is `rows` by `cols`; for a 1x1 kernel that reads every pixel
 // it is treated as one row.
 struct BlockedCut {
@@ -39,21 +50,26 @@ struct BlockedCut {
   bool x_blocked = false, y_blocked = false;
   bool padded = false;  // bands of x are copied with explicit padding
   int64_t rows = 1, cols = 1;
-  int64_t x_rows = 1, x_cols = 1;  // of the planes that the tiles read
-  // Between the taps of a kernel. Where taps lie farther apart than a band reads for one of them, a
+  BlockedPlanes image;
+  // Those that hold every tap. Where taps lie farther apart than a band reads for one of them, a
   // copied band holds only what is read, and its steps are less than the dilations.
-  int64_t row_step = 1, col_step = 1;
+  BlockedPlanes all;
   int64_t band = 1, bands = 1;     // in rows; if there is only one row, in pixels
+  int64_t copied = 1;              // of a band, at a time
   int64_t panels = 1, splits = 1;  // of a group's output channels
   int64_t k = 1, part_channels = 1;
   TapRuns row_runs, col_runs;
   bool leaves_out = false;  // whether some outputs have sums without some products of padding
+  // Then, where no tap that is left is padding, the image is read in place: rows of it are copied
+  // only for sums that must be computed again.
+  bool in_place = false;
 
   bool flat() const { return rows == 1; }
-  // What a band reads for one tap.
-  int64_t tap_rows() const { return flat() ? 1 : (band - 1) * s.stride_h + 1; }
+  // What a copy has for one tap.
+  int64_t tap_rows() const { return flat() ? 1 : (copied - 1) * s.stride_h + 1; }
   int64_t tap_cols() const { return (s.ow - 1) * s.stride_w + 1; }
-  int64_t x_plane() const { return x_rows * x_cols * (x_blocked ? block : 1); }
+  int64_t pixel() const { return x_blocked ? block : 1; }
+  const BlockedPlanes& planes() const { return in_place ? image : all; }  // of the runs' tables
   int64_t unit() const { return kBlockedVectors * block; }
   int64_t in_planes() const { return x_blocked ? ceil_div(s.group_in(), block) : s.group_in(); }
   int64_t band_pixels() const { return flat() ? band : band * cols; }
@@ -64,12 +80,12 @@ struct BlockedCut {
   int64_t part_taps() const { return part_channels * s.taps(); }
   // All taps, and those of every pair of a row's and a column's run.
   int64_t tables() const { return leaves_out ? 1 + row_runs.count * col_runs.count : 1; }
-  // A row of a kernel has a piece of taps that a run has, and one on either side that it leaves
-  // out.
-  int64_t kept_pieces() const { return part_channels * s.kh; }
-  int64_t table_floats() const { return part_taps() + 6 * kept_pieces(); }
+  // A row of a kernel has a piece of taps that a run has.
+  int64_t table_floats() const { return part_taps() + 2 * part_channels * s.kh; }
   int64_t all_table_floats() const { return round_up(tables() * table_floats(), 16); }
-  int64_t x_floats() const { return padded ? round_up(in_planes() * x_plane() + 16, 16) : 0; }
+  int64_t x_floats() const {
+    return padded ? round_up(in_planes() * all.floats(pixel()) + 16, 16) : 0;
+  }
   int64_t vectors() const { return ceil_div(s.group_out(), block); }  // of a group
   int64_t y_floats() const { return y_blocked ? 0 : 3 * block * band_pixels(); }
   int64_t tasks() const { return s.n * s.groups * bands * splits; }
@@ -78,7 +94,7 @@ struct BlockedCut {
 BlockedCut blocked_cut(const BlockedKernels& t, const ConvShape& s, bool x_blocked, bool y_blocked,
                        int threads);
 
-// The taps of some channels that a row's and a column's run have, and those that they leave out.
+// The taps of some channels that a row's and a column's run have.
 class TapTable {
  public:
   TapTable(const BlockedCut& c, const TapRun& rows, const TapRun& cols, int32_t* memory)
@@ -87,22 +103,18 @@ class TapTable {
         x_(memory),
         piece_(reinterpret_cast<BlockedPiece*>(memory + c.part_taps())) {}
 
-  void fill(const TapRun& rows, const TapRun& cols) const;
+  void fill(const TapRun& rows, const TapRun& cols, const BlockedPlanes& planes) const;
   bool whole() const { return kept_ == c_.s.taps(); }
   // Those of a part.
-  BlockedTaps taps(int64_t part) const { return of(part, piece_, kept_); }
-  BlockedTaps left_out(int64_t part) const { return of(part, others(), c_.s.taps() - kept_); }
-
- private:
-  BlockedPiece* others() const { return piece_ + c_.kept_pieces(); }
-  BlockedTaps of(int64_t part, const BlockedPiece* piece, int64_t per_channel) const {
+  BlockedTaps taps(int64_t part) const {
     const int64_t count =
-        per_channel * std::min(c_.part_channels, c_.s.group_in() - part * c_.part_channels);
-    BlockedTaps t = {x_, count, *piece, piece + 1};
+        kept_ * std::min(c_.part_channels, c_.s.group_in() - part * c_.part_channels);
+    BlockedTaps t = {x_, count, *piece_, piece_ + 1};
     t.first.count = static_cast<int32_t>(std::min<int64_t>(t.first.count, count));
     return t;
   }
 
+ private:
   const BlockedCut& c_;
   int64_t kept_;  // taps of a channel
   int32_t* x_;
@@ -111,16 +123,18 @@ class TapTable {
 
 inline TapRun all_taps(int64_t taps) { return {0, 0, 0, taps}; }
 
-// Calls f(table, rows, cols) for the table of all taps, and then for that of each pair of runs.
+// Calls f(table, rows, cols, planes) for the table of all taps, and then for that of each pair of
+// runs.
 template <class F>
 void each_tap_table(const BlockedCut& c, int32_t* memory, F f) {
-  const auto next = [&](const TapRun& rows, const TapRun& cols) {
-    f(TapTable(c, rows, cols, memory), rows, cols);
+  const auto next = [&](const TapRun& rows, const TapRun& cols, const BlockedPlanes& planes) {
+    f(TapTable(c, rows, cols, memory), rows, cols, planes);
     memory += c.table_floats();
   };
-  next(all_taps(c.s.kh), all_taps(c.s.kw));
+  next(all_taps(c.s.kh), all_taps(c.s.kw), c.all);
   for (int r = 0; r < c.row_runs.count && c.leaves_out; ++r) {
-    for (int q = 0; q < c.col_runs.count; ++q) next(c.row_runs.run[r], c.col_runs.run[q]);
+    for (int q = 0; q < c.col_runs.count; ++q)
+      next(c.row_runs.run[r], c.col_runs.run[q], c.planes());
   }
 }
 

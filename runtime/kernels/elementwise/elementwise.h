@@ -47,4 +47,30 @@ void parallel_items(ThreadPool* pool, int64_t items, int64_t cost, F&& f) {
   });
 }
 
+// Calls f(plane, begin, end) for rows of planes, `planes` in each of some images, of which each row
+// costs `cost` elements. The rows of an image are divided among the threads, and those of its
+// planes alike: so a thread mostly reads what it wrote itself, as bands of rows are what blocked
+// convolutions give to threads.
+template <class F>
+void parallel_bands(ThreadPool* pool, int64_t images, int64_t planes, int64_t rows, int64_t cost,
+                    F&& f) {
+  const int64_t threads = pool == nullptr ? 1 : pool->threads();
+  const int64_t all = images * planes;
+  if (threads == 1 || all * rows * cost <= kElementGrain) {
+    for (int64_t i = 0; i < all; ++i) f(i, 0, rows);
+    return;
+  }
+  const int64_t bands = images % threads == 0 ? 1 : rows < threads ? rows : threads;
+  const int64_t band_cost = (rows + bands - 1) / bands * cost;
+  int64_t some = band_cost > 0 ? kElementGrain / band_cost : planes;
+  some = some < 1 ? 1 : some > planes ? planes : some;
+  const int64_t pieces = (planes + some - 1) / some;
+  parallel_for(pool, images * bands * pieces, [&](int64_t task, int) {
+    const int64_t image = task / (bands * pieces), band = task / pieces % bands;
+    const int64_t first = task % pieces * some;
+    for (int64_t p = first; p < first + some && p < planes; ++p)
+      f(image * planes + p, band * rows / bands, (band + 1) * rows / bands);
+  });
+}
+
 }  // namespace wick

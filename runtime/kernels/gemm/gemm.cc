@@ -18,7 +18,8 @@ constexpr int64_t kDirectM = 256;    // up to this m, B is reused too little to 
 constexpr int64_t kDirectFarM = 64;  // the same where rows of B are pages apart
 constexpr int64_t kDirectK = 128;    // few enough rows of B to keep their pages in the TLB
 constexpr int64_t kStreamM = 8,
-                  kStreamK = 16;  // B comes from memory: as many rows as prefetchers follow
+                  kStreamK = 16;   // B comes from memory: as many rows as prefetchers follow
+constexpr int64_t kWholeA = 6144;  // floats of A that stay in L1 beside B as it streams past
 
 // Returns the width of the last panel of packed B where it is not full.
 int64_t tail_width(const TileKernels& kernels, int64_t n) {
@@ -100,6 +101,8 @@ class Product {
     direct_ = g.packed_b == nullptr && g.b_col == 1 && g.m <= (far ? kDirectFarM : kDirectM);
     int64_t most = kBlockK;
     if (direct_ && far) most = g.m <= kStreamM ? kStreamK : kDirectK;
+    // A few rows go along all of k at once: threads meet once, not after each block of it.
+    if (g.packed_b != nullptr && g.m <= t_.mr && g.m * g.k <= kWholeA) most = g.k;
     block_k_ = ceil_div(g.k, ceil_div(g.k, most));
     b_scratch_ = scratch;
     a_scratch_ = scratch + (g.packed_b != nullptr ? 0 : round_up(block_n_ * block_k_, 16));
@@ -156,13 +159,12 @@ class Product {
       row_tasks = std::min(round_up(row_tasks, threads_), row_tiles);
       if (row_tasks < threads_) panel_tasks = std::min<int64_t>(threads_, panels);
     }
-    const int64_t tile_share = ceil_div(row_tiles, row_tasks);
-    const int64_t panel_share = ceil_div(panels, panel_tasks);
+    // Even parts: a last one of few rows would leave a thread without work.
     parallel_for(pool_, row_tasks * panel_tasks, [&](int64_t task, int worker) {
-      const int64_t i0 = task / panel_tasks * tile_share * t_.mr;
-      const int64_t i1 = std::min(g_.m, i0 + tile_share * t_.mr);
-      const int64_t p0 = task % panel_tasks * panel_share;
-      const int64_t p1 = std::min(panels, p0 + panel_share);
+      const int64_t r = task / panel_tasks, q = task % panel_tasks;
+      const int64_t i0 = row_tiles * r / row_tasks * t_.mr;
+      const int64_t i1 = std::min(g_.m, row_tiles * (r + 1) / row_tasks * t_.mr);
+      const int64_t p0 = panels * q / panel_tasks, p1 = panels * (q + 1) / panel_tasks;
       if (i0 < i1 && p0 < p1) tiles(i0, i1, p0, p1, j, cols, k, depth, v, worker);
     });
   }

@@ -71,16 +71,11 @@ Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   auto body = ctx.plan->kept<PoolBody>();
   const PoolShape s = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
   const int64_t from = block_floats(in[0]), to = block_floats(out[0]), rows = s.out[1];
-  const int64_t lanes = in[0].block, all = in[0].shape[0] * blocks_of(in[0]) * rows;
-  const int64_t cost = rows == 0 ? 0 : s.cost() / rows * lanes;
-  parallel_items(ctx.pool, all, cost, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin, next; i < end; i = next) {
-      const int64_t b = i / rows;
-      next = std::min(end, (b + 1) * rows);
-      body(in[0].as<float>() + b * from, s, i - b * rows, next - b * rows,
-           out[0].as<float>() + b * to);
-    }
-  });
+  const int64_t cost = rows == 0 ? 0 : s.cost() / rows * in[0].block;
+  parallel_bands(ctx.pool, in[0].shape[0], blocks_of(in[0]), rows, cost,
+                 [&](int64_t b, int64_t begin, int64_t end) {
+                   body(in[0].as<float>() + b * from, s, begin, end, out[0].as<float>() + b * to);
+                 });
   return {};
 }
 

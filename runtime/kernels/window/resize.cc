@@ -318,7 +318,7 @@ bool match_blocked_nearest(const KernelQuery& q) {
 struct BlockedMaps {
   const float* x;
   float* y;
-  int64_t block, h, w, oh, ow, maps;
+  int64_t block, h, w, oh, ow, blocks, maps;
 
   BlockedMaps(const TensorView& in, const TensorView& out)
       : x(in.as<float>()),
@@ -328,9 +328,15 @@ struct BlockedMaps {
         w(in.shape[3]),
         oh(out.shape[2]),
         ow(out.shape[3]),
-        maps(in.shape[0] * blocks_of(in)) {}
+        blocks(blocks_of(in)),
+        maps(in.shape[0] * blocks) {}
   const float* row(int64_t map, int64_t at) const { return x + (map * h + at) * w * block; }
   float* result(int64_t map, int64_t at) const { return y + (map * oh + at) * ow * block; }
+  // Tasks are pieces of maps. Those of the same rows follow each other, as in parallel_bands().
+  int64_t map_of(int64_t task, int64_t pieces) const {
+    return task / (blocks * pieces) * blocks + task % blocks;
+  }
+  int64_t piece_of(int64_t task, int64_t pieces) const { return task / blocks % pieces; }
 };
 
 Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
@@ -362,7 +368,7 @@ Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   parallel_for(ctx.pool, m.maps * tasks, [&](int64_t task, int worker) {
     auto* kept = reinterpret_cast<float*>(own + static_cast<size_t>(worker) * line);
     int64_t which[kMaxTaps] = {-1, -1, -1, -1};  // row of the input that a line has
-    const int64_t map = task / tasks, from = task % tasks * kRows;
+    const int64_t map = m.map_of(task, tasks), from = m.piece_of(task, tasks) * kRows;
     TaskPoll poll(current_stop());
     for (int64_t o = from; o < from + kRows && o < m.oh && !poll(); ++o) {
       float* y = m.result(map, o);
@@ -426,7 +432,7 @@ Status run_blocked_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span
   const size_t bytes = static_cast<size_t>(m.ow * m.block) * sizeof(float);
   const int64_t tasks = (m.oh + kRows - 1) / kRows;
   parallel_for(ctx.pool, m.maps * tasks, [&](int64_t task, int) {
-    const int64_t map = task / tasks, from = task % tasks * kRows;
+    const int64_t map = m.map_of(task, tasks), from = m.piece_of(task, tasks) * kRows;
     int64_t before = -1;  // the row that the output row before this one has
     TaskPoll poll(current_stop());
     for (int64_t o = from; o < from + kRows && o < m.oh && !poll(); ++o) {
