@@ -102,10 +102,38 @@ void copy_turned(const uint8_t* src, uint8_t* dst, const Loop& outer, const Loop
   }
 }
 
+// Copies n runs of a few bytes, whose count the compiler knows.
+template <int64_t kBytes>
+void copy_runs(const char* src, char* dst, int64_t n, int64_t src_step, int64_t dst_step,
+               Poll& poll) {
+  in_pieces(poll, n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) memcpy(dst + i * dst_step, src + i * src_step, kBytes);
+  });
+}
+// Returns false where runs of so many bytes have no loop of their own.
+bool copy_short_runs(int64_t bytes, const char* src, char* dst, int64_t n, int64_t src_step,
+                     int64_t dst_step, Poll& poll) {
+  switch (bytes) {
+    case 2: return copy_runs<2>(src, dst, n, src_step, dst_step, poll), true;
+    case 4: return copy_runs<4>(src, dst, n, src_step, dst_step, poll), true;
+    case 8: return copy_runs<8>(src, dst, n, src_step, dst_step, poll), true;
+    case 12: return copy_runs<12>(src, dst, n, src_step, dst_step, poll), true;
+    case 16: return copy_runs<16>(src, dst, n, src_step, dst_step, poll), true;
+    case 24: return copy_runs<24>(src, dst, n, src_step, dst_step, poll), true;
+    case 32: return copy_runs<32>(src, dst, n, src_step, dst_step, poll), true;
+    default: return false;
+  }
+}
+
 // A transpose reads or writes across cache lines: blocks of 16 keep both sides' lines in L1.
 template <class T>
 void copy_plane(const T* src, T* dst, const Loop& outer, const Loop& inner, Poll& poll) {
-  constexpr int64_t kBlock = 16;
+  constexpr int64_t kBlock = 16, kWidth = sizeof(T);
+  if (inner.src == 1 && inner.dst == 1 &&
+      copy_short_runs(inner.extent * kWidth, reinterpret_cast<const char*>(src),
+                      reinterpret_cast<char*>(dst), outer.extent, outer.src * kWidth,
+                      outer.dst * kWidth, poll))
+    return;
   if (inner.src == 1 || inner.src == 0 || outer.src != 1) {
     for (int64_t i = 0; i < outer.extent; ++i) {
       if (poll()) return;

@@ -9,19 +9,28 @@ namespace wick {
 
 namespace {
 
-// Returns whether a run takes less than a millisecond or two: then reading the clock within it does
-// not pay. The lengths of strings and packed values are unknown to a plan.
-bool is_brief(const KernelQuery& q) {
-  constexpr double kBrief = 1 << 18;
-  if (is_custom(q.op) || is_data_dependent(q.op)) return false;
+// Returns the op_work() of a run: without end where a plan does not know it, as the lengths of
+// strings and packed values.
+double work_of(const KernelQuery& q) {
+  constexpr double kUnknown = __builtin_huge_val();
+  if (is_custom(q.op) || is_data_dependent(q.op)) return kUnknown;
   for (Span<const TensorView> list : {q.in, q.out}) {
     for (const TensorView& v : list) {
-      if (v.dtype == DType::kString || is_container(v.dtype)) return false;
+      if (v.dtype == DType::kString || is_container(v.dtype)) return kUnknown;
     }
   }
-  return op_work(q.op, q.attrs, q.in, q.out) < kBrief;
+  return op_work(q.op, q.attrs, q.in, q.out);
 }
 
+// The work of less than a millisecond or two: reading the clock within it does not pay.
+constexpr double kBrief = 1 << 18;
+// The work of a few microseconds: other threads would take as long to begin with it, and to fetch
+// what this one has in its cache; and the next step to fetch what they have made.
+#if defined(__x86_64__)
+constexpr double kSmall = 3 << 17;
+#else
+constexpr double kSmall = 1 << 16;
+#endif
 constexpr uint64_t kBriefScratch = 1 << 20;  // in bytes; writing scratch takes time, too
 
 // Plan and run a row that sees blocked values as plain tensors. Separate functions, since
@@ -72,7 +81,9 @@ Status PreparedKernel::prepare(const KernelRow& row, const KernelQuery& query) {
   WICK_TRY(complete(&whole, &args));
   flat_ = WICK_BLOCKS != 0 && (row.flags & kBlocked) == 0 && has_blocks(query);
   const Status planned = flat_ ? plan_flat(row, whole, &plan_) : plan_inner(row, whole, &plan_);
-  brief_ = plan_.scratch_bytes < kBriefScratch && is_brief(whole);
+  const double work = work_of(whole);
+  brief_ = plan_.scratch_bytes < kBriefScratch && work < kBrief;
+  is_small_ = work < kSmall;
   return planned;
 }
 

@@ -49,6 +49,9 @@ class PreparedKernel {
   // Packs every constant of the query into memory of `arena`.
   Status pack_all(const KernelQuery& query, Arena& arena);
 
+  // Returns whether a run takes only a few microseconds: then one thread is sooner done alone.
+  bool is_small() const { return is_small_; }
+
   // Runs the kernel. If all outputs are empty it returns at once, however large the dims beside the
   // 0 are.
   Status run(const KernelLoan& loan, OpId op, Span<const TensorView> in, Span<TensorView> out,
@@ -60,7 +63,8 @@ class PreparedKernel {
   const void* packed_[kMaxPacked] = {};
   Edition edition_ = kNewestEdition;
   bool brief_ = false;  // too short to be interrupted
-  bool flat_ = false;   // the row sees blocked values through FlatViews
+  bool is_small_ = false;
+  bool flat_ = false;  // the row sees blocked values through FlatViews
 };
 
 // Runs another row from within a row's own run(), with a context that it has set up.

@@ -3,6 +3,9 @@
 // targets.
 #include "runtime/kernels/blocked/blocked_rows.h"
 
+#include <atomic>
+
+#include "runtime/kernels/elementwise/elementwise.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/prepared.h"
 #include "runtime/kernels/product_rows.h"
@@ -290,6 +293,51 @@ TEST(Blocked, PoolsAndMeans) {
         }
       }
     }
+  }
+}
+
+TEST(Blocked, BandsCoverEachRowOnce) {
+  Random random(21);
+  for (const int threads : {1, 2, 3, 7}) {
+    ThreadPool* pool = ThreadPool::create(default_allocator(), threads).value();
+    for (int i = 0; i < 60; ++i) {
+      const auto images = static_cast<int64_t>(1 + random.next() % 7);
+      const auto planes = static_cast<int64_t>(1 + random.next() % 9);
+      const auto rows = static_cast<int64_t>(1 + random.next() % 20);
+      const int64_t cost = int64_t{1} << random.next() % 20;
+      std::vector<std::atomic<int>> hits(static_cast<size_t>(images * planes * rows));
+      parallel_bands(pool, images, planes, rows, cost,
+                     [&](int64_t plane, int64_t begin, int64_t end) {
+                       for (; begin < end; ++begin)
+                         hits[static_cast<size_t>(plane * rows + begin)]++;
+                     });
+      for (const auto& hit : hits)
+        ASSERT_EQ(hit.load(), 1) << images << " " << planes << " " << rows;
+    }
+    ThreadPool::destroy(pool);
+  }
+}
+
+// So large that threads share them.
+TEST(Blocked, LargeMapsAreDivided) {
+  Random random(22);
+  for (const int64_t n : {1, 2}) {
+    const Shape shape = {n, 40, 41, 33};
+    const std::vector<float> x = random_floats(random, numel(shape));
+    PoolAttrs pool;
+    pool.kernel_shape = {3, 3};
+    pool.strides = {2, 1};
+    pool.pads = {1, 1, 1, 1};
+    for (const OpId op : {OpId::kMaxPool, OpId::kAveragePool})
+      check({op, &pool, {x}, {shape}, {n, 40, 21, 33}}, {0}, "pool");
+    for (const Activation act : {Activation::kNone, Activation::kLeakyRelu, Activation::kSilu})
+      check_conv(n, 48, 41, 33, 48, 3, 1, 1, 1, 48, 7, act);
+    AxisAttrs axis;
+    axis.axis = 1;
+    const Shape few = {n, 3, 41, 33};
+    const std::vector<float> some = random_floats(random, numel(few));
+    check({OpId::kConcat, &axis, {x, some, x}, {shape, few, shape}, {n, 83, 41, 33}}, {0, 1, 2},
+          "concat");
   }
 }
 

@@ -418,8 +418,8 @@ Status CpuPartition::run_step(const RunCtx& ctx, size_t i) {
   if (step.saved != kNoIndex) save(saved_[step.saved], ctx.run, in);
   char* const scratch = ctx.arena.data() + from.used;
   const StepMemory own(ctx.arena, {scratch, step.kernel.scratch_bytes()}, in, out);
-  return step.kernel.run({ctx.pool, scratch, ctx.strings}, from.node->op, in, out,
-                         from.node->attrs);
+  ThreadPool* const pool = step.kernel.is_small() ? nullptr : ctx.pool;
+  return step.kernel.run({pool, scratch, ctx.strings}, from.node->op, in, out, from.node->attrs);
 }
 
 Status CpuPartition::run(const RunCtx& ctx) {

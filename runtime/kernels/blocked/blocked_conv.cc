@@ -47,6 +47,13 @@ void finish_blocks(const TileKernels& tiles, int64_t block, const Epilogue& e, i
   }
 }
 
+constexpr int64_t kMarkFloats = 16;  // a line of the cache
+
+// Scratch: a mark, tables of taps, and room for input and sums.
+int64_t worker_floats(const BlockedCut& c) {
+  return kMarkFloats + c.all_table_floats() + c.x_floats() + c.y_floats();
+}
+
 struct Call {
   const TileKernels& tiles;
   const BlockedKernels& t;
@@ -54,7 +61,6 @@ struct Call {
   const float *x, *weights;
   float* y;
   const Epilogue& epilogue;
-  int32_t* tables;
   bool leaves_out;  // products of padding, as the cut has it
 
   void run(int64_t task, float* scratch) const;
@@ -71,7 +77,8 @@ struct Call {
 struct Call::Band {
   int64_t image, group, first, count;  // rows, or pixels if there is only one row
   const float* x;                      // the group's planes of the image
-  float* copy;                         // their rows that the band reads, with padding
+  int32_t* tables;
+  float* copy;  // their rows that the band reads, with padding
   bool copied = false;
 };
 
@@ -95,7 +102,7 @@ void Call::each_area(const Band& b, BlockedArea r, Epilogue end, F f) const {
   const float* residual = end.residual;
   int which = -1;
   each_tap_table(
-      c, tables,
+      c, b.tables,
       [&](const TapTable& table, const TapRun& down, const TapRun& across, const BlockedPlanes&) {
         if (which++ < 0) return;
         const int64_t top = std::max(row0, down.begin), left = std::max(col0, across.begin);
@@ -178,7 +185,7 @@ void Call::panel(Band& b, int64_t at, bool third, float* sums) const {
       return true;
     });
   };
-  const TapTable all(c, all_taps(s.kh), all_taps(s.kw), tables);
+  const TapTable all(c, all_taps(s.kh), all_taps(s.kw), b.tables);
   if (!leaves_out && !c.in_place) {
     read(b, c.all);
     whole.rows = c.flat() ? 1 : b.count, whole.cols = whole.y_cols;
@@ -241,8 +248,19 @@ void Call::turn(const Band& b, int64_t at, int64_t panels, const float* sums) co
   tiles.finish(e, channel, out, plane, out, plane, left, pixels);
 }
 
+// The scratch is the worker's, whose first number is 0 before its first task: each worker makes
+// tables of its own, which is sooner done than read from another core's cache.
 void Call::run(int64_t task, float* scratch) const {
   const ConvShape& s = c.s;
+  auto* const made = reinterpret_cast<int32_t*>(scratch);
+  int32_t* const tables = made + kMarkFloats;
+  if (*made == 0) {
+    each_tap_table(c, tables,
+                   [](const TapTable& table, const TapRun& rows, const TapRun& cols,
+                      const BlockedPlanes& planes) { table.fill(rows, cols, planes); });
+    *made = 1;
+  }
+  scratch += kMarkFloats + c.all_table_floats();
   const int64_t split = task % c.splits, rest = task / c.splits;
   const int64_t band = rest % c.bands, which = rest / c.bands;
   Band b;
@@ -251,6 +269,7 @@ void Call::run(int64_t task, float* scratch) const {
   b.count = std::min(c.band, (c.flat() ? c.cols : c.rows) - b.first);
   const int64_t channels = c.x_blocked ? ceil_div(s.ic, c.block) * c.block : s.ic;
   b.x = x + (b.image * channels + b.group * s.group_in()) * s.h * s.w;
+  b.tables = tables;
   b.copy = scratch;
   float* sums = scratch + c.x_floats();
   const int64_t end = c.panels * (split + 1) / c.splits;
@@ -348,16 +367,13 @@ Status run_blocked(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
     return {};
   }
   const BlockedCut c = blocked_cut(t, s, in[0].block != 0, out[0].block != 0, kept.threads);
-  auto* tables = reinterpret_cast<int32_t*>(scratch + kept.work);
-  each_tap_table(c, tables,
-                 [](const TapTable& table, const TapRun& rows, const TapRun& cols,
-                    const BlockedPlanes& planes) { table.fill(rows, cols, planes); });
-  auto* work = reinterpret_cast<float*>(tables) + c.all_table_floats();
-  const Call call = {
-      tiles, t, c, x, packed, y, e, tables, kept.finite_at != 0 && packed[kept.finite_at] == 1.0f};
-  parallel_for(ctx.pool, c.tasks(), [&](int64_t task, int worker) {
-    call.run(task, work + worker * (c.x_floats() + c.y_floats()));
-  });
+  auto* work = reinterpret_cast<float*>(scratch + kept.work);
+  for (int w = 0; w < (ctx.pool == nullptr ? 1 : kept.threads); ++w)
+    *reinterpret_cast<int32_t*>(work + w * worker_floats(c)) = 0;
+  const Call call = {tiles,  t, c, x,
+                     packed, y, e, kept.finite_at != 0 && packed[kept.finite_at] == 1.0f};
+  parallel_for(ctx.pool, c.tasks(),
+               [&](int64_t task, int worker) { call.run(task, work + worker * worker_floats(c)); });
   return {};
 }
 
@@ -409,7 +425,7 @@ Status plan_blocked_conv(const KernelQuery& q, KernelPlan* p) {
   p->packs[0] = {1, packed_layout(kind, c.unit()), bytes, s.groups == 1 ? 0 : s.groups};
   kept.work = rounded(bytes);
   p->keep(kept);
-  const int64_t floats = c.all_table_floats() + q.threads * (c.x_floats() + c.y_floats());
+  const int64_t floats = q.threads * worker_floats(c);
   p->scratch_bytes = byte_count(rounded(bytes) + sizeof(float) * static_cast<uint64_t>(floats));
   return {};
 }

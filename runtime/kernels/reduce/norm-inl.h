@@ -6,6 +6,7 @@
 #define WICK_KERNELS_NORM_INL_H_
 #endif
 
+#include "runtime/kernels/gemm/tile_vec-inl.h"
 #include "runtime/kernels/math/math-inl.h"
 #include "runtime/kernels/reduce/reduce-inl.h"
 
@@ -18,22 +19,18 @@ using simd_math::DF;
 using simd_math::F;
 using simd_math::fma;
 
-// Applies f to n elements; the tail goes through a padded copy.
+// Applies f to n elements.
 template <class Fn>
 HWY_INLINE void map(const float* x, float* y, int64_t n, Fn f) {
   const DF d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(f(F(hn::LoadU(d, x + i))).v, d, y + i);
-  if (i < n) {
-    HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
-    for (int64_t j = i; j < n; ++j) buffer[j - i] = x[j];
-    hn::Store(f(F(hn::Load(d, buffer))).v, d, buffer);
-    for (int64_t j = i; j < n; ++j) y[j] = buffer[j - i];
-  }
+  const auto rest = static_cast<int>(n - i);
+  if (rest > 0) store_n(f(F(load_n(d, x + i, rest))).v, d, y + i, rest);
 }
 
-// Applies f to n pairs of elements; the tail goes through padded copies.
+// Applies f to n pairs of elements.
 template <class Fn>
 HWY_INLINE void map(const float* a, const float* b, float* y, int64_t n, Fn f) {
   const DF d;
@@ -41,11 +38,10 @@ HWY_INLINE void map(const float* a, const float* b, float* y, int64_t n, Fn f) {
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes)
     hn::StoreU(f(F(hn::LoadU(d, a + i)), F(hn::LoadU(d, b + i))).v, d, y + i);
-  if (i < n) {
-    HWY_ALIGN float left[hn::MaxLanes(d)] = {}, right[hn::MaxLanes(d)] = {};
-    for (int64_t j = i; j < n; ++j) left[j - i] = a[j], right[j - i] = b[j];
-    hn::Store(f(F(hn::Load(d, left)), F(hn::Load(d, right))).v, d, left);
-    for (int64_t j = i; j < n; ++j) y[j] = left[j - i];
+  const auto rest = static_cast<int>(n - i);
+  if (rest > 0) {
+    const F left(load_n(d, a + i, rest)), right(load_n(d, b + i, rest));
+    store_n(f(left, right).v, d, y + i, rest);
   }
 }
 

@@ -21,6 +21,9 @@ using V16 = hn::Vec<D16>;
 constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(D16()));
 constexpr int64_t kVectors = kSumLanes / kWidth;  // that form the 16 logical lanes
 
+// Whether one masked move reads what is left of a group (tile_vec-inl.h).
+constexpr bool kTakesParts = kVectors == 1 && HWY_TARGET == HWY_AVX3;
+
 // The vectorized LaneSum. step(acc, i) and step_one(acc, i) add the elements of a run from i on to
 // their lane(s).
 class VectorSum {
@@ -53,9 +56,21 @@ class VectorSum {
     }
   }
   HWY_INLINE void add(const float* x, int64_t n) {
+    int64_t whole = n;
+    if (kTakesParts && in_block_ % kSumLanes == 0) whole -= n % kSumLanes;
     add_run(
-        n, [x](V16 acc, int64_t i) HWY_ATTR { return hn::Add(acc, hn::LoadU(D16(), x + i)); },
+        whole, [x](V16 acc, int64_t i) HWY_ATTR { return hn::Add(acc, hn::LoadU(D16(), x + i)); },
         [x](float acc, int64_t i) { return acc + x[i]; });
+    if (whole == n) return;
+    const auto rest = static_cast<size_t>(n - whole);
+    add_part(hn::MaskedLoad(hn::FirstN(D16(), rest), D16(), x + whole), rest);
+  }
+  // Adds the first n lanes of a vector, fewer than kSumLanes, behind whole groups.
+  HWY_INLINE void add_part(V16 v, size_t n) {
+    const D16 d;
+    const V16 acc = hn::Load(d, lanes_);
+    hn::Store(hn::IfThenElse(hn::FirstN(d, n), hn::Add(acc, v), acc), d, lanes_);
+    in_block_ += static_cast<int64_t>(n);
   }
   HWY_INLINE float finish() {
     if (in_block_ > 0) flush();

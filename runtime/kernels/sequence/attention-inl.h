@@ -6,6 +6,7 @@
 #define WICK_KERNELS_ATTENTION_INL_H_
 #endif
 
+#include "runtime/kernels/gemm/tile_vec-inl.h"
 #include "runtime/kernels/math/math-inl.h"
 #include "runtime/kernels/reduce/reduce-inl.h"
 
@@ -19,8 +20,8 @@ using simd_math::DI;
 using simd_math::F;
 constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(DF()));
 
-// Applies f(vector, i, lanes) to n elements in place. The tail goes through a padded copy; f gets
-// the number of valid lanes and must not use the others.
+// Applies f(vector, i, lanes) to n elements in place. f gets the number of valid lanes and must not
+// use the others.
 template <class Fn>
 HWY_INLINE void each(float* row, int64_t n, Fn f) {
   const DF d;
@@ -28,18 +29,12 @@ HWY_INLINE void each(float* row, int64_t n, Fn f) {
   for (; i + kWidth <= n; i += kWidth)
     hn::StoreU(f(F(hn::LoadU(d, row + i)), i, kWidth).v, d, row + i);
   if (i == n) return;
-  HWY_ALIGN float part[kWidth] = {};
-  for (int64_t j = i; j < n; ++j) part[j - i] = row[j];
-  hn::Store(f(F(hn::Load(d, part)), i, n - i).v, d, part);
-  for (int64_t j = i; j < n; ++j) row[j] = part[j - i];
+  const auto rest = static_cast<int>(n - i);
+  store_n(f(F(load_n(d, row + i, rest)), i, rest).v, d, row + i, rest);
 }
 
 HWY_INLINE F load(const float* x, int64_t lanes) {
-  const DF d;
-  if (lanes == kWidth) return F(hn::LoadU(d, x));
-  HWY_ALIGN float part[kWidth] = {};
-  for (int64_t j = 0; j < lanes; ++j) part[j] = x[j];
-  return F(hn::Load(d, part));
+  return F(load_n(DF(), x, static_cast<int>(lanes)));
 }
 HWY_INLINE simd_math::Mask load(const uint8_t* x, int64_t lanes) {
   const hn::Rebind<uint8_t, DI> bytes;
@@ -150,8 +145,12 @@ static void weights(float* row, int64_t n, float largest_of_row) {
           return hn::Add(acc, v);
         },
         [](float acc, int64_t) { return acc; });  // not called: `whole` is in groups
-    each(row + whole, n - whole, e);
-    sum.add(row + whole, n - whole);
+    each(row + whole, n - whole, [&](F v, int64_t, int64_t lanes) HWY_ATTR {
+      const F weight = e(v, 0, 0);
+      if constexpr (reduce::kTakesParts) sum.add_part(weight.v, static_cast<size_t>(lanes));
+      return weight;
+    });
+    if constexpr (!reduce::kTakesParts) sum.add(row + whole, n - whole);
   } else {
     each(row, n, e);
     sum.add(row, n);
