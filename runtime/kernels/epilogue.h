@@ -53,7 +53,8 @@ enum class PackedKind : uint32_t {
   kPairRows = 20,       // of pairs.h: FusedLinear's weight; the unit's bit 15: words
   kPairColumns = 21,    // FusedMatMul's weight
   kPairTaps = 22,       // Conv's weight
-  kConvFinite = 23      // kConvChannels, and behind it a number: 1 where all weights are finite
+  kConvFinite = 23,     // kConvChannels, and behind it a number: 1 where all weights are finite
+  kBlockedTransposed = 24  // ConvTranspose's weight, position after position of its kernel
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
   return kPackedVersion << 24 | static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);

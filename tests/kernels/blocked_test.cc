@@ -271,6 +271,37 @@ TEST(Blocked, LongSumsGoOnFromTheirParts) {
   check_conv(2, 2300, 3, 7, 24, 1, 1, 0, 1, 1, 1, Activation::kSilu);
 }
 
+// Kernels that tile the output, of which every output has one tap.
+TEST(Blocked, TransposedConvolutionsThatTile) {
+  Random random(23);
+  const auto pick = [&](std::initializer_list<int64_t> of) {
+    return of.begin()[random.next() % of.size()];
+  };
+  checked = 0;
+  for (int i = 0; i < 60; ++i) {
+    const int64_t kh = pick({1, 2, 2, 3}), kw = pick({2, 2, 4}), n = pick({1, 2});
+    const int64_t ic = pick({3, 8, 16, 40, 70, 1100}), oc = pick({8, 13, 16, 40, 48});
+    const int64_t h = pick({1, 4, 9, 20}), w = pick({1, 5, 14, 20});
+    ConvTransposeAttrs attrs;
+    attrs.conv.group = 1;
+    attrs.conv.strides = {kh, kw};
+    const bool bias = pick({0, 1}) != 0;
+    const Shape x = {n, ic, h, w}, weights = {ic, oc, kh, kw};
+    const Call call{OpId::kConvTranspose,
+                    &attrs,
+                    {random_floats(random, numel(x)), random_floats(random, numel(weights)),
+                     bias ? random_floats(random, oc) : std::vector<float>()},
+                    {x, weights, bias ? Shape{oc} : Shape{}},
+                    {n, oc, h * kh, w * kw}};
+    check(call, {0}, std::string("transposed ") + to_text(x).text + " " + to_text(weights).text,
+          oc != 8);  // which fill no block of 16
+  }
+  std::printf("COUNT: blocked transposed convolutions: %d\n", checked);
+  if (blocked_kernels().lanes != 0) {
+    EXPECT_GT(checked, 300);
+  }
+}
+
 TEST(Blocked, PoolsAndMeans) {
   for (const int64_t channels : {8, 13, 16, 40}) {
     for (const int64_t stride : {1, 2}) {

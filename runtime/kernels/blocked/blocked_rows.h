@@ -26,7 +26,8 @@ extern const KernelSet kBlockedSet;  // empty where none of this is built
   X(Split)                  \
   X(Slice)                  \
   X(Gather)                 \
-  X(Resize)
+  X(Resize)                 \
+  X(ConvTranspose)
 #define WICK_BLOCKED_OP(Name) extern const Span<const KernelRow> kBlockedRows_##Name;
 WICK_BLOCKED_OPS(WICK_BLOCKED_OP)
 #undef WICK_BLOCKED_OP
