@@ -103,26 +103,30 @@ void copy_turned(const uint8_t* src, uint8_t* dst, const Loop& outer, const Loop
 }
 
 // Copies n runs of a few bytes, whose count the compiler knows.
-template <int64_t kBytes>
-void copy_runs(const char* src, char* dst, int64_t n, int64_t src_step, int64_t dst_step,
-               Poll& poll) {
-  in_pieces(poll, n, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) memcpy(dst + i * dst_step, src + i * src_step, kBytes);
-  });
+using CopyRuns = void (*)(const char* src, char* dst, int64_t n, int64_t src_step,
+                          int64_t dst_step);
+template <int kBytes>
+void copy_runs(const char* src, char* dst, int64_t n, int64_t src_step, int64_t dst_step) {
+  for (int64_t i = 0; i < n; ++i) memcpy(dst + i * dst_step, src + i * src_step, kBytes);
 }
-// Returns false where runs of so many bytes have no loop of their own.
+// Returns null where runs of so many bytes have no loop of their own.
+CopyRuns short_runs(int64_t bytes) {
+  switch (bytes) {
+    case 4: return copy_runs<4>;
+    case 8: return copy_runs<8>;
+    case 12: return copy_runs<12>;
+    case 16: return copy_runs<16>;
+    default: return nullptr;
+  }
+}
 bool copy_short_runs(int64_t bytes, const char* src, char* dst, int64_t n, int64_t src_step,
                      int64_t dst_step, Poll& poll) {
-  switch (bytes) {
-    case 2: return copy_runs<2>(src, dst, n, src_step, dst_step, poll), true;
-    case 4: return copy_runs<4>(src, dst, n, src_step, dst_step, poll), true;
-    case 8: return copy_runs<8>(src, dst, n, src_step, dst_step, poll), true;
-    case 12: return copy_runs<12>(src, dst, n, src_step, dst_step, poll), true;
-    case 16: return copy_runs<16>(src, dst, n, src_step, dst_step, poll), true;
-    case 24: return copy_runs<24>(src, dst, n, src_step, dst_step, poll), true;
-    case 32: return copy_runs<32>(src, dst, n, src_step, dst_step, poll), true;
-    default: return false;
-  }
+  const CopyRuns runs = short_runs(bytes);
+  if (runs == nullptr) return false;
+  in_pieces(poll, n, [&](int64_t begin, int64_t end) {
+    runs(src + begin * src_step, dst + begin * dst_step, end - begin, src_step, dst_step);
+  });
+  return true;
 }
 
 // A transpose reads or writes across cache lines: blocks of 16 keep both sides' lines in L1.
