@@ -1,6 +1,5 @@
 // wick conformance: ONNX's node tests through reader, passes, program and session.
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +19,7 @@
 #include "runtime/core/regular_file.h"
 #include "tools/lib/model.h"
 #include "tools/lib/open_vulkan.h"
+#include "tools/lib/scratch_folder.h"
 #include "tools/wick/command.h"
 #include "tools/wick/device_share.h"
 #include "tools/wick/sizes.h"
@@ -49,12 +49,10 @@ struct ConformanceCommand {
 };
 
 Model through_a_file(const ir::Graph& graph) {
-  std::string file =
-      (fs::temp_directory_path() / fmt::format("wick-conformance-{}.wick", getpid())).string();
+  const ScratchFolder folder;
+  const std::string file = folder.file("case.wick");
   write_program(graph, file);
-  Model model = Model::open(file);
-  fs::remove(file);
-  return model;
+  return Model::open(file);
 }
 
 // Returns where two texts first differ: their lines, from shortly before that point on.
