@@ -1,8 +1,8 @@
 #include "trainer/data/tar.h"
 
-#include <charconv>
 #include <unordered_set>
 
+#include "runtime/core/real_text.h"
 #include "trainer/data/archive.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/npy_parts.h"
@@ -113,8 +113,7 @@ int64_t TarSample::number(const std::string& extension) const {
   size_t end = text.find_last_not_of(" \t\r\n");
   text.resize(end == std::string::npos ? 0 : end + 1);
   int64_t value = 0;
-  auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || last != text.data() + text.size()) {
+  if (!read_integer(text, &value)) {
     throw Error("[tar] " + name(extension) + ": '" + text.substr(0, 40) + "' is no whole number",
                 Code::kIo);
   }

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "runtime/core/real_text.h"
 #include "wick/error.h"
 
 namespace wick::onnx {
@@ -189,9 +189,7 @@ const Piece* lent_piece(const TensorProto& tensor) {
   if (last < 0) return nullptr;
   const std::string& place = tensor.external_data(last).value();
   size_t index = 0;
-  const char* end = place.data() + place.size();
-  auto [stop, failed] = std::from_chars(place.data() + kLent.size(), end, index);
-  if (failed != std::errc() || stop != end || weights == nullptr ||
+  if (!read_integer(std::string_view(place).substr(kLent.size()), &index) || weights == nullptr ||
       index >= weights->pieces.size()) {
     throw Error("ONNX tensor '" + tensor.name() + "': external data needs a relative path",
                 Code::kInvalidProgram);
