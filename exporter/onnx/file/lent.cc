@@ -225,7 +225,7 @@ HostTensor read_once(const std::string& name, const FileRange& range, DType dtyp
   if (weights == nullptr || weights->ledger == nullptr || bytes == 0) return read();
   const LentWeights::File file{range.device, range.inode};
   // decode() writes into bools, and into elements of less than a byte.
-  const bool shared = dtype != DType::kBool && dtype_bits(dtype) >= 8;
+  const bool shared = weights->share && dtype != DType::kBool && dtype_bits(dtype) >= 8;
   const std::tuple key{file, range.offset, bytes, dtype};
   if (shared) {
     const auto known = weights->read_.find(key);
