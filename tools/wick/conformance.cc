@@ -22,6 +22,7 @@
 #include "tools/lib/scratch_folder.h"
 #include "tools/wick/command.h"
 #include "tools/wick/device_share.h"
+#include "tools/wick/placement.h"
 #include "tools/wick/sizes.h"
 #include "wick/error.h"
 
@@ -359,6 +360,9 @@ bool above_bar(const ConformanceCommand& c, const std::vector<std::string>& name
 }
 
 void conformance(ConformanceCommand c) {
+  check_device(c.device, false, c.backend == "vulkan");
+  if (c.device_bar != 0 && c.backend != "vulkan")
+    wrong_usage("--device-bar", "is for --backend vulkan");
   for (const std::string& dir : c.dirs) {
     if (!fs::is_directory(dir))
       throw Error("'" + dir + "' is not a folder; give folders with a test case in each of theirs",

@@ -1,6 +1,7 @@
 // wick verify: checks numerical parity, from the trainer or the ONNX file to every backend.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "tools/wick/command.h"
 #include "tools/wick/forms.h"
 #include "tools/wick/page/page.h"
+#include "tools/wick/placement.h"
 #include "tools/wick/places.h"
 #include "tools/wick/terminal.h"
 #include "tools/wick/trained.h"
@@ -86,6 +88,11 @@ void refuse_unused(const VerifyCommand& c) {
   refuse(other && !c.baseline.empty(), "--baseline", plain);
   refuse(other && !c.options.repro.empty(), "--repro", plain);
   refuse(other && !c.options.old_library.empty(), "--old", plain);
+  refuse(other && c.options.backends != VerifyOptions().backends, "--backend", plain);
+  refuse(other && c.no_passes, "--no-passes", plain);
+  const auto& backends = c.options.backends;
+  check_device(c.options.device, false,
+               std::find(backends.begin(), backends.end(), "vulkan") != backends.end());
   refuse(!c.test_set && c.limit != 0, "--limit", "is for --test-set");
   refuse(!c.outputs && !c.entry.empty(), "--entry", "is for --outputs");
   refuse(!c.outputs && c.steps != 0, "--steps", "is for --outputs");
