@@ -46,6 +46,15 @@ void put(onnx::SparseTensorProto* to, const HostTensor& values, const HostTensor
   for (int64_t d : dims) to->add_dims(d);
 }
 
+// A node without a name is told by its first output, and without any by its first input.
+TEST(Nodes, HaveAPlaceInErrors) {
+  onnx::ModelProto model =
+      parsed(NodeModel("Cast", 13).in(f32({1}, {1})).set("to", std::string("FLOAT")));
+  EXPECT_THAT(error_reading(model), HasSubstr("Cast 'y0': attribute 'to' is STRING"));
+  model.mutable_graph()->mutable_node(0)->clear_output();
+  EXPECT_THAT(error_reading(model), HasSubstr("Cast 'x0': attribute 'to' is STRING"));
+}
+
 // docs/numerics.md has this table.
 TEST(Reductions, OfNothing) {
   const double inf = INFINITY, least = INT32_MIN, most = INT32_MAX;
