@@ -94,7 +94,10 @@ void refuse_unused(const VerifyCommand& c) {
   check_device(c.options.device, false,
                std::find(backends.begin(), backends.end(), "vulkan") != backends.end());
   refuse(!c.test_set && c.limit != 0, "--limit", "is for --test-set");
-  refuse(!c.outputs && !c.entry.empty(), "--entry", "is for --outputs");
+  refuse(!c.outputs && !c.entry.empty() && (is_run(c.models[0]) || !is_wick_file(c.models[0])),
+         "--entry", "is for programs (.wick)");
+  refuse(!c.entry.empty() && !c.options.old_library.empty(), "--old",
+         "runs the first entry point, and --entry names one");
   refuse(!c.outputs && c.steps != 0, "--steps", "is for --outputs");
   refuse(!c.test_set && !c.data.empty(), "--test-data", "is for --test-set");
   refuse(!c.test_set && !c.out.empty(), "--out", "is for --test-set");
@@ -144,6 +147,7 @@ void verify(VerifyCommand& c) {
   if (c.test_set || c.outputs) return forms(c);
   check_places(c.models, {{"--junit", c.junit}, {"--html", c.html}});
   if (c.update && c.baseline.empty()) wrong_usage("--update", "needs --baseline DIR");
+  c.options.entry = c.entry;
   c.options.onnxruntime = c.against == "onnxruntime";
   c.options.passes = !c.no_passes;
   if (c.batch) c.options.sizes = {*c.batch};
@@ -221,8 +225,7 @@ void add_verify(CommandLine& app) {
   command.add_option("--html", c->html, "file for a table of models, targets and classes")
       .writes_file(".html");
   command.add_flag("--outputs", c->outputs, "the outputs of two models alone: wick compare");
-  command.add_option("--entry", c->entry,
-                     "with --outputs: the entry point, as wick compare takes it");
+  accept_entry(command, &c->entry);
   command
       .add_option("--steps", c->steps, "with --outputs: runs of programs that keep state, as there")
       .at_least(1);
