@@ -43,6 +43,11 @@ size_t folder_length(const char* path) {
   return slash == nullptr ? 0 : static_cast<size_t>(slash + 1 - path);
 }
 
+#if defined(__wasi__)
+// WASI has no users: everything is this process's own.
+bool is_strangers(const char*, const struct stat&) { return false; }
+void keep_owner(int, const struct stat&) {}
+#else
 // Returns whether a link stands where everybody may put one, such as /tmp, and was put there by
 // neither this user nor the folder's owner. Only these can replace one of their own, so the answer
 // holds while the link is read. (Linux has the same rule, protected_symlinks, for a link that it
@@ -61,6 +66,12 @@ bool is_strangers(const char* link, const struct stat& st) {
   return (folder.st_mode & everybody) == everybody && st.st_uid != geteuid() &&
          st.st_uid != folder.st_uid;
 }
+
+// Only root may give a file away; a group that the user is in is possible for all.
+void keep_owner(int fd, const struct stat& st) {
+  if (fchown(fd, st.st_uid, st.st_gid) != 0) (void)!fchown(fd, uid_t(-1), st.st_gid);
+}
+#endif
 
 }  // namespace
 
@@ -110,8 +121,7 @@ int open_replacement(const char* path, const char* old, int* fd) {
   const mode_t mode = replaces ? st.st_mode & 0777 : 0666;
   const int cause = opened(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), fd);
   if (cause != 0 || !replaces) return cause;
-  // Only root may give a file away; a group that the user is in is possible for all.
-  if (fchown(*fd, st.st_uid, st.st_gid) != 0) (void)!fchown(*fd, uid_t(-1), st.st_gid);
+  keep_owner(*fd, st);
   (void)!fchmod(*fd, mode);  // the umask took some of it away
   return 0;
 }
