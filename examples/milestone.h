@@ -13,6 +13,7 @@
 // the milestone depends on, and must miss a gate: a gate that cannot fail proves nothing.
 #pragma once
 
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -130,6 +131,15 @@ inline double accuracy(nn::Module& model, std::shared_ptr<const data::Dataset> t
   return static_cast<double>(right) / static_cast<double>(loader.items());
 }
 
+template <class T>
+T whole_number(const std::string& option, const std::string& text) {
+  T value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, value);
+  if (failed == std::errc() && stop == end) return value;
+  throw std::invalid_argument(option + ": must be a whole number, got '" + text + "'");
+}
+
 inline int run(const char* name, int argc, char** argv,
                const std::function<Result(const Options&)>& body) try {
   Options o;
@@ -140,8 +150,8 @@ inline int run(const char* name, int argc, char** argv,
     } else if (arg.rfind("--sabotage", 0) == 0 && (arg.size() == 10 || arg[10] == '=')) {
       o.sabotage = arg.size() > 11 ? arg.substr(11) : "yes";
     } else if (!value.empty() && (arg == "--seed" || arg == "--threads" || arg == "--data")) {
-      if (arg == "--seed") o.seed = std::stoull(value);
-      if (arg == "--threads") set_num_threads(std::stoi(value));
+      if (arg == "--seed") o.seed = whole_number<uint64_t>(arg, value);
+      if (arg == "--threads") set_num_threads(whole_number<int>(arg, value));
       if (arg == "--data") o.data = value;
       ++i;
     } else {

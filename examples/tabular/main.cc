@@ -2,6 +2,8 @@
 // scikit-learn). The scales of the columns differ by a factor of a thousand: proline is near 1000,
 // hue near 1; so each is normalized to mean 0 and deviation 1, with the statistics of the training
 // rows. The twin omits that.
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "examples/milestone.h"
@@ -22,12 +24,10 @@ data::CsvTable read_wines(const std::string& path, const std::vector<std::string
     const size_t comma = line.rfind(',');
     table += line.substr(0, comma) + ",grower " + line.substr(comma + 1) + "\n";
   }
-  const auto file =
-      std::filesystem::temp_directory_path() /
-      ("wick_wines_" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()) +
-       ".csv");
+  std::string file = (std::filesystem::temp_directory_path() / "wick_wines_XXXXXX").string();
+  close(mkstemp(file.data()));
   std::ofstream(file) << table;
-  data::CsvTable read = data::read_csv(file.string());
+  data::CsvTable read = data::read_csv(file);
   std::filesystem::remove(file);
   return read;
 }

@@ -95,8 +95,8 @@ std::string definition(const std::string& prompt, const std::string& written) {
 
 bool parses(const std::string& code) {
   if (code.empty()) return false;
-  const std::string path =
-      (fs::temp_directory_path() / ("tiny_copilot" + std::to_string(getpid()) + ".py")).string();
+  std::string path = (fs::temp_directory_path() / "tiny_copilot_XXXXXX").string();
+  close(mkstemp(path.data()));
   std::ofstream(path, std::ios::binary) << code;
   const std::string command =
       "python3 -I -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' '" + path +

@@ -6,8 +6,10 @@
 #include <iterator>
 #include <set>
 
+#include "exporter/onnx/file/lent.h"
 #include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/file/types.h"
+#include "exporter/onnx/read/limits.h"
 #include "runtime/core/atomic_file.h"
 #include "wick/error.h"
 #include "wick_onnx.pb.h"
@@ -39,11 +41,12 @@ void reads_of(const NodeProto& node, std::set<std::string> own, std::vector<std:
   }
 }
 
-ModelProto read_model(const std::string& path) {
+ModelProto read_model(const std::string& path, uint64_t* size = nullptr) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), {});
   ModelProto model;
   if (!file || !model.ParseFromString(bytes)) throw Error("cannot read '" + path + "'", Code::kIo);
+  if (size != nullptr) *size = bytes.size();
   return model;
 }
 
@@ -73,7 +76,15 @@ std::string onnx_random_op(const std::string& path) {
 
 OnnxCut cut_onnx(const std::string& path, const std::string& out, const std::string& value,
                  size_t nodes, const std::map<std::string, HostTensor>& values) {
-  ModelProto model = read_model(path);
+  uint64_t size = 0;
+  ModelProto model = read_model(path, &size);
+  // The cut has its constants inside: each copy of bytes of an external file counts.
+  Ledger ledger(onnx::limits_of(size, {}));
+  onnx::ModelBytes none(Span<const uint8_t>{});
+  const std::vector<onnx::Piece> nothing;
+  onnx::LentWeights reading(none, nothing, false);
+  reading.ledger = &ledger;
+  reading.share = false;
   const GraphProto whole = model.graph();
   const std::string folder = std::filesystem::path(path).parent_path().string();
   std::map<std::string, int> maker;

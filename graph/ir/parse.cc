@@ -90,11 +90,12 @@ class Parser {
     while (at_ < text_.size() && strchr(stops, text_[at_]) == nullptr) ++at_;
     return text_.substr(from, at_ - from);
   }
-  int64_t number() {
-    std::string s = until(" ,]}):\n");
-    char* end = nullptr;
-    long long v = strtoll(s.c_str(), &end, 10);
-    if (s.empty() || *end != '\0') fail("\"" + s + "\" is not a number");
+  template <class T = int64_t>
+  T number() {
+    const std::string s = until(" ,]}):\n");
+    T v = 0;
+    if (!read_integer(s, &v))
+      fail("\"" + s + "\" is not a number of " + std::to_string(sizeof(T) * 8) + " bits");
     return v;
   }
   // It comes before the nodes, whose regions take it over.
@@ -279,7 +280,7 @@ class Parser {
     expect("at");
     std::string file = quoted();
     expect(":");
-    auto source_line = static_cast<int>(number());
+    const int source_line = number<int>();
     std::vector<Graph> regions;
     for (int i = 0; i < region_count(info->id); ++i) {
       if (!eat("\n") || !eat("{")) fail(op + " needs its regions between { and }");

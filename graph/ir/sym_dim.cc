@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "graph/ir/sym_order.h"
+#include "runtime/core/real_text.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -357,8 +358,10 @@ class DimParser {
     size_t from = at_;
     if (isdigit(static_cast<unsigned char>(peek())) != 0) {
       while (isdigit(static_cast<unsigned char>(peek())) != 0) ++at_;
-      if (at_ - from > 19) fail();
-      uint64_t v = std::stoull(text_.substr(from, at_ - from));
+      // 2^63 is the magnitude of the least number, whose sign has been read.
+      uint64_t v = 0;
+      if (!read_integer(std::string_view(text_).substr(from, at_ - from), &v) || v > 1ull << 63)
+        fail();
       return SymDim(static_cast<int64_t>(v));
     }
     while (peek() != '\0' && std::string("*+-(),[] ").find(peek()) == std::string::npos) ++at_;

@@ -22,6 +22,10 @@ HostTensor permuted(const HostTensor& t, const DimList& perm) {
   return run_node(OpId::kTranspose, &a, {&t, 1}, 1)[0];
 }
 
+bool are_scales(const HostTensor& t) {
+  return std::all_of(t.as<float>(), t.as<float>() + t.numel(), is_scale);
+}
+
 }  // namespace
 
 std::string Lowering::name_of(ValueId v) const {
@@ -67,6 +71,7 @@ std::optional<ByteType> Lowering::type_of(ValueId scale, ValueId zero, DType dty
   if (g_.value(scale).dtype != DType::kF32)
     return no(std::string("the scale is ") + dtype_name(g_.value(scale).dtype));
   if (g_.value(scale).constant.numel() != 1) return no("the scale is one of each channel");
+  if (!are_scales(g_.value(scale).constant)) return no("the scale is not finite and > 0");
   ByteType t{scale, zero, g_.value(scale).constant.as<float>()[0], 0, dtype};
   if (zero == kNoValue) {
     t.zero = zero_of(dtype);
@@ -143,6 +148,7 @@ std::optional<ByteWeight> Lowering::weight_of(ValueId v, int64_t channel_axis, b
     return no("has computed scales");
   const HostTensor& s = g_.value(scale).constant;
   if (s.dtype() != DType::kF32) return no(std::string("has scales of ") + dtype_name(s.dtype()));
+  if (!are_scales(s)) return no("has scales that are not finite and > 0");
   if (zero != kNoValue &&
       (g_.value(zero).dtype != dtype || g_.value(zero).constant.numel() != s.numel()))
     return no("has zero points that are not its scales'");

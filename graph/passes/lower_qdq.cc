@@ -55,7 +55,7 @@ void Lowering::check_scales() const {
   for (size_t i = 0; i < g_.node_count(); ++i) {
     const auto id = static_cast<NodeId>(i);
     const Node& n = g_.node(id);
-    if (!is_qdq(n.op) || !g_.is_constant(n.inputs[1])) continue;
+    if (n.op != OpId::kQuantizeLinear || !g_.is_constant(n.inputs[1])) continue;
     const HostTensor& s = g_.value(n.inputs[1]).constant;
     if (s.dtype() != DType::kF32) continue;
     for (int64_t k = 0; k < s.numel(); ++k) {

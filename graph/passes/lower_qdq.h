@@ -29,8 +29,9 @@ struct LowerReport {
 
 // Returns whether the graph changed. A pattern is found only if scales and zero points are
 // constants; layers without an output scale become a QGemm that returns float32 (Linear, MatMul by
-// a constant), others stay float and are reported. Throws Error, which names the node, if a
-// constant scale is not finite and > 0; the graph is then as it was.
+// a constant), others stay float and are reported. Throws Error, which names the node, if the
+// constant scale of a QuantizeLinear is not finite and > 0; the graph is then as it was. What such
+// a scale of a DequantizeLinear makes stays float.
 bool lower_qdq(Graph& graph, LowerReport* report = nullptr);
 
 // Does the same to a copy.

@@ -97,7 +97,10 @@ bool call_takes(const KernelQuery& q) {
   const CallbackOp& op = callbacks_of(q.custom);
   if (op.def.takes == nullptr) return true;
   Call call(op, q.attrs);
-  return call.take(q.in, q.out, false) && call.call(op.def.takes, "takes").ok();
+  if (!call.take(q.in, q.out, false)) return false;
+  const Status taken = call.call(op.def.takes, "takes");
+  if (!taken.ok() && q.why != nullptr) *q.why = taken;
+  return taken.ok();
 }
 
 Status call_plan(const KernelQuery& q, KernelPlan* to) {

@@ -179,8 +179,10 @@ Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
     WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(step.in.size()));
     WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(step.out.size()));
     types_of(step, in, out);
-    KernelQuery query{step.node->op,    step.node->attrs,  in,      out,
-                      machine_.threads, step.node->custom, nullptr, machine_.edition};
+    Status why;
+    KernelQuery query{step.node->op, step.node->attrs, in,
+                      out,           machine_.threads, step.node->custom,
+                      nullptr,       machine_.edition, &why};
     Backend* who = &machine_.cpu;
     if (taken[s] != 0) {
       who = machine_.backend;
@@ -192,6 +194,7 @@ Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
         at += part_of_text(list + at, sizeof(list) - at, "%s%s of %s (node %.40s)",
                            at == 0 ? "" : ", ", step.node->info->name,
                            in.empty() ? "no input" : dtype_name(in[0].dtype), step.node->name);
+        if (!why.ok()) at += part_of_text(list + at, sizeof(list) - at, ": %.120s", why.message());
       }
     } else if ((step.row->flags & kInPlace) == 0) {
       step.writes_state = false;  // its result is copied to the state after the run

@@ -10,12 +10,11 @@
 namespace wick {
 namespace {
 
-Status check_strings(const TensorView& v, const char* name) {
+Status check_strings(const TensorView& v) {
   for (int64_t i = 0, n = v.numel(); i < n; ++i) {
     const StringRef& s = v.as<StringRef>()[i];
     if (s.size > SIZE_MAX / 2 || (s.size != 0 && s.data == nullptr)) {
-      return error(Code::kInvalidArgument, "input %.60s: string %lld has no bytes", name,
-                   static_cast<long long>(i));
+      return error(Code::kInvalidArgument, "string %lld has no bytes", static_cast<long long>(i));
     }
   }
   return {};
@@ -23,21 +22,26 @@ Status check_strings(const TensorView& v, const char* name) {
 
 }  // namespace
 
-Status check_bools(const TensorView& v, const char* what, const char* name) {
+Status check_bools(const TensorView& v) {
   const auto* bytes = static_cast<const uint8_t*>(v.data);
   const int64_t n = v.numel();
   uint8_t any = 0;
   for (int64_t i = 0; i < n; ++i) any = static_cast<uint8_t>(any | bytes[i]);
   for (int64_t i = 0; any > 1 && i < n; ++i) {
     if (bytes[i] > 1) {
-      return error(Code::kInvalidArgument, "%s %.60s: byte %lld of its bools is %d, not 0 or 1",
-                   what, name, static_cast<long long>(i), bytes[i]);
+      return error(Code::kInvalidArgument, "byte %lld of its bools is %d, not 0 or 1",
+                   static_cast<long long>(i), bytes[i]);
     }
   }
   return {};
 }
 
 namespace {
+
+Status check_contents(const TensorView& v) {
+  if (v.dtype == DType::kString) return check_strings(v);
+  return v.dtype == DType::kBool ? check_bools(v) : Status();
+}
 
 // Checks a sequence or an optional that a caller gives.
 Status check_packed(const ValueDef& def, const TensorView& v) {
@@ -47,10 +51,9 @@ Status check_packed(const ValueDef& def, const TensorView& v) {
     return error(Code::kTypeMismatch, "its elements are %s, the program takes %s",
                  dtype_name(s.dtype()), dtype_name(def.element));
   }
-  for (int64_t i = 0; s.dtype() == DType::kString && i < s.count(); ++i)
-    WICK_TRY(check_strings(s.at(i), def.name));
-  for (int64_t i = 0; s.dtype() == DType::kBool && i < s.count(); ++i)
-    WICK_TRY(check_bools(s.at(i), "input", def.name));
+  const bool limited = s.dtype() == DType::kString || s.dtype() == DType::kBool;
+  for (int64_t i = 0; limited && i < s.count(); ++i)
+    WICK_TRY(annotate(check_contents(s.at(i)), "element %lld: ", static_cast<long long>(i)));
   if (def.dtype == DType::kSequence && !s.present())
     return Status(Code::kInvalidArgument, "a sequence cannot be absent");
   if (def.dtype == DType::kOptional && s.count() != (s.present() ? 1 : 0))
@@ -125,9 +128,8 @@ Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs,
       return error(Code::kInvalidArgument,
                    "input %.60s must be contiguous and aligned to its elements", def.name);
     }
-    if (is_container(v.dtype)) WICK_TRY(annotate(check_packed(def, v), "input %.60s: ", def.name));
-    if (v.dtype == DType::kString) WICK_TRY(check_strings(v, def.name));
-    if (v.dtype == DType::kBool) WICK_TRY(check_bools(v, "input", def.name));
+    WICK_TRY(annotate(is_container(v.dtype) ? check_packed(def, v) : check_contents(v),
+                      "input %.60s: ", def.name));
   }
   return {};
 }

@@ -16,9 +16,8 @@ struct NameList {
 };
 NameList names_of(const EntryDef& entry, Span<const uint32_t> ids);
 
-// Kernels and shaders read a bool's byte as C++ does: refuses bytes other than 0 and 1. `what` is
-// "input" or "state".
-Status check_bools(const TensorView& v, const char* what, const char* name);
+// Kernels and shaders read a bool's byte as C++ does: refuses bytes other than 0 and 1.
+Status check_bools(const TensorView& v);
 // Checks that the inputs' count, dtypes, memory and contents are those that the entry takes; their
 // shapes are checked while binding. Those on a device have no memory here.
 Status check_inputs(const EntryDef& entry, Span<const TensorView> inputs,

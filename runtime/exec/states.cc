@@ -41,7 +41,7 @@ Status Session::Impl::check_state() const {
   for (uint32_t v : states) {
     const ValueDef& def = entry().values[v];
     if (def.dtype == DType::kBool)
-      WICK_TRY(check_bools(remembered->value(def.state), "state", def.name));
+      WICK_TRY(annotate(check_bools(remembered->value(def.state)), "state %.60s: ", def.name));
   }
   return {};
 }

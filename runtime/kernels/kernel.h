@@ -34,6 +34,7 @@ struct KernelQuery {
   // the rule. Rows use these and never read axes, bounds, pads or sizes themselves.
   const ShapeArgs* args = nullptr;
   Edition edition = kNewestEdition;  // of the program whose call it is
+  Status* why = nullptr;  // where it is set, a row's match() may say there why it does not match
 
   // Returns the attributes as the op's struct.
   template <class A>

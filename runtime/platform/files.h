@@ -27,7 +27,7 @@ int file_info(int fd, FileInfo* info);
 // Opens a file for reading, without waiting for the writer of a pipe.
 int open_to_read(int folder, const char* name, bool follow, int* fd);
 // Writes to `target` the path of the file that `path` means behind its symbolic links, which need
-// not be there. EACCES where the system does not let this user follow them.
+// not be there. EACCES for a stranger's link in a folder where everybody may put one, such as /tmp.
 int follow_links(const char* path, char* target, size_t size);
 // Creates a file that is to take the place of `old` and opens it for writing; EEXIST where it
 // exists. It has the mode of `old`, and its owner where the system allows it; if there is no such

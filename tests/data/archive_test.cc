@@ -33,6 +33,7 @@ class Archives : public test::Folder {
     } else {
       archive_write_set_format_ustar(a);
       if (std::string(kind) == "gz") archive_write_add_filter_gzip(a);
+      if (std::string(kind) == "bz2") archive_write_add_filter_bzip2(a);
     }
     EXPECT_EQ(archive_write_open_filename(a, to.c_str()), ARCHIVE_OK);
     for (const auto& [file, bytes] : files) {
@@ -127,6 +128,28 @@ TEST_F(Archives, TarErrorsNameTheFileAndTheSample) {
   EXPECT_LT(std::filesystem::file_size(bomb), 1u << 20);
   EXPECT_THAT(first(bomb, number_of, {.max_file_bytes = 1 << 20}), HasSubstr("larger than"));
   EXPECT_THAT(error_of([] { TarDataset({}, number_of); }), HasSubstr("no files"));
+}
+
+// bzip2 makes of a few hundred bytes what gzip needs a megabyte for.
+TEST_F(Archives, TarOfAFewBytesHasNoLargeFiles) {
+  const auto read = [&](const Files& files) {
+    const std::string tar = make("few.tar.bz2", files, "bz2");
+    EXPECT_LT(std::filesystem::file_size(tar), 1u << 10);
+    DataLoader loader(std::make_shared<TarDataset>(
+                          std::vector<std::string>{tar},
+                          [](const TarSample&) { return Item{full({}, 1)}; }, TarOptions{}),
+                      {.batch_size = 100});
+    Batch batch;
+    return error_of([&] { loader.next(batch); });
+  };
+  const std::string part(12 << 20, '\0');
+  EXPECT_EQ(read({{"x.a", part}}), "no error");
+  EXPECT_THAT(read({{"x.a", part + part}}),
+              AllOf(HasSubstr("few.tar.bz2: x.a: larger than the budget of "),
+                    HasSubstr(" bytes, 16 MiB and 1100 times the archive's "),
+                    HasSubstr("compress it with gzip, or not at all")));
+  EXPECT_THAT(read({{"x.a", part}, {"x.b", part}}),
+              HasSubstr("x: the sample is larger than the budget of "));
 }
 
 // Files without bytes have memory, too: of each a tar needs few bytes.

@@ -146,6 +146,12 @@ TEST(Groups, AxesOfAMesh) {
                           Mesh({{"data", 3}}, w);
                         }),
               Each(HasSubstr("[Mesh] the axes have 3 ranks, the group has 2")));
+  // The product is 2^32 + 2, which 32 bits hold as 2.
+  EXPECT_THAT(run_ranks(2,
+                        [](Group w) {
+                          Mesh({{"data", 3}, {"model", 1431655766}}, w);
+                        }),
+              Each(HasSubstr("[Mesh] the axes have 4294967298 ranks, the group has 2")));
   EXPECT_THAT(run_ranks(1,
                         [](Group w) {
                           Mesh({{"data", 1}, {"data", 1}}, w);

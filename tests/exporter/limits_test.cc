@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "exporter/onnx/cut.h"
 #include "exporter/onnx/read/read.h"
 #include "runtime/exec/session.h"
 #include "tests/exporter/node_model.h"
@@ -410,6 +411,37 @@ TEST(Limits, ConstantsMadeOfConstantsAreChargedWhenMadeAgain) {
   };
   EXPECT_EQ(error(1), "no error");
   EXPECT_THAT(error(8), HasSubstr("MatMulNBits 'y2': it makes a constant of 16777216 bytes"));
+}
+
+// A part of a model has its constants inside, also those that share the bytes of an external file.
+TEST(Limits, APartOfAModelCopiesNoMoreThanItsFilesHave) {
+  const std::string folder = test::temp_folder() + "cut", path = folder + "/m.onnx";
+  constexpr int64_t kSize = int64_t{1} << 22;
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/w.bin") << "";
+  std::filesystem::resize_file(folder + "/w.bin", kSize);
+  const auto error = [&](int count) {
+    onnx::ModelProto model;
+    model.set_ir_version(8);
+    model.add_opset_import()->set_version(17);
+    auto* node = model.mutable_graph()->add_node();
+    node->set_op_type("Sum");
+    for (int i = 0; i < count; ++i) {
+      auto* t = model.mutable_graph()->add_initializer();
+      t->set_name("w" + std::to_string(i)), t->set_data_type(1), t->add_dims(kSize / 4);
+      t->set_data_location(onnx::TensorProto::EXTERNAL);
+      auto* e = t->add_external_data();
+      e->set_key("location"), e->set_value("w.bin");
+      node->add_input(t->name());
+    }
+    node->add_output("y");
+    std::ofstream(path) << model.SerializeAsString();
+    return error_of([&] { cut_onnx(path, folder + "/part.onnx", "y", 1, {}); });
+  };
+  EXPECT_EQ(error(1), "no error");
+  EXPECT_GT(std::filesystem::file_size(folder + "/part.onnx"), kSize);
+  EXPECT_EQ(error(2), "no error");
+  EXPECT_THAT(error(20), HasSubstr("more is read of its file than the file has bytes"));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // com.microsoft's operators of quantized models. The expected values are ONNX Runtime 1.30's.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/exporter/microsoft_model.h"
+#include "tests/support/error_of.h"
 
 namespace wick::test {
 namespace {
@@ -178,6 +180,74 @@ TEST(Microsoft, DynamicQuantizeMatMulScalesByTheInputsRange) {
                .in(floats({3}, 3))
                .run();
   expect_near(y[0], {2, 3}, {1.985376, 2.304094, 2.822449, -1.481757, -1.456385, 1.829723});
+}
+
+// What quantize_dynamic() makes of an LSTM. Values of ONNX Runtime 1.32; forms/microsoft.py has
+// more.
+TEST(Microsoft, DynamicQuantizeLstmOfTwoDirectionsAndRowsOfTwoLengths) {
+  const std::vector<HostTensor> y = microsoft("DynamicQuantizeLSTM")
+                                        .in(floats({3, 2, 3}, 1))
+                                        .in(bytes({2, 3, 8}, 2))
+                                        .in(bytes({2, 2, 8}, 3))
+                                        .in(floats({2, 16}, 4))
+                                        .in(i32({2}, {3, 2}))
+                                        .in(floats({2, 2, 2}, 5))
+                                        .in(floats({2, 2, 2}, 6))
+                                        .in({})
+                                        .in(HostTensor::of<float>({2}, {0.01f, 0.02f}))
+                                        .in(u8({120, 130}))
+                                        .in(HostTensor::of<float>({2}, {0.02f, 0.01f}))
+                                        .in(u8({125, 128}))
+                                        .set("hidden_size", 2)
+                                        .set("direction", std::string("bidirectional"))
+                                        .run(3);
+  expect_near(y[0], {3, 2, 2, 2},
+              {0.3078522,  -0.3418129, -0.4474962,  -0.1846786, -0.2588033, 0.07348539,
+               0.07404352, 0.1128625,  0.2008081,   -0.3113424, 0.1924542,  -0.1799181,
+               -0.2658594, 0.08030622, 0.1024884,   0.06397352, 0.1845946,  -0.3067705,
+               0,          0,          -0.07578813, 0.03950068, 0,          0});
+  expect_near(y[1], {2, 2, 2},
+              {0.1845946, -0.3067705, 0.1924542, -0.1799181, -0.2588033, 0.07348539, 0.07404352,
+               0.1128625});
+  expect_near(
+      y[2], {2, 2, 2},
+      {0.8647955, -0.6368347, 0.2678933, -0.2792607, -0.4428956, 0.5633577, 0.8328439, 0.6880583});
+}
+TEST(Microsoft, DynamicQuantizeLstmHasAScaleAColumn) {
+  const auto weights = [](const Shape& shape, int seed) {
+    const HostTensor t = bytes(shape, seed);
+    return HostTensor(DType::kI8, shape, t.data(), t.nbytes());
+  };
+  HostTensor scales = floats({1, 8}, 7);
+  for (int i = 0; i < 8; ++i) scales.as<float>()[i] = (scales.as<float>()[i] + 1.5f) * 0.01f;
+  const HostTensor zeros(DType::kI8, {1, 8});
+  NodeModel m = microsoft("DynamicQuantizeLSTM").in(floats({2, 1, 3}, 1));
+  m.in(weights({1, 3, 8}, 2)).in(weights({1, 2, 8}, 3)).in({}).in({}).in({}).in({}).in({});
+  m.in(scales).in(zeros).in(scales).in(zeros);
+  m.set("hidden_size", 2).set("direction", std::string("reverse"));
+  const std::vector<HostTensor> y = m.run(3);
+  expect_near(y[0], {2, 1, 1, 2}, {0.09331117, 0.07495198, 0.08682673, 0.03727258});
+  expect_near(y[1], {1, 1, 2}, {0.09331117, 0.07495198});
+  expect_near(y[2], {1, 1, 2}, {0.1099029, 0.4018814});
+  m.set("activations", std::vector<std::string>{"Sigmoid", "Relu", "Tanh"});
+  EXPECT_THAT(error_of([&] { (void)m.run(3); }),
+              testing::HasSubstr("'y0': activations other than Sigmoid, Tanh, Tanh"));
+  const NodeModel two = microsoft("DynamicQuantizeLSTM")
+                            .in(floats({2, 1, 3}, 1))
+                            .in(weights({1, 3, 8}, 2))
+                            .in(weights({1, 2, 8}, 3))
+                            .in({})
+                            .in({})
+                            .in({})
+                            .in({})
+                            .in({})
+                            .in(scales)
+                            .in(zeros)
+                            .in(scales)
+                            .in(zeros)
+                            .set("direction", std::string("bidirectional"));
+  EXPECT_THAT(error_of([&] { (void)two.run(3); }),
+              testing::HasSubstr("input 1 begins with the directions, which are 2, got [1,3,8]"));
 }
 
 TEST(Microsoft, MatMulBnb4LooksUpNormalFloats) {

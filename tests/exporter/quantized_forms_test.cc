@@ -161,5 +161,32 @@ TEST(QuantizedForms, ScalesOfAFileAreFiniteAndPositive) {
   }
 }
 
+// ONNX Runtime's quantizer makes an infinite scale of a mask of -infinity, and its sessions run it
+// as ONNX says: (x - zero) * scale in float32. Nothing of it becomes an integer op.
+TEST(QuantizedForms, WhatADequantizeLinearScalesIsAnyNumber) {
+  const HostTensor x = HostTensor::of<uint8_t>({4}, {0, 127, 128, 255});
+  for (const float s : {INFINITY, 0.0F, -1.0F}) {
+    QdqBuilder b;
+    const ValueId at = b.input("x", Shape{4}, DType::kU8);
+    const ValueId reals = b.dequantize(at, {s, 127});
+    b.g.add_output("reals", reals);
+    b.g.add_output("y", b.quantize(b.g.emit(OpId::kRelu, {reals}), {0.5F, 3}, "q"));
+    OnnxReadOptions options;
+    std::vector<std::string> warnings;
+    options.warnings = &warnings;
+    options.lower_qdq = true;
+    const ir::Graph g = import_onnx_bytes(onnx_bytes(b.g), "", options);
+    EXPECT_EQ(g.node(0).op, OpId::kDequantizeLinear);
+    EXPECT_EQ(warnings.size(), std::isinf(s) ? 1u : 0u);
+    const std::vector<HostTensor> y = ir::run(g, {&x, 1}), as_built = ir::run(b.g, {&x, 1});
+    expect_same(y, as_built);
+    for (int64_t i = 0; i < 4; ++i) {
+      const float want = static_cast<float>(x.as<uint8_t>()[i] - 127) * s;
+      const float got = y[0].as<float>()[i];
+      EXPECT_TRUE(std::isnan(want) ? std::isnan(got) : got == want) << got << " " << want;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -46,6 +46,49 @@ void put(onnx::SparseTensorProto* to, const HostTensor& values, const HostTensor
   for (int64_t d : dims) to->add_dims(d);
 }
 
+// A node without a name is told by its first output, and without any by its first input.
+TEST(Nodes, HaveAPlaceInErrors) {
+  onnx::ModelProto model =
+      parsed(NodeModel("Cast", 13).in(f32({1}, {1})).set("to", std::string("FLOAT")));
+  EXPECT_THAT(error_reading(model), HasSubstr("Cast 'y0': attribute 'to' is STRING"));
+  model.mutable_graph()->mutable_node(0)->clear_output();
+  EXPECT_THAT(error_reading(model), HasSubstr("Cast 'x0': attribute 'to' is STRING"));
+}
+
+// docs/numerics.md has this table.
+TEST(Reductions, OfNothing) {
+  const double inf = INFINITY, least = INT32_MIN, most = INT32_MAX;
+  const struct {
+    const char* op;
+    double of_floats, of_integers;
+  } kOps[] = {{"ReduceL1", 0, 0},
+              {"ReduceL2", 0, 0},
+              {"ReduceLogSum", -inf, least},
+              {"ReduceLogSumExp", -inf, least},
+              {"ReduceMax", -inf, least},
+              {"ReduceMean", NAN, 0},
+              {"ReduceMin", inf, most},
+              {"ReduceProd", 1, 1},
+              {"ReduceSum", 0, 0},
+              {"ReduceSumSquare", 0, 0}};
+  for (const auto& o : kOps) {
+    SCOPED_TRACE(o.op);
+    for (DType dtype : {DType::kF32, DType::kI32}) {
+      NodeModel m(o.op, 18);
+      m.in(HostTensor(dtype, {2, 0, 3})).constant(whole({1}, {1})).set("keepdims", 0);
+      const HostTensor y = m.run()[0];
+      ASSERT_TRUE(y.shape() == (Shape{2, 3}));
+      for (int64_t i = 0; i < y.numel(); ++i) {
+        const double want = dtype == DType::kF32 ? o.of_floats : o.of_integers;
+        if (std::isnan(want))
+          EXPECT_TRUE(std::isnan(element_as_double(y, i)));
+        else
+          EXPECT_EQ(element_as_double(y, i), want);
+      }
+    }
+  }
+}
+
 TEST(Sparse, TensorsAreReadDense) {
   const HostTensor three = f32({3}, {5, 6, 7});
   for (const HostTensor& at : {whole({3}, {1, 3, 5}), whole({3, 2}, {0, 1, 1, 0, 1, 2})}) {

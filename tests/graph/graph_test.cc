@@ -92,8 +92,8 @@ TEST(SymDim, TextReadsBack) {
         dim_max(n, m * 2) + dim_floor_div(dim_max(n, m), 3)}) {
     EXPECT_EQ(parse_dim(d.text(), symbol), d) << d.text();
   }
-  for (const char* bad :
-       {"", "n+", "floor(n,0)", "floor(n,m)", "min(n,m)", "n)", "(n)", "99999999999999999999"}) {
+  for (const char* bad : {"", "n+", "floor(n,0)", "floor(n,m)", "min(n,m)", "n)", "(n)",
+                          "9223372036854775809", "99999999999999999999"}) {
     EXPECT_THROW(parse_dim(bad, symbol), Error) << bad;
   }
 }
@@ -201,6 +201,9 @@ TEST(Graph, TextReadsBack) {
   const std::string error = error_of([&] { parse_graph(long_word); });
   EXPECT_FALSE(error.empty());
   EXPECT_LT(error.size(), 400u);
+  // strtoll() read the largest number in its place.
+  EXPECT_THAT(error_of([&] { parse_graph("graph \"g\"\ndim n 0 99999999999999999999\n"); }),
+              HasSubstr("\"99999999999999999999\" is not a number of 64 bits"));
 }
 
 // A graph of the first edition keeps it: as text, in regions, where it runs and where it is folded.

@@ -104,6 +104,31 @@ TEST_F(AtomicFiles, ALinkIsWrittenThrough) {
   EXPECT_TRUE(fs::is_symlink(path_));
 }
 
+// Everybody may put a link into a folder such as /tmp, under the name that another will write to.
+TEST_F(AtomicFiles, AStrangersLinkIsNotFollowedWhereEverybodyMayPutOne) {
+  constexpr uid_t kStranger = 65534;
+  const std::string shared = folder_ + "/shared";
+  ASSERT_TRUE(save("old").ok());
+  fs::create_directories(shared);
+  ASSERT_EQ(chmod(shared.c_str(), 01777), 0);
+  path_ = shared + "/link";
+  fs::create_symlink("../file", path_);
+  EXPECT_TRUE(save("through a link of one's own").ok());
+  if (lchown(path_.c_str(), kStranger, kStranger) != 0)
+    GTEST_SKIP() << "only root gives a link away";
+  // It may be behind another link, too.
+  fs::create_symlink("shared/link", folder_ + "/first");
+  for (const std::string& name : {path_, folder_ + "/first"}) {
+    const Status s = write_file_atomically(name.c_str(), "new", 3);
+    EXPECT_EQ(s.code(), Code::kIo) << name;
+    EXPECT_THAT(s.message(), AllOf(HasSubstr("cannot create " + name), HasSubstr("Permission")));
+  }
+  EXPECT_EQ(contents(), "through a link of one's own");
+  ASSERT_EQ(chown(shared.c_str(), kStranger, kStranger), 0);
+  EXPECT_TRUE(save("through a link of the folder's owner").ok());
+  EXPECT_EQ(contents(), "through a link of the folder's owner");
+}
+
 // A file keeps its mode; a new one has what the umask leaves.
 TEST_F(AtomicFiles, ModesAreKept) {
   const mode_t before = umask(027);

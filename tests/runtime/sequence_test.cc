@@ -247,6 +247,30 @@ TEST(Sequences, EveryNumberOfAPackedOneIsChecked) {
   }
 }
 
+// The error names the input once, and the element.
+TEST(Sequences, ContentsOfElementsAreChecked) {
+  const auto message = [](DType dtype, const void* element) {
+    ProgramBuilder b;
+    const uint32_t s = b.packed("s", ValueKind::Sequence, dtype), n = b.value("n", DType::kI64, {});
+    b.node(OpId::kSequenceLength, {s}, {n});
+    b.entry("main", {s}, {n});
+    auto l = load(b.finish(kFeatures));
+    auto session = open(*l.program);
+    PackedSize size(1);
+    EXPECT_TRUE(size.add(dtype, {2}).ok());
+    std::vector<int64_t> bytes(static_cast<size_t>(size.bytes().value() + 7) / 8);
+    PackedWriter w(bytes.data(), size.bytes().value(), dtype, 1, true);
+    w.add(TensorView(const_cast<void*>(element), dtype, {2}));
+    TensorView in(bytes.data(), DType::kSequence, {size.bytes().value()}), out;
+    return std::string(session->run({&in, 1}, {&out, 1}).message());
+  };
+  const uint8_t bools[] = {1, 2};
+  EXPECT_EQ(message(DType::kBool, bools),
+            "input s: element 0: byte 1 of its bools is 2, not 0 or 1");
+  const StringRef strings[] = {{"a", 1}, {nullptr, 3}};
+  EXPECT_EQ(message(DType::kString, strings), "input s: element 0: string 1 has no bytes");
+}
+
 TEST(Sequences, FilesDeclareThemSoundly) {
   auto status = [](auto make, uint64_t features = kFeatures) {
     ProgramBuilder b;

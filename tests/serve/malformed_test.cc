@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <cstdlib>
 
@@ -216,6 +217,57 @@ TEST(Malformed, ACompressedBodyIsBoundedAsItGrows) {
       c.Post("/v2/models/m/infer", std::string(10 << 20, ' '), "application/json");
   EXPECT_EQ(test::status(got), 413) << test::error_text(got);
   EXPECT_THAT(test::error_text(got), testing::HasSubstr("longer than 65536 bytes"));
+}
+
+// Returns `text` as a stream of gzip.
+std::string gzip(std::string text) {
+  z_stream s = {};
+  std::string out(text.size() + 100, '\0');
+  EXPECT_EQ(deflateInit2(&s, 6, Z_DEFLATED, 16 + 15, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  s.next_in = reinterpret_cast<Bytef*>(text.data());
+  s.avail_in = static_cast<uInt>(text.size());
+  s.next_out = reinterpret_cast<Bytef*>(out.data());
+  s.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&s, Z_FINISH), Z_STREAM_END);
+  out.resize(out.size() - s.avail_out);
+  deflateEnd(&s);
+  return out;
+}
+
+// The checksum and the length at its end are looked at, and have to be there.
+TEST(Malformed, ACompressedBodyIsWhole) {
+  const Served served({{"m", test::wick_file("gzip", test::mlp())}});
+  httplib::Client c = served.client();
+  const std::string json = Body(test::rows(1, 33, 1), false).json, sent = gzip(json);
+  const auto post = [&](const std::string& body) {
+    return c.Post("/v2/models/m/infer", {{"Content-Encoding", "gzip"}}, body, "application/json");
+  };
+  EXPECT_EQ(test::status(post(sent)), 200);
+  EXPECT_EQ(test::status(post(gzip(json.substr(0, 50)) + gzip(json.substr(50)))), 200);
+  const std::string early =
+      "the body ends early, before the checksum of its compression: send it whole";
+  // Spaces end the JSON, so that a body is complete before its gzip is.
+  const std::string longer = gzip(json + std::string(100'000, ' '));
+  for (const std::string& cut : {sent.substr(0, sent.size() - 8), sent.substr(0, sent.size() - 1),
+                                 sent.substr(0, 5), longer.substr(0, longer.size() - 12)}) {
+    const httplib::Result got = post(cut);
+    EXPECT_EQ(test::status(got), 400) << cut.size();
+    EXPECT_EQ(test::error_text(got), early) << cut.size();
+  }
+  const std::pair<size_t, const char*> kChanged[] = {{8, "incorrect data check"},
+                                                     {4, "incorrect length check"}};
+  for (const auto& [from_end, why] : kChanged) {
+    std::string changed = sent;
+    changed[changed.size() - from_end] ^= 1;
+    const httplib::Result got = post(changed);
+    EXPECT_EQ(test::status(got), 400) << why;
+    EXPECT_EQ(test::error_text(got),
+              std::string("the body is damaged, it does not decompress: ") + why);
+  }
+  const httplib::Result behind = post(sent + "more");
+  EXPECT_EQ(test::status(behind), 400);
+  EXPECT_THAT(test::error_text(behind), testing::HasSubstr("incorrect header check"));
+  EXPECT_EQ(test::status(post(sent)), 200);
 }
 
 TEST(Malformed, HeadsAreBounded) {

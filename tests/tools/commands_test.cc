@@ -581,6 +581,18 @@ TEST(Conformance, ExpectationsAreHeldByName) {
   EXPECT_THAT(report.at("failures").at("bad").get<std::string>(), HasSubstr("expected 0.7"));
   EXPECT_THAT(read_file(expected), HasSubstr("\ngood dyn\n"));
   EXPECT_EQ(wick({"conformance", cases, "--expect", expected}).code, 0);
+  // A stranger's file in the folder for temporary files stays what it was, whatever it is called.
+  const std::string victim = scratch() + "/victim", place = scratch() + "/temporary";
+  write_file(victim, "old");
+  fs::create_directories(place);
+  r = shell("cd " + shell_word(scratch()) +
+            " && TMPDIR=temporary && export TMPDIR && "
+            "ln -s ../victim temporary/wick-conformance-$$.wick && exec wick conformance cases "
+            "--mode flat");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "1 of 2 pass (flat, cpu)\n");
+  EXPECT_EQ(read_file(victim), "old");
+  EXPECT_EQ(names_in(place).size(), 1u);
   // Another mode adds to the list and takes nothing from it.
   EXPECT_EQ(wick({"conformance", cases, "--mode", "flat", "--write-expect", expected}).code, 0);
   EXPECT_THAT(read_file(expected), HasSubstr("\ngood dyn flat\n"));

@@ -387,12 +387,13 @@ TEST(States, InspectShowsNodesAndThePageOfAnEntryPoint) {
   EXPECT_THAT(graph.err, HasSubstr("--entry: is for programs (.wick)"));
 }
 
-// What takes one entry point says which, and that there are others.
+// What takes one entry point says which, and that there are others, or takes the one that is named.
 TEST(States, CommandsOfOneEntryPointSaySo) {
   std::vector<ir::Entry> entries = {{"down", {}, {}}, {"up", {}, {}}};
   for (ir::Entry& entry : entries) {
     const ir::ValueId x = entry.graph.add_input("x", DType::kF32, {SymDim(2)});
-    entry.graph.add_output("y", entry.graph.emit(OpId::kNeg, {x}));
+    entry.graph.add_output("y",
+                           entry.graph.emit(entry.name == "up" ? OpId::kAbs : OpId::kNeg, {x}));
   }
   const std::string model = scratch() + "/two.wick";
   export_wick(entries, model);
@@ -406,6 +407,21 @@ TEST(States, CommandsOfOneEntryPointSaySo) {
         << words[0];
   }
   EXPECT_EQ(wick({"verify", scratch() + "/two.onnx", "--no-passes"}).err, "");
+  const std::string named = scratch() + "/named.onnx", built = scratch() + "/named_built";
+  const Ran converted = wick({"convert", model, "-o", named, "--entry", "up"});
+  EXPECT_EQ(converted.code, 0) << converted.err;
+  EXPECT_EQ(converted.err, "");
+  EXPECT_THAT(wick({"inspect", named}).out, HasSubstr(": Abs x1"));
+  const Ran verified = wick({"verify", model, named, "--no-passes", "--entry", "up", "--json"});
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("two.wick:up"));
+  EXPECT_EQ(wick({"verify", model, named, "--no-passes"}).code, 3);
+  const Ran made = wick({"build", model, "-o", built, "--no-build", "--entry", "up"});
+  EXPECT_EQ(made.err, "");
+  EXPECT_THAT(read_file(built + "/two.c"), HasSubstr("  options.entry = \"up\";\n"));
+  EXPECT_THAT(read_file(scratch() + "/two_built/two.c"), Not(HasSubstr("options.entry")));
+  EXPECT_THAT(wick({"verify", model, "--entry", "left"}).err,
+              HasSubstr("--entry: there is no entry point 'left'; the model has: down up"));
 }
 
 TEST(States, InspectShowsEveryEntryPoint) {

@@ -64,6 +64,24 @@ TEST(Pointwise, RefusalsSayWhatToDo) {
             "[item] only a tensor of size 1 can be converted to a C++ number, got [2]");
 }
 
+// docs/numerics.md says what a reduction of nothing is.
+TEST(Pointwise, ReductionsOfNothing) {
+  const Tensor x = empty({2, 0}).requires_grad_();
+  const auto all = [](const Tensor& y, float want) {
+    EXPECT_EQ(y.raw_shape(), (Shape{2}));
+    for (float v : y.to_vector<float>())
+      EXPECT_TRUE(std::isnan(want) ? std::isnan(v) : v == want) << v;
+  };
+  all(sum(x, {1}), 0);
+  all(prod(x, {1}), 1);
+  all(mean(x, {1}), NAN);
+  all(var(x, {1}), NAN);
+  all(logsumexp(x, {1}), -INFINITY);
+  all(norm(x, 1, {1}), 0);
+  all(norm(x, 2, {1}), 0);
+  EXPECT_EQ(grad({sum(mean(x, {1}))}, {x})[0].raw_shape(), x.raw_shape());
+}
+
 // A composite speaks with its own name and the caller's line.
 TEST(Pointwise, CompositesNameThemselvesAndTheCaller) {
   Tensor a = ones({2, 3}), b = ones({4, 5});

@@ -415,6 +415,24 @@ TEST(ViewEdges, MoreDimsThanThereAreAreRefused) {
     EXPECT_NE(error.find("view_edges_test.cc"), std::string::npos) << error;
   }
 }
+// Sizes whose product is 2^64, and so 0 in 64 bits: pixel_shuffle() divided by it.
+TEST(ViewEdges, SizesWhoseProductIsTooLargeAreRefused) {
+  const int64_t large = int64_t{1} << 32;
+  EXPECT_THAT(error_of([&] {
+                pixel_shuffle(ones({1, 4, 2, 2}), large);
+              }),
+              HasSubstr("[pixel_shuffle] needs [..., C * 9223372036854775807, H, W]"));
+  EXPECT_THAT(error_of([&] {
+                pixel_unshuffle(zeros({1, 4, 0, 0}), large);
+              }),
+              HasSubstr("too large"));
+  EXPECT_THAT(error_of([&] {
+                unflatten(zeros({0}), 0, {large, large});
+              }),
+              HasSubstr("does not multiply to dimension 0"));
+  EXPECT_THAT(error_of([&] { repeat(ones({3}), {int64_t{1} << 62}); }), HasSubstr("too large"));
+}
+
 TEST(ViewEdges, AScalarHasAnAxisOfOne) {
   for (int axis : {0, -1}) EXPECT_EQ(softmax(tensor(3.f), axis).item(), 1);
   for (int axis : {1, -2, -5})

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -11,6 +10,7 @@
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/tflite/tflite.h"
+#include "runtime/core/real_text.h"
 #include "runtime/core/regular_file.h"
 #include "runtime/program/layout.h"
 #include "runtime/registry/registry.h"
@@ -83,8 +83,7 @@ ir::Graph open_graph(const std::string& path, OnnxReadOptions options) {
 ProgramInfo graph_origin(const ir::Graph& graph, const std::string& path) {
   ProgramInfo info{.source = shown(path)};
   auto seed = graph.metadata.find("wick.seed");
-  if (seed != graph.metadata.end())
-    std::from_chars(seed->second.data(), seed->second.data() + seed->second.size(), info.seed);
+  if (seed != graph.metadata.end()) (void)read_integer(seed->second, &info.seed);
   return info;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/registry/registry.h"
+#include "tools/lib/model.h"
 #include "tools/lib/text.h"
 #include "wick/error.h"
 
@@ -137,14 +138,14 @@ void say_first_entry(const Program& program) {
   fmt::print(stderr, "wick: note: of the entry points{} this is the first\n", names);
 }
 
-ir::Graph program_graph(const Program& program) {
+ir::Graph program_graph(const Program& program, const std::string& entry) {
   if (!program.states().empty()) {
     throw Error(std::string("the program keeps state between runs (") + program.states()[0].name +
                     " ...), for which a graph has no form: only programs run it",
                 Code::kUnsupported);
   }
-  say_first_entry(program);
-  ir::Graph g = Reader(program, program.entries()[0]).read();
+  if (entry.empty()) say_first_entry(program);
+  ir::Graph g = Reader(program, entry_named(program, entry)).read();
   ir::verify(g, "of the program");
   return g;
 }

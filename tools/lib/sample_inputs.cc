@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
 
 #include "runtime/core/half.h"
+#include "runtime/core/real_text.h"
 #include "runtime/ops/attrs.h"
 #include "tools/lib/limits.h"
 #include "tools/lib/model.h"
@@ -228,10 +228,9 @@ void check_bytes(const Session& session, const Sizes& sizes) {
 
 std::pair<int32_t, int64_t> named_size(const Program& program, const std::string& text) {
   const size_t equals = text.rfind('=');
-  int64_t n = 0;
-  const char* end = text.data() + text.size();
-  if (equals == std::string::npos || std::from_chars(text.data() + equals + 1, end, n).ptr != end ||
-      equals + 1 == text.size() || n < 0)
+  int64_t n = -1;
+  if (equals == std::string::npos || !read_integer(std::string_view(text).substr(equals + 1), &n) ||
+      n < 0)
     wrong_usage("--dim", "must be NAME=N, got '" + text + "'");
   const std::string wanted = text.substr(0, equals);
   std::string known;

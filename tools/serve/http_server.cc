@@ -19,6 +19,7 @@
 
 #include "tools/serve/http_threads.h"
 #include "tools/serve/http_wire.h"
+#include "trainer/data/inflate.h"
 
 namespace wick::serve {
 namespace {
@@ -27,7 +28,7 @@ namespace {
 struct Exchange {
   explicit Exchange(Wire* wire) : wire(wire) {}
   Wire* wire;
-  std::string path;
+  std::string path, coding;           // of the body: gzip, deflate, or empty
   bool body = false;                  // it has one
   std::optional<HttpAnswer> refusal;  // by its head alone
   bool close = false;                 // the connection ends with the answer: what follows is unread
@@ -261,6 +262,10 @@ void Front::begin(httplib::Request* request) {
   exchange.body =
       request->headers.count("Transfer-Encoding") > 0 ||
       (request->headers.count("Content-Length") > 0 && header(*request, "Content-Length") != "0");
+  // The library gives the body as it was sent.
+  exchange.coding = header(*request, "Content-Encoding");
+  if (exchange.coding == "identity") exchange.coding.clear();
+  request->headers.erase("Content-Encoding");
 }
 
 // Answers what needs no body.
@@ -279,13 +284,25 @@ httplib::Server::HandlerResponse Front::before_body(const httplib::Request& requ
 
 void Front::with_body(const httplib::Request& request, httplib::Response& response,
                       const httplib::ContentReader& reader) {
-  std::string body;
+  std::string body, fault;
   bool too_long = false;
-  const bool whole = reader([&](const char* piece, size_t size) {
+  const auto keep = [&](const char* piece, size_t size) {
     too_long = size > options_.max_body - body.size();
     if (!too_long) body.append(piece, size);
     return !too_long;
-  });
+  };
+  bool whole = false;
+  if (t_exchange->coding.empty()) {
+    whole = reader(keep);
+  } else {
+    data::Inflate inflate("the body");  // cpp-httplib's takes one whose end is missing
+    whole = reader([&](const char* piece, size_t size) { return inflate.add(piece, size, keep); });
+    if (whole || inflate.damaged()) fault = inflate.fault();
+  }
+  if (!fault.empty()) {
+    t_exchange->close = true;
+    return fill(&response, error_answer(400, fault));
+  }
   if (!whole) {
     t_exchange->close = true;
     return fill(&response,
@@ -293,8 +310,8 @@ void Front::with_body(const httplib::Request& request, httplib::Response& respon
                                                          "(--max-body)",
                                                          options_.max_body))
                          : error_answer(400,
-                                        "the body ended early, came too late, or is not encoded "
-                                        "as its head says"));
+                                        "the body ended early, came too late, or its chunks are "
+                                        "malformed"));
   }
   // The library takes chunks that end in another way than they should: what follows is in doubt.
   t_exchange->close = request.headers.count("Transfer-Encoding") > 0;

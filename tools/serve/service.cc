@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "runtime/core/printable.h"
+#include "runtime/core/real_text.h"
 #include "tools/serve/describe.h"
 #include "tools/serve/tensors.h"
 
@@ -58,8 +58,7 @@ std::optional<size_t> json_bytes_of(const HttpRequest& request) {
   if (!request.json_bytes) return std::nullopt;
   const std::string& text = *request.json_bytes;
   size_t n = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (failed != std::errc() || end != text.data() + text.size()) {
+  if (!read_integer(text, &n)) {
     throw Refused(400,
                   fmt::format("Inference-Header-Content-Length is '{}'; it must be a number of "
                               "bytes",

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct BuildCommand {
-  std::string model, target = "x86_64", out, name, weights = "inside";
+  std::string model, target = "x86_64", out, name, weights = "inside", entry;
   std::vector<std::string> dims, inputs, options;
   bool no_build = false, run = false, json = false, verbose = false, lower_qdq = true;
 };
@@ -87,12 +87,13 @@ void drop_first_edition(const Model& model, DeployTarget* target) {
 
 Project write(const BuildCommand& c, const std::string& folder, const ScratchFolder& scratch,
               DeployTarget* target) {
+  if (!c.entry.empty() && !is_wick_file(c.model)) wrong_usage("--entry", "is for programs (.wick)");
   const std::string file = wick_file(c, scratch);
   const Model model = Model::open(file);
-  say_first_entry(model.program());
+  if (c.entry.empty()) say_first_entry(model.program());
   drop_first_edition(model, target);
   return write_project(model, *target, folder,
-                       {model_name(c), file, c.weights == "inside", c.dims, c.inputs});
+                       {model_name(c), file, c.weights == "inside", c.dims, c.inputs, c.entry});
 }
 
 // Ends what --timeout cuts off: a folder that this command made goes, of an older one is said what
@@ -193,6 +194,7 @@ void accept(Command command, BuildCommand* c) {
   command.add_option("model", c->model, "model.wick, model.onnx or model.tflite; -: standard input")
       .required()
       .reads_file();
+  accept_entry(command, &c->entry);
   command.add_option("--target", c->target, "one of `wick targets`");
   command.add_option("--dim", c->dims, "NAME=N: a size to plan for; a batch is 1 without")
       .one_word()

@@ -1,6 +1,5 @@
 // wick conformance: ONNX's node tests through reader, passes, program and session.
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,8 +19,10 @@
 #include "runtime/core/regular_file.h"
 #include "tools/lib/model.h"
 #include "tools/lib/open_vulkan.h"
+#include "tools/lib/scratch_folder.h"
 #include "tools/wick/command.h"
 #include "tools/wick/device_share.h"
+#include "tools/wick/placement.h"
 #include "tools/wick/sizes.h"
 #include "wick/error.h"
 
@@ -49,12 +50,10 @@ struct ConformanceCommand {
 };
 
 Model through_a_file(const ir::Graph& graph) {
-  std::string file =
-      (fs::temp_directory_path() / fmt::format("wick-conformance-{}.wick", getpid())).string();
+  const ScratchFolder folder;
+  const std::string file = folder.file("case.wick");
   write_program(graph, file);
-  Model model = Model::open(file);
-  fs::remove(file);
-  return model;
+  return Model::open(file);
 }
 
 // Returns where two texts first differ: their lines, from shortly before that point on.
@@ -361,6 +360,9 @@ bool above_bar(const ConformanceCommand& c, const std::vector<std::string>& name
 }
 
 void conformance(ConformanceCommand c) {
+  check_device(c.device, false, c.backend == "vulkan");
+  if (c.device_bar != 0 && c.backend != "vulkan")
+    wrong_usage("--device-bar", "is for --backend vulkan");
   for (const std::string& dir : c.dirs) {
     if (!fs::is_directory(dir))
       throw Error("'" + dir + "' is not a folder; give folders with a test case in each of theirs",

@@ -22,7 +22,7 @@ namespace wick::tool {
 namespace {
 
 struct ConvertCommand {
-  std::string model, out;
+  std::string model, out, entry;
   std::vector<std::string> dims;
   bool json = false, external_data = false, pack = false, own_sizes = false;
   bool no_chains = false, lower_qdq = true, verbose = false;
@@ -59,10 +59,10 @@ void print_lowered(const ir::LowerReport& report) {
 }
 
 // Returns the graph of a .wick file, with its origin as the metadata that an ONNX file has.
-ir::Graph program_of(const std::string& path) {
+ir::Graph program_of(const std::string& path, const std::string& entry) {
   const Model model = Model::open(path);
   try {
-    ir::Graph graph = program_graph(model.program());
+    ir::Graph graph = program_graph(model.program(), entry);
     const ProvenanceDef& p = model.program().provenance();
     if (p.source[0] != '\0') graph.metadata.emplace("wick.source", p.source);
     if (p.seed != 0) graph.metadata.emplace("wick.seed", std::to_string(p.seed));
@@ -90,7 +90,10 @@ bool check_convert(const ConvertCommand& c) {
     wrong_usage("--numerics", "is for .wick files: ONNX cannot say how products are added");
   check_form(c.form, {c.out});
   check_places({c.model}, {{"--out", c.out}});
-  if (!is_wick_file(c.model)) return false;
+  if (!is_wick_file(c.model)) {
+    if (!c.entry.empty()) wrong_usage("--entry", "is for programs (.wick)");
+    return false;
+  }
   if (ends_with(c.out, ".wick")) {
     throw Error(
         fmt::format("{} is a .wick file already; -o FILE.onnx writes it as ONNX, and a .wick "
@@ -105,7 +108,7 @@ void convert(const ConvertCommand& c) {
   const bool onnx = ends_with(c.out, ".onnx"), wick = check_convert(c);
   ir::LowerReport lowered;
   ir::Graph graph =
-      wick ? program_of(c.model)
+      wick ? program_of(c.model, c.entry)
            : open_graph(c.model, {.own_sizes = c.own_sizes,
                                   .lower_qdq = onnx ? !c.quantized.empty() : c.lower_qdq,
                                   .lowered = &lowered});
@@ -171,6 +174,7 @@ void add_convert(CommandLine& app) {
                   "model.wick or model.onnx; -: .wick to standard output, -.onnx: ONNX")
       .required()
       .writes_file(".wick");
+  accept_entry(command, &c->entry);
   accept_numerics(command, &c->products);
   command.add_flag("--external-data", c->external_data,
                    "constants of an ONNX model into FILE.data beside it");

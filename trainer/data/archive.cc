@@ -108,7 +108,8 @@ class LibarchiveReader : public ArchiveReader {
     throw Error("[" + reader_ + "] " + path_.c_str() + ": " + text, code);
   }
   [[noreturn]] void over(uint64_t budget) const {
-    fail(name_ + ": larger than the budget of " + std::to_string(budget) + " bytes",
+    fail(name_ + ": larger than the budget of " + std::to_string(budget) + " bytes" +
+             budget_reason(budget),
          Code::kBudgetExceeded);
   }
   std::string why() const {

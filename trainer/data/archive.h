@@ -23,6 +23,15 @@ class ArchiveReader {
   virtual size_t read(void* to, size_t n, uint64_t budget) = 0;
   // Returns the size of the archive itself.
   virtual uint64_t bytes() const = 0;
+  // Returns a budget for one of its files, or for what belongs together of them. Deflate makes 1032
+  // bytes of one at best; bzip2 makes a gigabyte of a thousand.
+  uint64_t most_bytes() const { return (uint64_t{1} << 24) + 1100 * bytes(); }
+  // Returns what an error adds where that was the budget, else "".
+  std::string budget_reason(uint64_t budget) const {
+    if (budget != most_bytes()) return "";
+    return ", 16 MiB and 1100 times the archive's " + std::to_string(bytes()) +
+           ": compress it with gzip, or not at all";
+  }
 };
 
 // Errors start with [reader] and name the archive and the file in it.

@@ -1,8 +1,9 @@
 #include "trainer/data/tar.h"
 
-#include <charconv>
+#include <algorithm>
 #include <unordered_set>
 
+#include "runtime/core/real_text.h"
 #include "trainer/data/archive.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/npy_parts.h"
@@ -60,13 +61,15 @@ class TarStream : public ItemStream {
         return true;
       }
       if (!known.insert(extension).second) fail(name_ + " is there twice", Code::kIo);
-      sample.fields.emplace_back(extension, archive_->read(options_.max_file_bytes));
+      sample.fields.emplace_back(
+          extension, archive_->read(std::min(options_.max_file_bytes, archive_->most_bytes())));
       waiting_ = false;
       constexpr uint64_t kOfField = 256;  // memory of one without bytes
       bytes += sample.fields.back().second.size() + extension.size() + kOfField;
-      if (bytes > options_.max_sample_bytes) {
-        fail(key + ": the sample is larger than the budget of " +
-                 std::to_string(options_.max_sample_bytes) + " bytes",
+      const uint64_t most = std::min(options_.max_sample_bytes, archive_->most_bytes());
+      if (bytes > most) {
+        fail(key + ": the sample is larger than the budget of " + std::to_string(most) + " bytes" +
+                 archive_->budget_reason(most),
              Code::kBudgetExceeded);
       }
     }
@@ -113,8 +116,7 @@ int64_t TarSample::number(const std::string& extension) const {
   size_t end = text.find_last_not_of(" \t\r\n");
   text.resize(end == std::string::npos ? 0 : end + 1);
   int64_t value = 0;
-  auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || last != text.data() + text.size()) {
+  if (!read_integer(text, &value)) {
     throw Error("[tar] " + name(extension) + ": '" + text.substr(0, 40) + "' is no whole number",
                 Code::kIo);
   }

@@ -28,7 +28,8 @@ struct TarSample {
   std::string name(const std::string& extension) const;  // "a.tar: train/0001.jpg", for errors
 };
 
-// Limits on what a file may make the reader allocate, in bytes.
+// Limits on what a file may make the reader allocate, in bytes. A small tar has smaller ones: 16
+// MiB and 1100 times its size.
 struct TarOptions {
   uint64_t max_file_bytes = uint64_t{1} << 28;    // of one file in the tar
   uint64_t max_sample_bytes = uint64_t{1} << 30;  // of one sample

@@ -188,14 +188,14 @@ void Group::fail(const std::string& text, Where where) {
 }
 
 Mesh::Mesh(Axes axes, Group world, Where where) : axes_(std::move(axes)) {
-  int ranks = 1;
+  int64_t ranks = 1;
   for (const auto& [name, n] : axes_) {
     if (n < 1)
       throw_error("Mesh", "axis '" + name + "' has " + std::to_string(n) + " ranks", where);
     if (std::count_if(axes_.begin(), axes_.end(), [&](const auto& a) { return a.first == name; }) >
         1)
       throw_error("Mesh", "two axes are '" + name + "'", where);
-    ranks *= n;
+    ranks = saturated_product(ranks, n);
   }
   if (ranks != world.size()) {
     throw_error("Mesh",

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "runtime/core/real_text.h"
 #include "trainer/distributed/comm/communicator.h"
 #include "trainer/distributed/group.h"
 #include "trainer/distributed/mpi/world.h"
@@ -57,19 +58,19 @@ double timeout_of(const InitOptions& options) {
   if (options.timeout_s > 0) return options.timeout_s;
   const char* text = std::getenv("WICK_COLLECTIVE_TIMEOUT");
   if (text == nullptr) return EngineOptions().timeout_s;
-  char* end = nullptr;
-  const double seconds = strtod(text, &end);
-  if (end != text && *end == 0 && seconds > 0) return seconds;
+  double seconds = 0;
+  if (read_real(text, &seconds) && seconds > 0) return seconds;
   refuse_variable("WICK_COLLECTIVE_TIMEOUT", text, "a number of seconds above 0");
 }
 
 // A whole number of the environment; -1: it is not set.
-int64_t count_of(const char* name) {
+template <class T>
+T count_of(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr) return -1;
-  char* end = nullptr;
-  const int64_t value = strtoll(text, &end, 10);
-  if (end == text || *end != 0 || value < 0) refuse_variable(name, text, "a whole number from 0");
+  T value = -1;
+  if (!read_integer(text, &value) || value < 0)
+    refuse_variable(name, text, "a whole number from 0");
   return value;
 }
 
@@ -77,7 +78,7 @@ int64_t count_of(const char* name) {
 
 bool has_mpi() { return built_with_mpi(); }
 
-int restart_count() { return static_cast<int>(std::max<int64_t>(0, count_of("WICK_RESTART"))); }
+int restart_count() { return std::max(0, count_of<int>("WICK_RESTART")); }
 
 Group init(const InitOptions& options) {
   std::lock_guard lock(g_mutex);
@@ -85,7 +86,7 @@ Group init(const InitOptions& options) {
   if (job == nullptr) {
     EngineOptions o;
     o.timeout_s = timeout_of(options);
-    const int64_t seed = count_of("WICK_SEED");
+    const int64_t seed = count_of<int64_t>("WICK_SEED");
     o.dump_folder = options.flight_recorder;
     if (const char* folder = std::getenv("WICK_FLIGHT_RECORDER"); folder && o.dump_folder.empty())
       o.dump_folder = folder;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "exporter/onnx/families/quantize.h"
 
@@ -29,15 +30,25 @@ ValueId scalar_of(ReadCtx& c, ValueId v) {
   return c.emit(OpId::kReshape, a, {v, c.int_constant({})});
 }
 
-void check_scale(ReadCtx& c, int input) {
-  if (!c.has(input) || !c.g.is_constant(c.in(input))) return;
+namespace {
+
+// Returns the first element of a known float32 scale that `is` refuses; -1: there is none.
+int64_t odd_scale(ReadCtx& c, int input, bool (*is)(float)) {
+  if (!c.has(input) || !c.g.is_constant(c.in(input))) return -1;
   const HostTensor& s = c.g.value(c.in(input)).constant;
-  if (s.dtype() != DType::kF32) return;
-  for (int64_t i = 0; i < s.numel(); ++i) {
-    if (is_scale(s.as<float>()[i])) continue;
-    c.fail(fmt::format("the scale (input {}) must be finite and > 0, element {} is {}", input, i,
-                       s.as<float>()[i]));
+  for (int64_t i = 0; s.dtype() == DType::kF32 && i < s.numel(); ++i) {
+    if (!is(s.as<float>()[i])) return i;
   }
+  return -1;
+}
+
+}  // namespace
+
+void check_scale(ReadCtx& c, int input) {
+  const int64_t i = odd_scale(c, input, is_scale);
+  if (i < 0) return;
+  c.fail(fmt::format("the scale (input {}) must be finite and > 0, element {} is {}", input, i,
+                     c.g.value(c.in(input)).constant.as<float>()[i]));
 }
 
 ValueId requantize(ReadCtx& c, ValueId sum, ValueId scale, ValueId zero) {
@@ -71,8 +82,14 @@ void read_quantize(ReadCtx& c) {
   a.precision = c.attr_int("precision", 0);
   c.set(0, c.emit(OpId::kQuantizeLinear, a, {c.in(0), c.in(1), c.optional(2)}));
 }
+// (x - zero) * scale, whatever the scale: quantizers make an infinite one of a mask of -infinity.
 void read_dequantize(ReadCtx& c) {
-  check_scale(c, 1);
+  if (odd_scale(c, 1, [](float s) { return std::isfinite(s); }) >= 0) {
+    c.scope.model.notes.push_back(
+        fmt::format("DequantizeLinear '{}': its scale is infinite or NaN, and so is what it makes, "
+                    "in ONNX Runtime as well: leave a mask of -infinity out of the quantization",
+                    node_name(c.node)));
+  }
   DequantizeAttrs a;
   a.axis = c.attr_int("axis", 1);
   a.block_size = c.attr_int("block_size", 0);

@@ -1,6 +1,6 @@
 #include "exporter/onnx/file/about.h"
 
-#include <charconv>
+#include "runtime/core/real_text.h"
 
 namespace wick::onnx {
 namespace {
@@ -27,9 +27,8 @@ SourceLine parse_line(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) return {};
   SourceLine line{text.substr(0, colon), 0};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, line.line);
-  return error == std::errc() && stop == end && line.line > 0 ? line : SourceLine{};
+  const bool number = read_integer(std::string_view(text).substr(colon + 1), &line.line);
+  return number && line.line > 0 ? line : SourceLine{};
 }
 
 // Described is a field of the file that describes it, and its key in a graph's metadata.
@@ -62,7 +61,7 @@ constexpr Described kDescribed[] = {
      },
      [](ModelProto& m, const std::string& s) {
        int64_t version = 0;
-       std::from_chars(s.data(), s.data() + s.size(), version);
+       (void)read_integer(s, &version);
        m.set_model_version(version);
      }},
     {"onnx.doc_string", [](const ModelProto& m) { return m.doc_string(); },

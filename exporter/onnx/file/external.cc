@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "exporter/onnx/file/lent.h"
+#include "runtime/core/real_text.h"
 #include "runtime/core/regular_file.h"
 #include "wick/error.h"
 
@@ -23,9 +23,7 @@ namespace fs = std::filesystem;
 
 uint64_t number(const std::string& name, const std::string& text) {
   uint64_t value = 0;
-  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size())
-    refuse(name, "'" + text + "' is not a number");
+  if (!read_integer(text, &value)) refuse(name, "'" + text + "' is not a number");
   return value;
 }
 

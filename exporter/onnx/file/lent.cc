@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "runtime/core/real_text.h"
 #include "wick/error.h"
 
 namespace wick::onnx {
@@ -189,9 +189,7 @@ const Piece* lent_piece(const TensorProto& tensor) {
   if (last < 0) return nullptr;
   const std::string& place = tensor.external_data(last).value();
   size_t index = 0;
-  const char* end = place.data() + place.size();
-  auto [stop, failed] = std::from_chars(place.data() + kLent.size(), end, index);
-  if (failed != std::errc() || stop != end || weights == nullptr ||
+  if (!read_integer(std::string_view(place).substr(kLent.size()), &index) || weights == nullptr ||
       index >= weights->pieces.size()) {
     throw Error("ONNX tensor '" + tensor.name() + "': external data needs a relative path",
                 Code::kInvalidProgram);
@@ -227,7 +225,7 @@ HostTensor read_once(const std::string& name, const FileRange& range, DType dtyp
   if (weights == nullptr || weights->ledger == nullptr || bytes == 0) return read();
   const LentWeights::File file{range.device, range.inode};
   // decode() writes into bools, and into elements of less than a byte.
-  const bool shared = dtype != DType::kBool && dtype_bits(dtype) >= 8;
+  const bool shared = weights->share && dtype != DType::kBool && dtype_bits(dtype) >= 8;
   const std::tuple key{file, range.offset, bytes, dtype};
   if (shared) {
     const auto known = weights->read_.find(key);

@@ -46,6 +46,7 @@ class LentWeights {
   const std::vector<Piece>& pieces;
   const bool stay;
   Ledger* ledger = nullptr;  // of the model; null: its files may be read as often as it says
+  bool share = true;         // false: tensors of the same bytes are read, and charged, one by one
   // The external files that weights stay in, by their location: each is opened once.
   struct Stays {
     std::shared_ptr<const FileBytes> bytes;
@@ -72,8 +73,9 @@ LentWeights::Stays* external_file(const std::string& location, DType dtype, uint
 HostTensor lent_tensor(const std::string& name, const Piece& piece, DType dtype,
                        const Shape& shape);
 // Returns what `read` returns, a tensor of this range of a file; tensors that name the same range
-// share their bytes. What a model reads of a file beyond the file's size, as it names ranges that
-// overlap, is charged to its ledger: throws Error with kBudgetExceeded.
+// share their bytes where LentWeights::share is set. What a model reads of a file beyond the file's
+// size, as it names ranges that overlap, is charged to its ledger: throws Error with
+// kBudgetExceeded.
 HostTensor read_once(const std::string& name, const FileRange& range, DType dtype,
                      const Shape& shape, size_t bytes, const std::function<HostTensor()>& read);
 

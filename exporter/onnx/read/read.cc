@@ -34,7 +34,11 @@ std::string node_place(const NodeProto& node) {
   for (const std::string& name : node.output()) {
     if (!name.empty()) return name;
   }
-  return node.name().empty() ? "?" : node.name();
+  if (!node.name().empty()) return node.name();
+  for (const std::string& name : node.input()) {
+    if (!name.empty()) return name;
+  }
+  return "?";
 }
 std::string node_name(const NodeProto& node) {
   return node.name().empty() ? node_place(node) : node.name();

@@ -19,9 +19,9 @@ namespace wick::onnx {
 
 using namespace ir;  // NOLINT: the graph is what this room speaks about
 
-// Returns its name, else its first output's; "?" if it has neither.
+// Returns its name, else its first output's, else its first input's; "?" if it has none.
 std::string node_name(const NodeProto& node);
-// Returns its first output's name, which no other node of its graph has.
+// Returns its first output's name, which no other node of its graph has; else as node_name().
 std::string node_place(const NodeProto& node);
 
 // A model's own functions. An operator of the default domain or com.microsoft that is read at the

@@ -37,6 +37,42 @@ int opened(int result, int* fd) {
 
 constexpr int folder_of(int folder) { return folder == kNoFolder ? AT_FDCWD : folder; }
 
+// Returns the length of the folder in a path, with its slash.
+size_t folder_length(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash == nullptr ? 0 : static_cast<size_t>(slash + 1 - path);
+}
+
+#if defined(__wasi__)
+// WASI has no users: everything is this process's own.
+bool is_strangers(const char*, const struct stat&) { return false; }
+void keep_owner(int, const struct stat&) {}
+#else
+// Returns whether a link stands where everybody may put one, such as /tmp, and was put there by
+// neither this user nor the folder's owner. Only these can replace one of their own, so the answer
+// holds while the link is read. (Linux has the same rule, protected_symlinks, for a link that it
+// follows itself: another one may stand there when this process reads it.)
+bool is_strangers(const char* link, const struct stat& st) {
+  char path[4096] = ".";
+  const size_t length = folder_length(link);
+  if (length >= sizeof path) return true;
+  if (length > 0) {
+    memcpy(path, link, length);
+    path[length] = '\0';
+  }
+  struct stat folder;
+  if (stat(path, &folder) != 0) return true;
+  const mode_t everybody = S_ISVTX | S_IWOTH;
+  return (folder.st_mode & everybody) == everybody && st.st_uid != geteuid() &&
+         st.st_uid != folder.st_uid;
+}
+
+// Only root may give a file away; a group that the user is in is possible for all.
+void keep_owner(int fd, const struct stat& st) {
+  if (fchown(fd, st.st_uid, st.st_gid) != 0) (void)!fchown(fd, uid_t(-1), st.st_gid);
+}
+#endif
+
 }  // namespace
 
 int file_info(int folder, const char* name, bool follow, FileInfo* info) {
@@ -57,19 +93,19 @@ int open_to_read(int folder, const char* name, bool follow, int* fd) {
 }
 
 int follow_links(const char* path, char* target, size_t size) {
-  // Some systems do not follow a stranger's link in a folder that everybody may write to.
-  struct stat st;
-  if (stat(path, &st) != 0 && errno != ENOENT) return errno;
   const size_t length = strlen(path);
   if (length >= size) return ENAMETOOLONG;
   memcpy(target, path, length + 1);
   constexpr int kMostLinks = 40;  // as Linux follows
   char link[4096];
+  struct stat st;
   for (int i = 0; i < kMostLinks; ++i) {
+    if (lstat(target, &st) != 0) return errno == ENOENT ? 0 : errno;
+    if (!S_ISLNK(st.st_mode)) return 0;
+    if (is_strangers(target, st)) return EACCES;
     const ssize_t n = readlink(target, link, sizeof(link));
-    if (n < 0) return errno == EINVAL || errno == ENOENT ? 0 : errno;
-    const char* slash = link[0] == '/' ? nullptr : strrchr(target, '/');
-    const size_t folder = slash == nullptr ? 0 : static_cast<size_t>(slash + 1 - target);
+    if (n < 0) return errno;
+    const size_t folder = link[0] == '/' ? 0 : folder_length(target);
     if (folder + static_cast<size_t>(n) >= size || static_cast<size_t>(n) == sizeof(link))
       return ENAMETOOLONG;
     memcpy(target + folder, link, static_cast<size_t>(n));
@@ -80,12 +116,12 @@ int follow_links(const char* path, char* target, size_t size) {
 
 int open_replacement(const char* path, const char* old, int* fd) {
   struct stat st;
-  const bool replaces = stat(old, &st) == 0 && S_ISREG(st.st_mode);
+  // Links were followed before: what one that stands there now leads to is another's.
+  const bool replaces = lstat(old, &st) == 0 && S_ISREG(st.st_mode);
   const mode_t mode = replaces ? st.st_mode & 0777 : 0666;
   const int cause = opened(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), fd);
   if (cause != 0 || !replaces) return cause;
-  // Only root may give a file away; a group that the user is in is possible for all.
-  if (fchown(*fd, st.st_uid, st.st_gid) != 0) (void)!fchown(*fd, uid_t(-1), st.st_gid);
+  keep_owner(*fd, st);
   (void)!fchmod(*fd, mode);  // the umask took some of it away
   return 0;
 }

@@ -28,6 +28,47 @@ ms(
     bits=4,
     block_size=16,
 )
+
+
+def dynamic_lstm(name, *rest, directions=1, dtype=np.uint8, columns=False, **attrs):
+    """Five steps of two rows of three numbers, with `rest` of the inputs. ONNX Runtime takes one zero point a matrix."""
+    gates = 16
+
+    def weights(*shape):
+        return (np.arange(np.prod(shape)) * 37 % 251).astype(dtype).reshape(shape)
+
+    scale = np.full((directions, gates) if columns else directions, 0.01, np.float32)
+    if columns:
+        scale += np.arange(gates, dtype=np.float32) * np.float32(0.0005)
+    zero = np.full(scale.shape, 0 if columns else 117 if dtype == np.uint8 else 3, dtype)
+    inits = {
+        "w": weights(directions, 3, gates),
+        "r": weights(directions, 4, gates),
+        "b": floats(directions, 2 * gates, low=-0.3, high=0.3),
+        "l": np.array([5, 3], np.int32),
+        "h": floats(directions, 2, 4, seed=1, low=-0.5, high=0.5),
+        "c": floats(directions, 2, 4, seed=2, low=-0.5, high=0.5),
+        "p": floats(directions, 12, seed=3, low=-0.5, high=0.5),
+        "s": scale,
+        "z": zero,
+    }
+    names = " ".join(i if i in rest else "_" for i in "blhcp")
+    node = n("DynamicQuantizeLSTM", f"x w r {names} s z s z", "y yh yc", domain="com.microsoft", hidden_size=4, **attrs)
+    inits = {k: v for k, v in inits.items() if k in "wrsz" or k in rest}
+    ins = {"x": floats(5, 2, 3)}
+    FORMS["ms_dynamic_lstm_" + name] = Form(
+        model([node], ins, "y yh yc", inits=inits, imports=[("com.microsoft", 1)]), ins, "both"
+    )
+
+
+dynamic_lstm("bytes")
+dynamic_lstm("signed_columns", "b", dtype=np.int8, columns=True)
+dynamic_lstm("reverse", "b", "h", "c", direction="reverse")
+dynamic_lstm("bidirectional", "b", "h", "c", directions=2, direction="bidirectional")
+dynamic_lstm("lengths", "b", "l", "h", "c", directions=2, direction="bidirectional")
+dynamic_lstm("peepholes", "b", "p", dtype=np.int8)
+dynamic_lstm("clipped", "b", clip=0.5, input_forget=0)
+dynamic_lstm("coupled", "b", input_forget=1)
 ms("input_missing", "BiasGelu", {"x": X}, says="input 1 is required")
 ms("inputs_too_many", "Gelu", {"x": X, "z": X}, says="has 2 inputs")
 

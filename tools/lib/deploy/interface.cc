@@ -77,19 +77,6 @@ bool is_macro(const std::string& name) {
 
 }  // namespace
 
-std::string CPort::elements() const {
-  std::string text;
-  int64_t numbers = 1;
-  for (const std::string& d : dims) {
-    if (std::isdigit(static_cast<unsigned char>(d[0])) != 0)
-      numbers *= std::stoll(d);
-    else
-      text += (text.empty() ? "" : " * ") + d;
-  }
-  if (text.empty()) return std::to_string(numbers);
-  return numbers == 1 ? text : fmt::format("{} * {}", text, numbers);
-}
-
 std::string CPort::shape_text() const {
   std::string text;
   for (const std::string& d : dims) text += (text.empty() ? "" : ",") + d;

@@ -17,7 +17,6 @@ struct CPort {
   bool as_tensor = false;
   PortInfo port = {};
 
-  std::string elements() const;    // "batch * 784", "10"
   std::string shape_text() const;  // "[batch,1,28,28]"
 };
 

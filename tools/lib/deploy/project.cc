@@ -79,7 +79,11 @@ class Writer {
  public:
   Writer(const Model& model, const DeployTarget& target, const std::string& folder,
          const ProjectOptions& options)
-      : model_(model), target_(target), folder_(folder), options_(options), runner_(model, {}) {
+      : model_(model),
+        target_(target),
+        folder_(folder),
+        options_(options),
+        runner_(model, {.entry = options.entry}) {
     c_ = c_interface(runner_.session(), model.program(), c_model_name(options.name));
     if (c_.inputs.size() + c_.outputs.size() > 100)
       throw Error(fmt::format("{} inputs and outputs are too many for one function of C",
@@ -212,6 +216,9 @@ class Writer {
                   {"OUT_COUNT", std::to_string(c_.outputs.size())},
                   {"BACK", back},
                   {"DIMS", seen},
+                  {"SET_ENTRY", options_.entry.empty() ? ""
+                                                       : fmt::format("  options.entry = \"{}\";\n",
+                                                                     in_string(options_.entry))},
                   {"DIM_COUNT", seen.empty() ? "0" : "sizeof(dims) / sizeof(dims[0]) - 1"}});
     return filled(std::string(kSourceHead) +
                       (options_.inside ? kSourceOpenInside : kSourceOpenBeside) + kSourceTail,

@@ -18,6 +18,7 @@ struct ProjectOptions {
   std::vector<std::string> dims = {};  // "NAME=N": sizes planned at opening, and of the smoke test
   // "[NAME=]FILE": for the smoke test; the others are made up.
   std::vector<std::string> inputs = {};
+  std::string entry = {};  // the entry point that the functions run; "": the first
 };
 
 struct Project {

@@ -51,7 +51,7 @@ static int open_session(@NAME@* m, int threads) {
   static const wick_dim_binding dims[] = {@DIMS@{NULL, 0}};
   wick_session_options options = WICK_INIT(wick_session_options);
   options.threads = threads;
-  options.max_dims = dims;
+@SET_ENTRY@  options.max_dims = dims;
   options.max_dim_count = @DIM_COUNT@;
   return wick_session_create(m->program, &options, &m->session);
 }

@@ -30,14 +30,14 @@ std::string list(const std::vector<std::string>& names) {
 
 }  // namespace
 
-MadeFile open_made(const std::string& path, bool lower_qdq) {
+MadeFile open_made(const std::string& path, bool lower_qdq, const std::string& entry) {
   MadeFile f;
   f.name = std::filesystem::path(path).filename().string();
   f.wick = is_wick_file(path);
   if (f.wick) {
     const Model model = Model::open(path);
     f.numerics = model.program().provenance().numerics;
-    f.graph = program_graph(model.program());
+    f.graph = program_graph(model.program(), entry);
   } else {
     f.graph = open_graph(path, {.lower_qdq = lower_qdq});
     const auto stated = f.graph.metadata.find(kNumericsKey);

@@ -21,7 +21,8 @@ struct MadeFile {
   // Why it is not held to the model on NaN and infinities; null: it is.
   const char* finite_only = nullptr;
 };
-MadeFile open_made(const std::string& path, bool lower_qdq);
+// `entry`: of a .wick that has several entry points.
+MadeFile open_made(const std::string& path, bool lower_qdq, const std::string& entry);
 
 // Writes the graph, as a program or as ONNX, and returns what is read back. Throws Error if there
 // is no such form.

@@ -415,7 +415,7 @@ class Verifier {
                     const std::string& target) {
     VerifyRow r = row(target, "exact", &s);
     const Model model = Model::open(path);
-    Runner runner(model, {"cpu", 1, false, nullptr});
+    Runner runner(model, {.threads = 1, .entry = o_.entry});
     const std::vector<HostTensor> out = runner.run(s.inputs);
     const GivenValues want = ir::named_values(g, s.inputs, interpreter());
     for (size_t i = 0; i < out.size(); ++i) {
@@ -428,7 +428,7 @@ class Verifier {
   }
 
   void made_of_it(const std::string& path) {
-    MadeFile f = open_made(path, o_.lower_qdq);
+    MadeFile f = open_made(path, o_.lower_qdq, o_.entry);
     if (f.graph.inputs().size() != root_.inputs().size())
       throw Error(fmt::format("{} takes {} inputs, {} takes {}", model_.name, root_.inputs().size(),
                               path, f.graph.inputs().size()));
@@ -677,7 +677,8 @@ Verified open_verified(const std::string& path, const VerifyOptions& options) {
                       path, model.program().states()[0].name, path),
           Code::kUnsupported);
     }
-    v.root = program_graph(model.program());
+    v.root = program_graph(model.program(), options.entry);
+    if (!options.entry.empty()) v.name += ":" + options.entry;
   } else {
     v.root = open_graph(path, {.lower_qdq = options.lower_qdq});
     if (options.lower_qdq) {

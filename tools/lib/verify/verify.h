@@ -48,6 +48,7 @@ struct VerifyOptions {
   std::vector<std::string> backends = {"cpu"};           // cpu, reference, vulkan
   std::vector<int> threads = {1, 0};                     // for cpu; 0: all
   std::string device = {};                               // for vulkan
+  std::string entry = {};                                // of a .wick; "": the first
   std::vector<std::string> dims = {};                    // "NAME=N": the others take several sizes
   NumericsClass loosest = NumericsClass::kApproximates;  // that a made file may state
   std::vector<int64_t> sizes = {0, 1, 3, 7, 33};         // for each free dim, clamped to its bounds

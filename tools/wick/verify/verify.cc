@@ -1,6 +1,7 @@
 // wick verify: checks numerical parity, from the trainer or the ONNX file to every backend.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "tools/wick/command.h"
 #include "tools/wick/forms.h"
 #include "tools/wick/page/page.h"
+#include "tools/wick/placement.h"
 #include "tools/wick/places.h"
 #include "tools/wick/terminal.h"
 #include "tools/wick/trained.h"
@@ -86,8 +88,16 @@ void refuse_unused(const VerifyCommand& c) {
   refuse(other && !c.baseline.empty(), "--baseline", plain);
   refuse(other && !c.options.repro.empty(), "--repro", plain);
   refuse(other && !c.options.old_library.empty(), "--old", plain);
+  refuse(other && c.options.backends != VerifyOptions().backends, "--backend", plain);
+  refuse(other && c.no_passes, "--no-passes", plain);
+  const auto& backends = c.options.backends;
+  check_device(c.options.device, false,
+               std::find(backends.begin(), backends.end(), "vulkan") != backends.end());
   refuse(!c.test_set && c.limit != 0, "--limit", "is for --test-set");
-  refuse(!c.outputs && !c.entry.empty(), "--entry", "is for --outputs");
+  refuse(!c.outputs && !c.entry.empty() && (is_run(c.models[0]) || !is_wick_file(c.models[0])),
+         "--entry", "is for programs (.wick)");
+  refuse(!c.entry.empty() && !c.options.old_library.empty(), "--old",
+         "runs the first entry point, and --entry names one");
   refuse(!c.outputs && c.steps != 0, "--steps", "is for --outputs");
   refuse(!c.test_set && !c.data.empty(), "--test-data", "is for --test-set");
   refuse(!c.test_set && !c.out.empty(), "--out", "is for --test-set");
@@ -137,6 +147,7 @@ void verify(VerifyCommand& c) {
   if (c.test_set || c.outputs) return forms(c);
   check_places(c.models, {{"--junit", c.junit}, {"--html", c.html}});
   if (c.update && c.baseline.empty()) wrong_usage("--update", "needs --baseline DIR");
+  c.options.entry = c.entry;
   c.options.onnxruntime = c.against == "onnxruntime";
   c.options.passes = !c.no_passes;
   if (c.batch) c.options.sizes = {*c.batch};
@@ -214,8 +225,7 @@ void add_verify(CommandLine& app) {
   command.add_option("--html", c->html, "file for a table of models, targets and classes")
       .writes_file(".html");
   command.add_flag("--outputs", c->outputs, "the outputs of two models alone: wick compare");
-  command.add_option("--entry", c->entry,
-                     "with --outputs: the entry point, as wick compare takes it");
+  accept_entry(command, &c->entry);
   command
       .add_option("--steps", c->steps, "with --outputs: runs of programs that keep state, as there")
       .at_least(1);

@@ -1,7 +1,6 @@
 #include "trainer/tensor/device/device.h"
 
-#include <charconv>
-
+#include "runtime/core/real_text.h"
 #include "trainer/tensor/internal.h"
 
 namespace wick {
@@ -17,10 +16,7 @@ namespace {
 // Returns the number after the colon, in plain decimal form; -1 for anything else.
 int index_of(const std::string& digits) {
   int n = -1;
-  const char *begin = digits.data(), *end = begin + digits.size();
-  const auto [stop, error] = std::from_chars(begin, end, n);
-  const bool whole = error == std::errc() && stop == end && n >= 0;
-  return whole && std::to_string(n) == digits ? n : -1;
+  return read_integer(digits, &n) && n >= 0 && std::to_string(n) == digits ? n : -1;
 }
 
 DeviceType type_of(const std::string& text, const std::string& type, int index,

@@ -130,7 +130,7 @@ Tensor repeat(const Arg& x, const SizeList& repeats) {
       continue;
     }
     Shape wide = t.raw_shape(), merged = t.raw_shape();
-    merged[d] *= repeats[d];
+    merged[d] = saturated_product(merged[d], repeats[d]);
     Shape spread;
     for (int i = 0; i < wide.rank(); ++i) {
       if (i == d) spread.push_back(repeats[d]);

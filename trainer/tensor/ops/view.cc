@@ -279,7 +279,7 @@ Tensor unflatten(const Arg& x, int dim, const SizeList& sizes) {
     if (sizes[i] == -1 && rest < 0) {
       rest = i;
     } else {
-      known *= sizes[i];
+      known = saturated_product(known, sizes[i]);
     }
   }
   Shape cut = sizes;

@@ -373,13 +373,13 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
 Tensor pixel_shuffle(const Arg& x, int64_t f) {
   const At at(x);
   const int rank = x.tensor.rank();
-  if (f < 1 || rank < 3 || rank > 6 || dim_of(x.tensor, -3) % (f * f) != 0) {
+  const int64_t area = saturated_product(f, f);
+  if (f < 1 || rank < 3 || rank > 6 || dim_of(x.tensor, -3) % area != 0) {
     bad_shape("pixel_shuffle",
-              "needs [..., C * " + std::to_string(f * f) + ", H, W], got " + text(x.tensor),
+              "needs [..., C * " + std::to_string(area) + ", H, W], got " + text(x.tensor),
               x.where);
   }
-  const int64_t c = dim_of(x.tensor, -3) / (f * f), h = dim_of(x.tensor, -2),
-                w = dim_of(x.tensor, -1);
+  const int64_t c = dim_of(x.tensor, -3) / area, h = dim_of(x.tensor, -2), w = dim_of(x.tensor, -1);
   Dims split, joined;
   for (int i = 0; i + 3 < rank; ++i) {
     split.values[split.count++] = kCopy;
@@ -389,7 +389,8 @@ Tensor pixel_shuffle(const Arg& x, int64_t f) {
   for (int i = 0; i + 3 < rank; ++i) p.perm.values[p.perm.count++] = i;
   for (int64_t d : {0, 3, 1, 4, 2}) p.perm.values[p.perm.count++] = rank - 3 + d;
   for (int64_t d : {c, f, f, h, w}) split.values[split.count++] = d;
-  for (int64_t d : {c, h * f, w * f}) joined.values[joined.count++] = d;
+  for (int64_t d : {c, saturated_product(h, f), saturated_product(w, f)})
+    joined.values[joined.count++] = d;
   const Tensor moved = call(OpId::kTranspose, p, {at(reshape_to(x.tensor, split, at))});
   return own_memory(reshape_to(moved, joined, at), x.tensor, x.where);
 }
@@ -415,7 +416,8 @@ Tensor pixel_unshuffle(const Arg& x, int64_t f) {
   }
   for (int64_t d : {0, 2, 4, 1, 3}) p.perm.values[p.perm.count++] = rank - 3 + d;
   for (int64_t d : {c, h, f, w, f}) split.values[split.count++] = d;
-  for (int64_t d : {c * f * f, h, w}) joined.values[joined.count++] = d;
+  for (int64_t d : {saturated_product(saturated_product(c, f), f), h, w})
+    joined.values[joined.count++] = d;
   const Tensor moved = call(OpId::kTranspose, p, {at(reshape_to(x.tensor, split, at))});
   return own_memory(reshape_to(moved, joined, at), x.tensor, x.where);
 }
