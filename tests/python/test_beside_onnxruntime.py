@@ -254,6 +254,8 @@ ROWS = [
     ("Views with strides are read right", "same", run(relu(("a", "b")), None, {"x": np.arange(12, dtype=np.float32).reshape(3, 4).T[::-1]})),
     ("Arrays of the other byte order", "better", run(relu(), None, {"x": X.astype(">f4")})),
     ("Lists of numbers take the declared dtype", "same", run(relu(), None, {"x": X.tolist()})),
+    ("Lists of numbers that it cannot hold", "better", run(identity(7), None, {"x": [1.5]})),
+    ("None for an input that is not optional", "better", lambda ort: open_(ort, identity(1, ()), quiet(ort)).run(None, {"x": None})),
     ("Python's numbers are scalars", "better", run(relu(()), None, {"x": 2.5})),
     ("numpy's scalars are scalars", "better", run(relu(()), None, {"x": np.float32(2.5)})),
     ("Tensors that speak DLPack", "better", run(relu(), None, {"x": Spoken(X)})),
