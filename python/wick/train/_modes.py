@@ -7,6 +7,7 @@ import inspect
 from typing import Any, Callable
 
 from .. import _train
+from .._errors import InvalidArgument
 
 
 class _GradMode:
@@ -56,6 +57,13 @@ class no_grad(_GradMode):  # noqa: N801
         super().__init__(False)
 
 
+class inference_mode(_GradMode):  # noqa: N801
+    """no_grad, or with False as without it. Tensors that are made inside may be used outside as any others."""
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__(not mode and _train.is_grad_enabled())
+
+
 class enable_grad(_GradMode):  # noqa: N801
     """Ops inside are recorded, also within no_grad."""
 
@@ -82,6 +90,16 @@ class set_grad_enabled(_GradMode):  # noqa: N801
 
 class autograd:  # noqa: N801
     """torch.autograd."""
+
+    @staticmethod
+    def backward(tensors: Any, grad_tensors: Any = None, retain_graph: Any = False, create_graph: Any = False) -> None:
+        """Adds the gradients of tensors to .grad of their leaves."""
+        given = tensors if isinstance(tensors, (list, tuple)) else [tensors]
+        grads = grad_tensors if isinstance(grad_tensors, (list, tuple)) else [grad_tensors] * len(given)
+        if len(grads) != len(given):
+            raise InvalidArgument(f"[backward] there are {len(given)} tensors and {len(grads)} gradients, must be as many")
+        for i, (each, grad) in enumerate(zip(given, grads)):  # what they share is kept until the last
+            each.backward(grad, retain_graph or i + 1 < len(given), create_graph)
 
     @staticmethod
     def grad(
