@@ -604,6 +604,18 @@ void bind_tensor(nb::module_& m) {
       nb::arg("start_dim") = 0, nb::arg("end_dim") = -1);
   t.def("contiguous", [](const Tensor& x) { return x.contiguous(); });
   t.def("clone", [](const Tensor& x) { return free_of_lock([&] { return x.clone(); }); });
+  t.def(
+      "__deepcopy__",
+      [](const Tensor& x, nb::handle) {
+        if (!x.is_leaf())
+          throw Error(
+              "[deepcopy] the tensor was computed from others: copy x.detach(), or x.clone()");
+        Tensor made = free_of_lock([&] { return x.detach().clone(); });
+        if (x.requires_grad()) made.requires_grad_(true);
+        if (x.grad().defined()) made.set_grad(x.grad().detach().clone());
+        return made;
+      },
+      nb::arg("memo"));
   t.def("cpu", [](const Tensor& x) { return x.cpu(); });
   t.def(
       "to",

@@ -1,6 +1,10 @@
 """wick.train: arguments and names that PyTorch's own scripts use, beside numpy or beside the same by other names."""
 
+import copy
+import gc
 import os
+import weakref
+import zipfile
 
 import support
 from support import Case, each, spread
@@ -225,6 +229,175 @@ class Lists(Case):
             made[3] = a
 
 
+def every_layer():
+    return nn.Sequential(
+        nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ConvTranspose2d(2, 2, 2), nn.GroupNorm(1, 2), nn.Flatten(), nn.LayerNorm(50),
+        nn.Linear(50, 4), nn.PReLU(), nn.Dropout(0.5),
+    )  # fmt: skip
+
+
+@spread
+class Copies(Case):
+    def test_tensors(self):
+        w = torch.ones(2, requires_grad=True)
+        (w * 3).sum().backward()
+        made = copy.deepcopy({"w": w})["w"]
+        self.assertEqual((made.requires_grad, made.grad.tolist(), made.tolist()), (True, [3, 3], [1, 1]))
+        made.data.zero_()
+        made.grad.zero_()
+        self.assertEqual((w.tolist(), w.grad.tolist()), ([1, 1], [3, 3]))
+        with self.assertRaisesRegex(wick.Error, r"\[deepcopy\] the tensor was computed"):
+            copy.deepcopy(w * 2)
+
+    def test_modules(self):
+        net = every_layer()
+        net[6].weight.requires_grad_(False)
+        x = torch.from_numpy(IMAGE[:, :1, :, :].repeat(3, 2)[:, :, :6, :6].copy())
+        net(x).sum().backward()
+        drawn = torch.get_rng_state().tolist()
+        made = copy.deepcopy(net)
+        self.assertEqual(torch.get_rng_state().tolist(), drawn)  # a copy draws nothing
+        self.assertEqual(list(made.state_dict()), list(net.state_dict()))
+        for (name, p), (_, q) in zip(net.named_parameters(), made.named_parameters()):
+            self.assertBits(p.detach().numpy(), q.detach().numpy())
+            self.assertEqual((p.requires_grad, type(q)), (q.requires_grad, nn.Parameter), name)
+            self.assertEqual(p.grad is None, q.grad is None)
+        self.assertTrue(all(not p.same_as(q) for p, q in zip(net.parameters(), made.parameters())))
+        want = net.eval()(x).detach().numpy()
+        optim.SGD(made.parameters(), lr=1.0).step()
+        self.assertBits(net(x).detach().numpy(), want)
+        self.assertTrue(made.training and made[1].training)
+        self.assertNotEqual(made.eval()(x).tolist(), want.tolist())  # C++'s layers see the step
+
+    @each(
+        ("embedding", lambda: nn.Embedding(5, 3, padding_idx=0), lambda m: m(torch.tensor([[0, 4]]))),
+        ("lstm", lambda: nn.LSTM(3, 4, 2, bidirectional=True), lambda m: m(torch.ones(5, 1, 3))[0]),
+        ("double", lambda: nn.Linear(3, 2).double(), lambda m: m(torch.ones(1, 3).double())),
+        ("attention", lambda: nn.MultiheadAttention(4, 2), lambda m: m(*[torch.ones(5, 1, 4)] * 3)[0]),
+    )
+    def test_layers(self, make, run):
+        layer = make()
+        self.assertBits(run(copy.deepcopy(layer)).detach().numpy(), run(layer).detach().numpy())
+
+    def test_what_is_shared_stays_shared(self):
+        class Tied(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = nn.Parameter(torch.ones(2))
+                self.again = self.w
+                self.layer = nn.Linear(1, 1)
+                self.same = self.layer
+                self.register_forward_hook(lambda m, i, o: o + 1)
+
+            def forward(self, x):
+                return x * self.w
+
+        made = copy.deepcopy(Tied())
+        self.assertTrue(made.w.same_as(made.again))
+        self.assertIs(made.layer, made.same)
+        self.assertEqual(made(torch.ones(2)).tolist(), [2, 2])
+
+    def test_a_layer_is_freed_when_it_is_let_go(self):
+        for make in (lambda: nn.Linear(2, 2), lambda: nn.BatchNorm1d(2), lambda: nn.GRU(2, 2), lambda: nn.TransformerEncoderLayer(4, 2)):
+            layer = make()
+            gone = weakref.ref(layer)
+            gc.disable()
+            try:
+                del layer
+                self.assertIsNone(gone())
+            finally:
+                gc.enable()
+
+
+@spread
+class Transformers(Case):
+    def test_attention_as_its_formula(self):
+        torch.manual_seed(3)
+        layer = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.assertEqual(list(layer.state_dict()), ["in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"])
+        x = np.random.RandomState(4).randn(1, 3, 4).astype(np.float32)
+        w, b, o, c = (p.detach().numpy() for p in layer.parameters())
+        q, k, v = np.split(x[0] @ w.T + b, 3, 1)
+        heads = []
+        for h in (slice(0, 2), slice(2, 4)):
+            e = np.exp(q[:, h] @ k[:, h].T / np.sqrt(2))
+            heads.append((e / e.sum(1, keepdims=True), v[:, h]))
+        want = np.concatenate([p @ values for p, values in heads], 1) @ o.T + c
+        got, weights = layer(*[torch.from_numpy(x)] * 3)
+        np.testing.assert_allclose(got[0].detach().numpy(), want, atol=1e-5)
+        np.testing.assert_allclose(weights[0].detach().numpy(), (heads[0][0] + heads[1][0]) / 2, atol=1e-5)
+        self.assertIsNone(layer(*[torch.from_numpy(x)] * 3, need_weights=False)[1])
+
+    def test_a_causal_mask_hides_what_comes_later(self):
+        layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).eval()
+        encoder = nn.TransformerEncoder(layer, 2, nn.LayerNorm(8))
+        mask = nn.Transformer.generate_square_subsequent_mask(4)
+        x = torch.randn(1, 4, 8)
+        want = encoder(x, mask, is_causal=True)
+        x[0, 3] = 9
+        self.assertBits(encoder(x, mask)[0, :3].detach().numpy(), want[0, :3].detach().numpy())
+        self.assertNotEqual(encoder(x)[0, :3].tolist(), want[0, :3].tolist())
+        with self.assertRaisesRegex(wick.InvalidArgument, "give the mask"):
+            encoder(x, is_causal=True)
+
+    def test_both_sides_learn(self):
+        net = nn.Transformer(8, 2, 1, 2, 16, batch_first=True)
+        self.assertIn("decoder.layers.1.multihead_attn.in_proj_weight", net.state_dict())
+        out = net(torch.randn(2, 5, 8), torch.randn(2, 3, 8), tgt_mask=net.generate_square_subsequent_mask(3))
+        out.square().mean().backward()
+        self.assertEqual(out.shape, (2, 3, 8))
+        self.assertTrue(all(p.grad is not None for p in net.parameters()))
+
+
+@spread
+class Optimizers(Case):
+    @each(*((c.__name__, c) for c in (optim.Adagrad, optim.Adadelta, optim.Adamax, optim.NAdam, optim.RAdam)))
+    def test_a_minimum_is_found_and_the_state_comes_back(self, kind):
+        def steps(w, o, count):
+            for _ in range(count):
+                o.zero_grad()
+                (w * w).sum().backward()
+                o.step()
+
+        w = torch.tensor([1.0, -2.0], requires_grad=True)
+        o = kind([w], lr=0.1)
+        steps(w, o, 10)
+        again = w.detach().clone().requires_grad_()
+        other = kind([again], lr=0.1)
+        other.load_state_dict(o.state_dict())
+        o.param_groups[0]["lr"] = other.param_groups[0]["lr"] = 0.05
+        steps(w, o, 5)
+        steps(again, other, 5)
+        self.assertBits(w.detach().numpy(), again.detach().numpy())
+        self.assertTrue((w.abs() < torch.tensor([1.0, 2.0])).all())
+
+    def test_linear_rates(self):
+        o = optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+        schedule = optim.lr_scheduler.LinearLR(o, start_factor=0.5, total_iters=2)
+        rates = []
+        for _ in range(4):
+            rates.append(o.param_groups[0]["lr"])
+            schedule.step()
+        np.testing.assert_allclose(rates, [0.5, 0.75, 1, 1])
+
+    @each(
+        ("min", {}, [3, 2, 2, 2, 1, 2, 2], [1, 1, 1, 0.1, 0.1, 0.1, 0.01]),
+        ("max", {"mode": "max"}, [1, 2, 2, 2, 3], [1, 1, 1, 0.1, 0.1]),
+        ("absolute", {"threshold": 0.5, "threshold_mode": "abs"}, [3, 2.9, 2.8, 2.7, 1], [1, 1, 0.1, 0.1, 0.1]),
+        ("cooldown", {"cooldown": 2}, [1, 1, 1, 1, 1, 1, 1], [1, 1, 0.1, 0.1, 0.1, 0.1, 0.01]),
+        ("least", {"min_lr": 0.5}, [1, 1, 1, 1, 1], [1, 1, 0.5, 0.5, 0.5]),
+        ("nan", {}, [float("nan")] * 3, [1, 0.1, 0.1]),
+    )
+    def test_plateaus(self, options, losses, want):
+        o = optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+        schedule = optim.lr_scheduler.ReduceLROnPlateau(o, **{"patience": 1, **options})
+        rates = []
+        for loss in losses:
+            schedule.step(torch.tensor(float(loss)))
+            rates.append(o.param_groups[0]["lr"])
+        np.testing.assert_allclose(rates, want)
+
+
 class Data(Case):
     def test_samplers(self):
         rows = data.TensorDataset(torch.arange(6))
@@ -248,6 +421,21 @@ class Data(Case):
         self.assertEqual((len(both), [both[i] for i in range(5)], both[-1]), (5, [0, 1, 2, 10, 11], 11))
         with self.assertRaises(IndexError):
             both[5]
+
+    def test_a_file_of_pytorchs_is_refused_by_name(self):
+        path = os.path.join(self.folder(), "model.pt")
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("archive/data.pkl", b"\x80\x02}q\x00.")
+        with self.assertRaisesRegex(wick.Unsupported, "is a file of PyTorch's.*save_file"):
+            torch.load(path)
+
+    def test_sequences_of_several_lengths(self):
+        rnn = nn.utils.rnn
+        made = rnn.pad_sequence([torch.ones(2, 3), torch.ones(1, 3)], batch_first=True, padding_value=-1.0)
+        self.assertEqual((made.shape, made[1].tolist()), ((2, 2, 3), [[1, 1, 1], [-1, -1, -1]]))
+        self.assertEqual(rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])]).tolist(), [[1, 3], [2, 0]])
+        with self.assertRaisesRegex(wick.InvalidArgument, "they may differ in the first size"):
+            rnn.pad_sequence([torch.ones(2, 3), torch.ones(2, 2)])
 
     def test_load_takes_pytorchs_arguments(self):
         path = os.path.join(self.folder(), "state.pt")

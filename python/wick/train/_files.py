@@ -10,7 +10,7 @@ from typing import Any, Mapping, Sequence
 import numpy as _np
 
 from .. import _train
-from .._errors import Error, InvalidArgument, TypeMismatch, error_of_os, whole
+from .._errors import Error, InvalidArgument, TypeMismatch, Unsupported, error_of_os, whole
 from .._files import replacing
 from .._train import Tensor
 from . import _safetensors
@@ -138,6 +138,13 @@ def load(f: str | os.PathLike[str], map_location: Any = None, *, weights_only: b
             file.seek(0)
             if not packed:
                 return _moved(_safetensors.read(file), map_location)
+            with zipfile.ZipFile(file) as members:
+                if any(name.endswith("data.pkl") for name in members.namelist()):
+                    raise Unsupported(
+                        f"[load] {os.fsdecode(f)} is a file of PyTorch's, whose structure is code: there, write the state_dict by "
+                        "safetensors.torch.save_file(state, path), or np.savez(path, **{name: t.numpy() for name, t in state.items()})"
+                    )
+            file.seek(0)
             with _np.load(file, allow_pickle=False) as arrays:
                 return {name: tensor(arrays[name], device=map_location) for name in arrays.files}
     except OSError as why:

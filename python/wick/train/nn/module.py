@@ -17,6 +17,12 @@ class Parameter(Tensor):
         super().__init__(data.detach())
         self.requires_grad_(requires_grad)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        made = Parameter(self.detach().clone(), self.requires_grad)
+        if self.grad is not None:
+            made.grad = self.grad.detach().clone()
+        return made
+
     @classmethod
     def _handle(cls, of: Tensor) -> Parameter:
         """Another handle of a tensor that is a parameter in C++ already."""
