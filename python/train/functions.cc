@@ -421,23 +421,10 @@ void bind_functions(nb::module_& m) {
   bind_layers_of(m);
   bind_losses(m);
   bind_images(m);
-  m.def("is_grad_enabled", [] { return grad_enabled(); });
-  m.def("_set_grad_enabled", [](bool on) { set_grad_enabled(on); });
+  bind_gradients(m);
   m.def("get_num_threads", [] { return num_threads(); });
   m.def(
       "set_num_threads", [](int n) { set_num_threads(n); }, nb::arg("num_threads"));
-  m.def("_grad",
-        [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-           const std::vector<std::optional<Tensor>>& given, bool retain, bool create, bool unused) {
-          std::vector<Tensor> from;
-          for (const std::optional<Tensor>& each : given) from.push_back(each.value_or(Tensor()));
-          const std::vector<Tensor> found =
-              free_of_lock([&] { return grad(outputs, inputs, from, retain, create, unused); });
-          nb::list made;  // None where an output does not depend on the input
-          for (const Tensor& each : found)
-            made.append(each.defined() ? nb::cast(each) : nb::none());
-          return made;
-        });
 }
 
 }  // namespace wick::python

@@ -140,6 +140,118 @@ class Tensors(Case):
             torch.autograd.backward([w, w], [torch.ones(2)])
 
 
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return factor * x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * ctx.factor * 3 * x**2, None
+
+
+class Both(torch.autograd.Function):
+    """setup_context, two outputs of which one has no gradient, and a gradient that is not needed."""
+
+    @staticmethod
+    def forward(x, y):
+        return x * y, x > y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output[0])
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, g, unused):
+        x, y, made = ctx.saved_tensors
+        assert made.tolist() == (x * y).tolist()
+        return g * y, g * x if ctx.needs_input_grad[1] else None
+
+
+class Functions(Case):
+    def test_its_own_gradient(self):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = Cube.apply(x, 2.0)
+        self.assertEqual((y.tolist(), y.grad_fn), ([2, 16], "<CubeBackward>"))
+        y.sum().backward()
+        self.assertEqual(x.grad.tolist(), [6, 24])
+
+    def test_second_derivatives(self):
+        x = torch.tensor(2.0, requires_grad=True)
+        (g,) = torch.autograd.grad(Cube.apply(x, 1.0), x, create_graph=True)
+        self.assertEqual(torch.autograd.grad(g, x)[0].item(), 12)
+
+    def test_several_outputs(self):
+        x, y = torch.tensor([1.0, 3.0], requires_grad=True), torch.tensor([2.0, 2.0])
+        product, larger = Both.apply(x, y)
+        self.assertEqual((larger.tolist(), larger.requires_grad), ([False, True], False))
+        product.sum().backward()
+        self.assertEqual(x.grad.tolist(), [2, 2])
+
+    def test_without_gradients(self):
+        self.assertIsNone(Cube.apply(torch.ones(2), 1.0).grad_fn)
+
+    def test_errors(self):
+        def function(forward, backward):
+            return type("F", (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+
+        x = torch.ones(2, requires_grad=True)
+        with self.assertRaisesRegex(wick.TypeMismatch, r"\[F\] forward returns a float"):
+            function(lambda ctx, x: 1.0, None).apply(x)
+        with self.assertRaisesRegex(wick.InvalidArgument, r"\[F\] backward returns 2 gradients, forward has 1 arguments"):
+            function(lambda ctx, x: x * 2, lambda ctx, g: (g, g)).apply(x).sum().backward()
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            function(lambda ctx, x: x * 2, self.raises).apply(x).sum().backward()
+        with self.assertRaises(wick.Error):  # a gradient of another shape
+            function(lambda ctx, x: x * 2, lambda ctx, g: torch.ones(3)).apply(x).sum().backward()
+        y = Cube.apply(x, 1.0)
+        with torch.no_grad():
+            x.add_(1)
+        with self.assertRaises(wick.Error):  # what was saved was written to
+            y.sum().backward()
+
+    @staticmethod
+    def raises(ctx, g):
+        raise ZeroDivisionError("mine")
+
+    def test_all_is_freed(self):
+        x = torch.ones(2, requires_grad=True)
+        product, larger = Both.apply(x, torch.ones(2))
+        gone = weakref.ref(product)
+        gc.disable()
+        try:
+            product.sum().backward()
+            del product, larger
+            self.assertIsNone(gone())
+        finally:
+            gc.enable()
+
+    def test_a_model_that_has_one_is_exported(self):
+        class Net(nn.Module):
+            def forward(self, x):
+                return Cube.apply(x, 2.0)
+
+        path = os.path.join(self.folder(), "m.wick")
+        torch.export(Net(), {"x": torch.ones(2)}, path)
+        self.assertEqual(wick.load(path)(np.float32([1, 2])).tolist(), [2, 16])
+
+    def test_jacobian_and_hessian(self):
+        f = torch.autograd.functional
+        x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0])
+        self.assertEqual(f.jacobian(lambda x: x * x, x).tolist(), [[2, 0], [0, 4]])
+        self.assertEqual([j.tolist() for j in f.jacobian(lambda x, y: x * y, (x, y))], [[[3, 0], [0, 3]], [[1], [2]]])
+        self.assertEqual(f.hessian(lambda x: (x**3).sum(), x).tolist(), [[6, 0], [0, 12]])
+
+    def test_it_is_a_module(self):
+        import wick.train.autograd as autograd
+
+        self.assertIs(autograd, torch.autograd)
+
+
 def windows(x, k):
     return x.reshape(*x.shape[:-1], -1, k)
 

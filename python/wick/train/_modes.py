@@ -1,4 +1,4 @@
-"""Whether ops are recorded for backward, and gradients without .grad."""
+"""Whether ops are recorded for backward."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import inspect
 from typing import Any, Callable
 
 from .. import _train
-from .._errors import InvalidArgument
 
 
 class _GradMode:
@@ -86,37 +85,3 @@ class set_grad_enabled(_GradMode):  # noqa: N801
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         _train._set_grad_enabled(self._held)  # a decorator sets nothing until the function is called
         return super().__call__(function)
-
-
-class autograd:  # noqa: N801
-    """torch.autograd."""
-
-    @staticmethod
-    def backward(tensors: Any, grad_tensors: Any = None, retain_graph: Any = False, create_graph: Any = False) -> None:
-        """Adds the gradients of tensors to .grad of their leaves."""
-        given = tensors if isinstance(tensors, (list, tuple)) else [tensors]
-        grads = grad_tensors if isinstance(grad_tensors, (list, tuple)) else [grad_tensors] * len(given)
-        if len(grads) != len(given):
-            raise InvalidArgument(f"[backward] there are {len(given)} tensors and {len(grads)} gradients, must be as many")
-        for i, (each, grad) in enumerate(zip(given, grads)):  # what they share is kept until the last
-            each.backward(grad, retain_graph or i + 1 < len(given), create_graph)
-
-    @staticmethod
-    def grad(
-        outputs: Any,
-        inputs: Any,
-        grad_outputs: Any = None,
-        retain_graph: Any = None,
-        create_graph: Any = False,
-        allow_unused: Any = False,
-    ) -> tuple[Any, ...]:
-        """Returns the gradients of outputs with respect to inputs, and leaves .grad alone.
-
-        allow_unused: None for an input that the outputs do not depend on, which is an error otherwise.
-        """
-
-        def listed(given: Any) -> list[Any]:
-            return [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
-
-        keep = create_graph if retain_graph is None else retain_graph
-        return tuple(_train._grad(listed(outputs), listed(inputs), listed(grad_outputs), keep, create_graph, allow_unused))

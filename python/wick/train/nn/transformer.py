@@ -142,7 +142,7 @@ class _Stack(Module):
         """One layer after the other, each with the same other arguments."""
         for layer in self.layers:
             x = layer(x, *others, **named)
-        return x if self.norm is None else self.norm(x)  # type: ignore[no-any-return]
+        return x if self.norm is None else self.norm(x)
 
 
 class TransformerEncoder(_Stack):
