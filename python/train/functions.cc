@@ -164,6 +164,9 @@ void bind_joining(nb::module_& m) {
       },
       nb::arg("tensors"), nb::arg("dim") = 0);
   m.def(
+      "where", [](const Tensor& c) { return nb::tuple(nb::cast(c.nonzero().unbind(1))); },
+      nb::arg("condition"), nb::sig("def where(condition: Tensor) -> tuple[Tensor, ...]"));
+  m.def(
       "hstack", [](const std::vector<Tensor>& tensors) { return hstack(tensors); },
       nb::arg("tensors"));
   m.def(
@@ -210,6 +213,9 @@ void bind_joining(nb::module_& m) {
 }
 
 void bind_activations(nb::module_& f) {
+  f.def(
+      "relu", [](const Tensor& x, bool) { return free_of_lock([&] { return relu(x); }); },
+      nb::arg("input"), nb::arg("inplace"), "relu(input), whose memory is not the input's.");
 #define WICK_OF_ONE(name)                                                           \
   f.def(                                                                            \
       #name, [](const Tensor& x) { return free_of_lock([&] { return name(x); }); }, \

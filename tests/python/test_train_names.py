@@ -105,6 +105,15 @@ class Tensors(Case):
         values, inverse, counts = torch.unique(torch.tensor([3, 1, 3]), return_inverse=True, return_counts=True)
         self.assertEqual([values.tolist(), inverse.tolist(), counts.tolist()], [[1, 3], [1, 0, 1], [1, 2]])
 
+    def test_where_of_a_condition_alone(self):
+        rows, columns = torch.where(X > 0)
+        want = np.where(A > 0)
+        self.assertEqual((rows.tolist(), columns.tolist()), (want[0].tolist(), want[1].tolist()))
+        self.assertEqual(X[torch.where(X > 0)].tolist(), A[want].tolist())
+
+    def test_relu_in_place_is_relu(self):
+        self.assertBits(F.relu(X, inplace=True).numpy(), np.maximum(A, 0))
+
     def test_none_as_a_place(self):
         x = torch.zeros(2)
         x[None] = torch.ones(1, 2)
