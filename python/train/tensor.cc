@@ -113,8 +113,12 @@ nb::object to_array(const Tensor& t) {
   auto* kept =
       new Tensor(host.detach());  // not a handle: set_data() would take these bytes from it
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy>(host.data_ptr(), shape.size(), shape.data(), owner,
-                                         strides.data(), to_dlpack(host.dtype())));
+  const nb::object array = nb::cast(nb::ndarray<nb::numpy>(
+      host.data_ptr(), shape.size(), shape.data(), owner, strides.data(), to_dlpack(host.dtype())));
+  // numpy takes the buffer's "q" for long long, which is another type than its own int64.
+  if (host.dtype() == DType::kI64) return array.attr("view")("int64");
+  if (host.dtype() == DType::kU64) return array.attr("view")("uint64");
+  return array;
 }
 
 // The number of an index. `overflow` is the error for one that is too large; null: it is the
