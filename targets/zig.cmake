@@ -32,4 +32,13 @@ set(CMAKE_AR ${wick_zig_folder}/ar)
 set(CMAKE_RANLIB ${wick_zig_folder}/ranlib)
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 
+# CMake asks the host's linker how a whole archive is linked, and hears of --push-state, which zig's does not know.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  foreach(language C CXX)
+    set(CMAKE_${language}_LINK_LIBRARY_USING_WHOLE_ARCHIVE_SUPPORTED TRUE)
+    set(CMAKE_${language}_LINK_LIBRARY_USING_WHOLE_ARCHIVE
+      "LINKER:--whole-archive" "<LINK_ITEM>" "LINKER:--no-whole-archive")
+  endforeach()
+endif()
+
 include(${CMAKE_CURRENT_LIST_DIR}/host_headers.cmake)

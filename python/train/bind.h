@@ -19,6 +19,8 @@ namespace wick::python {
 // The parts of the module.
 void bind_tensor(nb::module_& m);
 void bind_functions(nb::module_& m);
+void bind_images(nb::module_& m);
+void bind_gradients(nb::module_& m);
 void bind_layers(nb::module_& m);
 void bind_optimizers(nb::module_& m);
 void bind_export(nb::module_& m);

@@ -13,24 +13,49 @@ Reduction reduction_of(const std::string& text) {
 namespace {
 
 DType or_float(OptDType dtype) { return dtype.value_or(DType::kF32); }
-Tensor marked(Tensor t, bool requires_grad) {
+
+// What a new tensor is asked to be, beside its dtype.
+using OptText = std::optional<std::string>;
+Tensor placed(Tensor t, const OptText& device, bool requires_grad) {
+  if (device) t = t.to(Device(device->c_str()));
   if (requires_grad) t.requires_grad_(true);
   return t;
 }
 
-#define WICK_SIZED(name, made)                                              \
-  m.def(                                                                    \
-      #name,                                                                \
-      [](const nb::args& size, OptDType dtype, bool requires_grad) {        \
-        const SizeList shape = sizes_of(size);                              \
-        return marked(made, requires_grad);                                 \
-      },                                                                    \
-      nb::arg("size"), nb::kw_only(), nb::arg("dtype").none() = nb::none(), \
-      nb::arg("requires_grad") = false);
-#define WICK_LIKE(name)                                                                         \
-  m.def(                                                                                        \
-      #name, [](const Tensor& x, OptDType dtype) { return dtype ? name(x, *dtype) : name(x); }, \
-      nb::arg("input"), nb::kw_only(), nb::arg("dtype").none() = nb::none());
+// The keywords of functions that make tensors, in this order.
+#define WICK_PLACE                                                                            \
+  nb::kw_only(), nb::arg("dtype").none() = nb::none(), nb::arg("device").none() = nb::none(), \
+                 nb::arg("requires_grad") = false
+#define WICK_SIZED(name, made)                                                      \
+  m.def(                                                                            \
+      #name,                                                                        \
+      [](const nb::args& size, OptDType dtype, const OptText& device, bool grad) {  \
+        const SizeList shape = sizes_of(size);                                      \
+        return placed(made, device, grad);                                          \
+      },                                                                            \
+      nb::arg("size"), WICK_PLACE);                                                 \
+  m.def(                                                                            \
+      #name,                                                                        \
+      [](const SizeList& shape, OptDType dtype, const OptText& device, bool grad) { \
+        return placed(made, device, grad);                                          \
+      },                                                                            \
+      nb::kw_only(), nb::arg("size"), nb::arg("dtype").none() = nb::none(),         \
+      nb::arg("device").none() = nb::none(), nb::arg("requires_grad") = false);
+#define WICK_LIKE(name)                                                       \
+  m.def(                                                                      \
+      #name,                                                                  \
+      [](const Tensor& x, OptDType dtype, const OptText& device, bool grad) { \
+        return placed(dtype ? name(x, *dtype) : name(x), device, grad);       \
+      },                                                                      \
+      nb::arg("input"), WICK_PLACE);
+#define WICK_RANDOM_LIKE(name, of)                                                   \
+  m.def(                                                                             \
+      #name,                                                                         \
+      [](const Tensor& x, OptDType dtype, const OptText& device, bool grad) {        \
+        const OptText there = device || !x.is_vulkan() ? device : OptText("vulkan"); \
+        return placed(of(x.raw_shape(), dtype.value_or(x.dtype())), there, grad);    \
+      },                                                                             \
+      nb::arg("input"), WICK_PLACE);
 
 void bind_creation(nb::module_& m) {
   WICK_SIZED(empty, empty(shape, or_float(dtype)))
@@ -43,32 +68,52 @@ void bind_creation(nb::module_& m) {
   WICK_LIKE(empty_like)
   m.def(
       "full",
-      [](const SizeList& size, Scalar value, OptDType dtype) {
+      [](const SizeList& size, Scalar value, OptDType dtype, const OptText& device, bool grad) {
         const DType chosen = value.boolean    ? DType::kBool
                              : value.integral ? DType::kI64
                                               : DType::kF32;
-        return full(size, value, dtype.value_or(chosen));
+        return placed(full(size, value, dtype.value_or(chosen)), device, grad);
       },
-      nb::arg("size"), nb::arg("fill_value"), nb::kw_only(), nb::arg("dtype").none() = nb::none());
+      nb::arg("size"), nb::arg("fill_value"), WICK_PLACE);
   m.def(
       "full_like",
-      [](const Tensor& x, Scalar value, OptDType dtype) {
-        return dtype ? full_like(x, value, *dtype) : full_like(x, value);
+      [](const Tensor& x, Scalar value, OptDType dtype, const OptText& device, bool grad) {
+        return placed(dtype ? full_like(x, value, *dtype) : full_like(x, value), device, grad);
       },
-      nb::arg("input"), nb::arg("fill_value"), nb::kw_only(), nb::arg("dtype").none() = nb::none());
-  m.def(
-      "rand_like", [](const Tensor& x) { return rand(x.raw_shape(), x.dtype()); },
-      nb::arg("input"));
-  m.def(
-      "randn_like", [](const Tensor& x) { return randn(x.raw_shape(), x.dtype()); },
-      nb::arg("input"));
+      nb::arg("input"), nb::arg("fill_value"), WICK_PLACE);
+  WICK_RANDOM_LIKE(rand_like, rand)
+  WICK_RANDOM_LIKE(randn_like, randn)
   m.def(
       "randint",
-      [](int64_t low, int64_t high, const SizeList& size) { return randint(low, high, size); },
-      nb::arg("low"), nb::arg("high"), nb::arg("size"));
+      [](int64_t low, int64_t high, const SizeList& size, OptDType dtype, const OptText& device,
+         bool grad) {
+        const Tensor made = randint(low, high, size);
+        return placed(dtype ? made.to(*dtype) : made, device, grad);
+      },
+      nb::arg("low"), nb::arg("high"), nb::arg("size"), WICK_PLACE);
   m.def(
-      "randint", [](int64_t high, const SizeList& size) { return randint(0, high, size); },
-      nb::arg("high"), nb::arg("size"));
+      "randint",
+      [](int64_t high, const SizeList& size, OptDType dtype, const OptText& device, bool grad) {
+        const Tensor made = randint(0, high, size);
+        return placed(dtype ? made.to(*dtype) : made, device, grad);
+      },
+      nb::arg("high"), nb::arg("size"), WICK_PLACE);
+  m.def(
+      "multinomial",
+      [](const Tensor& x, int64_t samples, bool replacement) {
+        return multinomial(x, samples, replacement);
+      },
+      nb::arg("input"), nb::arg("num_samples"), nb::arg("replacement") = false);
+  m.def(
+      "bernoulli", [](const Tensor& x) { return bernoulli(x); }, nb::arg("input"));
+  m.def(
+      "normal",
+      [](double mean, double std, const SizeList& size, OptDType dtype, const OptText& device,
+         bool grad) { return placed(normal(mean, std, size, or_float(dtype)), device, grad); },
+      nb::arg("mean"), nb::arg("std"), nb::arg("size"), WICK_PLACE);
+  m.def(
+      "normal", [](const Tensor& mean, const Tensor& std) { return normal(mean, std); },
+      nb::arg("mean"), nb::arg("std"));
   m.def(
       "randperm", [](int64_t n) { return randperm(n); }, nb::arg("n"));
   m.def("_arange", [](double start, double end, double step, OptDType dtype) {
@@ -79,18 +124,14 @@ void bind_creation(nb::module_& m) {
   });
   m.def(
       "linspace",
-      [](double start, double end, int64_t steps, OptDType dtype) {
-        return linspace(start, end, steps, or_float(dtype));
-      },
-      nb::arg("start"), nb::arg("end"), nb::arg("steps"), nb::kw_only(),
-      nb::arg("dtype").none() = nb::none());
+      [](double start, double end, int64_t steps, OptDType dtype, const OptText& device,
+         bool grad) { return placed(linspace(start, end, steps, or_float(dtype)), device, grad); },
+      nb::arg("start"), nb::arg("end"), nb::arg("steps"), WICK_PLACE);
   m.def(
       "eye",
-      [](int64_t n, std::optional<int64_t> columns, OptDType dtype) {
-        return eye(n, columns.value_or(n), or_float(dtype));
-      },
-      nb::arg("n"), nb::arg("m").none() = nb::none(), nb::kw_only(),
-      nb::arg("dtype").none() = nb::none());
+      [](int64_t n, std::optional<int64_t> columns, OptDType dtype, const OptText& device,
+         bool grad) { return placed(eye(n, columns.value_or(n), or_float(dtype)), device, grad); },
+      nb::arg("n"), nb::arg("m").none() = nb::none(), WICK_PLACE);
   m.def(
       "manual_seed", [](uint64_t seed) { manual_seed(seed); }, nb::arg("seed"));
   m.def("initial_seed", [] { return initial_seed(); });
@@ -122,6 +163,18 @@ void bind_joining(nb::module_& m) {
         return free_of_lock([&] { return stack(tensors, dim); });
       },
       nb::arg("tensors"), nb::arg("dim") = 0);
+  m.def(
+      "where", [](const Tensor& c) { return nb::tuple(nb::cast(c.nonzero().unbind(1))); },
+      nb::arg("condition"), nb::sig("def where(condition: Tensor) -> tuple[Tensor, ...]"));
+  m.def(
+      "hstack", [](const std::vector<Tensor>& tensors) { return hstack(tensors); },
+      nb::arg("tensors"));
+  m.def(
+      "vstack", [](const std::vector<Tensor>& tensors) { return vstack(tensors); },
+      nb::arg("tensors"));
+  m.def(
+      "flip", [](const Tensor& x, const Dims& dims) { return x.flip(dims); }, nb::arg("input"),
+      nb::arg("dims"));
   m.def(
       "where", [](const Tensor& c, const Tensor& a, const Tensor& b) { return where(c, a, b); },
       nb::arg("condition"), nb::arg("input"), nb::arg("other"));
@@ -160,6 +213,9 @@ void bind_joining(nb::module_& m) {
 }
 
 void bind_activations(nb::module_& f) {
+  f.def(
+      "relu", [](const Tensor& x, bool) { return free_of_lock([&] { return relu(x); }); },
+      nb::arg("input"), nb::arg("inplace"), "relu(input), whose memory is not the input's.");
 #define WICK_OF_ONE(name)                                                           \
   f.def(                                                                            \
       #name, [](const Tensor& x) { return free_of_lock([&] { return name(x); }); }, \
@@ -370,23 +426,11 @@ void bind_functions(nb::module_& m) {
   bind_activations(m);
   bind_layers_of(m);
   bind_losses(m);
-  m.def("is_grad_enabled", [] { return grad_enabled(); });
-  m.def("_set_grad_enabled", [](bool on) { set_grad_enabled(on); });
+  bind_images(m);
+  bind_gradients(m);
   m.def("get_num_threads", [] { return num_threads(); });
   m.def(
       "set_num_threads", [](int n) { set_num_threads(n); }, nb::arg("num_threads"));
-  m.def("_grad",
-        [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-           const std::vector<std::optional<Tensor>>& given, bool retain, bool create, bool unused) {
-          std::vector<Tensor> from;
-          for (const std::optional<Tensor>& each : given) from.push_back(each.value_or(Tensor()));
-          const std::vector<Tensor> found =
-              free_of_lock([&] { return grad(outputs, inputs, from, retain, create, unused); });
-          nb::list made;  // None where an output does not depend on the input
-          for (const Tensor& each : found)
-            made.append(each.defined() ? nb::cast(each) : nb::none());
-          return made;
-        });
 }
 
 }  // namespace wick::python

@@ -52,6 +52,30 @@ void bind_recurrent(nb::module_& m, const char* name) {
         });
 }
 
+template <class Layer>
+Layer& as(nn::Module& self, const char* call) {
+  auto* layer = dynamic_cast<Layer*>(&self);
+  if (layer == nullptr) throw Error(std::string("[") + call + "] the layer cannot do it");
+  return *layer;
+}
+
+template <class Layer>
+void bind_transformer(nb::module_& m, const char* name) {
+  m.def(name,
+        [](int64_t d_model, int64_t nhead, int64_t dim_feedforward, double dropout,
+           const std::string& activation, double eps, bool batch_first,
+           bool norm_first) -> std::shared_ptr<nn::Module> {
+          nn::TransformerOptions o;
+          o.dim_feedforward = dim_feedforward;
+          o.dropout = dropout;
+          o.activation = activation;
+          o.layer_norm_eps = eps;
+          o.batch_first = batch_first;
+          o.norm_first = norm_first;
+          return std::make_shared<Layer>(d_model, nhead, o);
+        });
+}
+
 nb::list named_list(const nn::NamedTensors& tensors) {
   nb::list all;
   for (const auto& [name, tensor] : tensors) all.append(nb::make_tuple(name, tensor));
@@ -72,13 +96,46 @@ void bind_layers(nb::module_& m) {
       .def(
           "with_state",
           [](nn::Module& self, const Tensor& x, const Tensor* h, const Tensor* c) {
-            auto* rnn = dynamic_cast<nn::RNNBase*>(&self);
-            if (rnn == nullptr) throw Error("[with_state] the layer has no state");
+            auto& rnn = as<nn::RNNBase>(self, "with_state");
             const nn::RnnResult r =
-                free_of_lock([&] { return rnn->with_state(x, or_undefined(h), or_undefined(c)); });
+                free_of_lock([&] { return rnn.with_state(x, or_undefined(h), or_undefined(c)); });
             return nb::make_tuple(r.output, r.h_n, r.c_n.defined() ? nb::cast(r.c_n) : nb::none());
           },
-          nb::arg("x"), nb::arg("h").none(), nb::arg("c").none());
+          nb::arg("x"), nb::arg("h").none(), nb::arg("c").none())
+      .def(
+          "attend",
+          [](nn::Module& self, const Tensor& q, const Tensor& k, const Tensor& v,
+             const Tensor* padding, bool need_weights, const Tensor* mask, bool average) {
+            auto& attention = as<nn::MultiheadAttention>(self, "attend");
+            const nn::AttentionResult r = free_of_lock([&] {
+              return attention(q, k, v, or_undefined(padding), need_weights, or_undefined(mask),
+                               average);
+            });
+            return nb::make_tuple(r.output, r.weights.defined() ? nb::cast(r.weights) : nb::none());
+          },
+          nb::arg("query"), nb::arg("key"), nb::arg("value"), nb::arg("key_padding_mask").none(),
+          nb::arg("need_weights"), nb::arg("attn_mask").none(), nb::arg("average"))
+      .def(
+          "encode",
+          [](nn::Module& self, const Tensor& x, const Tensor* mask, const Tensor* padding) {
+            auto& encoder = as<nn::TransformerEncoderLayer>(self, "encode");
+            return free_of_lock(
+                [&] { return encoder(x, or_undefined(mask), or_undefined(padding)); });
+          },
+          nb::arg("src"), nb::arg("src_mask").none(), nb::arg("src_key_padding_mask").none())
+      .def(
+          "decode",
+          [](nn::Module& self, const Tensor& x, const Tensor& memory, const Tensor* mask,
+             const Tensor* memory_mask, const Tensor* padding, const Tensor* memory_padding) {
+            auto& decoder = as<nn::TransformerDecoderLayer>(self, "decode");
+            return free_of_lock([&] {
+              return decoder(x, memory, or_undefined(mask), or_undefined(memory_mask),
+                             or_undefined(padding), or_undefined(memory_padding));
+            });
+          },
+          nb::arg("tgt"), nb::arg("memory"), nb::arg("tgt_mask").none(),
+          nb::arg("memory_mask").none(), nb::arg("tgt_key_padding_mask").none(),
+          nb::arg("memory_key_padding_mask").none());
 
   using Made = std::shared_ptr<nn::Module>;
   m.def("make_linear", [](int64_t in, int64_t out, bool bias) -> Made {
@@ -131,6 +188,21 @@ void bind_layers(nb::module_& m) {
   bind_recurrent<nn::RNN>(m, "make_rnn");
   bind_recurrent<nn::GRU>(m, "make_gru");
   bind_recurrent<nn::LSTM>(m, "make_lstm");
+  m.def("make_multihead_attention",
+        [](int64_t embed, int64_t heads, double dropout, bool bias, bool bias_kv, bool zero_attn,
+           std::optional<int64_t> kdim, std::optional<int64_t> vdim, bool batch_first) -> Made {
+          nn::MultiheadAttentionOptions o;
+          o.dropout = dropout;
+          o.bias = bias;
+          o.add_bias_kv = bias_kv;
+          o.add_zero_attn = zero_attn;
+          o.kdim = kdim;
+          o.vdim = vdim;
+          o.batch_first = batch_first;
+          return std::make_shared<nn::MultiheadAttention>(embed, heads, o);
+        });
+  bind_transformer<nn::TransformerEncoderLayer>(m, "make_transformer_encoder_layer");
+  bind_transformer<nn::TransformerDecoderLayer>(m, "make_transformer_decoder_layer");
   m.def(
       "clip_grad_norm_",
       [](const std::vector<Tensor>& p, double norm, double type, bool error) {

@@ -54,6 +54,18 @@ void bind(nb::module_& m, const char* name) {
 
 }  // namespace
 
+// Each class, its options, and what its function is called after "make_".
+#define WICK_OPTIMIZERS(ROW)               \
+  ROW(SGD, SgdOptions, sgd)                \
+  ROW(Adam, AdamOptions, adam)             \
+  ROW(AdamW, AdamWOptions, adamw)          \
+  ROW(RMSprop, RMSpropOptions, rmsprop)    \
+  ROW(Adagrad, AdagradOptions, adagrad)    \
+  ROW(Adadelta, AdadeltaOptions, adadelta) \
+  ROW(Adamax, AdamaxOptions, adamax)       \
+  ROW(NAdam, NAdamOptions, nadam)          \
+  ROW(RAdam, RAdamOptions, radam)
+
 void bind_optimizers(nb::module_& m) {
   nb::class_<optim::Optimizer>(m, "NativeOptimizer")
       .def("step",
@@ -68,10 +80,11 @@ void bind_optimizers(nb::module_& m) {
           nb::arg("set_to_none") = true)
       .def("set_options",
            [](optim::Optimizer& self, int group, const nb::dict& given) {
-             return set_options<optim::SGD, optim::SgdOptions>(self, group, given) ||
-                    set_options<optim::Adam, optim::AdamOptions>(self, group, given) ||
-                    set_options<optim::AdamW, optim::AdamWOptions>(self, group, given) ||
-                    set_options<optim::RMSprop, optim::RMSpropOptions>(self, group, given);
+             bool known = false;
+#define WICK_SET(Class, Options, name) \
+  known = known || set_options<optim::Class, optim::Options>(self, group, given);
+             WICK_OPTIMIZERS(WICK_SET)
+             return known;
            })
       .def("state",
            [](const optim::Optimizer& self) {
@@ -89,10 +102,8 @@ void bind_optimizers(nb::module_& m) {
              state.settings = settings;
              self.load_state_dict(state);
            });
-  bind<optim::SGD, optim::SgdOptions>(m, "make_sgd");
-  bind<optim::Adam, optim::AdamOptions>(m, "make_adam");
-  bind<optim::AdamW, optim::AdamWOptions>(m, "make_adamw");
-  bind<optim::RMSprop, optim::RMSpropOptions>(m, "make_rmsprop");
+#define WICK_BIND(Class, Options, name) bind<optim::Class, optim::Options>(m, "make_" #name);
+  WICK_OPTIMIZERS(WICK_BIND)
 }
 
 }  // namespace wick::python

@@ -113,8 +113,12 @@ nb::object to_array(const Tensor& t) {
   auto* kept =
       new Tensor(host.detach());  // not a handle: set_data() would take these bytes from it
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy>(host.data_ptr(), shape.size(), shape.data(), owner,
-                                         strides.data(), to_dlpack(host.dtype())));
+  const nb::object array = nb::cast(nb::ndarray<nb::numpy>(
+      host.data_ptr(), shape.size(), shape.data(), owner, strides.data(), to_dlpack(host.dtype())));
+  // numpy takes the buffer's "q" for long long, which is another type than its own int64.
+  if (host.dtype() == DType::kI64) return array.attr("view")("int64");
+  if (host.dtype() == DType::kU64) return array.attr("view")("uint64");
+  return array;
 }
 
 // The number of an index. `overflow` is the error for one that is too large; null: it is the
@@ -291,6 +295,26 @@ void bind_operators(nb::class_<Tensor>& t) {
   t.def("__hash__", [](const Tensor& a) { return a.id(); });
 }
 
+// A tensor, or with the parts that are asked for a tuple, as PyTorch returns them.
+nb::object unique_of(const Tensor& x, bool sorted, bool inverse, bool counts,
+                     std::optional<int> dim) {
+  const UniqueResult r = free_of_lock([&] { return unique(x, sorted, inverse, counts, dim); });
+  if (!inverse && !counts) return nb::cast(r.values);
+  nb::list parts;
+  parts.append(r.values);
+  if (inverse) parts.append(r.inverse);
+  if (counts) parts.append(r.counts);
+  return nb::tuple(parts);
+}
+
+void bind_unique(nb::module_& m, nb::class_<Tensor>& t) {
+  t.def("unique", &unique_of, nb::arg("sorted") = true, nb::arg("return_inverse") = false,
+        nb::arg("return_counts") = false, nb::arg("dim").none() = nb::none());
+  m.def("unique", &unique_of, nb::arg("input"), nb::arg("sorted") = true,
+        nb::arg("return_inverse") = false, nb::arg("return_counts") = false,
+        nb::arg("dim").none() = nb::none());
+}
+
 // A hook of Python's.
 struct PythonHook {
   std::shared_ptr<nb::object> held;
@@ -360,6 +384,14 @@ void bind_autograd(nb::class_<Tensor>& t) {
       },
       nb::arg("requires_grad") = true);
   t.def_prop_ro("is_leaf", [](const Tensor& x) { return x.is_leaf(); });
+  t.def_prop_ro(
+      "grad_fn",
+      [](const Tensor& x) -> std::optional<std::string> {
+        if (x.is_leaf()) return {};
+        return "<" + x.grad_fn().name() + ">";
+      },
+      nb::sig("def grad_fn(self) -> str | None"),
+      "The name of the node that made the tensor, as a text; None for a leaf.");
   t.def_prop_rw(
       "grad",
       [](const Tensor& x) -> nb::object {
@@ -429,7 +461,11 @@ void bind_tensor(nb::module_& m) {
   t.def_prop_ro("dtype", [](const Tensor& x) { return x.dtype(); });
   t.def_prop_ro("ndim", [](const Tensor& x) { return x.dim(); });
   t.def_prop_ro(
-      "device", [](const Tensor& x) { return x.is_vulkan() ? "vulkan" : "cpu"; },
+      "device",
+      [](const Tensor& x) {
+        return nb::module_::import_("wick.train._devices")
+            .attr("device")(x.is_vulkan() ? "vulkan" : "cpu");
+      },
       nb::sig("def device(self) -> str"));
   t.def_prop_ro("T", [](const Tensor& x) { return x.T(); });
   t.def_prop_ro("mT", [](const Tensor& x) { return x.mT(); });
@@ -445,6 +481,8 @@ void bind_tensor(nb::module_& m) {
       nb::arg("dim").none() = nb::none());
   t.def("dim", [](const Tensor& x) { return x.dim(); });
   t.def("numel", [](const Tensor& x) { return static_cast<int64_t>(x.numel()); });
+  t.def("nelement", [](const Tensor& x) { return static_cast<int64_t>(x.numel()); });
+  t.def("element_size", [](const Tensor& x) { return x.itemsize(); });
   t.def("stride", [](const Tensor& x) {
     nb::list all;
     for (int i = 0; i < x.dim(); ++i) all.append(x.strides()[i]);
@@ -497,15 +535,23 @@ void bind_tensor(nb::module_& m) {
       nb::arg("dtype").none() = nb::none(), nb::arg("copy").none() = nb::none());
   t.def("tolist", [](const Tensor& x) { return to_array(x.detach()).attr("tolist")(); });
 
-  t.def("__getitem__", [](const Tensor& x, nb::handle key) {
-    const std::vector<TensorIndex> at = index_of(key);
-    return free_of_lock([&] { return x.index(at); });
-  });
-  t.def("__setitem__", [](const Tensor& x, nb::handle key, const Tensor& value) {
-    x.index_put_(index_of(key), value);
-  });
-  t.def("__setitem__",
-        [](const Tensor& x, nb::handle key, Scalar value) { x.index_put_(index_of(key), value); });
+  t.def(
+      "__getitem__",
+      [](const Tensor& x, nb::handle key) {
+        const std::vector<TensorIndex> at = index_of(key);
+        return free_of_lock([&] { return x.index(at); });
+      },
+      nb::arg("key").none());
+  t.def(
+      "__setitem__",
+      [](const Tensor& x, nb::handle key, const Tensor& value) {
+        x.index_put_(index_of(key), value);
+      },
+      nb::arg("key").none(), nb::arg("value"));
+  t.def(
+      "__setitem__",
+      [](const Tensor& x, nb::handle key, Scalar value) { x.index_put_(index_of(key), value); },
+      nb::arg("key").none(), nb::arg("value"));
   t.def(
       "index_put_",
       [](nb::handle_t<Tensor> self, nb::handle key, const Tensor& value, bool accumulate) {
@@ -520,6 +566,14 @@ void bind_tensor(nb::module_& m) {
   t.def("reshape", [](const Tensor& x, nb::args shape) { return x.reshape(sizes_of(shape)); });
   t.def("expand", [](const Tensor& x, nb::args shape) { return x.expand(sizes_of(shape)); });
   t.def("permute", [](const Tensor& x, nb::args dims) { return x.permute(sizes_of(dims)); });
+  t.def("new_empty", [](const Tensor& x, nb::args size) { return new_empty(x, sizes_of(size)); });
+  t.def("new_zeros", [](const Tensor& x, nb::args size) { return new_zeros(x, sizes_of(size)); });
+  t.def("new_ones", [](const Tensor& x, nb::args size) { return new_ones(x, sizes_of(size)); });
+  t.def(
+      "new_full",
+      [](const Tensor& x, const SizeList& size, Scalar value) { return new_full(x, size, value); },
+      nb::arg("size"), nb::arg("fill_value"));
+  bind_unique(m, t);
   t.def("repeat", [](const Tensor& x, nb::args repeats) { return x.repeat(sizes_of(repeats)); });
   t.def("tile", [](const Tensor& x, nb::args repeats) { return x.tile(sizes_of(repeats)); });
   t.def("broadcast_to",
@@ -554,17 +608,42 @@ void bind_tensor(nb::module_& m) {
       nb::arg("start_dim") = 0, nb::arg("end_dim") = -1);
   t.def("contiguous", [](const Tensor& x) { return x.contiguous(); });
   t.def("clone", [](const Tensor& x) { return free_of_lock([&] { return x.clone(); }); });
+  t.def(
+      "__deepcopy__",
+      [](const Tensor& x, nb::handle) {
+        if (!x.is_leaf())
+          throw Error(
+              "[deepcopy] the tensor was computed from others: copy x.detach(), or x.clone()");
+        Tensor made = free_of_lock([&] { return x.detach().clone(); });
+        if (x.requires_grad()) made.requires_grad_(true);
+        if (x.grad().defined()) made.set_grad(x.grad().detach().clone());
+        return made;
+      },
+      nb::arg("memo"));
   t.def("cpu", [](const Tensor& x) { return x.cpu(); });
   t.def(
-      "to", [](const Tensor& x, DType dtype) { return free_of_lock([&] { return x.to(dtype); }); },
-      nb::arg("dtype"));
+      "to",
+      [](const Tensor& x, DType dtype, bool) { return free_of_lock([&] { return x.to(dtype); }); },
+      nb::arg("dtype"), nb::arg("non_blocking") = false);
   t.def(
-      "to", [](const Tensor& x, const std::string& device) { return x.to(Device(device.c_str())); },
-      nb::arg("device"));
+      "to",
+      [](const Tensor& x, const std::string& device, OptDType dtype, bool) {
+        const Tensor moved = x.to(Device(device.c_str()));
+        return dtype ? moved.to(*dtype) : moved;
+      },
+      nb::arg("device"), nb::arg("dtype").none() = nb::none(), nb::arg("non_blocking") = false);
+  t.def(
+      "to",
+      [](const Tensor& x, const Tensor& other) {
+        return x.to(Device(other.is_vulkan() ? "vulkan" : "cpu")).to(other.dtype());
+      },
+      nb::arg("other"));
   t.def(
       "type", [](const Tensor& x, DType dtype) { return x.to(dtype); }, nb::arg("dtype"));
   t.def("float", [](const Tensor& x) { return x.to(DType::kF32); });
   t.def("double", [](const Tensor& x) { return x.to(DType::kF64); });
+  t.def("half", [](const Tensor& x) { return x.to(DType::kF16); });
+  t.def("bfloat16", [](const Tensor& x) { return x.to(DType::kBF16); });
   t.def("long", [](const Tensor& x) { return x.to(DType::kI64); });
   t.def("int", [](const Tensor& x) { return x.to(DType::kI32); });
   t.def("bool", [](const Tensor& x) { return x.to(DType::kBool); });
@@ -633,6 +712,19 @@ void bind_tensor(nb::module_& m) {
       nb::arg("mean") = 0.0, nb::arg("std") = 1.0);
 
 #include "methods.inc"
+  // After those of one size, since a list of sizes also takes a number.
+  t.def(
+      "split",
+      [](const Tensor& x, const SizeList& sizes, int dim) {
+        return x.split_with_sizes(sizes, dim);
+      },
+      nb::arg("split_size"), nb::arg("dim") = 0);
+  m.def(
+      "split",
+      [](const Tensor& x, const SizeList& sizes, int dim) {
+        return x.split_with_sizes(sizes, dim);
+      },
+      nb::arg("input"), nb::arg("split_size"), nb::arg("dim") = 0);
 
   m.def("_from_numpy", &from_array, nb::arg("array"),
         "A tensor with a copy of the elements, in this machine's byte order.");

@@ -44,6 +44,9 @@ class Error(RuntimeError):
 
     code: Code = Code.INTERNAL
 
+    # That of an OSError would be "[Errno 2] None: 'm.wick'" once it has a filename.
+    __str__ = Exception.__str__
+
 
 class InvalidArgument(Error, ValueError):
     """A name, a rank, a count or a value of the caller's is wrong."""
@@ -164,9 +167,11 @@ def error_of(code: int, text: str) -> Error:
 
 
 def error_of_os(what: str, why: OSError) -> Error:
-    """Returns the exception for one of the operating system's, with what failed in front."""
+    """Returns the exception for one of the operating system's, with what failed in front, its number and its file's name."""
     kind = NoSuchFile if isinstance(why, (FileNotFoundError, NotADirectoryError)) else IOFailure
-    return kind(f"{what}: {why.strerror or why}")
+    made: NoSuchFile | IOFailure = kind(f"{what}: {why.strerror or why}")
+    made.errno, made.filename = why.errno, why.filename
+    return made
 
 
 def whole(what: str, value: Any, low: int, high: int) -> int:

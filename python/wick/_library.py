@@ -89,6 +89,11 @@ class Handle:
         self.pointer = out.value
         self._owned = _Owned(out.value, free, tuple(h._owned for h in needs if h is not None), keep)
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "what Wick's library holds cannot be pickled or copied: open the model again where it is needed, from its path or its bytes"
+        )
+
     def __del__(self) -> None:
         if self.pointer:
             self.pointer = 0

@@ -27,6 +27,8 @@ class Model:
         """Runs on inputs in the model's order, or by their names. Errors are InferenceSession.run()'s."""
         if len(inputs) > len(self._names):
             raise InvalidArgument(f"the model has {len(self._names)} inputs ({self._names}), not {len(inputs)}")
+        if inputs and isinstance(inputs[0], dict):
+            raise InvalidArgument("an input is a dict: give arrays by name as model(**arrays), or to model.session.run")
         feed = dict(zip(self._names, inputs))
         twice = [n for n in named if n in feed]
         if twice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi
 from ._errors import InvalidArgument, text, whole
@@ -36,7 +36,24 @@ class ExecutionOrder(enum.IntEnum):
     MEMORY_EFFICIENT = 2
 
 
-class SessionOptions:
+class _Options:
+    """Options are the attributes that the class has: one that is misspelt is an error, as in onnxruntime, and does not
+    decide nothing unseen."""
+
+    if not TYPE_CHECKING:  # a type checker would take it for leave to set any name
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            kind = type(self)
+            if not name.startswith("_") and not hasattr(kind, name):
+                import difflib
+
+                options = [n for n in dir(kind) if not n.startswith("_") and not callable(getattr(kind, n))]
+                near = difflib.get_close_matches(name, options, 1) or options
+                raise AttributeError(f"{kind.__name__} has no option '{name}'; there is {', '.join(near)}")
+            super().__setattr__(name, value)
+
+
+class SessionOptions(_Options):
     """Options of an InferenceSession.
 
     Those that decide something: `intra_op_num_threads` (0: as many as the process may use), `enable_profiling` and
@@ -49,34 +66,35 @@ class SessionOptions:
     >>> options.add_free_dimension_override_by_name("batch", 1)
     """
 
+    intra_op_num_threads = 0
+    inter_op_num_threads = 0
+    graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
+    execution_mode = ExecutionMode.ORT_SEQUENTIAL
+    execution_order = ExecutionOrder.DEFAULT
+    enable_profiling = False
+    profile_file_prefix = "wick_profile_"
+    optimized_model_filepath = ""
+    logid = ""
+    log_severity_level = -1
+    log_verbosity_level = 0
+    enable_cpu_mem_arena = True
+    enable_mem_pattern = True
+    enable_mem_reuse = True
+    use_deterministic_compute = True
+    use_per_session_threads = True
+    #: The entry point to run; "": the first.
+    entry = ""
+    #: Limits in bytes, 0 for the library's own: of the file, and of a session's memory.
+    max_file = 0
+    max_ram = 0
+    #: Reads every byte of the file and checks its SHA-256.
+    verify_digests = False
+    #: "auto", "copy" or "map": where the weights are kept while the program lives.
+    weights = "auto"
+    #: The ops that a file may use; None: all.
+    allowed_ops: list[str] | None = None
+
     def __init__(self) -> None:
-        self.intra_op_num_threads = 0
-        self.inter_op_num_threads = 0
-        self.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
-        self.execution_mode = ExecutionMode.ORT_SEQUENTIAL
-        self.execution_order = ExecutionOrder.DEFAULT
-        self.enable_profiling = False
-        self.profile_file_prefix = "wick_profile_"
-        self.optimized_model_filepath = ""
-        self.logid = ""
-        self.log_severity_level = -1
-        self.log_verbosity_level = 0
-        self.enable_cpu_mem_arena = True
-        self.enable_mem_pattern = True
-        self.enable_mem_reuse = True
-        self.use_deterministic_compute = True
-        self.use_per_session_threads = True
-        #: The entry point to run; "": the first.
-        self.entry = ""
-        #: Limits in bytes, 0 for the library's own: of the file, and of a session's memory.
-        self.max_file = 0
-        self.max_ram = 0
-        #: Reads every byte of the file and checks its SHA-256.
-        self.verify_digests = False
-        #: "auto", "copy" or "map": where the weights are kept while the program lives.
-        self.weights = "auto"
-        #: The ops that a file may use; None: all.
-        self.allowed_ops: list[str] | None = None
         self._dims: dict[str, int] = {}
         self._entries: dict[str, str] = {}
         self._ops: list[Handle] = []
@@ -116,7 +134,7 @@ class SessionOptions:
         return False
 
 
-class RunOptions:
+class RunOptions(_Options):
     """Options of one run.
 
     `terminate` may be set from another thread: runs with these options then end with Cancelled. `timeout` is Wick's own,
@@ -124,13 +142,14 @@ class RunOptions:
     starts anew.
     """
 
+    logid = ""
+    log_severity_level = -1
+    log_verbosity_level = 0
+    only_execute_path_to_fetches = False
+    #: Seconds that a run may take; 0: no limit.
+    timeout = 0.0
+
     def __init__(self) -> None:
-        self.logid = ""
-        self.log_severity_level = -1
-        self.log_verbosity_level = 0
-        self.only_execute_path_to_fetches = False
-        #: Seconds that a run may take; 0: no limit.
-        self.timeout = 0.0
         self._entries: dict[str, str] = {}
         self._terminate = False
         self._cancel = Handle(lib.wick_cancel_create, lib.wick_cancel_free)

@@ -140,6 +140,8 @@ class InferenceSession:
             once = list(dict.fromkeys(wanted))
             made = dict(zip(once, self._run(once, feed, run_options, into)))
             return [made[k] for k in wanted]
+        if run_options is not None and not isinstance(run_options, RunOptions):
+            raise InvalidArgument(f"run_options is a {type(run_options).__name__}, must be wick.RunOptions")
         native = None if run_options is None else run_options._native()
         idle = self._idle
         try:

@@ -11,7 +11,7 @@ from typing import Any, Union
 import numpy as np
 
 from . import _abi, _command
-from ._errors import InvalidArgument, NoSuchFile, NotFound, Unsupported, error_of_os, text, whole
+from ._errors import Error, InvalidArgument, NoSuchFile, NotFound, Unsupported, error_of_os, text, whole
 from ._library import Handle, lib, sized
 from ._options import SessionOptions
 
@@ -28,8 +28,6 @@ def _head(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read(8)
-    except FileNotFoundError:
-        raise NoSuchFile(f"Load model from {path} failed: there is no such file") from None
     except IsADirectoryError:
         raise InvalidArgument(f"Load model from {path} failed: it is a folder") from None
     except OSError as why:
@@ -118,7 +116,11 @@ def _compiled(path: str, shown: str, options: SessionOptions, cwd: str | None = 
         if sys.platform == "win32":  # which keeps a mapped file from being removed
             with open(made, "rb") as file:
                 return _load_bytes(file.read(), options)
-        return _load_file(made, options)
+        try:
+            return _load_file(made, options)
+        except Error as why:  # names a file that is gone
+            why.args = (str(why).replace(made, shown),)
+            raise
 
 
 def load_program(source: ModelSource, options: SessionOptions) -> tuple[Handle, str]:

@@ -96,7 +96,11 @@ class _Line:
         line = list(self.arguments)
         for i in self._files if self._cwd else ():
             line[i] = os.path.abspath(line[i])
-        return _command.run(self.command, line, json_too=json_too, progress=progress, folder=self._cwd)
+        try:
+            return _command.run(self.command, line, json_too=json_too, progress=progress, folder=self._cwd)
+        except CommandError as why:  # arrays are files for the command alone: their folder is gone, and says nothing
+            why.args = (str(why).replace(self.folder + os.sep, ""),)
+            raise
 
 
 def _full(value: Any) -> str:

@@ -64,31 +64,46 @@ def array_of(value: Any, port: Declared, number: int) -> np.ndarray[Any, Any]:
     What has no dtype of its own (numbers, lists) becomes the declared one. InvalidArgument: no array can be made of it.
     """
     array: np.ndarray[Any, Any]
+    if value is None:  # numpy would make NaN of it
+        raise InvalidArgument(f"input '{port.name}' is None: only optional inputs may be absent, and it is {port.type}")
     if isinstance(value, np.ndarray):
         array = value
     elif isinstance(value, np.generic):
         array = np.asarray(value)
     elif hasattr(value, "__dlpack__"):
-        try:
-            array = np.from_dlpack(value)
-        except Exception as why:  # noqa: BLE001: what an exporter raises is its own
-            raise InvalidArgument(
-                f"input '{port.name}': {type(value).__name__} cannot be read by DLPack ({why}); give a tensor on the "
-                "CPU that needs no gradient, such as x.detach().cpu()"
-            ) from why
+        array = _spoken(value, port)
     elif hasattr(value, "__array__"):
         array = np.asarray(value)
     else:
         want = np.dtype(object) if number == _types.STRING else _types.dtype_of(number)
         try:
             array = np.asarray(value, dtype=want)
+            # 1.5, and with older versions of numpy 300, become some byte without a word.
+            whole = want.kind not in "iu" or bool(np.all(array == np.asarray(value)))
         except (TypeError, ValueError, OverflowError) as why:
             raise InvalidArgument(
                 f"input '{port.name}': no array of {want} can be made of a {type(value).__name__}: {why}"
             ) from why
+        if not whole:
+            raise TypeMismatch(f"input '{port.name}': a {type(value).__name__} has values that {want} cannot hold")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return array
+
+
+def _spoken(value: Any, port: Declared) -> np.ndarray[Any, Any]:
+    """Returns what speaks DLPack as an array. Older versions of it have no bool, so __array__ is asked, too."""
+    try:
+        return np.from_dlpack(value)
+    except Exception as why:  # noqa: BLE001: what an exporter raises is its own
+        try:
+            return np.asarray(value.__array__())
+        except Exception:  # noqa: BLE001: the first error says more
+            raise InvalidArgument(
+                f"input '{port.name}': {type(value).__name__} cannot be read by DLPack ({why}); give a tensor on the CPU "
+                "that needs no gradient, such as x.detach().cpu(), of a dtype that numpy has "
+                "(bfloat16: x.view(torch.int16).numpy().view(np.uint16))"
+            ) from why
 
 
 def fill(tensor: _abi.Tensor, number: int, shape: tuple[int, ...], address: int, name: str) -> None:
@@ -119,7 +134,7 @@ def _put_tensor(value: Any, port: Declared, number: int, tensor: _abi.Tensor, ke
         given = held._number
     else:
         given = number if _types.accepts(number, array.dtype) else _types.number_of(array.dtype)
-    if given == 0:
+    if given == 0 or (given == _types.STRING) != (number == _types.STRING):  # arrays of objects are not always texts
         raise TypeMismatch(f"input '{port.name}' is {array.dtype}, must be {_types.type_name(number)}")
     if given == _types.STRING:
         _put_strings(array, tensor, keep, port.name)
@@ -157,6 +172,9 @@ def _put_packed(value: Any, port: Declared, tensor: _abi.Tensor, keep: list[Any]
     parts = (_abi.Tensor * max(1, len(elements)))()
     for part, element in zip(parts, elements):
         _put_tensor(element, port, port.element, part, keep)
+        if part.dtype != port.element:
+            other = _types.type_name(part.dtype)
+            raise TypeMismatch(f"input '{port.name}' is {port.type}: an element is tensor({other})")
     given = None if value is None or (not elements and port.number == _abi.SEQUENCE) else ctypes.addressof(parts)
     size = ctypes.c_size_t()
     check(lib.wick_pack_bytes(given, len(elements), ctypes.addressof(size)))

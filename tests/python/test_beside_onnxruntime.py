@@ -50,6 +50,19 @@ def sequence():
     return onnx([("Identity", ["x"], ["y"], {})], [sequence_port("x", 1)], [sequence_port("y", 1)], 17, 8)
 
 
+def unnamed():
+    port = [wire.blob(1, name) + wire.blob(2, wire.blob(1, wire.num(1, 1) + wire.blob(2, wire.blob(1, b"")))) for name in "xy"]
+    return onnx([("Relu", ["x"], ["y"], {})], port[:1], port[1:], 17, 8)
+
+
+def doubled():
+    return onnx([("Concat", ["x", "x"], ["y"], {"axis": 0})], [("x", 1, ["n"])], [("y", 1, ["m"])], 17, 8)
+
+
+def weighted():
+    return onnx([("Add", ["x", "w"], ["y"], {})], [("x", 1, [2]), ("w", 1, [2])], [("y", 1, [2])], 17, 8, [wire.tensor(wire.T(A[:2]), "w")])
+
+
 def optional():
     return onnx([("OptionalHasElement", ["x"], ["y"], {})], [optional_port("x", 1)], [("y", 9, [])], 18, 8)
 
@@ -254,6 +267,8 @@ ROWS = [
     ("Views with strides are read right", "same", run(relu(("a", "b")), None, {"x": np.arange(12, dtype=np.float32).reshape(3, 4).T[::-1]})),
     ("Arrays of the other byte order", "better", run(relu(), None, {"x": X.astype(">f4")})),
     ("Lists of numbers take the declared dtype", "same", run(relu(), None, {"x": X.tolist()})),
+    ("Lists of numbers that it cannot hold", "better", run(identity(7), None, {"x": [1.5]})),
+    ("None for an input that is not optional", "better", lambda ort: open_(ort, identity(1, ()), quiet(ort)).run(None, {"x": None})),
     ("Python's numbers are scalars", "better", run(relu(()), None, {"x": 2.5})),
     ("numpy's scalars are scalars", "better", run(relu(()), None, {"x": np.float32(2.5)})),
     ("Tensors that speak DLPack", "better", run(relu(), None, {"x": Spoken(X)})),
@@ -265,7 +280,9 @@ ROWS = [
     ("An absent optional is None", "same", run(optional(), None, {"x": None})),
     ("bfloat16 as uint16", "better", run(identity(16), None, {"x": BF16})),
     ("get_inputs: name, symbol, number, type", "same", ports(relu())),
-    ("get_inputs of an unnamed size and a scalar", "same", ports(identity(7, ()))),
+    ("get_inputs of a scalar", "same", ports(identity(7, ()))),
+    ("get_inputs of an unnamed size", "different", ports(unnamed())),
+    ("get_outputs of a size that is computed", "different", ports(doubled())),
     ("get_inputs of a sequence", "same", ports(sequence())),
     ("get_inputs of an optional", "different", ports(optional())),
     ("get_modelmeta: producer, domain, version, text, map", "same", metadata),
@@ -287,6 +304,7 @@ ROWS = [
     ("add_free_dimension_override_by_name", "different", override),
     ("optimized_model_filepath", "different", kept),
     ("No overridable initializers", "same", lambda ort: list(open_(ort, relu()).get_overridable_initializers())),
+    ("An initializer that is also an input", "different", lambda ort: [a.name for a in open_(ort, weighted()).get_overridable_initializers()]),
 ]
 PAGE = os.path.join(ROOT, "docs", "use", "python.md")
 

@@ -1,10 +1,12 @@
 """Wrong names, shapes, dtypes and files: the class, the code and the text; the session runs on afterwards."""
 
+import copy
+import errno
 import os
 import pickle
 
 import support
-from support import Case, add_sub, each, identity, relu, session, spread
+from support import Case, add_sub, each, identity, needs_program, onnx, relu, session, spread
 
 import numpy as np
 import wick
@@ -51,6 +53,11 @@ class Feeds(Case):
     def test_output_names(self, names, text):
         with self.assertRaisesRegex(wick.InvalidArgument, text):
             session(relu()).run(names, {"x": X})
+
+    def test_arrays_by_name_as_one_input(self):
+        model = wick.load(add_sub())
+        with self.assertRaisesRegex(wick.InvalidArgument, r"model\(\*\*arrays\)"):
+            model({"a": np.ones(2, np.float32), "b": np.ones(2, np.float32)})
 
     @each(("list", [X]), ("array", X), ("none", None))
     def test_a_feed_that_is_no_mapping(self, feed):
@@ -126,6 +133,12 @@ class Files(Case):
         with self.assertRaisesRegex(wick.NoSuchFile, "nowhere.wick"):
             session("/nowhere.wick")
 
+    def test_no_such_file_is_what_python_says_of_one(self):
+        with self.assertRaises(FileNotFoundError) as caught:
+            session("/nowhere.wick")
+        self.assertEqual((caught.exception.errno, caught.exception.filename), (errno.ENOENT, "/nowhere.wick"))
+        self.assertEqual(str(caught.exception), "Load model from /nowhere.wick failed: No such file or directory")
+
     def test_a_folder(self):
         with self.assertRaises(wick.InvalidArgument):
             session(self.folder())
@@ -177,11 +190,32 @@ class Files(Case):
         options.allowed_ops = ["Relu"]
         self.assertBits(session(relu(), options).run(None, {"x": X})[0], np.maximum(X, 0))
 
+    @needs_program
+    def test_a_compiled_file_that_is_refused_has_its_sources_name(self):
+        path = self.file(onnx([("Relu", ["x"], ["y"], {})], [("x", 1, ["n"])], [("y", 1, ["n"])]), "m.onnx")
+        options = wick.SessionOptions()
+        options.allowed_ops = ["Conv"]
+        with self.assertRaisesRegex(wick.Unsupported, f"^{path}: "):
+            session(path, options)
+
     def test_no_entry_point(self):
         options = wick.SessionOptions()
         options.entry = "nowhere"
         with self.assertRaises(wick.NotFound):
             session(identity(1, ["n"]), options)
+
+
+@spread
+class Pickles(Case):
+    @each(("session", lambda: session(relu())), ("model", lambda: wick.load(relu())), ("run_options", wick.RunOptions))
+    def test_what_the_library_holds_stays_in_its_process(self, make):
+        made = make()
+        for act in (pickle.dumps, copy.deepcopy):
+            with self.assertRaisesRegex(TypeError, "open the model again"):
+                act(made)
+
+    def test_a_copy_shares_it(self):
+        self.assertBits(copy.copy(wick.load(relu()))(X), np.maximum(X, 0))
 
 
 if __name__ == "__main__":

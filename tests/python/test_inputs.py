@@ -49,6 +49,16 @@ class Elsewhere(Spoken):
         return (2, 0)
 
 
+class Unspoken(Spoken):
+    """Speaks DLPack, but not of its dtype, and is an array by __array__: a tensor of bools of PyTorch 1.13."""
+
+    def __dlpack__(self, **options):
+        raise BufferError("Bool type is not supported by dlpack")
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
 class ArrayLike:
     def __array__(self, dtype=None, copy=None):
         return np.float32([[1, -2]])
@@ -98,6 +108,36 @@ class Views(Case):
         with self.assertRaises(wick.InvalidArgument):
             session(identity(6, ["n"])).run(None, {"x": x})
 
+    @each(*((t, n) for n, _, t in support.DTYPES))
+    def test_none_is_no_scalar(self, number):  # which numpy takes for NaN and False
+        with self.assertRaisesRegex(wick.InvalidArgument, "'x' is None: only optional inputs may be absent"):
+            session(identity(number, [])).run(None, {"x": None})
+
+    @each(
+        ("fraction", 7, [1, 2.5]),
+        ("a_fraction_alone", 7, 0.5),
+        ("nan", 6, [float("nan")]),
+        ("infinity", 3, [float("inf")]),
+        ("beyond_a_byte", 2, [300]),
+        ("below_a_byte", 2, [-1]),
+        ("beyond_a_byte_as_a_float", 3, [200.0]),
+        ("beyond_64_bits", 7, [2**64]),
+        ("beyond_64_bits_as_a_float", 7, [1e30]),
+    )
+    def test_numbers_that_the_declared_dtype_cannot_hold(self, number, x):
+        with self.assertRaises(wick.InvalidArgument):
+            session(identity(number, list("n" * np.ndim(x)))).run(None, {"x": x})
+
+    @each(("whole_floats", 7, [1.0, -2.0], [1, -2]), ("edge", 13, [2**64 - 1], [2**64 - 1]), ("bools", 2, [True, False], [1, 0]), ("none", 7, [], []))
+    def test_numbers_that_it_can_hold(self, number, x, want):
+        dtype = next(d for n, d, _ in support.DTYPES if n == number)
+        self.assertBits(session(identity(number, ["n"])).run(None, {"x": x})[0], np.array(want, dtype))
+
+    @each(("objects", np.array([1.5], object), "object"), ("texts", np.array(["1"]), "<U1"))
+    def test_arrays_of_objects_are_named_as_they_are(self, x, dtype):
+        with self.assertRaisesRegex(wick.TypeMismatch, f"input 'x' is {dtype}, must be float"):
+            session(identity(1, ["n"])).run(None, {"x": x})
+
     @each(("datetime", "datetime64[s]"), ("timedelta", "timedelta64[s]"), ("record", [("a", "f4")]))
     def test_dtypes_that_onnx_has_not(self, dtype):
         with self.assertRaises(wick.TypeMismatch):
@@ -115,6 +155,10 @@ class DLPack(Case):
     def test_read_by_dlpack(self, number, dtype):
         x = np.ones((2, 3), dtype)
         self.assertBits(session(identity(number, ["a", "b"])).run(None, {"x": Spoken(x)})[0], x)
+
+    def test_a_dtype_that_dlpack_has_not(self):
+        x = np.array([True, False])
+        self.assertBits(session(identity(9, ["n"])).run(None, {"x": Unspoken(x)})[0], x)
 
     def test_no_copy(self):
         from wick import _values
@@ -216,8 +260,8 @@ class Containers(Case):
             self.sequence().run(None, {"x": x})
 
     def test_wrong_elements(self):
-        with self.assertRaises(wick.TypeMismatch):
-            self.sequence().run(None, {"x": [np.float64([1])]})
+        with self.assertRaisesRegex(wick.TypeMismatch, r"input 'x' is seq\(tensor\(float\)\): an element is tensor\(double\)"):
+            self.sequence().run(None, {"x": [np.float32([1]), np.float64([1])]})
 
     def test_a_tensor_at_a_time(self):
         model = session(

@@ -87,6 +87,9 @@ class Names(Case):
             wick.nonsense
         self.assertEqual(wick.get_version_string(), wick.__version__)
 
+    def test_dir_has_no_others(self):
+        self.assertEqual([n for n in dir(wick) if not n.startswith("_")], [n for n in wick.__all__ if not n.startswith("_")])
+
     def test_functions_that_decide_nothing(self):
         wick.set_default_logger_severity(3)
         wick.set_default_logger_verbosity(0)

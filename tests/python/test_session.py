@@ -271,6 +271,23 @@ class Options(Case):
         with self.assertRaisesRegex(wick.InvalidArgument, "weights"):
             session(relu(), options)
 
+    @each(
+        ("session", wick.SessionOptions, "intra_op_threads", "intra_op_num_threads"),
+        ("run", wick.RunOptions, "timout", "timeout"),
+        ("nothing_like_it", wick.RunOptions, "zzz", "terminate, timeout"),
+    )
+    def test_an_option_that_is_misspelt(self, kind, name, near):
+        options = kind()
+        with self.assertRaisesRegex(AttributeError, f"{kind.__name__} has no option '{name}'; there is .*{near}$"):
+            setattr(options, name, 1)
+
+    @each(("number", 3), ("session", wick.SessionOptions()))
+    def test_other_options_of_a_run_are_refused(self, given):
+        model = session(relu())
+        with self.assertRaisesRegex(wick.InvalidArgument, "run_options is a .*, must be wick.RunOptions"):
+            model.run(None, {"x": X}, given)
+        self.assertBits(model.run(None, {"x": X})[0], Y)
+
     def test_other_options_are_refused(self):
         with self.assertRaisesRegex(wick.InvalidArgument, "SessionOptions"):
             session(relu(), {"threads": 1})

@@ -186,6 +186,13 @@ class Quantize(Case):
         self.assertTrue(wick.verify(ONNX, backends="cpu", batch=2, passes=False))
         self.assertEqual([r["batch"] for r in wick.bench(ONNX, batch=4, seconds=0.02).rows], [4])
 
+    @each(("array", DATA[:, :3]), ("several", [DATA[:, :3]]), ("by_name", {"x": DATA[:, :3]}))
+    def test_errors_of_arrays_name_no_file_of_a_folder_that_is_gone(self, calibration):
+        with self.assertRaises(wick.CommandError) as caught:
+            wick.quantize(ONNX, os.path.join(self.folder(), "q.wick"), calibration=calibration)
+        self.assertRegex(str(caught.exception), "'calibration[^']*'")
+        self.assertNotIn(os.sep + "wick-", str(caught.exception))
+
     def test_no_calibration(self):
         with self.assertRaisesRegex(wick.InvalidArgument, "no array"):
             wick.quantize(ONNX, os.path.join(self.folder(), "q.wick"), calibration=[])

@@ -386,6 +386,11 @@ class Tensors(Case):
         self.assertBits(torch.rand(5).numpy(), second.numpy())
         self.assertEqual(sorted(torch.randperm(6).tolist()), list(range(6)))
 
+    @each(*((d, d) for d in (*DTYPES, "uint32", "uint64")))
+    def test_arrays_have_numpys_own_dtype(self, dtype):
+        array = torch.zeros(2, dtype=getattr(torch, dtype)).numpy()
+        self.assertEqual((array.dtype.char, repr(array)), (np.dtype(dtype).char, repr(np.zeros(2, dtype))))
+
     def test_the_stub_has_every_name(self):
         with open(support.ROOT + "/python/wick/_train.pyi", encoding="utf-8") as file:
             stub = file.read()

@@ -32,17 +32,19 @@ except ImportError as _why:
         "Wick's tree"
     ) from None
 from .._train import *  # noqa: F403: functions of C++ have PyTorch's names, many of them also Python's
-from .._train import Tensor, dtype
-from . import nn, optim, utils
+from .._train import Tensor, cat, dtype
+from . import autograd, nn, optim, utils
+from ._devices import accelerator, backends, cuda, device
 from ._files import export, load, save
 from ._functions import arange, as_tensor, einsum, from_numpy, is_tensor, meshgrid, tensor
-from ._modes import autograd, enable_grad, no_grad, set_grad_enabled
+from ._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 float32, float64, float16, bfloat16 = dtype.float32, dtype.float64, dtype.float16, dtype.bfloat16
 uint8, int8, int16, int32, int64 = dtype.uint8, dtype.int8, dtype.int16, dtype.int32, dtype.int64
 uint16, uint32, uint64 = dtype.uint16, dtype.uint32, dtype.uint64
 float, double, half, long, int, short = float32, float64, float16, int64, int32, int16  # noqa: A001
 bool = dtype.bool  # noqa: A001
+concat = concatenate = cat
 pi, inf, nan = _math.pi, _math.inf, _math.nan
 
 __all__ = [n for n in dir() if n[0] != "_" and n != "annotations"]

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Sequence
 import numpy as _np
 
 from .. import _train
-from .._errors import Error, InvalidArgument, TypeMismatch, error_of_os, whole
+from .._errors import Error, InvalidArgument, TypeMismatch, Unsupported, error_of_os, whole
 from .._files import replacing
 from .._train import Tensor
 from . import _safetensors
@@ -115,8 +115,20 @@ def save(obj: Any, f: str | os.PathLike[str]) -> None:
                 _np.lib.format.write_array(member, value.detach().numpy(), allow_pickle=False)
 
 
-def load(f: str | os.PathLike[str]) -> Any:
+def _moved(obj: Any, where: Any) -> Any:
+    if where is None:
+        return obj
+    if isinstance(obj, Tensor):
+        return obj.to(where)
+    if isinstance(obj, dict):
+        return type(obj)((key, _moved(value, where)) for key, value in obj.items())
+    return type(obj)(_moved(value, where) for value in obj) if isinstance(obj, (list, tuple)) else obj
+
+
+def load(f: str | os.PathLike[str], map_location: Any = None, *, weights_only: bool = True) -> Any:
     """Returns what save() was given, with the same structure; tensors are new, on the CPU. Also reads safetensors of others.
+
+    map_location: the device of the tensors. weights_only decides nothing: no file holds code.
 
     NoSuchFile, IOFailure: the file cannot be read; InvalidArgument: it is no such file.
     """
@@ -125,9 +137,16 @@ def load(f: str | os.PathLike[str]) -> Any:
             packed = file.read(2) == b"PK"
             file.seek(0)
             if not packed:
-                return _safetensors.read(file)
+                return _moved(_safetensors.read(file), map_location)
+            with zipfile.ZipFile(file) as members:
+                if any(name.endswith("data.pkl") for name in members.namelist()):
+                    raise Unsupported(
+                        f"[load] {os.fsdecode(f)} is a file of PyTorch's, whose structure is code: there, write the state_dict by "
+                        "safetensors.torch.save_file(state, path), or np.savez(path, **{name: t.numpy() for name, t in state.items()})"
+                    )
+            file.seek(0)
             with _np.load(file, allow_pickle=False) as arrays:
-                return {name: tensor(arrays[name]) for name in arrays.files}
+                return {name: tensor(arrays[name], device=map_location) for name in arrays.files}
     except OSError as why:
         if isinstance(why, Error):
             raise

@@ -29,7 +29,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     return _train._from_numpy(array)
 
 
-def tensor(data: Any, *, dtype: dtype | None = None, requires_grad: Any = False) -> Tensor:
+def tensor(data: Any, *, dtype: dtype | None = None, device: str | None = None, requires_grad: Any = False) -> Tensor:
     """Returns a tensor with a copy of numbers, lists of them, an array or a tensor.
 
     Floats of Python become float32 and ints int64, as in PyTorch; an array keeps its dtype.
@@ -48,20 +48,29 @@ def tensor(data: Any, *, dtype: dtype | None = None, requires_grad: Any = False)
         made = from_numpy(array)
     if dtype is not None:
         made = made.to(dtype)
+    return _placed(made, device, requires_grad)
+
+
+def _placed(made: Tensor, device: str | None, requires_grad: Any) -> Tensor:
+    if device is not None:
+        made = made.to(device)
     return made.requires_grad_() if requires_grad else made
 
 
-def as_tensor(data: Any, dtype: dtype | None = None) -> Tensor:
-    """Returns data itself where it is a tensor of that dtype, else tensor(data)."""
+def as_tensor(data: Any, dtype: dtype | None = None, device: str | None = None) -> Tensor:
+    """Returns data itself where it is a tensor of that dtype on that device, else tensor(data)."""
     if isinstance(data, Tensor):
-        return data if dtype is None or data.dtype == dtype else data.to(dtype)
-    return tensor(data, dtype=dtype)
+        made = data if dtype is None or data.dtype == dtype else data.to(dtype)
+        return made if device is None or made.device == device else made.to(device)
+    return tensor(data, dtype=dtype, device=device)
 
 
 _FLOATS = (dtype.float16, dtype.bfloat16, dtype.float32, dtype.float64)
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: dtype | None = None) -> Tensor:
+def arange(
+    start: Any, end: Any = None, step: Any = 1, *, dtype: dtype | None = None, device: str | None = None, requires_grad: Any = False
+) -> Tensor:
     """Returns start, start + step ... below end; arange(n): 0 to n - 1. int64 where all three are whole, else float32."""
     if end is None:
         start, end = 0, start
@@ -69,10 +78,10 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: dtype | None = 
     if dtype is None or dtype not in _FLOATS:
         try:  # numpy's ints are whole numbers, too; a double could not hold all of them
             first, last, by = map(_operator.index, given)
-            return _train._arange_whole(first, last, by, dtype)
+            return _placed(_train._arange_whole(first, last, by, dtype), device, requires_grad)
         except TypeError:
             pass
-    return _train._arange(float(start), float(end), float(step), dtype)
+    return _placed(_train._arange(float(start), float(end), float(step), dtype), device, requires_grad)
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""Whether ops are recorded for backward, and gradients without .grad."""
+"""Whether ops are recorded for backward."""
 
 from __future__ import annotations
 
@@ -56,6 +56,13 @@ class no_grad(_GradMode):  # noqa: N801
         super().__init__(False)
 
 
+class inference_mode(_GradMode):  # noqa: N801
+    """no_grad, or with False as without it. Tensors that are made inside may be used outside as any others."""
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__(not mode and _train.is_grad_enabled())
+
+
 class enable_grad(_GradMode):  # noqa: N801
     """Ops inside are recorded, also within no_grad."""
 
@@ -78,27 +85,3 @@ class set_grad_enabled(_GradMode):  # noqa: N801
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         _train._set_grad_enabled(self._held)  # a decorator sets nothing until the function is called
         return super().__call__(function)
-
-
-class autograd:  # noqa: N801
-    """torch.autograd."""
-
-    @staticmethod
-    def grad(
-        outputs: Any,
-        inputs: Any,
-        grad_outputs: Any = None,
-        retain_graph: Any = None,
-        create_graph: Any = False,
-        allow_unused: Any = False,
-    ) -> tuple[Any, ...]:
-        """Returns the gradients of outputs with respect to inputs, and leaves .grad alone.
-
-        allow_unused: None for an input that the outputs do not depend on, which is an error otherwise.
-        """
-
-        def listed(given: Any) -> list[Any]:
-            return [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
-
-        keep = create_graph if retain_graph is None else retain_graph
-        return tuple(_train._grad(listed(outputs), listed(inputs), listed(grad_outputs), keep, create_graph, allow_unused))

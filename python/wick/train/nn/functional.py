@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ... import _train
 from ..._train import (
+    adaptive_avg_pool1d,
     adaptive_avg_pool2d,
+    adaptive_max_pool2d,
+    affine_grid,
+    avg_pool1d,
     avg_pool2d,
+    batch_norm,
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     conv1d,
     conv2d,
+    conv_transpose2d,
     cosine_similarity,
     cross_entropy,
     dropout,
+    dropout2d,
     elu,
     embedding,
     gelu,
+    glu,
+    grid_sample,
+    group_norm,
     hardsigmoid,
     hardswish,
     hardtanh,
     huber_loss,
+    kl_div,
     l1_loss,
     layer_norm,
     leaky_relu,
     linear,
     log_softmax,
     logsigmoid,
+    max_pool1d,
     max_pool2d,
     mish,
     mse_loss,
     nll_loss,
     normalize,
     one_hot,
+    pad,
+    pixel_shuffle,
+    prelu,
     relu,
     relu6,
     scaled_dot_product_attention,
@@ -43,36 +61,53 @@ from ..._train import (
     softsign,
     tanh,
 )
+from ..._train import Tensor as _Tensor
 
 __all__ = [
+    "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "adaptive_max_pool2d",
+    "affine_grid",
+    "avg_pool1d",
     "avg_pool2d",
+    "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "conv1d",
     "conv2d",
+    "conv_transpose2d",
     "cosine_similarity",
     "cross_entropy",
     "dropout",
+    "dropout2d",
     "elu",
     "embedding",
     "gelu",
+    "glu",
+    "grid_sample",
+    "group_norm",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
     "huber_loss",
+    "interpolate",
+    "kl_div",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
     "linear",
     "log_softmax",
     "logsigmoid",
+    "max_pool1d",
     "max_pool2d",
     "mish",
     "mse_loss",
     "nll_loss",
     "normalize",
     "one_hot",
+    "pad",
+    "pixel_shuffle",
+    "prelu",
     "relu",
     "relu6",
     "scaled_dot_product_attention",
@@ -85,3 +120,22 @@ __all__ = [
     "softsign",
     "tanh",
 ]
+
+
+def interpolate(
+    input: _Tensor,  # noqa: A002: PyTorch's name
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> _Tensor:
+    """Resizes [N, C, spatial...] to a size or by a factor, each one number or one for each spatial dim."""
+
+    def listed(given: Any) -> list[Any]:
+        return [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+
+    return _train._interpolate(
+        input, listed(size), listed(scale_factor), mode, bool(align_corners), bool(recompute_scale_factor), antialias
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Callable, Sequence
 
 from ... import _train
@@ -21,19 +22,48 @@ class _Native(Module):
     _parameter_names: tuple[str, ...] = ("weight", "bias")
     _buffer_names: tuple[str, ...] = ()
 
-    def __init__(self, layer: Any, **settings: Any) -> None:
+    def __init__(self, make: Callable[[], Any], **settings: Any) -> None:
         super().__init__()
+        self._hold(make)
+        for name, value in settings.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_settings", frozenset(settings))
+
+    def _hold(self, make: Callable[[], Any]) -> None:
+        """Holds the layer that make() returns. A copy of this one is made by it, too."""
+        layer = make()
         self._parameters.update(dict.fromkeys(self._parameter_names))
         self._buffers.update(dict.fromkeys(self._buffer_names))
         for name, tensor in layer.named_parameters():
             self._parameters[name] = Parameter._handle(tensor)
         for name, tensor in layer.named_buffers():
             self._buffers[name] = tensor
-        for name, value in settings.items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_make_layer", make)
         object.__setattr__(self, "_layer", layer)
-        object.__setattr__(self, "_settings", frozenset(settings))
         object.__setattr__(self, "_own", frozenset([*self._parameters, *self._buffers]))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        Module.__init__(made)
+        drawn = _train.get_rng_state()
+        try:
+            made._hold(self._make_layer)  # draws initial values, which are not kept
+        finally:
+            _train.set_rng_state(drawn)
+        for place in ("_parameters", "_buffers"):
+            held, of = getattr(made, place), getattr(self, place)
+            for name, tensor in of.items():
+                if name not in self._own:
+                    held[name] = copy.deepcopy(tensor, memo)
+                elif tensor is not None:
+                    _copy_into(held[name], tensor)
+                    memo[id(tensor)] = held[name]
+        for name, value in self.__dict__.items():
+            if name not in ("_parameters", "_buffers", "_layer", "_make_layer", "_own"):
+                object.__setattr__(made, name, copy.deepcopy(value, memo))
+        made._layer.train(made.training)
+        return made
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002: PyTorch's name
         """The layer of C++ on the input."""
@@ -71,12 +101,21 @@ class _Native(Module):
         return str(self._layer.extra_repr())
 
 
+def _copy_into(made: Tensor, of: Tensor) -> None:
+    """Gives a tensor of C++'s what another one has."""
+    made.set_data(of.detach().clone())
+    made.requires_grad_(of.requires_grad)
+    if of.grad is not None:
+        made.grad = of.grad.detach().clone()
+
+
 class Linear(_Native):
     """x W^T + b: [..., in_features] to [..., out_features]. weight [out, in], bias [out]."""
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
-        layer = _train.make_linear(in_features, out_features, bias)
-        super().__init__(layer, in_features=in_features, out_features=out_features)
+        super().__init__(
+            lambda: _train.make_linear(in_features, out_features, bias), in_features=in_features, out_features=out_features
+        )
 
 
 class Conv1d(_Native):
@@ -95,7 +134,7 @@ class Conv1d(_Native):
         padding_mode: str = "zeros",
     ) -> None:
         super().__init__(
-            _train.make_conv1d(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode),
+            lambda: _train.make_conv1d(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode),
             in_channels=in_channels,
             out_channels=out_channels,
             kernel_size=kernel_size,
@@ -123,7 +162,7 @@ class Conv2d(_Native):
         padding_mode: str = "zeros",
     ) -> None:
         super().__init__(
-            _train.make_conv2d(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode),
+            lambda: _train.make_conv2d(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode),
             in_channels=in_channels,
             out_channels=out_channels,
             kernel_size=kernel_size,
@@ -151,7 +190,7 @@ class ConvTranspose2d(_Native):
         dilation: int | tuple[int, int] = 1,
     ) -> None:
         super().__init__(
-            _train.make_conv_transpose2d(
+            lambda: _train.make_conv_transpose2d(
                 in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation
             ),
             in_channels=in_channels,
@@ -177,8 +216,9 @@ class _BatchNorm(_Native):
         affine: bool = True,
         track_running_stats: bool = True,
     ) -> None:
+        make = type(self)._make  # not self, which would hold itself
         super().__init__(
-            type(self)._make(num_features, eps, momentum, affine, track_running_stats),
+            lambda: make(num_features, eps, momentum, affine, track_running_stats),
             num_features=num_features,
             eps=eps,
             momentum=momentum,
@@ -206,7 +246,7 @@ class LayerNorm(_Native):
         self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True
     ) -> None:
         super().__init__(
-            _train.make_layer_norm(normalized_shape, eps, elementwise_affine, bias),
+            lambda: _train.make_layer_norm(normalized_shape, eps, elementwise_affine, bias),
             normalized_shape=normalized_shape,
             eps=eps,
             elementwise_affine=elementwise_affine,
@@ -217,8 +257,13 @@ class GroupNorm(_Native):
     """Normalizes groups of channels of each item."""
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True) -> None:
-        layer = _train.make_group_norm(num_groups, num_channels, eps, affine)
-        super().__init__(layer, num_groups=num_groups, num_channels=num_channels, eps=eps, affine=affine)
+        super().__init__(
+            lambda: _train.make_group_norm(num_groups, num_channels, eps, affine),
+            num_groups=num_groups,
+            num_channels=num_channels,
+            eps=eps,
+            affine=affine,
+        )
 
 
 class Embedding(_Native):
@@ -227,8 +272,12 @@ class Embedding(_Native):
     _parameter_names = ("weight",)
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
-        layer = _train.make_embedding(num_embeddings, embedding_dim, padding_idx)
-        super().__init__(layer, num_embeddings=num_embeddings, embedding_dim=embedding_dim, padding_idx=padding_idx)
+        super().__init__(
+            lambda: _train.make_embedding(num_embeddings, embedding_dim, padding_idx),
+            num_embeddings=num_embeddings,
+            embedding_dim=embedding_dim,
+            padding_idx=padding_idx,
+        )
 
 
 class _Recurrent(_Native):
@@ -247,8 +296,9 @@ class _Recurrent(_Native):
         nonlinearity: str = "tanh",
         proj_size: int = 0,
     ) -> None:
+        make = type(self)._make  # not self, which would hold itself
         super().__init__(
-            type(self)._make(
+            lambda: make(
                 input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, nonlinearity, proj_size
             ),
             input_size=input_size,

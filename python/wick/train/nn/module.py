@@ -6,7 +6,8 @@ from collections import OrderedDict
 from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple
 
 from ..._errors import InvalidArgument, NotFound, ShapeMismatch, TypeMismatch
-from ..._train import Tensor, dtype
+from ..._train import Tensor
+from ..._train import dtype as Dtype
 
 
 class Parameter(Tensor):
@@ -15,6 +16,12 @@ class Parameter(Tensor):
     def __init__(self, data: Tensor, requires_grad: bool = True) -> None:
         super().__init__(data.detach())
         self.requires_grad_(requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        made = Parameter(self.detach().clone(), self.requires_grad)
+        if self.grad is not None:
+            made.grad = self.grad.detach().clone()
+        return made
 
     @classmethod
     def _handle(cls, of: Tensor) -> Parameter:
@@ -269,9 +276,18 @@ class Module:
             p.requires_grad_(requires_grad)
         return self
 
-    def to(self, where: dtype | str) -> Module:
-        """Converts floating-point parameters and buffers to a dtype of floats, or moves all to a device; returns the module."""
-        if not isinstance(where, str) and where not in (dtype.float16, dtype.bfloat16, dtype.float32, dtype.float64):
+    def to(
+        self, where: Dtype | str | None = None, dtype: Dtype | None = None, *, device: str | None = None, non_blocking: bool = False
+    ) -> Module:
+        """Converts floating-point parameters and buffers to a dtype of floats, moves all to a device, or both; returns the
+        module. to(dtype), to(device), to(device, dtype)."""
+        for each in (where, dtype, device):
+            if each is not None:
+                self._to(each)
+        return self
+
+    def _to(self, where: Dtype | str) -> None:
+        if not isinstance(where, str) and where not in (Dtype.float16, Dtype.bfloat16, Dtype.float32, Dtype.float64):
             raise TypeMismatch(f"[to] {type(self).__name__}: parameters are floats, and {where} is none")
         for tensor in [*self.parameters(), *self.buffers()]:
             if tensor.device == where if isinstance(where, str) else tensor.dtype == where or not tensor.is_floating_point():
@@ -280,15 +296,26 @@ class Module:
             tensor.set_data(tensor.detach().to(where))
             if grad is not None:
                 tensor.grad = grad.detach().to(where)
-        return self
+
+    def cpu(self) -> Module:
+        """to("cpu")."""
+        return self.to("cpu")
+
+    def half(self) -> Module:
+        """to(float16)."""
+        return self.to(Dtype.float16)
+
+    def bfloat16(self) -> Module:
+        """to(bfloat16)."""
+        return self.to(Dtype.bfloat16)
 
     def float(self) -> Module:
         """to(float32)."""
-        return self.to(dtype.float32)
+        return self.to(Dtype.float32)
 
     def double(self) -> Module:
         """to(float64)."""
-        return self.to(dtype.float64)
+        return self.to(Dtype.float64)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Removes the gradients, or sets them to 0."""
@@ -364,14 +391,33 @@ class ModuleList(Module):
         self.add_module(str(len(self)), module)
         return self
 
+    def extend(self, modules: Iterable[Module]) -> ModuleList:
+        """Adds several at the end."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> None:
+        """Adds a module before the one with that index."""
+        all_ = list(self.children())
+        all_.insert(index, module)
+        self._modules.clear()
+        self.extend(all_)
+
     def __len__(self) -> int:
         return len(self._modules)
 
     def __iter__(self) -> Iterator[Module]:
         return self.children()
 
-    def __getitem__(self, i: int) -> Module:
-        return list(self.children())[i]
+    def __getitem__(self, i: int | slice) -> Any:
+        all_ = list(self.children())
+        return ModuleList(all_[i]) if isinstance(i, slice) else all_[i]
+
+    def __setitem__(self, i: int, module: Module) -> None:
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"module {i} of {len(self)}")
+        self.add_module(str(i % len(self)), module)
 
 
 class ModuleDict(Module):

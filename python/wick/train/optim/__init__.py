@@ -11,7 +11,7 @@ from ..._errors import InvalidArgument, TypeMismatch
 from ..._train import Tensor
 from . import lr_scheduler
 
-__all__ = ["Adam", "AdamW", "Optimizer", "RMSprop", "SGD", "lr_scheduler"]
+__all__ = ["Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop", "SGD", "lr_scheduler"]
 
 
 def _settings(group: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,3 +203,86 @@ class RMSprop(Optimizer):
     ) -> None:
         options = {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum}
         super().__init__(params, {**options, "centered": centered, "maximize": maximize})
+
+
+class Adagrad(Optimizer):
+    """Gradients divided by the root of all their squares so far."""
+
+    _make = staticmethod(_train.make_adagrad)
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        options = {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps}
+        super().__init__(params, {**options, "initial_accumulator_value": initial_accumulator_value, "maximize": maximize})
+
+
+class Adadelta(Optimizer):
+    """Zeiler, 2012: a running root of the squared updates over that of the squared gradients."""
+
+    _make = staticmethod(_train.make_adadelta)
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0, *, maximize: bool = False
+    ) -> None:
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+
+
+class Adamax(Optimizer):
+    """Adam by the largest magnitudes of the gradients."""
+
+    _make = staticmethod(_train.make_adamax)
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's momentum (Dozat, 2016)."""
+
+    _make = staticmethod(_train.make_nadam)
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+    ) -> None:
+        options = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+        super().__init__(params, {**options, "momentum_decay": momentum_decay})
+
+
+class RAdam(Optimizer):
+    """Adam, rectified for the first steps (Liu et al., 2019)."""
+
+    _make = staticmethod(_train.make_radam)
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})

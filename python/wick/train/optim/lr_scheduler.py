@@ -131,3 +131,86 @@ class LambdaLR(_Schedule):
 
     def _rates(self, epoch: int) -> list[float]:
         return [float(base * f(epoch)) for base, f in zip(self.base_lrs, self.lr_lambdas)]
+
+
+class LinearLR(_Schedule):
+    """From start_factor times the initial rate to end_factor times it, in total_iters epochs."""
+
+    def __init__(
+        self, optimizer: Any, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if total_iters < 1:
+            raise InvalidArgument(f"[LinearLR] total_iters is {total_iters}, must be 1 or more")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, epoch: int, base: float) -> float:
+        """base times the factor of the epoch."""
+        return base * (self.start_factor + (self.end_factor - self.start_factor) * min(epoch, self.total_iters) / self.total_iters)
+
+
+class ReduceLROnPlateau:
+    """Times factor where what step() is given has not become better for more than `patience` epochs.
+
+    Better is less than before by the threshold, with mode "max" more: relative to the best ("rel") or not ("abs"). After a
+    change `cooldown` epochs do not count; no rate goes below min_lr, nor changes by eps or less.
+    """
+
+    def __init__(
+        self,
+        optimizer: Any,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float = 0.0,
+        eps: float = 1e-8,
+    ) -> None:
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise InvalidArgument(f"[ReduceLROnPlateau] mode is '{mode}' and threshold_mode '{threshold_mode}', must be min or max, rel or abs")
+        if not 0 <= factor < 1:
+            raise InvalidArgument(f"[ReduceLROnPlateau] factor is {factor}, must be in [0, 1)")
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown, self.min_lr, self.eps = threshold, threshold_mode, cooldown, min_lr, eps
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
+
+    def _better(self, value: float) -> bool:
+        sign = -1 if self.mode == "min" else 1
+        if self.threshold_mode == "rel":
+            return value * sign > self.best * (1 + sign * self.threshold) * sign
+        return value * sign > self.best * sign + self.threshold
+
+    def step(self, metrics: Any) -> None:
+        """Counts an epoch with this loss, or whatever is to become better."""
+        value = float(metrics)
+        self.last_epoch += 1
+        if self._better(value):
+            self.best, self.num_bad_epochs = value, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group in self.optimizer.param_groups:
+                now = max(group["lr"] * self.factor, self.min_lr)
+                if group["lr"] - now > self.eps:
+                    group["lr"] = now
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+
+    def get_last_lr(self) -> list[float]:
+        """The present rates."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where it is."""
+        names = ("best", "num_bad_epochs", "cooldown_counter", "last_epoch")
+        return {name: getattr(self, name) for name in names}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on there."""
+        for name in self.state_dict():
+            setattr(self, name, state_dict[name])

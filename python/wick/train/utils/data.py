@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import operator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ... import _train
 from ..._errors import InvalidArgument
 from ..._train import Tensor
-from .._functions import from_numpy
+from .._functions import as_tensor, from_numpy
 
 
 _WORD = 2**64 - 1
@@ -55,8 +57,13 @@ class Subset(Dataset):
         return len(self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[int]) -> list[Subset]:
-    """Cuts a data set into parts of these lengths, by the default generator."""
+def random_split(dataset: Any, lengths: Sequence[Any]) -> list[Subset]:
+    """Cuts a data set into parts of these lengths, by the default generator. Fractions of 1 are parts of the data set, and
+    what they leave goes to the first parts, one row each."""
+    if 0 < len(lengths) and all(isinstance(n, float) for n in lengths) and abs(sum(lengths) - 1) < 1e-9:
+        lengths = [int(len(dataset) * n) for n in lengths]
+        for i in range(len(dataset) - sum(lengths)):
+            lengths[i % len(lengths)] += 1
     if sum(lengths) != len(dataset):
         raise InvalidArgument(f"the lengths are {list(lengths)}, the data set has {len(dataset)} rows")
     order = _train.randperm(len(dataset)).tolist()
@@ -88,12 +95,66 @@ def default_collate(batch: Sequence[Any]) -> Any:
     return list(batch)
 
 
+class ConcatDataset(Dataset):
+    """The rows of several data sets, one set after the other."""
+
+    def __init__(self, datasets: Sequence[Any]) -> None:
+        self.datasets = list(datasets)
+        self._ends = list(itertools.accumulate(len(d) for d in self.datasets))
+
+    def __getitem__(self, index: int) -> Any:
+        at = operator.index(index)
+        at += len(self) if at < 0 else 0
+        if not 0 <= at < len(self):
+            raise IndexError(f"row {index} of {len(self)}")
+        k = bisect.bisect_right(self._ends, at)
+        return self.datasets[k][at - (self._ends[k - 1] if k else 0)]
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+
+class SequentialSampler:
+    """The indices of a data set in order."""
+
+    def __init__(self, data_source: Any) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(SequentialSampler):
+    """The same in an order that the default generator draws."""
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(_train.randperm(len(self.data_source)).tolist())
+
+
+class WeightedRandomSampler:
+    """num_samples indices, drawn with these weights."""
+
+    def __init__(self, weights: Any, num_samples: int, replacement: bool = True) -> None:
+        self.weights, self.num_samples, self.replacement = as_tensor(weights).double(), num_samples, replacement
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(_train.multinomial(self.weights, self.num_samples, self.replacement).tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
 class DataLoader:
     """Batches of a data set. Workers are threads: batches come in the same order, and hold the same, for any number of them.
 
     That includes items which draw random numbers: each has a generator of its own, seeded by its index and by a number that
     every epoch draws from the default generator. numpy's and Python's own generators are shared by all threads; make one of
     the item's seed instead, in __getitem__: np.random.default_rng(torch.initial_seed()).
+
+    sampler: what gives the indices of an epoch, instead of shuffle. pin_memory and persistent_workers decide nothing.
     """
 
     def __init__(
@@ -101,27 +162,34 @@ class DataLoader:
         dataset: Any,
         batch_size: int = 1,
         shuffle: bool = False,
+        sampler: Iterable[int] | None = None,
         *,
         num_workers: int = 0,
         collate_fn: Callable[[list[Any]], Any] | None = None,
+        pin_memory: bool = False,
         drop_last: bool = False,
+        persistent_workers: bool = False,
     ) -> None:
+        if sampler is not None and shuffle:
+            raise InvalidArgument("shuffle and a sampler both say the order of the rows: give one")
         if batch_size < 1:
             raise InvalidArgument(f"batch_size is {batch_size}, must be 1 or more")
         if num_workers < 0:
             raise InvalidArgument(f"num_workers is {num_workers}, must be 0 or more")
         self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
         self.num_workers, self.drop_last = num_workers, drop_last
+        self.sampler: Any = sampler if sampler is not None else (RandomSampler if shuffle else SequentialSampler)(dataset)
         self.collate_fn = default_collate if collate_fn is None else collate_fn
 
     def __len__(self) -> int:
-        rows = len(self.dataset)
+        return self._count(len(self.sampler))
+
+    def _count(self, rows: int) -> int:
         return rows // self.batch_size if self.drop_last else -(-rows // self.batch_size)
 
     def _batches(self) -> list[list[int]]:
-        rows = len(self.dataset)
-        order = _train.randperm(rows).tolist() if self.shuffle else list(range(rows))
-        return [order[i * self.batch_size : (i + 1) * self.batch_size] for i in range(len(self))]
+        order = [int(i) for i in self.sampler]
+        return [order[i * self.batch_size : (i + 1) * self.batch_size] for i in range(self._count(len(order)))]
 
     def _at_once(self) -> bool:
         """Whether batches are rows of tensors, which are taken at once: the same values, faster. A class that derives from

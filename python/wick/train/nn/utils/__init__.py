@@ -1,12 +1,13 @@
-"""torch.nn.utils: gradients clipped by their norm, or one by one."""
+"""torch.nn.utils: gradients clipped by their norm, or one by one; `rnn`: sequences of several lengths."""
 
 from __future__ import annotations
 
 from typing import Iterable
 
-from ... import _train
-from ..._train import Tensor, dtype
-from .._functions import tensor
+from .... import _train
+from ...._train import Tensor, dtype
+from ..._functions import tensor
+from . import rnn
 
 
 def clip_grad_norm_(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
