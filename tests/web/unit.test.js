@@ -14,8 +14,8 @@ import {WickError} from '../../web/src/errors.js';
 import {bytesOf, moduleOf} from '../../web/src/fetch.js';
 import {open} from '../../web/src/index.js';
 import {Model} from '../../web/src/model.js';
-import {Line, buffersOf} from '../../web/src/remote.js';
-import {DTYPES, arrayLength, tensorOf, toFloat32} from '../../web/src/tensor.js';
+import {Line} from '../../web/src/remote.js';
+import {DTYPES, arrayLength, buffersOf, tensorOf, toFloat32} from '../../web/src/tensor.js';
 
 const fails = (f, code, message) => assert.throws(f, error => error instanceof WickError && error.code === code && message.test(error.message));
 const rejects = (f, code, message) => assert.rejects(f, error => error instanceof WickError && error.code === code && message.test(error.message));
@@ -251,6 +251,16 @@ test('the bundle is one module', async () => {
   assert.match(text, /class Pad/);
   assert.match(text, /let known;\nfunction probe\(\) \{/, 'comments are gone, code is not');
   new (Object.getPrototypeOf(async () => {}).constructor)(text.replaceAll('import.meta', '({})'));  // it is well-formed
+});
+
+test('a bundler finds nothing of Node, and a worker that starts no worker', async () => {
+  const source = name => new URL(`../../web/src/${name}`, import.meta.url).pathname;
+  for (const name of ['index.js', 'worker.js'])
+    assert.doesNotMatch(await bundle(source(name)), /['"`]node:[a-z]/, 'esbuild fails for a page where an import() names a module of Node');
+  const worker = await bundle(source('worker.js'));
+  assert.doesNotMatch(worker, /new Worker\(/, 'Vite refuses a worker that imports the start of itself');
+  new Function(worker.replaceAll('import.meta', '({})'));  // Vite writes a script of it, where the module must not await
+  assert.equal((await bundle(source('index.js'))).match(/new URL\('\.\/worker\.js', import\.meta\.url\)/g).length, 1, 'webpack would copy the file of any other');
 });
 
 test('arrays of NumPy', () => {

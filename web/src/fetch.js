@@ -1,5 +1,6 @@
 // Bytes and modules from where a caller has them: an address, a file of Node, a Response, a Blob, or memory.
 import {WickError} from './errors.js';
+import {nodeModule} from './node.js';
 
 const isNode = typeof process === 'object' && typeof process.versions?.node === 'string';
 
@@ -12,7 +13,7 @@ function nodePath(source) {
 }
 
 async function readFile(path, signal) {
-  const {readFile: read} = await import(/* webpackIgnore: true */ /* @vite-ignore */ 'node:fs/promises');
+  const {readFile: read} = await nodeModule('fs/promises');
   try {
     return new Uint8Array(await read(path, {signal}));
   } catch (error) {

@@ -1,12 +1,15 @@
 // The same interface in front of a worker: calls cross as messages, results are moved, not copied.
 import {WickError, unpackError} from './errors.js';
 import {bytesOf, moduleOf} from './fetch.js';
+import {nodeModule} from './node.js';
+import {buffersOf} from './tensor.js';
 
+/** Bundlers know a worker by the first form. They would copy the file of the second as it is, but for the name `here`. */
 async function startWorker() {
   if (typeof Worker === 'function')
     return new Worker(new URL('./worker.js', import.meta.url), {type: 'module', name: 'wick'});
-  const threads = await import(/* webpackIgnore: true */ /* @vite-ignore */ 'node:worker_threads');
-  const worker = new threads.Worker(new URL('./worker.js', import.meta.url));
+  const threads = await nodeModule('worker_threads'), here = import.meta.url;
+  const worker = new threads.Worker(new URL('./worker.js', here));
   worker.unref();
   return worker;
 }
@@ -82,15 +85,6 @@ class RemoteModel {
   async dispose() {
     await this.#line.call('dispose', [this.#id]);
   }
-}
-
-/** Returns the buffers of all arrays in a value, each once. Shared ones are not moved. */
-export function buffersOf(value, found = new Set()) {
-  if (ArrayBuffer.isView(value)) {
-    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
-  }
-  else if (value !== null && typeof value === 'object') for (const part of Object.values(value)) buffersOf(part, found);
-  return [...found];
 }
 
 class RemoteWick {

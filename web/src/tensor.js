@@ -97,6 +97,15 @@ export function tensorOf(port, code, value, what) {
 /** A result: `data` is a copy that nothing else writes. */
 export const makeTensor = (type, dims, data) => ({dtype: type.name, dims, data});
 
+/** Returns the buffers of all arrays in a value, each once. Shared ones are not moved. */
+export function buffersOf(value, found = new Set()) {
+  if (ArrayBuffer.isView(value)) {
+    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
+  }
+  else if (value !== null && typeof value === 'object') for (const part of Object.values(value)) buffersOf(part, found);
+  return [...found];
+}
+
 /** Returns the numbers of a tensor of 16-bit floats, or of any other dtype, as float32. */
 export function toFloat32(tensor) {
   const {dtype, data} = tensor;
