@@ -5,6 +5,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {test} from 'node:test';
 import {setFlagsFromString} from 'node:v8';
+import {receiveMessageOnPort} from 'node:worker_threads';
 
 import {bundle} from '../../web/bundle.js';
 import {readNpy} from '../../web/demo/npy.js';
@@ -165,7 +166,7 @@ test('a body that breaks off is no refusal of the engine', async () => {
   await assert.rejects(() => bytesOf('http://127.0.0.1:9/x', {signal: AbortSignal.abort(reason)}), reason);
 });
 
-/** A worker of Node that says what it is told to. */
+/** A worker of Node that says what it is told to; messages go through one of Node's ports. */
 class FakeWorker {
   constructor() {
     Object.assign(this, {handlers: {}, sent: [], refs: 0, ended: false});
@@ -174,7 +175,11 @@ class FakeWorker {
     this.handlers[event] = f;
   }
   postMessage(message, transfer) {
-    this.sent.push(structuredClone(message, {transfer}));
+    const {port1, port2} = new MessageChannel();
+    port1.postMessage(message, transfer);
+    const arrived = receiveMessageOnPort(port2);
+    port1.close();
+    if (arrived) this.sent.push(arrived.message);
   }
   ref() {
     this.refs = 1;
@@ -191,7 +196,11 @@ test('what cannot be sent to a worker is an error, and nobody waits for it', asy
   const worker = new FakeWorker(), line = new Line(worker);
   const moved = new Float32Array(4);
   const first = line.call('run', [1, moved], {transfer: buffersOf(moved)});
-  await rejects(() => line.call('run', [1, moved], {transfer: buffersOf(moved)}), 'invalid argument', /run\(\).*cannot be sent/);
+  await rejects(() => line.call('run', [1, moved], {transfer: buffersOf(moved)}), 'invalid argument', /run\(\).*cannot be sent.*transferred before/);
+  fails(() => tensorOf(port(['n']), 1, moved, 'input x'), 'invalid argument', /input x.*transferred before/);
+  fails(() => tensorOf(port(['n']), 1, {data: moved, dims: [4]}, 'input x'), 'invalid argument', /transferred before/);
+  await rejects(() => bytesOf(moved), 'invalid argument', /transferred before/);
+  await rejects(() => bytesOf(moved.buffer), 'invalid argument', /transferred before/);
   await rejects(() => line.call('run', [1, () => 1]), 'invalid argument', /cannot be sent/);
   assert.equal(worker.refs, 1, 'the first call is waited for');
   worker.handlers.message({id: worker.sent[0].id, result: 5});

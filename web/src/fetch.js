@@ -1,6 +1,7 @@
 // Bytes and modules from where a caller has them: an address, a file of Node, a Response, a Blob, or memory.
 import {WickError} from './errors.js';
 import {nodeModule} from './node.js';
+import {isDetached} from './tensor.js';
 
 const isNode = typeof process === 'object' && typeof process.versions?.node === 'string';
 
@@ -67,7 +68,10 @@ const view = bytes => ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, b
 
 /** Returns the bytes of a source as a Uint8Array. */
 export async function bytesOf(source, {signal, progress} = {}) {
-  if (isBytes(source)) return view(source);
+  if (isBytes(source)) {
+    if (isDetached(source.buffer ?? source)) throw new WickError('invalid argument', 'The memory of these bytes was transferred before: they are empty');
+    return view(source);
+  }
   if (typeof Blob === 'function' && source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
   const path = source instanceof Response || source instanceof Request ? null : nodePath(source);
   if (path !== null) return readFile(path, signal);

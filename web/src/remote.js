@@ -2,7 +2,7 @@
 import {WickError, unpackError} from './errors.js';
 import {bytesOf, moduleOf} from './fetch.js';
 import {nodeModule} from './node.js';
-import {buffersOf} from './tensor.js';
+import {buffersOf, isDetached} from './tensor.js';
 
 /** Bundlers know a worker by the first form. They would copy the file of the second as it is, but for the name `here`. */
 async function startWorker() {
@@ -51,6 +51,8 @@ export class Line {
       this.#waiting.set(id, {resolve, reject, progress});
       this.#worker.ref?.();
       try {
+        // Node would send nothing, and say nothing.
+        if (transfer.some(isDetached)) throw new TypeError('the memory of an array was transferred before');
         this.#worker.postMessage({id, name, args}, transfer);
       } catch (error) {
         // An array that was moved before, a function: nothing was sent, and nobody will answer.

@@ -51,6 +51,8 @@ function fromList(type, list, what) {
 
 /** Float16Array, where the engine has it, is read by its bits. */
 function asArray(type, data, what) {
+  if (ArrayBuffer.isView(data) && isDetached(data.buffer))
+    throw new WickError('invalid argument', `${what} is an array whose memory was transferred before: it is empty`);
   if (data instanceof type.array) return data;
   if (type.name === 'float16' && typeof Float16Array === 'function' && data instanceof Float16Array)
     return new Uint16Array(data.buffer, data.byteOffset, data.length);
@@ -96,6 +98,15 @@ export function tensorOf(port, code, value, what) {
 
 /** A result: `data` is a copy that nothing else writes. */
 export const makeTensor = (type, dims, data) => ({dtype: type.name, dims, data});
+
+/** Whether a buffer was transferred to somewhere else: no view of it can be made. (`detached` of ArrayBuffer is too new.) */
+export function isDetached(buffer) {
+  try {
+    return !new Uint8Array(buffer);
+  } catch {
+    return true;
+  }
+}
 
 /** Returns the buffers of all arrays in a value, each once. Shared ones are not moved. */
 export function buffersOf(value, found = new Set()) {
