@@ -5,7 +5,7 @@ import {openRemote} from './remote.js';
 
 export {WickError, CODES} from './errors.js';
 
-export {toFloat32} from './tensor.js';
+export {fromFloat32, toFloat32} from './tensor.js';
 export {probe};
 
 /** Opens an engine, here or in a worker. */

@@ -2,7 +2,7 @@
 // index.js would import the start of a worker again, a circle that bundlers refuse.
 import {Engine} from './engine.js';
 import {WickError} from './errors.js';
-import {bytesOf, moduleOf} from './fetch.js';
+import {bytesOf, isHtml, moduleOf, nameOf} from './fetch.js';
 import {Model} from './model.js';
 import {probe} from './probe.js';
 
@@ -19,7 +19,14 @@ class Wick {
     const bytes = await bytesOf(source, {signal, progress: onProgress && (p => onProgress({what: 'model', ...p}))});
     signal?.throwIfAborted();
     if (this.#engine === null) throw new WickError('invalid argument', 'The engine was closed');
-    return new Model(this.#engine, bytes, options);
+    if (isHtml(bytes)) throw new WickError('invalid program', `${nameOf(source)} is a page of HTML, not a model: is the file there?`);
+    try {
+      return new Model(this.#engine, bytes, options);
+    } catch (error) {
+      // Which of several files it was.
+      if (error instanceof WickError && error.code === 'invalid program') error.message = `${nameOf(source)}: ${error.message}`;
+      throw error;
+    }
   }
   /** Whether it takes no calls any more: it was closed, or stopped by itself. */
   get ended() {

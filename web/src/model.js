@@ -1,6 +1,6 @@
 // A model in this thread's engine.
 import {PORT, TENSOR, cText, utf8} from './layout.js';
-import {DTYPES, OPTIONAL, OPTIONAL_SEQUENCE, SEQUENCE, arrayLength, dtypeName, dtypeOf, elements, isContainer, makeTensor, tensorOf} from './tensor.js';
+import {DTYPES, OPTIONAL, OPTIONAL_SEQUENCE, SEQUENCE, arrayLength, dtypeName, dtypeOf, elements, isContainer, kind, makeTensor, tensorOf} from './tensor.js';
 import {WickError} from './errors.js';
 
 /** Memory of one purpose that grows and is kept from run to run. */
@@ -108,6 +108,7 @@ export class Model {
     const most = limit('timeout', timeout, 1e6);  // in nanoseconds below
     const {exports: wick, memory} = this.#engine;
     const given = this.#byName(values);
+    if (wanted !== null && !Array.isArray(wanted)) throw new WickError('invalid argument', `outputs is ${kind(wanted)}: it takes an Array of names`);
     if (wanted) for (const name of wanted) if (!this.outputs.some(o => o.name === name)) throw this.#noPort('output', name, this.outputs);
     return this.#engine.scratch(place => {
       this.inputs.forEach((port, i) => this.#put(this.#ports + TENSOR * i, port, i, given[port.name], place));
@@ -136,6 +137,7 @@ export class Model {
     const plain = values !== null && typeof values === 'object' && !ArrayBuffer.isView(values) && !Array.isArray(values);
     const names = this.inputs.map(p => p.name);
     if (!plain || ('data' in values && !names.includes('data'))) {
+      if (names.length === 0 && values === undefined) return {};
       if (names.length !== 1) throw new WickError('invalid argument', `The model has ${names.length} inputs: give an object with ${names.join(', ')}`);
       return {[names[0]]: values};
     }
@@ -164,7 +166,6 @@ export class Model {
     if (type.name === 'string') {
       const to = memoryOf(16 * Math.max(1, data.length));
       data.forEach((text, k) => {
-        if (typeof text !== 'string') throw new WickError('type mismatch', `element ${k} is no string`);
         const bytes = utf8(text);
         memory.setU32(to + 16 * k, place(bytes));
         memory.view.setBigUint64(to + 16 * k + 8, BigInt(bytes.length), true);
