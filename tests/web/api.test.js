@@ -8,12 +8,15 @@ import {join} from 'node:path';
 import {after, describe, test} from 'node:test';
 import {pathToFileURL} from 'node:url';
 import {setFlagsFromString} from 'node:v8';
+import {runInNewContext} from 'node:vm';
 
 import {readNpy} from '../../web/demo/npy.js';
 import {serve} from '../../web/serve.js';
 import {DTYPES, arrayLength, dtypeName} from '../../web/src/tensor.js';
 import {onnx} from './onnx.js';
 
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc');
 setFlagsFromString('--experimental-wasm-relaxed-simd');  // behind a flag in Node 20
 const {WICK_WEB: built, WICK_TOOL: tool, WICK_LENET: lenet} = process.env;
 const {CODES, load, open, probe} = await import(pathToFileURL(join(built, 'index.js')));
@@ -130,6 +133,20 @@ for (const [name, options] of engines) {
         assert.equal(y.data[big.length - 1], 2);
         await model.dispose();
       }
+    });
+
+    test('a model that nobody has any more is freed with it', async () => {
+      const big = new Float32Array(1 << 22).fill(2), file = identity(1);
+      const before = process.memoryUsage().rss;
+      for (let i = 0; i < 30; ++i) {
+        await (async () => (await engine.load(file)).run(big))();  // 16 MiB in the engine
+        for (let k = 0; k < 3; ++k) {
+          collect();
+          await new Promise(done => setTimeout(done, 1));
+        }
+      }
+      const grown = process.memoryUsage().rss - before;
+      assert.ok(grown < 200e6, `${grown} bytes more`);
     });
 
     test('LeNet: the bits of this machine, or close', {skip: lacking}, async () => {

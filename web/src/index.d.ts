@@ -119,7 +119,7 @@ export interface AnyModel {
   metadata(key: string): Promise<string | null>;
   /** Runs on all inputs by name; the one input of a model may be given by itself, and none of a model without. */
   run(inputs?: Inputs | ValueLike, options?: RunOptions): Promise<Outputs>;
-  /** Frees its memory. */
+  /** Frees its memory at once; that of a model which nobody has any more is freed some time later. */
   dispose(): void | Promise<void>;
 }
 /** A model in this thread. */

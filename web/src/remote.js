@@ -69,12 +69,16 @@ export class Line {
   }
 }
 
+// Models that nobody has any more and nobody disposed of.
+const forgotten = new FinalizationRegistry(({line, id}) => line.call('dispose', [id]).catch(() => {}));
+
 class RemoteModel {
   #line;
   #id;
   constructor(line, {id, ...facts}) {
     this.#line = line;
     this.#id = id;
+    forgotten.register(this, {line, id}, this);
     Object.assign(this, facts);
   }
   /** With `transfer` the arrays of the inputs are moved to the worker, and are empty here afterwards. */
@@ -85,6 +89,7 @@ class RemoteModel {
     return this.#line.call('metadata', [this.#id, key]);
   }
   async dispose() {
+    forgotten.unregister(this);
     await this.#line.call('dispose', [this.#id]);
   }
 }
