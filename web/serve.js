@@ -28,7 +28,7 @@ async function found(folders, path, encodings) {
 export async function serve(folders, {port = 0, headers = {}} = {}) {
   const requests = [];
   const server = createServer(async (request, response) => {
-    let path = '/';
+    let path = '';
     try {
       path = normalize(decodeURIComponent(new URL(request.url, 'http://host').pathname));
     } catch {

@@ -8,12 +8,15 @@ import {join} from 'node:path';
 import {after, describe, test} from 'node:test';
 import {pathToFileURL} from 'node:url';
 import {setFlagsFromString} from 'node:v8';
+import {runInNewContext} from 'node:vm';
 
 import {readNpy} from '../../web/demo/npy.js';
 import {serve} from '../../web/serve.js';
 import {DTYPES, arrayLength, dtypeName} from '../../web/src/tensor.js';
 import {onnx} from './onnx.js';
 
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc');
 setFlagsFromString('--experimental-wasm-relaxed-simd');  // behind a flag in Node 20
 const {WICK_WEB: built, WICK_TOOL: tool, WICK_LENET: lenet} = process.env;
 const {CODES, load, open, probe} = await import(pathToFileURL(join(built, 'index.js')));
@@ -65,7 +68,7 @@ for (const [name, options] of engines) {
           const texts = ['', 'a', 'Grüße', '日本語', 'x'.repeat(1000)];
           const {y} = await model.run({x: texts});
           assert.deepEqual(y, {dtype: 'string', dims: [5], data: texts});
-          await rejects(() => model.run({x: [1]}), 'type mismatch', /no string/);
+          await rejects(() => model.run({x: [1]}), 'type mismatch', /input x is string, and element 0 is a Number/);
         } else {
           const data = new type.array(arrayLength(type, 6));
           new Uint8Array(data.buffer).forEach((_, i, all) => { all[i] = type.name === 'bool' ? i % 2 : 37 * i + 11 & 127; });
@@ -100,6 +103,7 @@ for (const [name, options] of engines) {
       await rejects(() => model.run({x: new Int32Array(3)}), 'type mismatch', /input x is float32/);
       await rejects(() => model.run({x: {data: new Float32Array(8), dims: [2, 4]}}), 'shape mismatch', /3/);
       await rejects(() => model.run({x: new Float32Array(3)}, {outputs: ['w']}), 'not found', /no output "w"/);
+      await rejects(async () => model.run({x: new Float32Array(3)}, {outputs: 'y'}), 'invalid argument', /outputs is a String/);
       assert.deepEqual((await model.run(new Float32Array(3))).y.dims, [1, 3], 'and the model still runs');
       await model.dispose();
       await rejects(async () => model.run({x: new Float32Array(3)}), 'invalid argument', /disposed of/);
@@ -110,6 +114,9 @@ for (const [name, options] of engines) {
       await rejects(() => engine.load(new Uint8Array(100)), 'invalid program', /./);
       const bytes = new Uint8Array(readFileSync(identity(1)));
       await rejects(() => engine.load(bytes.slice(0, bytes.length - 70)), 'invalid program', /./);
+      await rejects(() => engine.load(join(built, 'index.js')), 'invalid program', /index\.js: not a \.wick file/);
+      writeFileSync(join(folder, 'start.wick'), '<!doctype html><title>The start page</title>');
+      await rejects(() => engine.load(join(folder, 'start.wick')), 'invalid program', /start\.wick is a page of HTML/);
       await rejects(() => engine.load(bytes, {entry: 'nothing'}), 'not found', /nothing/);
       await rejects(() => engine.load(bytes, {dims: {m: 3}}), 'not found', /m/);
       await rejects(() => engine.load(bytes, {maxMemory: 1}), 'budget exceeded', /./);
@@ -126,6 +133,20 @@ for (const [name, options] of engines) {
         assert.equal(y.data[big.length - 1], 2);
         await model.dispose();
       }
+    });
+
+    test('a model that nobody has any more is freed with it', async () => {
+      const big = new Float32Array(1 << 22).fill(2), file = identity(1);
+      const before = process.memoryUsage().rss;
+      for (let i = 0; i < 30; ++i) {
+        await (async () => (await engine.load(file)).run(big))();  // 16 MiB in the engine
+        for (let k = 0; k < 3; ++k) {
+          collect();
+          await new Promise(done => setTimeout(done, 1));
+        }
+      }
+      const grown = process.memoryUsage().rss - before;
+      assert.ok(grown < 200e6, `${grown} bytes more`);
     });
 
     test('LeNet: the bits of this machine, or close', {skip: lacking}, async () => {
@@ -163,6 +184,11 @@ test('a file by HTTP, with progress', async () => {
   assert.deepEqual((await model.run([1, 2])).y.data, Float32Array.of(1, 2));
   assert.ok(seen.some(p => p.what === 'engine' && p.loaded === p.total) && seen.some(p => p.what === 'model' && p.loaded === p.total));
   await server.close();
+});
+
+test('a model without inputs is run without any', async () => {
+  const model = await load(converted({op: 'Constant', inputs: [], output: {name: 'y', kind: 'tensor', elem: 7, dims: []}, attributes: {value_int: 5}}));
+  assert.deepEqual((await model.run()).y.data, BigInt64Array.of(5n));
 });
 
 test('a closed engine loads nothing', async () => {

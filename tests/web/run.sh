@@ -1,32 +1,41 @@
 #!/usr/bin/env bash
-# The tests of web/ in Node: run.sh unit | api | nodes | page | types. All but `unit` need what tools/scripts/web.sh built:
-# WICK_WEB (build/web/package) and WICK_SITE (build/web/site). Prints "N passed, N failed", or why it skips.
+# The tests of web/ in Node: run.sh unit | api | nodes | page | types | bundlers. All but `unit` need what
+# tools/scripts/web.sh built: WICK_WEB (build/web/package) and WICK_SITE (build/web/site). Prints "N passed, N failed", or why it skips.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 skip() {
   echo "SKIP: $1"
   exit 77
 }
-what=${1:?unit, api, nodes, page or types}
+what=${1:?unit, api, nodes, page, types or bundlers}
 command -v node >/dev/null || skip "node is not installed"
 major=$(node -p 'process.versions.node.split(".")[0]')
 [ "$major" -ge 18 ] || skip "node is not installed (18 or newer; this is $major)"
 export WICK_WEB=${WICK_WEB:-$PWD/build/web/package} WICK_SITE=${WICK_SITE:-$PWD/build/web/site}
 export WICK_NODE_MODULES=${WICK_NODE_MODULES:-$PWD/build/web/npm/node_modules}
-if [[ $what =~ ^(api|nodes|types)$ ]]; then
+if [[ $what =~ ^(api|nodes|types|bundlers)$ ]]; then
   [ -f "$WICK_WEB/wick.wasm" ] || skip "wick.wasm is not built (tools/scripts/web.sh)"
 fi
+# Skips where there is no browser.
+browser() {
+  local lacking
+  lacking=$(node -e 'import("./web/chromium.js").then(async m => { const c = await m.chromium(); console.log(c.lacking ?? ""); await c.browser?.close(); })')
+  [ -z "$lacking" ] || skip "$lacking"
+}
+export WICK_TOOL=${WICK_TOOL:-${WICK_BUILD:-build/release}/tools/wick/wick}
 case $what in
   api | nodes)
     export WICK_NODE_TESTS=/usr/share/libonnx-testdata/data/node
     [ "$what" = api ] || [ -d "$WICK_NODE_TESTS" ] || skip "Debian's libonnx-testdata is not installed"
-    export WICK_TOOL=${WICK_TOOL:-${WICK_BUILD:?the native build folder}/tools/wick/wick}
-    export WICK_LENET=${WICK_LENET:-$WICK_BUILD/examples/lenet_static/lenet.wick}
+    export WICK_LENET=${WICK_LENET:-${WICK_BUILD:-build/release}/examples/lenet_static/lenet.wick}
     ;;
   page)
     [ -f "$WICK_SITE/index.html" ] || skip "the demo page is not built (tools/scripts/web.sh)"
-    lacking=$(node -e 'import("./web/chromium.js").then(async m => { const c = await m.chromium(); console.log(c.lacking ?? ""); await c.browser?.close(); })')
-    [ -z "$lacking" ] || skip "$lacking"
+    browser
+    ;;
+  bundlers)
+    [ -d "$WICK_NODE_MODULES/esbuild" ] || skip "npm's bundlers are not installed (tools/scripts/setup_web.sh)"
+    browser
     ;;
   types)
     [ -x "$WICK_NODE_MODULES/.bin/tsc" ] || skip "typescript is not installed (npm)"

@@ -1,6 +1,6 @@
 // Compiles where index.d.ts says what a caller expects, and only there.
-import {CODES, WickError, load, open, probe, toFloat32} from 'wick-web';
-import type {AnyModel, Model, Outputs, Port, Tensor} from 'wick-web';
+import {CODES, WickError, fromFloat32, load, open, probe, toFloat32} from 'wick-web';
+import type {AnyModel, Engine, Model, Outputs, Port, Tensor} from 'wick-web';
 
 async function here(): Promise<number> {
   const model: Model = await load('lenet.wick', {onProgress: ({what, loaded, total}) => console.log(what, loaded, total ?? 0), dims: {batch: 1}});
@@ -10,6 +10,10 @@ async function here(): Promise<number> {
   await model.run(new Float32Array(3));
   await model.run({data: new BigInt64Array(2), dims: [2]});
   await model.run({x: ['a', 'b'], y: null, z: [{data: [1, 2], dims: [2]}]});
+  await model.run(fromFloat32([1, 2], 'float16'));
+  await model.run();
+  // @ts-expect-error: it makes no other type
+  fromFloat32([1, 2], 'int8');
   // @ts-expect-error: there is no such option
   await model.run(new Float32Array(2), {timeOut: 5});
   // @ts-expect-error: results are not written
@@ -24,6 +28,12 @@ async function there(): Promise<void> {
   // @ts-expect-error: a worker answers later
   model.runSync({});
   await model.run(new Uint8Array(1), {transfer: true});
+  const worker: boolean = Math.random() < 0.5;
+  const either: AnyModel = await load('lenet.wick', {worker});
+  const opened: Engine<AnyModel> = await open({worker});
+  // @ts-expect-error: it may be in a worker
+  either.runSync({});
+  opened.close();
   engine.close();
 }
 

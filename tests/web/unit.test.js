@@ -5,6 +5,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {test} from 'node:test';
 import {setFlagsFromString} from 'node:v8';
+import {receiveMessageOnPort} from 'node:worker_threads';
 
 import {bundle} from '../../web/bundle.js';
 import {readNpy} from '../../web/demo/npy.js';
@@ -14,8 +15,8 @@ import {WickError} from '../../web/src/errors.js';
 import {bytesOf, moduleOf} from '../../web/src/fetch.js';
 import {open} from '../../web/src/index.js';
 import {Model} from '../../web/src/model.js';
-import {Line, buffersOf} from '../../web/src/remote.js';
-import {DTYPES, arrayLength, tensorOf, toFloat32} from '../../web/src/tensor.js';
+import {Line} from '../../web/src/remote.js';
+import {DTYPES, arrayLength, buffersOf, fromFloat32, tensorOf, toFloat32} from '../../web/src/tensor.js';
 
 const fails = (f, code, message) => assert.throws(f, error => error instanceof WickError && error.code === code && message.test(error.message));
 const rejects = (f, code, message) => assert.rejects(f, error => error instanceof WickError && error.code === code && message.test(error.message));
@@ -88,13 +89,14 @@ test('shapes are inferred where one size is free', () => {
 
 test('arrays of another type are refused, not converted', () => {
   fails(() => tensorOf(port([4]), 1, new Float64Array(4), 'x'), 'type mismatch', /float32, which takes a Float32Array, not a Float64Array/);
-  fails(() => tensorOf(port([4]), 2, new Int8Array(4), 'x'), 'type mismatch', /Uint8Array, not a Int8Array/);
+  fails(() => tensorOf(port([4]), 2, new Int8Array(4), 'x'), 'type mismatch', /a Uint8Array, not an Int8Array/);
   fails(() => tensorOf(port([1]), 7, [1.5], 'x'), 'type mismatch', /int64/);
-  fails(() => tensorOf(port([1]), 10, [1.5], 'x'), 'type mismatch', /float16/);
+  fails(() => tensorOf(port([1]), 10, [1.5], 'x'), 'type mismatch', /float16.*fromFloat32.*not an Array/);
+  fails(() => tensorOf(port([1]), 1, new ArrayBuffer(4), 'x'), 'type mismatch', /a Float32Array, not an ArrayBuffer/);
   fails(() => tensorOf(port([1]), 1, {dtype: 'int8', data: new Float32Array(1)}, 'x'), 'type mismatch', /not int8/);
   fails(() => tensorOf(port([1]), 1, null, 'x'), 'type mismatch', /null/);
   assert.deepEqual([...tensorOf(port([2]), 9, [true, false], 'x').data], [1, 0]);
-  fails(() => tensorOf(port([2]), 9, [true, 2], 'x'), 'type mismatch', /bool/);
+  fails(() => tensorOf(port([2]), 9, [true, 2], 'x'), 'type mismatch', /bool, and element 1 is 2, which it does not hold/);
   fails(() => tensorOf(port([2]), 9, Uint8Array.of(1, 2), 'x'), 'type mismatch', /bool, whose elements are 0 or 1/);
   assert.equal(tensorOf(port([2]), 2, new Uint8ClampedArray([300, 7]), 'x').data[0], 255);
 });
@@ -105,13 +107,34 @@ test('plain arrays hold numbers of the type, and nothing else', () => {
   assert.deepEqual([...tensorOf(port([2]), 7, [-1n, 2n], 'x').data], [-1n, 2n]);
   fails(() => tensorOf(port(['n']), 1, [[1, 2], [3, 4]], 'input x'), 'type mismatch', /input x is float32, and element 0 is a list: give one flat array/);
   fails(() => tensorOf(port(['n']), 1, [1, 'a'], 'x'), 'type mismatch', /element 1 is a String, not a number/);
-  fails(() => tensorOf(port(['n']), 1, [1, null], 'x'), 'type mismatch', /element 1 is a null/);
+  fails(() => tensorOf(port(['n']), 1, [1, null], 'x'), 'type mismatch', /element 1 is null/);
   fails(() => tensorOf(port(['n']), 1, [true], 'x'), 'type mismatch', /Boolean/);
   fails(() => tensorOf(port(['n']), 2, [1, 300], 'x'), 'type mismatch', /uint8, and element 1 is 300, which it does not hold/);
   fails(() => tensorOf(port(['n']), 6, [1.5], 'x'), 'type mismatch', /1\.5/);
   fails(() => tensorOf(port(['n']), 6, [NaN], 'x'), 'type mismatch', /element 0 is NaN/);
-  fails(() => tensorOf(port(['n']), 7, [1], 'x'), 'type mismatch', /not a bigint/);
+  assert.deepEqual([...tensorOf(port([3]), 7, [1, -(2 ** 53 - 1), 3n], 'x').data], [1n, -(2n ** 53n - 1n), 3n], 'numbers that are exact');
+  assert.deepEqual([...tensorOf(port([]), 7, 16000, 'x').data], [16000n]);
+  fails(() => tensorOf(port(['n']), 7, [1, 2 ** 53], 'x'), 'type mismatch', /element 1 is 9007199254740992, which is no exact integer/);
+  fails(() => tensorOf(port(['n']), 7, [0.5], 'x'), 'type mismatch', /no exact integer/);
+  fails(() => tensorOf(port(['n']), 7, ['1'], 'x'), 'type mismatch', /a String, not a bigint/);
+  fails(() => tensorOf(port(['n']), 13, [-1], 'x'), 'type mismatch', /does not hold/);
   fails(() => tensorOf(port(['n']), 7, [2n ** 63n], 'x'), 'type mismatch', /does not hold/);
+  for (const code of [1, 2, 7, 8, 9]) fails(() => tensorOf(port(['n']), code, [, ,], 'input x'), 'type mismatch', /input x is \w+, and element 0 is undefined, not a/);
+  fails(() => tensorOf(port(['n']), 8, ['a', 1], 'input x'), 'type mismatch', /input x is string, and element 1 is a Number, not a string/);
+});
+
+test('16-bit floats are made, rounded to the nearest', () => {
+  const e = power => 2 ** power;
+  assert.deepEqual([...fromFloat32([1, -2, 65504, 65519, 65520, -Infinity, -0, e(-24), e(-25), e(-25) * (1 + e(-10)), 1 + e(-11), 1 + 3 * e(-11), e(-14) - e(-26)], 'float16')],
+    [0x3c00, 0xc000, 0x7bff, 0x7bff, 0x7c00, 0xfc00, 0x8000, 1, 0, 1, 0x3c00, 0x3c02, 0x0400]);
+  assert.deepEqual([...fromFloat32(Float32Array.of(1, -3, NaN, 1 + e(-8), 1 + 3 * e(-8), 3.4e38), 'bfloat16')], [0x3f80, 0xc040, 0x7fc0, 0x3f80, 0x3f82, 0x7f80]);
+  assert.ok((fromFloat32([NaN], 'float16')[0] & 0x7fff) > 0x7c00);
+  for (const dtype of ['float16', 'bfloat16']) {
+    const all = Uint16Array.from({length: 65536}, (_, i) => i), floats = toFloat32({dtype, data: all});
+    fromFloat32(floats, dtype).forEach((bits, i) => { if (!Number.isNaN(floats[i])) assert.equal(bits, i); });
+  }
+  fails(() => fromFloat32([1], 'int8'), 'invalid argument', /int8/);
+  fails(() => fromFloat32(['1'], 'float16'), 'type mismatch', /String/);
 });
 
 test('16-bit floats are read', () => {
@@ -120,9 +143,11 @@ test('16-bit floats are read', () => {
   assert.deepEqual([...toFloat32({dtype: 'bfloat16', data: Uint16Array.of(0x3f80, 0xc040)})], [1, -3]);
   assert.deepEqual([...toFloat32({dtype: 'int64', data: BigInt64Array.of(-3n)})], [-3]);
   fails(() => toFloat32({dtype: 'int4', data: new Uint8Array(1)}), 'unsupported', /int4/);
+  fails(() => toFloat32(new Float32Array(1)), 'invalid argument', /a tensor.*not a Float32Array/);
+  fails(() => toFloat32(undefined), 'invalid argument', /not undefined/);
 });
 
-test('sources: memory, files, addresses', async () => {
+test('sources: memory, files, addresses', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'wick-web-'));
   try {
     await writeFile(join(folder, 'a.bin'), 'abc');
@@ -131,18 +156,30 @@ test('sources: memory, files, addresses', async () => {
     assert.equal((await bytesOf(new Uint8Array(9).subarray(4))).length, 5);
     assert.equal((await bytesOf(new Blob(['abcd']))).length, 4);
     await rejects(() => bytesOf(join(folder, 'b.bin')), 'not found', /b\.bin/);
+    await writeFile(join(folder, 'page.wasm'), '<!doctype html>');
+    await writeFile(join(folder, 'index.html'), '<!doctype html>');
     const server = await serve([folder]);
+    t.after(server.close);  // also where something fails: the process would not end
+    const read = [];
+    await bytesOf(join(folder, 'a.bin'), {progress: p => read.push(p)});
+    assert.deepEqual(read, [{loaded: 3, total: 3}]);
+    for (const [source, message] of [[undefined, /not undefined/], [null, /not null/], [5, /not a Number/], [{}, /not an Object/], [Promise.resolve('a.bin'), /not a Promise: await it/], [[1, 2], /not an Array/]]) {
+      await rejects(() => bytesOf(source), 'invalid argument', message);
+      await rejects(() => moduleOf(source), 'invalid argument', message);
+    }
     const seen = [];
     assert.equal((await bytesOf(`${server.url}/a.bin`, {progress: p => seen.push(p)})).length, 3);
     assert.deepEqual(seen, [{loaded: 3, total: 3}]);
     assert.ok(await moduleOf(`${server.url}/a.wasm`) instanceof WebAssembly.Module);
-    await rejects(() => moduleOf(`${server.url}/a.bin`), 'refused', /does not compile/);
+    await rejects(() => moduleOf(`${server.url}/a.bin`), 'invalid argument', /a\.bin is not WebAssembly/);
+    await rejects(() => moduleOf(`${server.url}/page.wasm`), 'refused', /does not compile/);
+    await rejects(() => moduleOf(`${server.url}/index.html`), 'invalid argument', /index\.html is a page of HTML, not WebAssembly/);
     await rejects(() => bytesOf(`${server.url}/b.bin`), 'not found', /404/);
     await rejects(() => bytesOf(`${server.url}/..%2f..%2fetc/passwd`), 'not found', /404/);
     await rejects(() => bytesOf(`${server.url}/%zz`), 'not found', /404/);
     assert.equal((await fetch(`${server.url}/a.bin`, {method: 'POST'})).status, 405);
     await server.close();
-    await rejects(() => bytesOf(`${server.url}/a.bin`), 'io', /Cannot fetch/);
+    await rejects(() => bytesOf(`${server.url}/a.bin`), 'io', /Cannot fetch.*\(\w+\)/);
     await assert.rejects(() => bytesOf('http://127.0.0.1:9/x', {signal: AbortSignal.abort()}), {name: 'AbortError'});
   } finally {
     await rm(folder, {recursive: true});
@@ -165,7 +202,7 @@ test('a body that breaks off is no refusal of the engine', async () => {
   await assert.rejects(() => bytesOf('http://127.0.0.1:9/x', {signal: AbortSignal.abort(reason)}), reason);
 });
 
-/** A worker of Node that says what it is told to. */
+/** A worker of Node that says what it is told to; messages go through one of Node's ports. */
 class FakeWorker {
   constructor() {
     Object.assign(this, {handlers: {}, sent: [], refs: 0, ended: false});
@@ -174,7 +211,11 @@ class FakeWorker {
     this.handlers[event] = f;
   }
   postMessage(message, transfer) {
-    this.sent.push(structuredClone(message, {transfer}));
+    const {port1, port2} = new MessageChannel();
+    port1.postMessage(message, transfer);
+    const arrived = receiveMessageOnPort(port2);
+    port1.close();
+    if (arrived) this.sent.push(arrived.message);
   }
   ref() {
     this.refs = 1;
@@ -191,7 +232,11 @@ test('what cannot be sent to a worker is an error, and nobody waits for it', asy
   const worker = new FakeWorker(), line = new Line(worker);
   const moved = new Float32Array(4);
   const first = line.call('run', [1, moved], {transfer: buffersOf(moved)});
-  await rejects(() => line.call('run', [1, moved], {transfer: buffersOf(moved)}), 'invalid argument', /run\(\).*cannot be sent/);
+  await rejects(() => line.call('run', [1, moved], {transfer: buffersOf(moved)}), 'invalid argument', /run\(\).*cannot be sent.*transferred before/);
+  fails(() => tensorOf(port(['n']), 1, moved, 'input x'), 'invalid argument', /input x.*transferred before/);
+  fails(() => tensorOf(port(['n']), 1, {data: moved, dims: [4]}, 'input x'), 'invalid argument', /transferred before/);
+  await rejects(() => bytesOf(moved), 'invalid argument', /transferred before/);
+  await rejects(() => bytesOf(moved.buffer), 'invalid argument', /transferred before/);
   await rejects(() => line.call('run', [1, () => 1]), 'invalid argument', /cannot be sent/);
   assert.equal(worker.refs, 1, 'the first call is waited for');
   worker.handlers.message({id: worker.sent[0].id, result: 5});
@@ -205,7 +250,7 @@ test('what cannot be sent to a worker is an error, and nobody waits for it', asy
 });
 
 test('a worker that does not open is ended', async () => {
-  await rejects(() => open({worker: true, wasm: Uint8Array.of(1, 2, 3), wasmFused: Uint8Array.of(1, 2, 3)}), 'refused', /does not compile/);
+  await rejects(() => open({worker: true, wasm: Uint8Array.of(1, 2, 3), wasmFused: Uint8Array.of(1, 2, 3)}), 'invalid argument', /not WebAssembly/);
   await rejects(() => open({worker: true, wasm: () => 1, wasmFused: () => 1}), 'invalid argument', /open\(\).*cannot be sent/);
   await assert.rejects(() => open({worker: true, signal: AbortSignal.abort()}), {name: 'AbortError'});
   const threads = () => process.getActiveResourcesInfo().filter(what => what === 'MessagePort').length;
@@ -251,6 +296,16 @@ test('the bundle is one module', async () => {
   assert.match(text, /class Pad/);
   assert.match(text, /let known;\nfunction probe\(\) \{/, 'comments are gone, code is not');
   new (Object.getPrototypeOf(async () => {}).constructor)(text.replaceAll('import.meta', '({})'));  // it is well-formed
+});
+
+test('a bundler finds nothing of Node, and a worker that starts no worker', async () => {
+  const source = name => new URL(`../../web/src/${name}`, import.meta.url).pathname;
+  for (const name of ['index.js', 'worker.js'])
+    assert.doesNotMatch(await bundle(source(name)), /['"`]node:[a-z]/, 'esbuild fails for a page where an import() names a module of Node');
+  const worker = await bundle(source('worker.js'));
+  assert.doesNotMatch(worker, /new Worker\(/, 'Vite refuses a worker that imports the start of itself');
+  new Function(worker.replaceAll('import.meta', '({})'));  // Vite writes a script of it, where the module must not await
+  assert.equal((await bundle(source('index.js'))).match(/new URL\('\.\/worker\.js', import\.meta\.url\)/g).length, 1, 'webpack would copy the file of any other');
 });
 
 test('arrays of NumPy', () => {

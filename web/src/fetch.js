@@ -1,5 +1,7 @@
 // Bytes and modules from where a caller has them: an address, a file of Node, a Response, a Blob, or memory.
 import {WickError} from './errors.js';
+import {nodeModule} from './node.js';
+import {isDetached, kind} from './tensor.js';
 
 const isNode = typeof process === 'object' && typeof process.versions?.node === 'string';
 
@@ -11,10 +13,12 @@ function nodePath(source) {
   return /^[a-z][a-z0-9+.-]+:/i.test(text) ? null : text;
 }
 
-async function readFile(path, signal) {
-  const {readFile: read} = await import(/* webpackIgnore: true */ /* @vite-ignore */ 'node:fs/promises');
+async function readFile(path, {signal, progress}) {
+  const {readFile: read} = await nodeModule('fs/promises');
   try {
-    return new Uint8Array(await read(path, {signal}));
+    const bytes = new Uint8Array(await read(path, {signal}));
+    progress?.({loaded: bytes.length, total: bytes.length});
+    return bytes;
   } catch (error) {
     if (error.name === 'AbortError' || signal?.aborted) throw error;
     throw new WickError(error.code === 'ENOENT' ? 'not found' : 'io', `Cannot read ${path}: ${error.message}`, {cause: error});
@@ -28,7 +32,9 @@ async function request(source, signal) {
     if (!(source instanceof Response)) response = await fetch(source, {signal});
   } catch (error) {
     if (error.name === 'AbortError' || signal?.aborted) throw error;
-    throw new WickError('io', `Cannot fetch ${source.url ?? source}: ${error.message}`, {cause: error});
+    // Node has the reason, such as ECONNREFUSED, in the cause; browsers keep it from scripts.
+    const reason = error.cause?.code ?? error.cause?.message;
+    throw new WickError('io', `Cannot fetch ${source.url ?? source}: ${error.message}${reason ? ` (${reason})` : ''}`, {cause: error});
   }
   if (!response.ok) throw new WickError(response.status === 404 ? 'not found' : 'io', `Cannot fetch ${response.url}: ${response.status} ${response.statusText}`);
   return response;
@@ -64,26 +70,50 @@ const isBytes = source => source instanceof ArrayBuffer || ArrayBuffer.isView(so
   (typeof SharedArrayBuffer === 'function' && source instanceof SharedArrayBuffer);
 const view = bytes => ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
 
+const isBlob = source => typeof Blob === 'function' && source instanceof Blob;
+const isExchange = source => source instanceof Response || source instanceof Request;
+
+/** Where something comes from, as errors name it. */
+export const nameOf = source => typeof source === 'string' || source instanceof URL ? `${source}` : (isExchange(source) && source.url) || source?.name || 'what was given';
+/** Servers of one page answer it to any address. */
+export const isHtml = bytes => bytes[0] === 60 && bytes.length > 1 && /[!a-z?]/i.test(String.fromCharCode(bytes[1]));
+
+function checkSource(source) {
+  if (typeof source === 'string' || source instanceof URL || isBytes(source) || isBlob(source) || isExchange(source)) return;
+  const hint = typeof source?.then === 'function' ? ': await it' : '';
+  throw new WickError('invalid argument', `An address, a Request, a Response, a Blob or bytes are wanted, not ${kind(source)}${hint}`);
+}
+
 /** Returns the bytes of a source as a Uint8Array. */
 export async function bytesOf(source, {signal, progress} = {}) {
-  if (isBytes(source)) return view(source);
-  if (typeof Blob === 'function' && source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
-  const path = source instanceof Response || source instanceof Request ? null : nodePath(source);
-  if (path !== null) return readFile(path, signal);
+  checkSource(source);
+  if (isBytes(source)) {
+    if (isDetached(source.buffer ?? source)) throw new WickError('invalid argument', 'The memory of these bytes was transferred before: they are empty');
+    return view(source);
+  }
+  if (isBlob(source)) return new Uint8Array(await source.arrayBuffer());
+  const path = isExchange(source) ? null : nodePath(source);
+  if (path !== null) return readFile(path, {signal, progress});
   return received(counted(await request(source, signal), progress), signal);
+}
+
+/** Throws where bytes are not WebAssembly at all: the engine is not what is wrong. */
+function looked(bytes, source) {
+  if ([0, 97, 115, 109].every((byte, i) => bytes[i] === byte)) return bytes;
+  throw new WickError('invalid argument', `${nameOf(source)} is ${isHtml(bytes) ? 'a page of HTML, not' : 'not'} WebAssembly: wick.wasm has to be there, or open() be told where it is`);
 }
 
 /** Compiles a module, while it is being received where the server says that it is application/wasm. */
 export async function moduleOf(source, {signal, progress} = {}) {
   if (source instanceof WebAssembly.Module) return source;
+  checkSource(source);
   try {
-    const fetched = !isBytes(source) && !(typeof Blob === 'function' && source instanceof Blob) &&
-      (source instanceof Response || source instanceof Request || nodePath(source) === null);
-    if (!fetched) return await WebAssembly.compile(await bytesOf(source, {signal, progress}));
+    const fetched = !isBytes(source) && !isBlob(source) && (isExchange(source) || nodePath(source) === null);
+    if (!fetched) return await WebAssembly.compile(looked(await bytesOf(source, {signal, progress}), source));
     const response = await request(source, signal);
     const streams = typeof WebAssembly.compileStreaming === 'function' && response.headers.get('content-type')?.startsWith('application/wasm');
     const body = counted(response, progress);
-    return streams ? await WebAssembly.compileStreaming(body) : await WebAssembly.compile(await received(body, signal));
+    return streams ? await WebAssembly.compileStreaming(body) : await WebAssembly.compile(looked(await received(body, signal), source));
   } catch (error) {
     if (error instanceof WebAssembly.CompileError)
       throw new WickError('refused', `WebAssembly does not compile here: ${error.message}`, {cause: error});

@@ -15,7 +15,7 @@ export class WickError extends Error {
 
 /**
  * Element types. `data` of a tensor is the typed array of the same name (int64 and uint64: of BigInt), and
- * float16, bfloat16: Uint16Array of the bits (`toFloat32` reads them; a Float16Array is taken, too),
+ * float16, bfloat16: Uint16Array of the bits (`fromFloat32` makes them, `toFloat32` reads them; a Float16Array is taken, too),
  * bool, floats of 8 bits: Uint8Array, types below a byte: Uint8Array, packed, the first in the lowest bits,
  * string: an array of strings.
  */
@@ -33,7 +33,10 @@ export interface Tensor<Data = any> {
   readonly dims: readonly number[];
   readonly data: Data;
 }
-/** An array, whose shape is the input's where at most one of its sizes is free, or data with dims; a number for one element. */
+/**
+ * An array, whose shape is the input's where at most one of its sizes is free, or data with dims; a number for one element.
+ * Integers of 64 bits may be numbers in plain arrays, as far as these are exact.
+ */
 export type TensorLike =
   | NumberArray | readonly number[] | readonly bigint[] | readonly string[] | readonly boolean[] | number | bigint | string
   | {readonly data: NumberArray | readonly number[] | readonly bigint[] | readonly string[] | readonly boolean[]; readonly dims?: readonly number[]; readonly dtype?: DType};
@@ -114,15 +117,15 @@ export interface AnyModel {
   readonly memory: number;
   /** The text that the file has for a key, or null. */
   metadata(key: string): Promise<string | null>;
-  /** Runs on all inputs by name; the one input of a model may be given by itself. */
-  run(inputs: Inputs | ValueLike, options?: RunOptions): Promise<Outputs>;
-  /** Frees its memory. */
+  /** Runs on all inputs by name; the one input of a model may be given by itself, and none of a model without. */
+  run(inputs?: Inputs | ValueLike, options?: RunOptions): Promise<Outputs>;
+  /** Frees its memory at once; that of a model which nobody has any more is freed some time later. */
   dispose(): void | Promise<void>;
 }
 /** A model in this thread. */
 export interface Model extends AnyModel {
   /** As run(), at once. */
-  runSync(inputs: Inputs | ValueLike, options?: RunOptions): Outputs;
+  runSync(inputs?: Inputs | ValueLike, options?: RunOptions): Outputs;
   dispose(): void;
 }
 
@@ -139,10 +142,14 @@ export interface Engine<M extends AnyModel = Model> {
 }
 export function open(options: OpenOptions & {worker: true}): Promise<Engine<AnyModel>>;
 export function open(options?: OpenOptions & {worker?: false}): Promise<Engine>;
+export function open(options: OpenOptions): Promise<Engine<AnyModel>>;
 
 /** Loads a model into an engine that all models of load() share, one here and one in a worker. */
 export function load(source: Source, options: LoadOptions & {worker: true}): Promise<AnyModel>;
 export function load(source: Source, options?: LoadOptions & {worker?: false}): Promise<Model>;
+export function load(source: Source, options: LoadOptions & {worker?: boolean}): Promise<AnyModel>;
 
 /** Returns the numbers of a tensor as float32: of 16-bit floats by their bits, of others converted. */
 export function toFloat32(tensor: Tensor): Float32Array;
+/** Returns the bits of numbers as float16 or bfloat16, for inputs of these types: rounded to the nearest, ties to even. */
+export function fromFloat32(numbers: Float32Array | readonly number[], dtype: 'float16' | 'bfloat16'): Uint16Array;

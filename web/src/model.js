@@ -1,6 +1,6 @@
 // A model in this thread's engine.
 import {PORT, TENSOR, cText, utf8} from './layout.js';
-import {DTYPES, OPTIONAL, OPTIONAL_SEQUENCE, SEQUENCE, arrayLength, dtypeName, dtypeOf, elements, isContainer, makeTensor, tensorOf} from './tensor.js';
+import {DTYPES, OPTIONAL, OPTIONAL_SEQUENCE, SEQUENCE, arrayLength, dtypeName, dtypeOf, elements, isContainer, kind, makeTensor, tensorOf} from './tensor.js';
 import {WickError} from './errors.js';
 
 /** Memory of one purpose that grows and is kept from run to run. */
@@ -30,13 +30,36 @@ function limit(name, value, unit = 1) {
   return value * unit < 2 ** 63 ? value : 0;
 }
 
+/** What a model has in the engine's memory. */
+class Held {
+  file = 0;  // the bytes, which the program reads as long as it lives
+  program = 0;
+  session = 0;
+  ports = 0;  // wick_tensor of each input, then of each output
+  inputs = [];  // their memory
+  constructor(engine) {
+    this.engine = engine;
+  }
+  free() {
+    const {exports: wick, stopped} = this.engine;
+    if (!stopped) {
+      wick.wick_session_free(this.session);
+      wick.wick_program_free(this.program);
+    }
+    for (const buffer of this.inputs) buffer.free();
+    this.engine.free(this.ports);
+    this.engine.free(this.file);
+    this.session = this.program = this.ports = this.file = 0;
+    this.inputs = [];
+  }
+}
+
+// Frees what models held that nobody has any more and nobody disposed of: the collector does not see that memory.
+const dropped = new FinalizationRegistry(held => held.free());
+
 export class Model {
   #engine;
-  #file = 0;  // the bytes, which the program reads as long as it lives
-  #program = 0;
-  #session = 0;
-  #ports = 0;  // wick_tensor of each input, then of each output
-  #inputs = [];  // their memory
+  #held;
   #elements;
 
   /** Takes the bytes of a .wick file; see load() in index.js for the options. */
@@ -45,6 +68,8 @@ export class Model {
       if (!Number.isSafeInteger(size) || size < 0) throw new WickError('invalid argument', `dims.${name} is ${size}, which is no size`);
     const most = limit('maxMemory', maxMemory);
     this.#engine = engine;
+    this.#held = new Held(engine);
+    dropped.register(this, this.#held, this);
     try {
       this.#open(bytes, dims, entry, most);
     } catch (error) {
@@ -55,9 +80,9 @@ export class Model {
 
   #open(bytes, dims, entry, maxMemory) {
     const {exports: wick, memory} = this.#engine;
-    this.#file = this.#engine.allocate(bytes.length);
-    memory.u8.set(bytes, this.#file);
-    this.#program = this.#engine.made(p => wick.wick_web_load(this.#file, bytes.length, maxMemory, p));
+    this.#held.file = this.#engine.allocate(bytes.length);
+    memory.u8.set(bytes, this.#held.file);
+    this.#held.program = this.#engine.made(p => wick.wick_web_load(this.#held.file, bytes.length, maxMemory, p));
     this.#engine.scratch(place => {
       const names = Object.keys(dims);
       const list = place(16 * names.length);
@@ -67,39 +92,39 @@ export class Model {
         memory.view.setBigInt64(list + 16 * i + 8, BigInt(dims[name]), true);
       });
       const first = entry === null ? 0 : place(cText(entry));
-      this.#session = this.#engine.made(p => wick.wick_web_open(this.#program, first, list, names.length, maxMemory, p));
+      this.#held.session = this.#engine.made(p => wick.wick_web_open(this.#held.program, first, list, names.length, maxMemory, p));
     });
     const ports = (count, fill, element) => this.#engine.scratch(place => {
       const at = place(PORT), list = [];
       for (let i = 0; i < count; ++i) {
-        this.#engine.check(fill(this.#session, i, at));
+        this.#engine.check(fill(this.#held.session, i, at));
         const {name, dtype, dims: shape} = memory.port(at);
-        const of = isContainer(dtype) ? {element: dtypeName(element(this.#session, i))} : {};
+        const of = isContainer(dtype) ? {element: dtypeName(element(this.#held.session, i))} : {};
         list.push(Object.freeze({name, dtype: dtypeName(dtype), dims: shape && Object.freeze(shape), ...of}));
       }
       return Object.freeze(list);
     });
-    this.inputs = ports(wick.wick_session_input_count(this.#session), wick.wick_session_input, wick.wick_session_input_element);
-    this.outputs = ports(wick.wick_session_output_count(this.#session), wick.wick_session_output, wick.wick_session_output_element);
+    this.inputs = ports(wick.wick_session_input_count(this.#held.session), wick.wick_session_input, wick.wick_session_input_element);
+    this.outputs = ports(wick.wick_session_output_count(this.#held.session), wick.wick_session_output, wick.wick_session_output_element);
     this.labels = [];
-    for (let i = 0; i < wick.wick_program_label_count(this.#program); ++i)
-      this.labels.push(memory.text(wick.wick_program_label(this.#program, i)));
-    const digest = wick.wick_program_digest(this.#program) >>> 0;
+    for (let i = 0; i < wick.wick_program_label_count(this.#held.program); ++i)
+      this.labels.push(memory.text(wick.wick_program_label(this.#held.program, i)));
+    const digest = wick.wick_program_digest(this.#held.program) >>> 0;
     this.sha256 = digest === 0 ? null : Array.from(memory.u8.subarray(digest, digest + 32), b => b.toString(16).padStart(2, '0')).join('');
-    this.#ports = this.#engine.allocate(TENSOR * (this.inputs.length + this.outputs.length));
-    this.#inputs = this.inputs.map(() => new Buffer(this.#engine));
-    this.#elements = this.inputs.map((_, i) => wick.wick_session_input_element(this.#session, i));
+    this.#held.ports = this.#engine.allocate(TENSOR * (this.inputs.length + this.outputs.length));
+    this.#held.inputs = this.inputs.map(() => new Buffer(this.#engine));
+    this.#elements = this.inputs.map((_, i) => wick.wick_session_input_element(this.#held.session, i));
   }
 
   get numerics() {
     return this.#engine.numerics;
   }
   get memory() {
-    return this.#engine.exports.wick_session_memory(this.#session) >>> 0;
+    return this.#engine.exports.wick_session_memory(this.#held.session) >>> 0;
   }
   async metadata(key) {
     this.#alive();
-    return this.#engine.scratch(place => this.#engine.memory.text(this.#engine.exports.wick_program_metadata(this.#program, place(cText(key)))));
+    return this.#engine.scratch(place => this.#engine.memory.text(this.#engine.exports.wick_program_metadata(this.#held.program, place(cText(key)))));
   }
 
   /** Runs here and now, and returns the outputs by name. */
@@ -108,12 +133,13 @@ export class Model {
     const most = limit('timeout', timeout, 1e6);  // in nanoseconds below
     const {exports: wick, memory} = this.#engine;
     const given = this.#byName(values);
+    if (wanted !== null && !Array.isArray(wanted)) throw new WickError('invalid argument', `outputs is ${kind(wanted)}: it takes an Array of names`);
     if (wanted) for (const name of wanted) if (!this.outputs.some(o => o.name === name)) throw this.#noPort('output', name, this.outputs);
     return this.#engine.scratch(place => {
-      this.inputs.forEach((port, i) => this.#put(this.#ports + TENSOR * i, port, i, given[port.name], place));
-      const out = this.#ports + TENSOR * this.inputs.length;
+      this.inputs.forEach((port, i) => this.#put(this.#held.ports + TENSOR * i, port, i, given[port.name], place));
+      const out = this.#held.ports + TENSOR * this.inputs.length;
       for (let i = 0; i < this.outputs.length; ++i) memory.setTensor(out + TENSOR * i, 0, 0, []);
-      this.#engine.check(wick.wick_web_run(this.#session, this.#ports, this.inputs.length, out, this.outputs.length, most));
+      this.#engine.check(wick.wick_web_run(this.#held.session, this.#held.ports, this.inputs.length, out, this.outputs.length, most));
       const results = {};
       this.outputs.forEach((port, i) => {
         if (!wanted || wanted.includes(port.name)) results[port.name] = this.#take(out + TENSOR * i, place);
@@ -126,7 +152,7 @@ export class Model {
   }
 
   #alive() {
-    if (this.#session === 0) throw new WickError('invalid argument', 'The model was disposed of');
+    if (this.#held.session === 0) throw new WickError('invalid argument', 'The model was disposed of');
   }
   #noPort(what, name, ports) {
     return new WickError('not found', `There is no ${what} ${JSON.stringify(name)}; the model has ${ports.map(p => p.name).join(', ')}`);
@@ -136,6 +162,7 @@ export class Model {
     const plain = values !== null && typeof values === 'object' && !ArrayBuffer.isView(values) && !Array.isArray(values);
     const names = this.inputs.map(p => p.name);
     if (!plain || ('data' in values && !names.includes('data'))) {
+      if (names.length === 0 && values === undefined) return {};
       if (names.length !== 1) throw new WickError('invalid argument', `The model has ${names.length} inputs: give an object with ${names.join(', ')}`);
       return {[names[0]]: values};
     }
@@ -148,7 +175,7 @@ export class Model {
     const what = `input ${port.name}`;
     if (value === undefined) throw new WickError('invalid argument', `${what} is missing`);
     const code = [SEQUENCE, OPTIONAL, OPTIONAL_SEQUENCE].find(c => dtypeName(c) === port.dtype);
-    if (code === undefined) return this.#write(at, tensorOf(port, DTYPES.get(port.dtype).code, value, what), bytes => this.#inputs[i].of(bytes), place);
+    if (code === undefined) return this.#write(at, tensorOf(port, DTYPES.get(port.dtype).code, value, what), bytes => this.#held.inputs[i].of(bytes), place);
     const absent = value === null;
     const list = absent ? [] : code === OPTIONAL ? [value] : value;
     if (!Array.isArray(list) || (absent && code === SEQUENCE)) throw new WickError('type mismatch', `${what} is a ${port.dtype}: give an array of tensors`);
@@ -157,14 +184,13 @@ export class Model {
     const from = absent ? 0 : parts, size = place(4);
     this.#engine.check(wick.wick_pack_bytes(from, list.length, size));
     const bytes = memory.u32(size);
-    this.#engine.check(wick.wick_pack(code, this.#elements[i], from, list.length, this.#inputs[i].of(bytes), bytes, at));
+    this.#engine.check(wick.wick_pack(code, this.#elements[i], from, list.length, this.#held.inputs[i].of(bytes), bytes, at));
   }
   #write(at, {type, data, dims}, memoryOf, place) {
     const {memory} = this.#engine;
     if (type.name === 'string') {
       const to = memoryOf(16 * Math.max(1, data.length));
       data.forEach((text, k) => {
-        if (typeof text !== 'string') throw new WickError('type mismatch', `element ${k} is no string`);
         const bytes = utf8(text);
         memory.setU32(to + 16 * k, place(bytes));
         memory.view.setBigUint64(to + 16 * k + 8, BigInt(bytes.length), true);
@@ -203,15 +229,7 @@ export class Model {
 
   /** Frees the model's memory; later runs throw. */
   dispose() {
-    const {exports: wick, stopped} = this.#engine;
-    if (!stopped) {
-      wick.wick_session_free(this.#session);
-      wick.wick_program_free(this.#program);
-    }
-    for (const buffer of this.#inputs) buffer.free();
-    this.#engine.free(this.#ports);
-    this.#engine.free(this.#file);
-    this.#session = this.#program = this.#ports = this.#file = 0;
-    this.#inputs = [];
+    dropped.unregister(this);
+    this.#held.free();
   }
 }

@@ -1,12 +1,15 @@
 // The same interface in front of a worker: calls cross as messages, results are moved, not copied.
 import {WickError, unpackError} from './errors.js';
 import {bytesOf, moduleOf} from './fetch.js';
+import {nodeModule} from './node.js';
+import {buffersOf, isDetached} from './tensor.js';
 
+/** Bundlers know a worker by the first form. They would copy the file of the second as it is, but for the name `here`. */
 async function startWorker() {
   if (typeof Worker === 'function')
     return new Worker(new URL('./worker.js', import.meta.url), {type: 'module', name: 'wick'});
-  const threads = await import(/* webpackIgnore: true */ /* @vite-ignore */ 'node:worker_threads');
-  const worker = new threads.Worker(new URL('./worker.js', import.meta.url));
+  const threads = await nodeModule('worker_threads'), here = import.meta.url;
+  const worker = new threads.Worker(new URL('./worker.js', here));
   worker.unref();
   return worker;
 }
@@ -48,6 +51,8 @@ export class Line {
       this.#waiting.set(id, {resolve, reject, progress});
       this.#worker.ref?.();
       try {
+        // Node would send nothing, and say nothing.
+        if (transfer.some(isDetached)) throw new TypeError('the memory of an array was transferred before');
         this.#worker.postMessage({id, name, args}, transfer);
       } catch (error) {
         // An array that was moved before, a function: nothing was sent, and nobody will answer.
@@ -64,12 +69,16 @@ export class Line {
   }
 }
 
+// Models that nobody has any more and nobody disposed of.
+const forgotten = new FinalizationRegistry(({line, id}) => line.call('dispose', [id]).catch(() => {}));
+
 class RemoteModel {
   #line;
   #id;
   constructor(line, {id, ...facts}) {
     this.#line = line;
     this.#id = id;
+    forgotten.register(this, {line, id}, this);
     Object.assign(this, facts);
   }
   /** With `transfer` the arrays of the inputs are moved to the worker, and are empty here afterwards. */
@@ -80,17 +89,9 @@ class RemoteModel {
     return this.#line.call('metadata', [this.#id, key]);
   }
   async dispose() {
+    forgotten.unregister(this);
     await this.#line.call('dispose', [this.#id]);
   }
-}
-
-/** Returns the buffers of all arrays in a value, each once. Shared ones are not moved. */
-export function buffersOf(value, found = new Set()) {
-  if (ArrayBuffer.isView(value)) {
-    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
-  }
-  else if (value !== null && typeof value === 'object') for (const part of Object.values(value)) buffersOf(part, found);
-  return [...found];
 }
 
 class RemoteWick {

@@ -1,11 +1,10 @@
 // The worker's end of remote.js: an engine and its models.
 import {WickError, packError} from './errors.js';
-import {open} from './index.js';
-import {buffersOf} from './remote.js';
+import {openHere} from './local.js';
+import {nodeModule} from './node.js';
+import {buffersOf} from './tensor.js';
 
-const port = typeof WorkerGlobalScope === 'function' && globalThis instanceof WorkerGlobalScope
-  ? globalThis : (await import(/* webpackIgnore: true */ /* @vite-ignore */ 'node:worker_threads')).parentPort;
-
+let port;  // to who called
 let wick;
 const models = new Map();
 let next = 1;
@@ -18,7 +17,7 @@ function modelOf(id) {
 
 const calls = {
   async open(sources, onProgress) {
-    wick = await open({...sources, onProgress});
+    wick = await openHere({...sources, onProgress});
     return {version: wick.version, numerics: wick.numerics};
   },
   async load(source, options, onProgress) {
@@ -46,5 +45,13 @@ async function answer({id, name, args}) {
   }
 }
 
-if (port.addEventListener && port === globalThis) port.addEventListener('message', event => answer(event.data));
-else port.on('message', answer);
+// Not by an await of the module, which bundlers refuse in a worker that they write as a script.
+if (typeof WorkerGlobalScope === 'function' && globalThis instanceof WorkerGlobalScope) {
+  port = globalThis;
+  port.addEventListener('message', event => answer(event.data));
+} else {
+  nodeModule('worker_threads').then(({parentPort}) => {
+    port = parentPort;
+    port.on('message', answer);
+  });
+}
