@@ -231,7 +231,7 @@ TEST(CaptureSizes, NumbersComputedFromASizeAreComputedByTheGraph) {
 TEST(CaptureSizes, ASizeIsDividedByAnyNumber) {
   using F = std::function<Tensor(const Tensor&)>;
   const std::vector<std::pair<const char*, F>> all = {
-      {"windows", [](const Tensor& x) { return unfold(x, 1, 400, 160); }},
+      {"windows", [](const Tensor& x) { return x.unfold(1, 400, 160); }},
       {"frames of a spectrum",
        [](const Tensor& x) {
          return stft(x, {.n_fft = 400, .hop_length = 160, .window = hann_window(400)});
