@@ -226,6 +226,62 @@ TEST(CaptureSizes, NumbersComputedFromASizeAreComputedByTheGraph) {
   }
 }
 
+// Steps of audio and of patches, which are no powers of two: the functions follow the size, and a
+// plain integer is reconstructed.
+TEST(CaptureSizes, ASizeIsDividedByAnyNumber) {
+  using F = std::function<Tensor(const Tensor&)>;
+  const std::vector<std::pair<const char*, F>> all = {
+      {"windows", [](const Tensor& x) { return x.unfold(1, 400, 160); }},
+      {"frames of a spectrum",
+       [](const Tensor& x) {
+         return stft(x, {.n_fft = 400, .hop_length = 160, .window = hann_window(400)});
+       }},
+      {"columns of an image",
+       [](const Tensor& x) {
+         return unfold(x.reshape({x.size(0), 1, 1, -1}), {1, 7}, 2, {0, 1}, {1, 11});
+       }},
+      {"an image of its columns",
+       [](const Tensor& x) {
+         const Tensor image = x.reshape({x.size(0), 1, 1, -1});
+         return fold(unfold(image, {1, 9}, 1, 0, {1, 9}), {1, x.size(1)}, {1, 9}, 1, 0, {1, 9});
+       }},
+      {"every 13th", [](const Tensor& x) { return index_select(x, 1, arange(2, x.size(1), 13)); }},
+      {"the first of 11 parts", [](const Tensor& x) { return chunk(x, 11, 1)[0] * 2; }},
+      {"the third of 7 nearly equal parts",
+       [](const Tensor& x) { return tensor_split(x, 7, 1)[2] * 2; }},
+      {"a plain integer",
+       [](const Tensor& x) {
+         const int64_t n = x.size(1);
+         return x.slice(1, 0, (n - 37) / 23) * 2;
+       }},
+  };
+  for (const auto& [name, f] : all) {
+    SCOPED_TRACE(name);
+    Net net(f);
+    std::optional<ir::Graph> graph;
+    const CaptureInput in{"x", example({2, 4000}), {{0, "batch"}, {1, "samples", 900, 20000}}, {}};
+    ASSERT_EQ(error_of([&] { graph = capture(net, {in}); }), "no error");
+    for (int64_t n : {900, 901, 1059, 1060, 1439, 1441, 7777, 16000})
+      expect_equal(*graph, net, {3, n});
+  }
+}
+
+// All tokens beside all tokens: at a size that is usual elsewhere that is a gigabyte.
+TEST(CaptureSizes, OneLargeRunDoesNotTakeTheTimeOfAllOthers) {
+  int64_t tokens = 0;
+  std::set<int64_t> seen;
+  Net net([&](const Tensor& x) {
+    const auto n = x.size(0) * x.size(1);
+    tokens = std::max(tokens, n.peek());
+    seen.insert(n.peek());
+    const Tensor y = x.reshape({n, 4}), scores = matmul(y, y.t());
+    return matmul(softmax(scores * 2, 1), y);
+  });
+  (void)capture(net, {{"x", example({3, 7, 4}), {{0, "batch"}, {1, "time"}}, {}}});
+  EXPECT_LT(tokens * tokens * 12, 512'000'000);
+  EXPECT_GT(seen.size(), 40U);
+}
+
 TEST(CaptureSizes, OfTwoDimensionsEitherIsSeen) {
   const std::vector<DynamicDim> dims = {{0, "batch"}, {1, "time"}};
   const std::vector<std::pair<const char*, std::function<bool(int64_t, int64_t)>>> branches = {

@@ -121,9 +121,9 @@ void stride_rows(Rows& row) {
       .sample("torch.as_strided(x0.t(), (2, 2), (1, 3), 0)", {x({3, 4})},
               WICK_FN(as_strided(x0.contiguous().t(), {2, 2}, {1, 3}, 0)));
   row("Tensor.unfold", smooth, kStored)
-      .sample("x0.unfold(0, 3, 2)", {x({7})}, WICK_FN(unfold(x0, 0, 3, 2)))
-      .sample("x0.unfold(-1, 2, 1)", {x({2, 4})}, WICK_FN(unfold(x0, -1, 2, 1)))
-      .sample("x0.t().unfold(0, 2, 1)", {x({2, 4})}, WICK_FN(unfold(x0.t(), 0, 2, 1)));
+      .sample("x0.unfold(0, 3, 2)", {x({7})}, WICK_FN(x0.unfold(0, 3, 2)))
+      .sample("x0.unfold(-1, 2, 1)", {x({2, 4})}, WICK_FN(x0.unfold(-1, 2, 1)))
+      .sample("x0.t().unfold(0, 2, 1)", {x({2, 4})}, WICK_FN(x0.t().unfold(0, 2, 1)));
   row("diagonal", smooth, kStored)
       .sample("torch.diagonal(x0)", {x({3, 3})}, WICK_FN(diagonal(x0)))
       .sample("torch.diagonal(x0, 1)", {x({2, 4})}, WICK_FN(diagonal(x0, 1)))

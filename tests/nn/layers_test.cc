@@ -86,6 +86,22 @@ TEST(Layers, BatchNormModes) {
 }
 
 // Without momentum the statistics are plain averages of all batches.
+// The last batch of a filtered data set may be empty: NaN would stay in the statistics for good.
+TEST(Layers, AnEmptyBatchLeavesRunningStatisticsAsTheyAre) {
+  nn::BatchNorm2d batch(3), averaging(3, 1e-5, std::nullopt);
+  nn::InstanceNorm2d instance(3, 1e-5, 0.1, false, true);
+  const Tensor x = randn({4, 3, 2, 2}), none = zeros({0, 3, 2, 2});
+  for (nn::Module* m : {static_cast<nn::Module*>(&batch), static_cast<nn::Module*>(&averaging),
+                        static_cast<nn::Module*>(&instance)}) {
+    (*m)(x);
+    const Tensor mean = m->get_buffer("running_mean").clone(),
+                 var = m->get_buffer("running_var").clone();
+    EXPECT_EQ((*m)(none).raw_shape(), none.raw_shape());
+    EXPECT_TRUE(equal(m->get_buffer("running_mean"), mean)) << m->kind();
+    EXPECT_TRUE(equal(m->get_buffer("running_var"), var)) << m->kind();
+  }
+}
+
 TEST(Layers, BatchNormWithoutMomentumAverages) {
   nn::BatchNorm1d bn(1, 1e-5, std::nullopt);
   double mean_sum = 0;

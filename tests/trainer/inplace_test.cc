@@ -119,9 +119,9 @@ TEST(InPlace, Refusals) {
   EXPECT_NE(error_of(add_one(quiet)).find("the view was taken under NoGrad"), std::string::npos);
   EXPECT_NE(error_of(add_one(ones({1, 3}).expand({2, 3}))).find("a single memory location"),
             std::string::npos);
-  EXPECT_NE(error_of(add_one(unfold(ones({5}), 0, 3, 1))).find("a single memory location"),
+  EXPECT_NE(error_of(add_one(ones({5}).unfold(0, 3, 1))).find("a single memory location"),
             std::string::npos);
-  unfold(ones({6}), 0, 3, 3).add_(1);
+  ones({6}).unfold(0, 3, 3).add_(1);
   EXPECT_NE(error_of([] {
               ones({2}, DType::kI64).add_(1.5);
             }).find("result type float32 can't be cast to the desired output type int64"),

@@ -63,7 +63,7 @@ TEST(Members, AreTheFunctions) {
   same(a.unique().values, unique(a).values);
   same(a.roll(1, 0), roll(a, 1, 0));
   same(a.split(2, 1)[1], split(a, 2, 1)[1]);
-  same(a.unfold(1, 2, 1), unfold(a, 1, 2, 1));
+  same(a.unfold(1, 2, 1), unfold(a, 1, SizeArg(2), SizeArg(1)));
   same(a.new_full({2}, 3, DType::kI64), tensor({3, 3}));
   same(a.type_as(at), a.to(DType::kI64));
   same(a.clone().triu_(1), triu(a, 1));

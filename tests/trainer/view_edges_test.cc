@@ -290,7 +290,7 @@ TEST(ViewEdges, ExpandNeverDropsDims) {
 TEST(ViewEdges, StridedViewsOfPartsWithoutAnOwner) {
   Tensor x = arange(9).reshape({3, 3}).clone();
   EXPECT_EQ(ints(diagonal(x.slice(1, 0, 2).detach())), (Ints{0, 4}));
-  EXPECT_EQ(ints(unfold(x.slice(1, 1, 3).detach(), 0, 2, 1)), (Ints{1, 4, 2, 5, 4, 7, 5, 8}));
+  EXPECT_EQ(ints(x.slice(1, 1, 3).detach().unfold(0, 2, 1)), (Ints{1, 4, 2, 5, 4, 7, 5, 8}));
   EXPECT_EQ(ints(as_strided(x.slice(1, 1, 3).detach(), {2}, {4})), (Ints{1, 5}));
   diagonal(x.slice(1, 1, 3).detach()).fill_(-1);
   EXPECT_EQ(ints(x), (Ints{0, -1, 2, 3, 4, -1, 6, 7, 8}));

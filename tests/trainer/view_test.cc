@@ -291,11 +291,20 @@ TEST(View, BitsUnderAnotherDtype) {
   EXPECT_EQ(x.view(DType::kI64).item_int(), static_cast<int64_t>(0xc0000000'3f800000));
 }
 
+// F.unfold(x, 3, 1, 1) of PyTorch would otherwise be x.unfold(3, 1, 1).
+template <class... Args>
+constexpr bool kUnfolds = requires(const Tensor& x, Args... args) { unfold(x, args...); };
+TEST(View, UnfoldByFourNumbersDoesNotCompile) {
+  static_assert(!kUnfolds<int, int, int> && !kUnfolds<int, int64_t, int64_t>);
+  static_assert(kUnfolds<int> && kUnfolds<int, int> && kUnfolds<Pair, int, int>);
+  EXPECT_EQ(unfold(ones({1, 2, 4, 4}), Pair(3), 1, 1).raw_shape(), (Shape{1, 18, 16}));
+}
+
 TEST(View, Family) {
   Tensor x = arange(24).reshape({2, 3, 4});
   EXPECT_EQ(list(as_strided(x, {2, 2}, {12, 5}, 1)), (Ints{1, 6, 13, 18}));
   EXPECT_EQ(list(as_strided(x.select(0, 1), {2}, {4})), (Ints{12, 16}));
-  EXPECT_EQ(list(unfold(arange(7), 0, 3, 2)), (Ints{0, 1, 2, 2, 3, 4, 4, 5, 6}));
+  EXPECT_EQ(list(arange(7).unfold(0, 3, 2)), (Ints{0, 1, 2, 2, 3, 4, 4, 5, 6}));
   EXPECT_EQ(list(diagonal(x, 1, 1, 2)), (Ints{1, 6, 11, 13, 18, 23}));
   EXPECT_EQ(list(diagonal(x, -2, 2, 1)), (Ints{2, 7, 14, 19}));
   EXPECT_EQ(movedim(x, 0, 2).raw_shape(), (Shape{3, 4, 2}));

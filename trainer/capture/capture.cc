@@ -375,22 +375,33 @@ ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& in
     }
     if (!options.verify) graph.metadata["wick.capture"] = "not verified";
     if (!options.verify || settled) return graph;
-    std::vector<Sizes> sizes = unseen_sizes(free);  // what no expression was found from
+    std::vector<Sizes> unseen = unseen_sizes(free), sizes;  // no expression was found from them
     for (const CaptureRun& run : all) sizes.push_back(run.sizes);
     const bool doubt = !use.doubtful.empty() || !use.escaped.empty();
     if (reads_sizes(all)) {
       const std::vector<Sizes> many = many_sizes(free);
       sizes.insert(sizes.end(), many.begin(), many.end());
     }
+    // Attention over all pixels takes gigabytes at a size that is usual elsewhere: such a run would
+    // take the time of all others. Small ones first, as many as the work allows.
+    std::erase_if(unseen, [&](const Sizes& at) { return bytes_at(graph, free, at) > kMostBytes; });
+    std::vector<std::pair<double, Sizes>> by_bytes;
+    for (const Sizes& at : sizes) by_bytes.emplace_back(bytes_at(graph, free, at), at);
+    std::stable_sort(by_bytes.begin(), by_bytes.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    sizes.clear();
+    for (const auto& [bytes, at] : by_bytes)
+      if (bytes <= kMostBytes) sizes.push_back(at);
     std::vector<Sizes> ran;
     Work spent = 0;
-    auto fault = verify_capture(graph, inputs, call, free, sizes, doubt ? kDoubtfulWork : kWork,
-                                &ran, &spent);
+    const Work most = doubt ? kDoubtfulWork : kWork;
+    auto fault = verify_capture(graph, inputs, call, free, unseen, most, &ran, &spent);
+    if (!fault) fault = verify_capture(graph, inputs, call, free, sizes, most, &ran, &spent);
     if (!fault) fault = climb(graph, inputs, call, free, use, &ran);
     if (fault) {
       const bool known = std::any_of(all.begin(), all.end(),
                                      [&](const CaptureRun& r) { return r.sizes == fault->sizes; });
-      if (known || !reads_sizes(all) || round >= kMostRounds) {
+      if (known || round >= kMostRounds) {
         throw Error("[capture] " + fault->text +
                     ". What a graph cannot hold: state that changes from call to call, values from "
                     "outside of its inputs, a number that no simple expression of the sizes gives");

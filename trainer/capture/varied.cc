@@ -233,6 +233,20 @@ ir::ValueId cast(ir::Graph& g, ir::ValueId v, DType to) {
   return g.emit(OpId::kCast, a, {v});
 }
 
+// How many steps reach from `starts` to a size that forward read or computed: arange(a, n, step).
+std::optional<SymDim> steps_of(const SizeSolver& solver, const std::vector<int64_t>& starts,
+                               const std::vector<int64_t>& counts, int64_t step) {
+  const auto begun = [&](int64_t n) { return (std::max<int64_t>(n, 0) + step - 1) / step; };
+  if (starts != std::vector<int64_t>(starts.size(), starts[0])) return {};
+  for (const auto& [size, values] : solver.sizes()) {
+    bool all = counts != std::vector<int64_t>(counts.size(), counts[0]);
+    for (size_t r = 0; r < counts.size() && all; ++r)
+      all = begun(values[r] - starts[0]) == counts[r];
+    if (all) return dim_floor_div(size + SymDim(step - 1 - starts[0]), step);
+  }
+  return {};
+}
+
 // Evenly spaced integers: arange().
 ir::ValueId stepped(const Runs& runs, const SizeSolver& solver, SizeValues& sizes, ir::Graph& g) {
   std::vector<int64_t> starts, counts;
@@ -250,7 +264,9 @@ ir::ValueId stepped(const Runs& runs, const SizeSolver& solver, SizeValues& size
       step = (*v - *start) / i;
     }
   }
-  const auto start = solver.solve(starts), count = solver.solve(counts);
+  const auto start = solver.solve(starts);
+  auto count = step && *step > 1 ? steps_of(solver, starts, counts, *step) : std::nullopt;
+  if (!count) count = solver.solve(counts);
   if (!start || !count || !step) return ir::kNoValue;
   const DType i64 = DType::kI64;
   ir::ValueId v = g.emit(OpId::kRange, {sizes.scalar(SymDim(0), i64), sizes.scalar(*count, i64),

@@ -130,7 +130,7 @@ Tensor SyncBatchNorm::forward(const Arg& x) {
   }
   Moments m;
   Tensor y = SyncNorm::apply(x, weight, bias, eps(), &m, x.where);
-  if (!running_mean.defined() || !run->first_of_rank) return y;
+  if (!running_mean.defined() || !run->first_of_rank || m.count == 0) return y;
   NoGrad guard;
   num_batches_tracked.add_(ones({}, DType::kI64), 1, x.where);
   const double rate = momentum() ? *momentum() : 1 / num_batches_tracked.item(x.where);

@@ -68,17 +68,18 @@ Tensor conv_transpose(const char* op, const Arg& x, const Arg& weight, const Ten
 }
 
 // Returns [taps, windows] of one dim: the index that each tap of each window reads.
-Tensor window_index(int64_t taps, int64_t windows, int64_t dilation, int64_t stride) {
+Tensor window_index(int64_t taps, Dim windows, int64_t dilation, int64_t stride) {
   Tensor t = arange(taps).unsqueeze(1), w = arange(windows).unsqueeze(0);
   return t * dilation + w * stride;
 }
-int64_t windows_of(const char* op, int64_t size, int64_t kernel, int64_t dilation, int64_t padding,
-                   int64_t stride, const Where& where) {
+// A Dim, which a capture follows: it could not guess a division by any stride.
+Dim windows_of(const char* op, Dim size, int64_t kernel, int64_t dilation, int64_t padding,
+               int64_t stride, const Where& where) {
   if (kernel < 1 || dilation < 1 || stride < 1 || padding < 0) {
     throw_error(op, "kernel_size, dilation and stride must be >= 1, padding >= 0", where);
   }
-  const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
-  if (room < 0) bad_shape(op, "the window is larger than the padded input", where);
+  const Dim room = size + (2 * padding - dilation * (kernel - 1) - 1);
+  if (room.peek() < 0) bad_shape(op, "the window is larger than the padded input", where);
   return room / stride + 1;
 }
 
@@ -126,9 +127,10 @@ Tensor unfold(const Arg& x, Pair kernel, Pair dilation, Pair padding, Pair strid
   const At at(x);
   bool added = false;
   Tensor in = batched("unfold", x, 2, &added);
-  const int64_t h = dim_of(in, 2), w = dim_of(in, 3), c = dim_of(in, 1);
-  const int64_t rows = windows_of("unfold", h, kernel.h, dilation.h, padding.h, stride.h, x.where);
-  const int64_t cols = windows_of("unfold", w, kernel.w, dilation.w, padding.w, stride.w, x.where);
+  const Dim h = in.size(2, x.where), w = in.size(3, x.where);
+  const int64_t c = dim_of(in, 1);
+  const Dim rows = windows_of("unfold", h, kernel.h, dilation.h, padding.h, stride.h, x.where);
+  const Dim cols = windows_of("unfold", w, kernel.w, dilation.w, padding.w, stride.w, x.where);
   if (padding.h != 0 || padding.w != 0) {
     in = pad(at(in), {padding.w, padding.w, padding.h, padding.h});
   }
@@ -143,9 +145,9 @@ Tensor unfold(const Arg& x, Pair kernel, Pair dilation, Pair padding, Pair strid
 Tensor fold(const Arg& x, Pair out, Pair kernel, Pair dilation, Pair padding, Pair stride) {
   const At at(x);
   const int64_t rows =
-      windows_of("fold", out.h, kernel.h, dilation.h, padding.h, stride.h, x.where);
+      windows_of("fold", Dim(out.h), kernel.h, dilation.h, padding.h, stride.h, x.where).peek();
   const int64_t cols =
-      windows_of("fold", out.w, kernel.w, dilation.w, padding.w, stride.w, x.where);
+      windows_of("fold", Dim(out.w), kernel.w, dilation.w, padding.w, stride.w, x.where).peek();
   const int64_t taps = kernel.h * kernel.w;
   bool added = x.tensor.rank() == 2;
   Tensor in = added ? x.tensor.unsqueeze(0, x.where) : x.tensor;
@@ -160,12 +162,12 @@ Tensor fold(const Arg& x, Pair out, Pair kernel, Pair dilation, Pair padding, Pa
   Tensor t = in.reshape({n, c, kernel.h, kernel.w, rows, cols}, x.where)
                  .permute({0, 1, 2, 4, 3, 5}, x.where)
                  .reshape({n, c, kernel.h * rows, kernel.w * cols}, x.where);
-  Tensor col_index = window_index(kernel.w, cols, dilation.w, stride.w)
+  Tensor col_index = window_index(kernel.w, Dim(cols), dilation.w, stride.w)
                          .reshape({1, 1, 1, kernel.w * cols})
                          .expand(t.raw_shape())
                          .contiguous();
   t = scatter_add(at(zeros({n, c, kernel.h * rows, wide}, in.dtype())), 3, at(col_index), at(t));
-  Tensor row_index = window_index(kernel.h, rows, dilation.h, stride.h)
+  Tensor row_index = window_index(kernel.h, Dim(rows), dilation.h, stride.h)
                          .reshape({1, 1, kernel.h * rows, 1})
                          .expand(t.raw_shape())
                          .contiguous();

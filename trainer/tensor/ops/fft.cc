@@ -328,7 +328,7 @@ Tensor stft(const Arg& x, const StftOptions& o) {
         "the signal " + text(signal) + " is shorter than a frame of " + std::to_string(f.length),
         x.where);
   }
-  Tensor frames = unfold(at(signal), 1, f.length, f.hop);  // [B, frames, n_fft]
+  Tensor frames = signal.unfold(1, f.length, f.hop, x.where);  // [B, frames, n_fft]
   frames = (at(frames) * at(f.window)).unsqueeze(-1, x.where);
   const std::string norm = o.normalized ? "ortho" : "backward";
   Tensor y = Transform{"stft", false, o.onesided, norm}(frames, {}, 2, at);

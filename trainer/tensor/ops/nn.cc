@@ -107,6 +107,7 @@ Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& runnin
   const Tensor* in[] = {&x.tensor, &gamma, &beta};
   Tensor out[3];
   call(OpId::kBatchNormTrain, &a, in, out, x.where);
+  if (numel(s) == 0) return out[0];  // no values have no statistics; PyTorch keeps the old ones
   NoGrad guard;
   if (running_mean.defined()) {
     running_mean.mul_(1 - momentum, x.where).add_(out[1].detach(), momentum, x.where);
@@ -201,7 +202,7 @@ Tensor instance_norm(const Arg& x, const Tensor& running_mean, const Tensor& run
   for (const Tensor* t : {&weight, &bias, &running_mean, &running_var}) {
     need_channels("instance_norm", x, dim_of(x.tensor, 1), *t, "per-channel input");
   }
-  if (running_mean.defined() || running_var.defined()) {
+  if (numel(x.tensor.raw_shape()) != 0 && (running_mean.defined() || running_var.defined())) {
     NoGrad guard;
     const auto n = static_cast<double>(count);
     Tensor v = x.tensor.detach(), m = mean(at(v), spatial, true);

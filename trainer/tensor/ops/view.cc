@@ -134,7 +134,9 @@ Tensor unfold(const Arg& x, int dim, SizeArg size, SizeArg step) {
   Shape sizes = x.tensor.raw_shape(), strides = strides_of(x.tensor);
   sizes.push_back(size);
   strides.push_back(strides[d]);
-  sizes[d] = (n - size) / step + 1;
+  // In arithmetic of Dims, which a capture follows: it could not guess a division by any step.
+  const Dim windows = (x.tensor.size(d, x.where) - size.number) / step.number + 1;
+  sizes[d] = windows.peek();
   strides[d] *= step;
   return strided("unfold", x, sizes, strides, offset_of(x.tensor.impl()));
 }
@@ -338,19 +340,21 @@ std::vector<Tensor> split_with_sizes(const Arg& x, const SizeList& sizes, int di
 std::vector<Tensor> chunk(const Arg& x, SizeArg chunks, int dim) {
   int d = dim_of("chunk", x, dim);
   if (chunks < 1) throw_error("chunk", "needs at least one chunk", x.where);
-  int64_t n = x.tensor.raw_shape()[d], each = (n + chunks - 1) / chunks;
+  // In arithmetic of Dims, as in unfold().
+  const Dim n = x.tensor.size(d, x.where), each = (n + (chunks.number - 1)) / chunks.number;
   std::vector<int64_t> ends;
-  if (each == 0) ends.assign(static_cast<size_t>(chunks), 0);
-  for (int64_t at = 0; at < n; at += each) ends.push_back(std::min(n, at + each));
+  if (each.peek() == 0) ends.assign(static_cast<size_t>(chunks), 0);
+  for (int64_t i = 1; (i - 1) * each.peek() < n.peek(); ++i)
+    ends.push_back(std::min(n, each * i).peek());
   return split_at(x, ends, d);
 }
 std::vector<Tensor> tensor_split(const Arg& x, int64_t sections, int dim) {
   int d = dim_of("tensor_split", x, dim);
   if (sections < 1) throw_error("tensor_split", "needs at least one section", x.where);
-  int64_t n = x.tensor.raw_shape()[d];
+  // In arithmetic of Dims, as in unfold(): the first parts are one longer.
+  const Dim n = x.tensor.size(d, x.where), each = n / sections, longer = n % sections;
   std::vector<int64_t> ends;
-  int64_t at = 0;
-  for (int64_t i = 0; i < sections; ++i) ends.push_back(at += n / sections + (i < n % sections));
+  for (int64_t i = 1; i <= sections; ++i) ends.push_back((each * i + std::min(longer, i)).peek());
   return split_at(x, ends, d);
 }
 std::vector<Tensor> tensor_split(const Arg& x, const Shape& indices, int dim) {

@@ -14,7 +14,11 @@ int64_t copies_made();
 // where x starts). Strides must not be negative.
 Tensor as_strided(const Arg& x, const Shape& size, const Shape& stride, int64_t offset = -1);
 // Returns all windows of `size` along dim, `step` apart, as a new last dimension.
+// It is written as the method, x.unfold(dim, size, step): four plain numbers would also fit the
+// kernel_size, dilation and padding of the unfold() in conv.h, F.unfold.
 Tensor unfold(const Arg& x, int dim, SizeArg size, SizeArg step);
+template <std::integral A, std::integral B, std::integral C>
+Tensor unfold(const Arg& x, A, B, C) = delete;  // x.unfold(dim, size, step), or a Pair
 // Returns the diagonal of dim1 and dim2 as a new last dimension.
 Tensor diagonal(const Arg& x, SizeArg offset = 0, int dim1 = 0, int dim2 = 1);
 
