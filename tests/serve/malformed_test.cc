@@ -229,9 +229,8 @@ std::string gzip(std::string text) {
   s.next_out = reinterpret_cast<Bytef*>(out.data());
   s.avail_out = static_cast<uInt>(out.size());
   EXPECT_EQ(deflate(&s, Z_FINISH), Z_STREAM_END);
-  out.resize(out.size() - s.avail_out);
   deflateEnd(&s);
-  return out;
+  return out.substr(0, s.total_out);
 }
 
 // The checksum and the length at its end are looked at, and have to be there.
