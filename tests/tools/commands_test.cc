@@ -217,6 +217,29 @@ TEST(Run, JsonHoldsTheValuesThatAreNotWritten) {
 }
 
 // No input at all, and two outputs whose names are the same once they are file names.
+// Tokens and hashes are no reals, whose first six digits are shown.
+TEST(Run, IntegersHaveAllTheirDigits) {
+  ir::Graph g;
+  const auto give = [&](const char* name, HostTensor t) {
+    g.add_output(name, g.emit(OpId::kIdentity, {g.add_constant(std::move(t))}));
+  };
+  give("i32", HostTensor::of<int32_t>({2}, {123456789, -5}));
+  give("i64", HostTensor::of<int64_t>({1}, {-9007199254740993}));
+  give("u64", HostTensor::of<uint64_t>({1}, {UINT64_MAX}));
+  give("f32", HostTensor::of<float>({2}, {1.5f, -NAN}));
+  const std::string model = scratch() + "/whole.onnx";
+  export_onnx(g, model);
+  const Ran r = wick({"run", model});
+  EXPECT_EQ(r.out,
+            "i32 int32[2]\n  123456789 -5\ni64 int64[1]\n  -9007199254740993\n"
+            "u64 uint64[1]\n  18446744073709551615\nf32 float32[2]\n  1.5 nan\n")
+      << r.err;
+  const nlohmann::json shown = parse_json(wick({"run", model, "--json"}).out);
+  EXPECT_EQ(shown[0].at("values").dump(), "[123456789,-5]");
+  EXPECT_EQ(shown[1].at("values").dump(), "[-9007199254740993]");
+  EXPECT_EQ(shown[2].at("values").dump(), "[18446744073709551615]");
+}
+
 TEST(Run, OutputsKeepApartAndInputsAreNotAskedForWhereThereAreNone) {
   ir::Graph g;
   std::vector<float> values = {1, 2};
