@@ -74,8 +74,9 @@ std::string FirstDifference::text() const {
   if (element < 0) return node.empty() && value.empty() ? why : fmt::format("{}: {}", place, why);
   std::string far;
   if (ulps > 0) far = fmt::format(", {} ulp{}", ulps, ulps == 1 ? "" : "s");
-  return fmt::format("{}: element {} is {:.9g}, should be {:.9g}{}{}", place, element, got,
-                     expected, far, bound > 0 ? fmt::format(", allowed {:.3g}", bound) : "");
+  return fmt::format("{}: element {} is {:.9g}, should be {:.9g}{}{}{}", place, element, got,
+                     expected, last_digits(got, expected), far,
+                     bound > 0 ? fmt::format(", allowed {:.3g}", bound) : "");
 }
 
 namespace {
