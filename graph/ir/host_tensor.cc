@@ -171,6 +171,12 @@ double element_as_double(const HostTensor& t, int64_t i) {
   }
 }
 
+HostTensor complex_parts(const HostTensor& t) {
+  if (t.dtype() != DType::kC64 && t.dtype() != DType::kC128) return t;
+  Shape parts{t.numel(), 2};
+  return {t.dtype() == DType::kC64 ? DType::kF32 : DType::kF64, parts, t.data(), t.nbytes()};
+}
+
 double element_distance(const HostTensor& a, const HostTensor& b, int64_t i) {
   if (a.dtype() == DType::kI64 || a.dtype() == DType::kU64) {
     const int64_t x = int_at(a.view(), i), y = int_at(b.view(), i);

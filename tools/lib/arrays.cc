@@ -293,10 +293,14 @@ std::string preview(const HostTensor& tensor) {
       text += fmt::format(" {}", to_text(u.elements[i].shape()).text);
     return text + (all > kPreview ? " ..." : "");
   }
+  const HostTensor parts = complex_parts(tensor);
+  const bool complex = parts.dtype() != tensor.dtype();
   int64_t shown = std::min(tensor.numel(), kPreview);
   for (int64_t i = 0; i < shown; ++i) {
     if (i != 0) text += " ";
-    text += element_text(tensor, i);
+    text += complex ? fmt::format("{}{:+.6g}i", element_text(parts, 2 * i),
+                                  element_as_double(parts, 2 * i + 1))
+                    : element_text(tensor, i);
   }
   return text + (shown < tensor.numel() ? " ..." : "");
 }

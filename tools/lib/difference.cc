@@ -41,6 +41,11 @@ Difference difference(const HostTensor& a, const HostTensor& b) {
     d.comparable = d.bits = false;
     return d;
   }
+  if (const HostTensor parts = complex_parts(a); parts.dtype() != a.dtype()) {
+    d = difference(parts, complex_parts(b));
+    if (d.worst >= 0) d.worst /= 2;
+    return d;
+  }
   d.bits = same_bits(a, b);
   if (a.dtype() == DType::kString) {  // equal or not: no distance
     if (!d.bits) d.max_abs = d.max_rel = INFINITY;

@@ -32,6 +32,12 @@ nlohmann::json preview_json(const HostTensor& tensor) {
     for (const HostTensor& t : unpack(tensor).elements) values.push_back(preview_json(t));
     return values;
   }
+  const HostTensor parts = complex_parts(tensor);
+  if (parts.dtype() != tensor.dtype()) {
+    for (int64_t i = 0; i < std::min(tensor.numel(), kPreview); ++i)
+      values.push_back({element_as_double(parts, 2 * i), element_as_double(parts, 2 * i + 1)});
+    return values;
+  }
   for (int64_t i = 0; i < std::min(tensor.numel(), kPreview); ++i) {
     if (tensor.dtype() == DType::kString)
       values.push_back(tensor.string_at(i));

@@ -204,8 +204,8 @@ void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const 
     f.why = fmt::format("it is {}, should be {}", type_of(got), type_of(truth));
   if (apart.comparable && apart.element < 0) f.why = "it has other elements";
   if (apart.element >= 0) {
-    f.expected = element_as_double(truth, apart.element);
-    f.got = element_as_double(got, apart.element);
+    f.expected = apart.made;
+    f.got = apart.given;
     if (truth.dtype() == DType::kF32)
       f.ulps = ulps(truth.as<float>()[apart.element], got.as<float>()[apart.element]);
   }
