@@ -171,6 +171,23 @@ double element_as_double(const HostTensor& t, int64_t i) {
   }
 }
 
+HostTensor complex_parts(const HostTensor& t) {
+  if (t.dtype() != DType::kC64 && t.dtype() != DType::kC128) return t;
+  Shape parts{t.numel(), 2};
+  return {t.dtype() == DType::kC64 ? DType::kF32 : DType::kF64, parts, t.data(), t.nbytes()};
+}
+
+double element_distance(const HostTensor& a, const HostTensor& b, int64_t i) {
+  if (a.dtype() == DType::kI64 || a.dtype() == DType::kU64) {
+    const int64_t x = int_at(a.view(), i), y = int_at(b.view(), i);
+    const auto p = static_cast<uint64_t>(x), q = static_cast<uint64_t>(y);
+    const bool above = a.dtype() == DType::kI64 ? x > y : p > q;
+    return static_cast<double>(above ? p - q : q - p);
+  }
+  const double x = element_as_double(a, i), y = element_as_double(b, i);
+  return x == y ? 0 : std::fabs(x - y);
+}
+
 namespace {
 
 // Compares element by element: the addresses of strings and the bits of NaNs may differ.

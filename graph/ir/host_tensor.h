@@ -93,5 +93,11 @@ std::vector<int64_t> int_values(const HostTensor& t);
 bool same_bits(const HostTensor& a, const HostTensor& b);
 // Returns an element of a floating-point or integer tensor as a double; bool is 0 or 1.
 double element_as_double(const HostTensor& t, int64_t index);
+// Returns a tensor of complex numbers as one of their real and imaginary parts, [n, 2]; any other
+// as it is.
+HostTensor complex_parts(const HostTensor& t);
+// Returns how far an element of two tensors of one dtype is apart: 0 for equal numbers only, also
+// for integers of more digits than a double has; NaN where one of them is NaN.
+double element_distance(const HostTensor& a, const HostTensor& b, int64_t index);
 
 }  // namespace wick

@@ -165,6 +165,25 @@ TEST(Beside, ADifferenceIsTheNodesOwn) {
   });
 }
 
+// As doubles they are equal.
+TEST(Beside, IntegersDifferInTheirLastDigits) {
+  const int64_t large = int64_t{1} << 53;
+  const std::pair<HostTensor, HostTensor> kPairs[] = {
+      {HostTensor::of<int64_t>({2}, {5, large}), HostTensor::of<int64_t>({2}, {5, large + 1})},
+      {HostTensor::of<int64_t>({2}, {5, INT64_MIN}),
+       HostTensor::of<int64_t>({2}, {5, INT64_MIN + 1})},
+      {HostTensor::of<uint64_t>({2}, {5, UINT64_MAX}),
+       HostTensor::of<uint64_t>({2}, {5, UINT64_MAX - 1})}};
+  for (const auto& [x, y] : kPairs) {
+    EXPECT_EQ(element_distance(x, y, 0), 0);
+    EXPECT_EQ(element_distance(x, y, 1), 1);
+    for (Promise promise : {Promise::kBits, Promise::kReassociates, Promise::kDevice}) {
+      EXPECT_EQ(apart(x, y, promise, 0).element, 1);
+      EXPECT_FALSE(apart(x, x, promise, 0).differs);
+    }
+  }
+}
+
 TEST(Beside, SignsOfZeroCountAsBitsAndNoNaNDiffersFromAnother) {
   const float a[2] = {0.0f, NAN}, b[2] = {-0.0f, -NAN};
   const HostTensor x(DType::kF32, {2}, a, 8), y(DType::kF32, {2}, b, 8);

@@ -217,6 +217,56 @@ TEST(Run, JsonHoldsTheValuesThatAreNotWritten) {
 }
 
 // No input at all, and two outputs whose names are the same once they are file names.
+// Tokens and hashes are no reals, whose first six digits are shown.
+TEST(Run, IntegersHaveAllTheirDigits) {
+  ir::Graph g;
+  const auto give = [&](const char* name, HostTensor t) {
+    g.add_output(name, g.emit(OpId::kIdentity, {g.add_constant(std::move(t))}));
+  };
+  give("i32", HostTensor::of<int32_t>({2}, {123456789, -5}));
+  give("i64", HostTensor::of<int64_t>({1}, {-9007199254740993}));
+  give("u64", HostTensor::of<uint64_t>({1}, {UINT64_MAX}));
+  give("f32", HostTensor::of<float>({2}, {1.5f, -NAN}));
+  const std::string model = scratch() + "/whole.onnx";
+  export_onnx(g, model);
+  const Ran r = wick({"run", model});
+  EXPECT_EQ(r.out,
+            "i32 int32[2]\n  123456789 -5\ni64 int64[1]\n  -9007199254740993\n"
+            "u64 uint64[1]\n  18446744073709551615\nf32 float32[2]\n  1.5 nan\n")
+      << r.err;
+  const nlohmann::json shown = parse_json(wick({"run", model, "--json"}).out);
+  EXPECT_EQ(shown[0].at("values").dump(), "[123456789,-5]");
+  EXPECT_EQ(shown[1].at("values").dump(), "[-9007199254740993]");
+  EXPECT_EQ(shown[2].at("values").dump(), "[18446744073709551615]");
+}
+
+// They were an error: "no number in a tensor of complex64".
+TEST(Run, ComplexNumbersHaveTwoParts) {
+  const float numbers[] = {1.5f, -2, 0, 1};
+  std::vector<std::string> models;
+  for (float last : {1.0f, 1.25f}) {
+    ir::Graph g;
+    HostTensor t(DType::kC64, {2}, numbers, sizeof numbers);
+    t.as<float>()[3] = last;
+    g.add_output("y", g.emit(OpId::kIdentity, {g.add_constant(std::move(t), "c", true)}));
+    models.push_back(scratch() + "/complex" + std::to_string(models.size()) + ".onnx");
+    export_onnx(g, models.back());
+  }
+  EXPECT_EQ(wick({"run", models[0]}).out, "y complex64[2]\n  1.5-2i 0+1i\n");
+  EXPECT_EQ(parse_json(wick({"run", models[0], "--json"}).out)[0].at("values").dump(),
+            "[[1.5,-2.0],[0.0,1.0]]");
+  const std::string out = scratch() + "/complex";
+  EXPECT_EQ(wick({"run", models[0], "-o", out}).code, 0);
+  EXPECT_THAT(read_file(out + "/y.npy"), HasSubstr("'descr': '<c8'"));
+  EXPECT_EQ(wick({"compare", models[0], models[0]}).out, "y [2]: bits equal\n");
+  EXPECT_THAT(wick({"compare", models[0], models[1]}).out,
+              HasSubstr("(worst element 1: 1 vs 1.25)"));
+  const Ran verified = wick({"verify", models[0], models[1], "--no-passes"});
+  EXPECT_EQ(verified.code, 3);
+  EXPECT_THAT(verified.out, HasSubstr("element 1 is 1.25, should be 1"));
+  EXPECT_EQ(wick({"inspect", models[0], "--node", "y"}).code, 0);
+}
+
 TEST(Run, OutputsKeepApartAndInputsAreNotAskedForWhereThereAreNone) {
   ir::Graph g;
   std::vector<float> values = {1, 2};

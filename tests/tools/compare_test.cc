@@ -41,6 +41,25 @@ TEST(Compare, OtherWeightsNameTheFirstNodeThatDiffers) {
               HasSubstr("MatMul"));
 }
 
+// verify and compare held integers as doubles, which have 53 bits.
+TEST(Compare, IntegersDifferInTheirLastDigits) {
+  const std::string a = scratch() + "/digits_a.onnx", b = scratch() + "/digits_b.onnx";
+  for (int64_t more : {0, 1}) {
+    ir::Graph g;
+    const ir::ValueId x = g.add_input("x", DType::kI64, {SymDim(1)});
+    const ir::ValueId c =
+        g.add_constant(HostTensor::of<int64_t>({1}, {(int64_t{1} << 60) + more}), "c", true);
+    g.add_output("y", g.emit(OpId::kAdd, {x, c}));
+    export_onnx(g, more == 0 ? a : b);
+  }
+  const Ran compared = wick({"compare", a, b, "--tolerance", "0"});
+  EXPECT_EQ(compared.code, 3);
+  EXPECT_THAT(compared.out, HasSubstr(", integers whose last digits differ)"));
+  const Ran verified = wick({"verify", a, b, "--no-passes"});
+  EXPECT_EQ(verified.code, 3);
+  EXPECT_THAT(verified.out, HasSubstr("integers whose last digits differ"));
+}
+
 // The three nodes of small_graph, all of one name.
 void export_named(const std::string& path, float change, const std::string& name) {
   ir::Graph g = small_graph(change);

@@ -9,6 +9,7 @@
 #include "exporter/onnx/onnx.h"
 #include "graph/ir/packed.h"
 #include "runtime/core/half.h"
+#include "runtime/core/int_at.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/regular_file.h"
 #include "runtime/core/utf8.h"
@@ -269,6 +270,18 @@ std::string top_label(const Program& program, const HostTensor& output) {
   return program.labels()[best];
 }
 
+namespace {
+
+std::string element_text(const HostTensor& t, int64_t i) {
+  if (t.dtype() == DType::kString) return fmt::format("\"{}\"", t.string_at(i));
+  if (t.dtype() == DType::kU64) return std::to_string(t.as<uint64_t>()[i]);
+  if (is_int(t.dtype())) return std::to_string(int_at(t.view(), i));  // every digit
+  const double v = element_as_double(t, i);
+  return std::isnan(v) ? "nan" : fmt::format("{:.6g}", v);  // not -nan
+}
+
+}  // namespace
+
 std::string preview(const HostTensor& tensor) {
   std::string text;
   if (is_container(tensor.dtype())) {
@@ -280,11 +293,14 @@ std::string preview(const HostTensor& tensor) {
       text += fmt::format(" {}", to_text(u.elements[i].shape()).text);
     return text + (all > kPreview ? " ..." : "");
   }
+  const HostTensor parts = complex_parts(tensor);
+  const bool complex = parts.dtype() != tensor.dtype();
   int64_t shown = std::min(tensor.numel(), kPreview);
   for (int64_t i = 0; i < shown; ++i) {
     if (i != 0) text += " ";
-    text += tensor.dtype() == DType::kString ? fmt::format("\"{}\"", tensor.string_at(i))
-                                             : fmt::format("{:.6g}", element_as_double(tensor, i));
+    text += complex ? fmt::format("{}{:+.6g}i", element_text(parts, 2 * i),
+                                  element_as_double(parts, 2 * i + 1))
+                    : element_text(tensor, i);
   }
   return text + (shown < tensor.numel() ? " ..." : "");
 }

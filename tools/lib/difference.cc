@@ -41,6 +41,11 @@ Difference difference(const HostTensor& a, const HostTensor& b) {
     d.comparable = d.bits = false;
     return d;
   }
+  if (const HostTensor parts = complex_parts(a); parts.dtype() != a.dtype()) {
+    d = difference(parts, complex_parts(b));
+    if (d.worst >= 0) d.worst /= 2;
+    return d;
+  }
   d.bits = same_bits(a, b);
   if (a.dtype() == DType::kString) {  // equal or not: no distance
     if (!d.bits) d.max_abs = d.max_rel = INFINITY;
@@ -50,7 +55,7 @@ Difference difference(const HostTensor& a, const HostTensor& b) {
     double x = element_as_double(a, i), y = element_as_double(b, i);
     if (std::isfinite(y)) d.largest = std::fmax(d.largest, std::fabs(y));
     if (std::isnan(x) && std::isnan(y)) continue;
-    double off = x == y ? 0 : std::fabs(x - y);
+    double off = element_distance(a, b, i);
     if (std::isnan(off)) off = INFINITY;
     if (off > d.max_abs || d.worst < 0) {
       d.max_abs = off;
@@ -79,11 +84,15 @@ void Difference::merge(const Difference& o) {
   max_rel = max_abs == 0 ? 0 : max_abs / (largest > 0 ? largest : 1);
 }
 
+const char* last_digits(double a, double b) {
+  return a == b && std::fabs(a) >= 0x1p53 ? ", integers whose last digits differ" : "";
+}
+
 std::string Difference::text() const {
   if (!comparable) return "dtype or shape differs";
   if (bits) return "bits equal";
-  return fmt::format("max ulp {}, max relative {:.3g} (worst element {}: {:.9g} vs {:.9g})",
-                     max_ulp, max_rel, worst, a, b);
+  return fmt::format("max ulp {}, max relative {:.3g} (worst element {}: {:.9g} vs {:.9g}{})",
+                     max_ulp, max_rel, worst, a, b, max_abs > 0 ? last_digits(a, b) : "");
 }
 
 }  // namespace wick::tool

@@ -26,6 +26,9 @@ struct Difference {
 // Returns how many float32 numbers lie from one to the other, by their bits.
 int64_t ulps(float a, float b);
 
+// Returns what is to be added behind two elements that differ and are one double; "" for others.
+const char* last_digits(double a, double b);
+
 // Measures a against b.
 Difference difference(const HostTensor& a, const HostTensor& b);
 

@@ -167,7 +167,7 @@ void count(const HostTensor& a, const HostTensor& b, const Kind& kind, const std
   ++c.nodes;
   int64_t one = 0, more = 0;
   for (int64_t i = 0; i < a.numel(); ++i) {
-    const double d = std::fabs(element_as_double(a, i) - element_as_double(b, i));
+    const double d = element_distance(a, b, i);
     one += d == 1, more += d > 1;
   }
   c.equal += a.numel() - one - more;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/ir/packed.h"
+#include "runtime/core/int_at.h"
 #include "tools/lib/arrays.h"
 #include "tools/wick/command.h"
 
@@ -31,11 +32,19 @@ nlohmann::json preview_json(const HostTensor& tensor) {
     for (const HostTensor& t : unpack(tensor).elements) values.push_back(preview_json(t));
     return values;
   }
+  const HostTensor parts = complex_parts(tensor);
+  if (parts.dtype() != tensor.dtype()) {
+    for (int64_t i = 0; i < std::min(tensor.numel(), kPreview); ++i)
+      values.push_back({element_as_double(parts, 2 * i), element_as_double(parts, 2 * i + 1)});
+    return values;
+  }
   for (int64_t i = 0; i < std::min(tensor.numel(), kPreview); ++i) {
     if (tensor.dtype() == DType::kString)
       values.push_back(tensor.string_at(i));
-    else if (tensor.dtype() == DType::kI64)
-      values.push_back(tensor.as<int64_t>()[i]);
+    else if (tensor.dtype() == DType::kU64)
+      values.push_back(tensor.as<uint64_t>()[i]);
+    else if (is_int(tensor.dtype()))
+      values.push_back(int_at(tensor.view(), i));
     else
       values.push_back(element_as_double(tensor, i));
   }

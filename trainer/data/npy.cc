@@ -19,6 +19,7 @@ constexpr TypeName kTypes[] = {{"b1", DType::kBool}, {"u1", DType::kU8},  {"i1",
                                {"u2", DType::kU16},  {"i2", DType::kI16}, {"u4", DType::kU32},
                                {"i4", DType::kI32},  {"u8", DType::kU64}, {"i8", DType::kI64},
                                {"f2", DType::kF16},  {"f4", DType::kF32}, {"f8", DType::kF64}};
+constexpr TypeName kWritten[] = {{"c8", DType::kC64}, {"c16", DType::kC128}};  // and not read
 constexpr uint32_t kMaxHeader = 1 << 16;
 
 // Parses the header, a Python dict literal with three known keys, and nothing else.
@@ -204,6 +205,9 @@ HostArray parse_npy(Span<const uint8_t> bytes, const std::string& name, uint64_t
 std::string npy_head(const std::string& path, const TensorView& array) {
   const char* type = nullptr;
   for (const TypeName& t : kTypes) {
+    if (t.dtype == array.dtype) type = t.text;
+  }
+  for (const TypeName& t : kWritten) {
     if (t.dtype == array.dtype) type = t.text;
   }
   if (type == nullptr) {

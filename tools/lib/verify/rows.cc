@@ -74,8 +74,9 @@ std::string FirstDifference::text() const {
   if (element < 0) return node.empty() && value.empty() ? why : fmt::format("{}: {}", place, why);
   std::string far;
   if (ulps > 0) far = fmt::format(", {} ulp{}", ulps, ulps == 1 ? "" : "s");
-  return fmt::format("{}: element {} is {:.9g}, should be {:.9g}{}{}", place, element, got,
-                     expected, far, bound > 0 ? fmt::format(", allowed {:.3g}", bound) : "");
+  return fmt::format("{}: element {} is {:.9g}, should be {:.9g}{}{}{}", place, element, got,
+                     expected, last_digits(got, expected), far,
+                     bound > 0 ? fmt::format(", allowed {:.3g}", bound) : "");
 }
 
 namespace {
@@ -203,8 +204,8 @@ void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const 
     f.why = fmt::format("it is {}, should be {}", type_of(got), type_of(truth));
   if (apart.comparable && apart.element < 0) f.why = "it has other elements";
   if (apart.element >= 0) {
-    f.expected = element_as_double(truth, apart.element);
-    f.got = element_as_double(got, apart.element);
+    f.expected = apart.made;
+    f.got = apart.given;
     if (truth.dtype() == DType::kF32)
       f.ulps = ulps(truth.as<float>()[apart.element], got.as<float>()[apart.element]);
   }
