@@ -711,6 +711,34 @@ void bind_tensor(nb::module_& m) {
       },
       nb::arg("mean") = 0.0, nb::arg("std") = 1.0);
 
+  t.def(
+      "bernoulli_",
+      [](nb::handle_t<Tensor> self, double p) {
+        return in_place(self, [&](const Tensor& x) { bernoulli_(x, p); });
+      },
+      nb::arg("p") = 0.5);
+  t.def(
+      "exponential_",
+      [](nb::handle_t<Tensor> self, double lambd) {
+        return in_place(self, [&](const Tensor& x) { exponential_(x, lambd); });
+      },
+      nb::arg("lambd") = 1.0);
+  t.def("random_", [](nb::handle_t<Tensor> self) {
+    return in_place(self, [](const Tensor& x) { random_(x); });
+  });
+  t.def(
+      "random_",
+      [](nb::handle_t<Tensor> self, int64_t to) {
+        return in_place(self, [&](const Tensor& x) { random_(x, 0, to); });
+      },
+      nb::arg("to"));
+  t.def(
+      "random_",
+      [](nb::handle_t<Tensor> self, int64_t from, int64_t to) {
+        return in_place(self, [&](const Tensor& x) { random_(x, from, to); });
+      },
+      nb::arg("from_"), nb::arg("to"));
+
 #include "methods.inc"
   // After those of one size, since a list of sizes also takes a number.
   t.def(
