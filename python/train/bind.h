@@ -20,6 +20,7 @@ namespace wick::python {
 void bind_tensor(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_images(nb::module_& m);
+void bind_random(nb::module_& m);
 void bind_gradients(nb::module_& m);
 void bind_layers(nb::module_& m);
 void bind_optimizers(nb::module_& m);

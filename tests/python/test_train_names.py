@@ -148,6 +148,34 @@ class Tensors(Case):
     def test_old_constructors(self, make, want):
         self.assertBits(make().numpy(), want)
 
+    @each(
+        ("rand", lambda g: torch.rand(3, generator=g)),
+        ("sizes_by_name", lambda g: torch.randn(size=(3,), generator=g)),
+        ("randint", lambda g: torch.randint(0, 99, (3,), generator=g)),
+        ("randperm", lambda g: torch.randperm(9, generator=g)),
+        ("multinomial", lambda g: torch.multinomial(torch.ones(99), 5, generator=g)),
+        ("bernoulli", lambda g: torch.bernoulli(torch.full((99,), 0.5), generator=g)),
+        ("normal", lambda g: torch.normal(0.0, 1.0, (3,), generator=g)),
+        ("normals", lambda g: torch.normal(torch.zeros(3), torch.ones(3), generator=g)),
+        ("split", lambda g: torch.tensor(data.random_split(range(50), [40, 10], generator=g)[1].indices)),
+        ("sampler", lambda g: torch.tensor(list(data.RandomSampler(range(50), generator=g)))),
+        ("weights", lambda g: torch.tensor(list(data.WeightedRandomSampler([1.0] * 99, 5, generator=g)))),
+        ("loader", lambda g: torch.cat(list(data.DataLoader(range(50), 10, shuffle=True, generator=g)))),
+    )
+    def test_a_generator_of_ones_own(self, draw):
+        g = torch.Generator().manual_seed(5)
+        torch.manual_seed(1)
+        before = torch.get_rng_state().tolist()
+        first, second = draw(g).tolist(), draw(g).tolist()
+        self.assertEqual(torch.get_rng_state().tolist(), before)  # the default one was not asked
+        self.assertNotEqual(first, second)
+        state = g.get_state()
+        g.manual_seed(5)
+        self.assertEqual((draw(g).tolist(), draw(g).tolist(), g.initial_seed()), (first, second, 5))
+        self.assertEqual(g.get_state().tolist(), state.tolist())
+        torch.manual_seed(5)
+        self.assertEqual(draw(None).tolist(), first)
+
     def test_inference_mode(self):
         w = torch.ones(2, requires_grad=True)
         with torch.inference_mode():
