@@ -186,6 +186,17 @@ class Tensors(Case):
             self.assertFalse((w * 2).requires_grad)
         self.assertFalse(torch.inference_mode()(lambda: w * 2)().requires_grad)
 
+    @each(("no_grad", torch.no_grad, False), ("inference_mode", torch.inference_mode, False), ("enable_grad", torch.enable_grad, True))
+    def test_a_decorator_without_parentheses(self, mode, recorded):
+        @mode
+        def double(x, by=2):
+            "Doubles."
+            return x * by
+
+        with torch.no_grad():
+            self.assertEqual(double(torch.ones(2, requires_grad=True), by=2).requires_grad, recorded)
+        self.assertEqual((double.__name__, double.__doc__), ("double", "Doubles."))
+
     def test_autograd_backward(self):
         w = torch.ones(2, requires_grad=True)
         both = w * 3

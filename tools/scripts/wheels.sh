@@ -53,6 +53,7 @@ build() { # TARGET TAG VULKAN: makes the wheel and prints its path
     "cmake.define.CMAKE_TOOLCHAIN_FILE=$root/targets/$target/toolchain.cmake" \
     cmake.define.WICK_COMPONENTS=runtime cmake.define.WICK_BUILD_SHARED=ON cmake.define.WICK_RE2=OFF \
     cmake.define.WICK_WERROR=OFF "cmake.define.WICK_VULKAN=$vulkan" "cmake.define.WICK_VULKAN_INCLUDE_DIR=$headers")
+  echo "$tag: building, for some minutes and in silence" >&2
   rm -rf "$made/wheel" && mkdir -p "$made/wheel" || return
   "$venv/bin/python" -m pip wheel . --quiet --disable-pip-version-check --no-deps --no-build-isolation -w "$made/wheel" \
     "${settings[@]}" >&2 || return
