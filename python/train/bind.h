@@ -18,8 +18,10 @@ namespace wick::python {
 
 // The parts of the module.
 void bind_tensor(nb::module_& m);
+void bind_changes(nb::class_<Tensor>& t);
 void bind_functions(nb::module_& m);
 void bind_images(nb::module_& m);
+void bind_random(nb::module_& m);
 void bind_gradients(nb::module_& m);
 void bind_layers(nb::module_& m);
 void bind_optimizers(nb::module_& m);

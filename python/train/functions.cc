@@ -1,5 +1,5 @@
 // Functions that are no methods: those that make tensors, and torch.nn.functional's.
-#include "bind.h"
+#include "creation.h"
 
 namespace wick::python {
 
@@ -12,57 +12,10 @@ Reduction reduction_of(const std::string& text) {
 
 namespace {
 
-DType or_float(OptDType dtype) { return dtype.value_or(DType::kF32); }
-
-// What a new tensor is asked to be, beside its dtype.
-using OptText = std::optional<std::string>;
-Tensor placed(Tensor t, const OptText& device, bool requires_grad) {
-  if (device) t = t.to(Device(device->c_str()));
-  if (requires_grad) t.requires_grad_(true);
-  return t;
-}
-
-// The keywords of functions that make tensors, in this order.
-#define WICK_PLACE                                                                            \
-  nb::kw_only(), nb::arg("dtype").none() = nb::none(), nb::arg("device").none() = nb::none(), \
-                 nb::arg("requires_grad") = false
-#define WICK_SIZED(name, made)                                                      \
-  m.def(                                                                            \
-      #name,                                                                        \
-      [](const nb::args& size, OptDType dtype, const OptText& device, bool grad) {  \
-        const SizeList shape = sizes_of(size);                                      \
-        return placed(made, device, grad);                                          \
-      },                                                                            \
-      nb::arg("size"), WICK_PLACE);                                                 \
-  m.def(                                                                            \
-      #name,                                                                        \
-      [](const SizeList& shape, OptDType dtype, const OptText& device, bool grad) { \
-        return placed(made, device, grad);                                          \
-      },                                                                            \
-      nb::kw_only(), nb::arg("size"), nb::arg("dtype").none() = nb::none(),         \
-      nb::arg("device").none() = nb::none(), nb::arg("requires_grad") = false);
-#define WICK_LIKE(name)                                                       \
-  m.def(                                                                      \
-      #name,                                                                  \
-      [](const Tensor& x, OptDType dtype, const OptText& device, bool grad) { \
-        return placed(dtype ? name(x, *dtype) : name(x), device, grad);       \
-      },                                                                      \
-      nb::arg("input"), WICK_PLACE);
-#define WICK_RANDOM_LIKE(name, of)                                                   \
-  m.def(                                                                             \
-      #name,                                                                         \
-      [](const Tensor& x, OptDType dtype, const OptText& device, bool grad) {        \
-        const OptText there = device || !x.is_vulkan() ? device : OptText("vulkan"); \
-        return placed(of(x.raw_shape(), dtype.value_or(x.dtype())), there, grad);    \
-      },                                                                             \
-      nb::arg("input"), WICK_PLACE);
-
 void bind_creation(nb::module_& m) {
   WICK_SIZED(empty, empty(shape, or_float(dtype)))
   WICK_SIZED(zeros, zeros(shape, or_float(dtype)))
   WICK_SIZED(ones, ones(shape, or_float(dtype)))
-  WICK_SIZED(rand, rand(shape, or_float(dtype)))
-  WICK_SIZED(randn, randn(shape, or_float(dtype)))
   WICK_LIKE(zeros_like)
   WICK_LIKE(ones_like)
   WICK_LIKE(empty_like)
@@ -81,41 +34,6 @@ void bind_creation(nb::module_& m) {
         return placed(dtype ? full_like(x, value, *dtype) : full_like(x, value), device, grad);
       },
       nb::arg("input"), nb::arg("fill_value"), WICK_PLACE);
-  WICK_RANDOM_LIKE(rand_like, rand)
-  WICK_RANDOM_LIKE(randn_like, randn)
-  m.def(
-      "randint",
-      [](int64_t low, int64_t high, const SizeList& size, OptDType dtype, const OptText& device,
-         bool grad) {
-        const Tensor made = randint(low, high, size);
-        return placed(dtype ? made.to(*dtype) : made, device, grad);
-      },
-      nb::arg("low"), nb::arg("high"), nb::arg("size"), WICK_PLACE);
-  m.def(
-      "randint",
-      [](int64_t high, const SizeList& size, OptDType dtype, const OptText& device, bool grad) {
-        const Tensor made = randint(0, high, size);
-        return placed(dtype ? made.to(*dtype) : made, device, grad);
-      },
-      nb::arg("high"), nb::arg("size"), WICK_PLACE);
-  m.def(
-      "multinomial",
-      [](const Tensor& x, int64_t samples, bool replacement) {
-        return multinomial(x, samples, replacement);
-      },
-      nb::arg("input"), nb::arg("num_samples"), nb::arg("replacement") = false);
-  m.def(
-      "bernoulli", [](const Tensor& x) { return bernoulli(x); }, nb::arg("input"));
-  m.def(
-      "normal",
-      [](double mean, double std, const SizeList& size, OptDType dtype, const OptText& device,
-         bool grad) { return placed(normal(mean, std, size, or_float(dtype)), device, grad); },
-      nb::arg("mean"), nb::arg("std"), nb::arg("size"), WICK_PLACE);
-  m.def(
-      "normal", [](const Tensor& mean, const Tensor& std) { return normal(mean, std); },
-      nb::arg("mean"), nb::arg("std"));
-  m.def(
-      "randperm", [](int64_t n) { return randperm(n); }, nb::arg("n"));
   m.def("_arange", [](double start, double end, double step, OptDType dtype) {
     return arange_float(start, end, step, or_float(dtype), Where::current());
   });
@@ -132,22 +50,6 @@ void bind_creation(nb::module_& m) {
       [](int64_t n, std::optional<int64_t> columns, OptDType dtype, const OptText& device,
          bool grad) { return placed(eye(n, columns.value_or(n), or_float(dtype)), device, grad); },
       nb::arg("n"), nb::arg("m").none() = nb::none(), WICK_PLACE);
-  m.def(
-      "manual_seed", [](uint64_t seed) { manual_seed(seed); }, nb::arg("seed"));
-  m.def("initial_seed", [] { return initial_seed(); });
-  m.def("get_rng_state", [] { return get_rng_state(); });
-  m.def(
-      "set_rng_state", [](const Tensor& state) { set_rng_state(state); }, nb::arg("new_state"));
-  m.def(
-      "_call_with_seed",
-      [](uint64_t seed, nb::object f, nb::args arguments) -> nb::object {
-        Generator own;
-        own.manual_seed(seed);
-        GeneratorScope scope(own);  // this thread's alone: others draw from theirs meanwhile
-        return f(*arguments);
-      },
-      nb::arg("seed"), nb::arg("f"), nb::arg("arguments"),
-      "f(*arguments), whose random numbers in this thread are those of a generator of its own.");
 }
 
 void bind_joining(nb::module_& m) {
@@ -422,6 +324,7 @@ void bind_losses(nb::module_& f) {
 
 void bind_functions(nb::module_& m) {
   bind_creation(m);
+  bind_random(m);
   bind_joining(m);
   bind_activations(m);
   bind_layers_of(m);

@@ -64,7 +64,8 @@ void bind(nb::module_& m, const char* name) {
   ROW(Adadelta, AdadeltaOptions, adadelta) \
   ROW(Adamax, AdamaxOptions, adamax)       \
   ROW(NAdam, NAdamOptions, nadam)          \
-  ROW(RAdam, RAdamOptions, radam)
+  ROW(RAdam, RAdamOptions, radam)          \
+  ROW(LBFGS, LbfgsOptions, lbfgs)
 
 void bind_optimizers(nb::module_& m) {
   nb::class_<optim::Optimizer>(m, "NativeOptimizer")
@@ -74,6 +75,10 @@ void bind_optimizers(nb::module_& m) {
                self.step();
                return 0;
              });
+           })
+      .def("step_by",
+           [](optim::Optimizer& self, const nb::object& closure) {
+             return self.step([&] { return nb::cast<Tensor>(closure()); });
            })
       .def(
           "zero_grad", [](optim::Optimizer& self, bool to_none) { self.zero_grad(to_none); },

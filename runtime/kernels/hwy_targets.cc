@@ -8,6 +8,7 @@
 #include "hwy/targets.h"
 #include "runtime/core/status.h"
 #include "runtime/kernels/simd.h"
+#include "runtime/platform/cpu.h"
 
 namespace hwy {
 namespace {
@@ -33,23 +34,11 @@ constinit std::atomic<int64_t> g_forced{0};
 int64_t detect_targets() {
   int64_t targets = HWY_STATIC_TARGET;
 #if HWY_ARCH_X86
-  __builtin_cpu_init();
-#define WICK_CPU_HAS(name) (__builtin_cpu_supports(name) != 0)
-  const bool sse4 = WICK_CPU_HAS("sse4.2") && WICK_CPU_HAS("aes") && WICK_CPU_HAS("pclmul");
-  const bool avx2 = sse4 && WICK_CPU_HAS("avx2") && WICK_CPU_HAS("fma") && WICK_CPU_HAS("bmi") &&
-                    WICK_CPU_HAS("bmi2") && WICK_CPU_HAS("f16c");
-  const bool avx3 = avx2 && WICK_CPU_HAS("avx512f") && WICK_CPU_HAS("avx512vl") &&
-                    WICK_CPU_HAS("avx512dq") && WICK_CPU_HAS("avx512bw");
-  const bool avx3_dl = avx3 && WICK_CPU_HAS("avx512vnni") && WICK_CPU_HAS("avx512vbmi") &&
-                       WICK_CPU_HAS("avx512vbmi2") && WICK_CPU_HAS("avx512bitalg") &&
-                       WICK_CPU_HAS("avx512vpopcntdq") && WICK_CPU_HAS("vaes") &&
-                       WICK_CPU_HAS("vpclmulqdq") && WICK_CPU_HAS("gfni");
-#undef WICK_CPU_HAS
-  if (sse4) targets |= HWY_SSSE3;
-  if (sse4) targets |= HWY_SSE4;
-  if (avx2) targets |= HWY_AVX2;
-  if (avx3) targets |= HWY_AVX3;
-  if (avx3_dl) targets |= HWY_AVX3_DL;
+  const wick::platform::CpuVectors cpu = wick::platform::cpu_vectors();
+  if (cpu.sse4) targets |= HWY_SSSE3 | HWY_SSE4;
+  if (cpu.avx2) targets |= HWY_AVX2;
+  if (cpu.avx512) targets |= HWY_AVX3;
+  if (cpu.avx512_dl) targets |= HWY_AVX3_DL;
 #else
   targets |= HWY_TARGETS & HWY_NEON;  // part of the baseline wherever it is compiled
 #endif

@@ -5,6 +5,17 @@
 
 namespace wick::platform {
 
+// x86: the sets of instructions that Highway's targets are compiled for, where the processor has
+// all of a set, and the system keeps its registers. They are asked of the processor itself: a
+// compiler's own library may not know them (that of zig 0.17 says of each that it is not there).
+struct CpuVectors {
+  bool sse4 = false;       // SSE4.2, AES, PCLMUL
+  bool avx2 = false;       // those, AVX2, FMA, F16C, BMI, BMI2
+  bool avx512 = false;     // those, AVX-512 F, VL, DQ, BW
+  bool avx512_dl = false;  // those, and what Ice Lake added
+};
+CpuVectors cpu_vectors();
+
 bool cpu_has_sha();          // x86: SHA-256 instructions
 bool cpu_has_avx_vnni();     // x86: 256-bit dot products of bytes
 bool cpu_has_avx512_bf16();  // x86: sums of pairs of products of bfloat16

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hwy/targets.h"
+#include "runtime/platform/cpu.h"
 
 namespace wick {
 namespace {
@@ -20,8 +21,10 @@ TEST(Simd, BestTargetFirstAndNamed) {
 #if defined(__x86_64__)
   // The fallback is always there; the wider targets are, exactly when the CPU says so.
   EXPECT_NE(all & HWY_STATIC_TARGET, 0);
+  EXPECT_EQ((all & HWY_SSE4) != 0, __builtin_cpu_supports("sse4.2") != 0);
   EXPECT_EQ((all & HWY_AVX2) != 0, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
   EXPECT_EQ((all & HWY_AVX3) != 0, __builtin_cpu_supports("avx512bw") != 0);
+  EXPECT_EQ(platform::cpu_vectors().avx512_dl, __builtin_cpu_supports("avx512vpopcntdq") != 0);
 #endif
 }
 

@@ -130,6 +130,52 @@ class Tensors(Case):
         self.assertEqual(torch.bernoulli(torch.tensor([0.0, 1.0])).tolist(), [0, 1])
         self.assertAlmostEqual(torch.normal(torch.full((1000,), 3.0), torch.full((1000,), 0.1)).mean().item(), 3, delta=0.02)
 
+    def test_draws_in_place(self):
+        torch.manual_seed(0)
+        self.assertEqual(torch.zeros(3).bernoulli_(1.0).tolist(), [1, 1, 1])
+        self.assertTrue((torch.zeros(100).exponential_(2.0) > 0).all())
+        drawn = torch.LongTensor(200).random_(3, 5)
+        self.assertEqual(sorted(set(drawn.tolist())), [3, 4])
+        self.assertEqual(set(torch.zeros(100).random_(2).tolist()), {0, 1})
+
+    @each(
+        ("long", lambda: torch.LongTensor([1, 2]), np.int64([1, 2])),
+        ("float", lambda: torch.FloatTensor([[1, 2]]), np.float32([[1, 2]])),
+        ("bool", lambda: torch.BoolTensor([0, 1]), np.array([False, True])),
+        ("of_an_array", lambda: torch.FloatTensor(np.float64([1])), np.float32([1])),
+        ("sizes", lambda: torch.ByteTensor(2, 3).zero_(), np.zeros((2, 3), np.uint8)),
+    )
+    def test_old_constructors(self, make, want):
+        self.assertBits(make().numpy(), want)
+
+    @each(
+        ("rand", lambda g: torch.rand(3, generator=g)),
+        ("sizes_by_name", lambda g: torch.randn(size=(3,), generator=g)),
+        ("randint", lambda g: torch.randint(0, 99, (3,), generator=g)),
+        ("randperm", lambda g: torch.randperm(9, generator=g)),
+        ("multinomial", lambda g: torch.multinomial(torch.ones(99), 5, generator=g)),
+        ("bernoulli", lambda g: torch.bernoulli(torch.full((99,), 0.5), generator=g)),
+        ("normal", lambda g: torch.normal(0.0, 1.0, (3,), generator=g)),
+        ("normals", lambda g: torch.normal(torch.zeros(3), torch.ones(3), generator=g)),
+        ("split", lambda g: torch.tensor(data.random_split(range(50), [40, 10], generator=g)[1].indices)),
+        ("sampler", lambda g: torch.tensor(list(data.RandomSampler(range(50), generator=g)))),
+        ("weights", lambda g: torch.tensor(list(data.WeightedRandomSampler([1.0] * 99, 5, generator=g)))),
+        ("loader", lambda g: torch.cat(list(data.DataLoader(range(50), 10, shuffle=True, generator=g)))),
+    )
+    def test_a_generator_of_ones_own(self, draw):
+        g = torch.Generator().manual_seed(5)
+        torch.manual_seed(1)
+        before = torch.get_rng_state().tolist()
+        first, second = draw(g).tolist(), draw(g).tolist()
+        self.assertEqual(torch.get_rng_state().tolist(), before)  # the default one was not asked
+        self.assertNotEqual(first, second)
+        state = g.get_state()
+        g.manual_seed(5)
+        self.assertEqual((draw(g).tolist(), draw(g).tolist(), g.initial_seed()), (first, second, 5))
+        self.assertEqual(g.get_state().tolist(), state.tolist())
+        torch.manual_seed(5)
+        self.assertEqual(draw(None).tolist(), first)
+
     def test_inference_mode(self):
         w = torch.ones(2, requires_grad=True)
         with torch.inference_mode():
@@ -139,6 +185,17 @@ class Tensors(Case):
         with torch.no_grad(), torch.inference_mode(False):
             self.assertFalse((w * 2).requires_grad)
         self.assertFalse(torch.inference_mode()(lambda: w * 2)().requires_grad)
+
+    @each(("no_grad", torch.no_grad, False), ("inference_mode", torch.inference_mode, False), ("enable_grad", torch.enable_grad, True))
+    def test_a_decorator_without_parentheses(self, mode, recorded):
+        @mode
+        def double(x, by=2):
+            "Doubles."
+            return x * by
+
+        with torch.no_grad():
+            self.assertEqual(double(torch.ones(2, requires_grad=True), by=2).requires_grad, recorded)
+        self.assertEqual((double.__name__, double.__doc__), ("double", "Doubles."))
 
     def test_autograd_backward(self):
         w = torch.ones(2, requires_grad=True)
@@ -491,6 +548,39 @@ class Optimizers(Case):
         steps(again, other, 5)
         self.assertBits(w.detach().numpy(), again.detach().numpy())
         self.assertTrue((w.abs() < torch.tensor([1.0, 2.0])).all())
+
+    @each(("plain", {"lr": 0.5}), ("searching", {"line_search_fn": "strong_wolfe", "max_eval": 30}))
+    def test_lbfgs(self, options):
+        w = torch.tensor([3.0, -2.0], requires_grad=True)
+        o = optim.LBFGS([w], max_iter=10, **options)
+        seen = []
+
+        def closure():
+            o.zero_grad()
+            loss = ((w - 1) ** 2 * torch.tensor([1.0, 10.0])).sum()
+            loss.backward()
+            seen.append(loss.item())
+            return loss
+
+        self.assertEqual(o.step(closure).item(), seen[0])
+        for _ in range(3):
+            o.step(closure)
+        self.assertGreater(len(seen), 4)
+        np.testing.assert_allclose(w.detach().numpy(), [1, 1], atol=1e-3)
+        again = optim.LBFGS([w], **options)
+        again.load_state_dict(o.state_dict())
+        self.assertEqual(again.param_groups[0]["max_iter"], 10)
+
+    def test_lbfgs_asks_for_what_it_needs(self):
+        o = optim.LBFGS([torch.ones(1, requires_grad=True)])
+        with self.assertRaisesRegex(wick.InvalidArgument, "needs a closure"):
+            o.step()
+        with self.assertRaisesRegex(wick.TypeMismatch, "closure.. returns a float"):
+            o.step(lambda: 1.0)
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            o.step(lambda: 1 / 0)
+        with self.assertRaises(wick.InvalidArgument):
+            optim.LBFGS([torch.ones(1, requires_grad=True)], max_iter=1.5)
 
     def test_linear_rates(self):
         o = optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)

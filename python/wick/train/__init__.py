@@ -36,6 +36,7 @@ from .._train import Tensor, cat, dtype
 from . import autograd, nn, optim, utils
 from ._devices import accelerator, backends, cuda, device
 from ._files import export, load, save
+from ._functions import BoolTensor, ByteTensor, DoubleTensor, FloatTensor, HalfTensor, IntTensor, LongTensor
 from ._functions import arange, as_tensor, einsum, from_numpy, is_tensor, meshgrid, tensor
 from ._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 

@@ -99,3 +99,18 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> list[Tensor]:
 def is_tensor(obj: Any) -> Any:
     """Returns whether obj is a Tensor."""
     return isinstance(obj, Tensor)
+
+
+def _of_dtype(made: dtype) -> Any:
+    """Returns a constructor as PyTorch's old ones: of data, or of sizes."""
+
+    def make(*data: Any) -> Tensor:
+        if len(data) == 1 and not isinstance(data[0], int):
+            return tensor(data[0], dtype=made)
+        return _train.empty(*data, dtype=made)
+
+    return make
+
+
+FloatTensor, DoubleTensor, HalfTensor = _of_dtype(dtype.float32), _of_dtype(dtype.float64), _of_dtype(dtype.float16)
+LongTensor, IntTensor, ByteTensor, BoolTensor = map(_of_dtype, (dtype.int64, dtype.int32, dtype.uint8, dtype.bool))

@@ -49,21 +49,32 @@ class _GradMode:
         return generate if inspect.isgeneratorfunction(function) else run
 
 
-class no_grad(_GradMode):  # noqa: N801
+class _Plain(_GradMode):
+    """A mode that is also a decorator without parentheses, as in PyTorch 2."""
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = super().__new__(cls)
+        if not callable(function):
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+
+class no_grad(_Plain):  # noqa: N801
     """Ops inside are not recorded for backward."""
 
     def __init__(self) -> None:
         super().__init__(False)
 
 
-class inference_mode(_GradMode):  # noqa: N801
+class inference_mode(_Plain):  # noqa: N801
     """no_grad, or with False as without it. Tensors that are made inside may be used outside as any others."""
 
     def __init__(self, mode: Any = True) -> None:
         super().__init__(not mode and _train.is_grad_enabled())
 
 
-class enable_grad(_GradMode):  # noqa: N801
+class enable_grad(_Plain):  # noqa: N801
     """Ops inside are recorded, also within no_grad."""
 
     def __init__(self) -> None:

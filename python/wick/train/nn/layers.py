@@ -24,14 +24,13 @@ class _Native(Module):
 
     def __init__(self, make: Callable[[], Any], **settings: Any) -> None:
         super().__init__()
-        self._hold(make)
+        self._hold(make, make())
         for name, value in settings.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_settings", frozenset(settings))
 
-    def _hold(self, make: Callable[[], Any]) -> None:
-        """Holds the layer that make() returns. A copy of this one is made by it, too."""
-        layer = make()
+    def _hold(self, make: Callable[[], Any], layer: Any) -> None:
+        """Holds a layer that make() returned; a copy of this one will hold another."""
         self._parameters.update(dict.fromkeys(self._parameter_names))
         self._buffers.update(dict.fromkeys(self._buffer_names))
         for name, tensor in layer.named_parameters():
@@ -46,11 +45,8 @@ class _Native(Module):
         made = type(self).__new__(type(self))
         memo[id(self)] = made
         Module.__init__(made)
-        drawn = _train.get_rng_state()
-        try:
-            made._hold(self._make_layer)  # draws initial values, which are not kept
-        finally:
-            _train.set_rng_state(drawn)
+        # Initial values are drawn, and not kept: by a generator of its own, so that the default one does not go on.
+        made._hold(self._make_layer, _train._call_with_seed(0, self._make_layer))
         for place in ("_parameters", "_buffers"):
             held, of = getattr(made, place), getattr(self, place)
             for name, tensor in of.items():

@@ -11,7 +11,7 @@ from ..._errors import InvalidArgument, TypeMismatch
 from ..._train import Tensor
 from . import lr_scheduler
 
-__all__ = ["Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop", "SGD", "lr_scheduler"]
+__all__ = ["Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "NAdam", "Optimizer", "RAdam", "RMSprop", "SGD", "lr_scheduler"]
 
 
 def _settings(group: Mapping[str, Any]) -> dict[str, Any]:
@@ -286,3 +286,48 @@ class RAdam(Optimizer):
         weight_decay: float = 0,
     ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+
+class LBFGS(Optimizer):
+    """L-BFGS, of one group of parameters. step(closure) calls closure several times; line_search_fn: None or "strong_wolfe"."""
+
+    _make = staticmethod(_train.make_lbfgs)
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
+        options = {"lr": lr, "max_iter": max_iter, "max_eval": max_eval, "tolerance_grad": tolerance_grad}
+        options.update(tolerance_change=tolerance_change, history_size=history_size)
+        super().__init__(params, {**options, "line_search_fn": line_search_fn})
+
+    def _options(self, group: Mapping[str, Any]) -> dict[str, Any]:
+        whole = ("max_iter", "max_eval", "history_size")
+        made = super()._options({k: v for k, v in group.items() if k not in (*whole, "line_search_fn")})
+        try:
+            made.update({k: operator.index(group[k] or 0) for k in whole})
+        except TypeError as why:
+            raise InvalidArgument(f"[LBFGS] {', '.join(whole)} must be integers: {why}") from why
+        return {**made, "line_search_fn": str(group["line_search_fn"] or "")}
+
+    def step(self, closure: Callable[[], Tensor] | None = None) -> Tensor | None:
+        """Makes up to max_iter iterations, and returns the first loss. closure() clears the gradients, computes the loss and
+        its gradients, and returns it."""
+        if closure is None:
+            raise InvalidArgument("[LBFGS] step() needs a closure that computes the loss and its gradients")
+
+        def checked() -> Tensor:
+            loss = closure()
+            if not isinstance(loss, Tensor):
+                raise TypeMismatch(f"[LBFGS] closure() returns a {type(loss).__name__}, must return the loss")
+            return loss
+
+        self._tell()
+        return self._native.step_by(checked)  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import _train
 from ..._errors import InvalidArgument
-from ..._train import Tensor
+from ..._train import Generator, Tensor
 from .._functions import as_tensor, from_numpy
 
 
@@ -57,8 +57,8 @@ class Subset(Dataset):
         return len(self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[Any]) -> list[Subset]:
-    """Cuts a data set into parts of these lengths, by the default generator. Fractions of 1 are parts of the data set, and
+def random_split(dataset: Any, lengths: Sequence[Any], generator: Generator | None = None) -> list[Subset]:
+    """Cuts a data set into parts of these lengths, by a generator, the default one if none is given. Fractions of 1 are parts of the data set, and
     what they leave goes to the first parts, one row each."""
     if 0 < len(lengths) and all(isinstance(n, float) for n in lengths) and abs(sum(lengths) - 1) < 1e-9:
         lengths = [int(len(dataset) * n) for n in lengths]
@@ -66,7 +66,7 @@ def random_split(dataset: Any, lengths: Sequence[Any]) -> list[Subset]:
             lengths[i % len(lengths)] += 1
     if sum(lengths) != len(dataset):
         raise InvalidArgument(f"the lengths are {list(lengths)}, the data set has {len(dataset)} rows")
-    order = _train.randperm(len(dataset)).tolist()
+    order = _train.randperm(len(dataset), generator=generator).tolist()
     parts, at = [], 0
     for n in lengths:
         parts.append(Subset(dataset, order[at : at + n]))
@@ -128,20 +128,25 @@ class SequentialSampler:
 
 
 class RandomSampler(SequentialSampler):
-    """The same in an order that the default generator draws."""
+    """The same in an order that a generator draws, the default one if none is given."""
+
+    def __init__(self, data_source: Any, *, generator: Generator | None = None) -> None:
+        super().__init__(data_source)
+        self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        return iter(_train.randperm(len(self.data_source)).tolist())
+        return iter(_train.randperm(len(self.data_source), generator=self.generator).tolist())
 
 
 class WeightedRandomSampler:
     """num_samples indices, drawn with these weights."""
 
-    def __init__(self, weights: Any, num_samples: int, replacement: bool = True) -> None:
+    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Generator | None = None) -> None:
         self.weights, self.num_samples, self.replacement = as_tensor(weights).double(), num_samples, replacement
+        self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        return iter(_train.multinomial(self.weights, self.num_samples, self.replacement).tolist())
+        return iter(_train.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist())
 
     def __len__(self) -> int:
         return self.num_samples
@@ -151,7 +156,7 @@ class DataLoader:
     """Batches of a data set. Workers are threads: batches come in the same order, and hold the same, for any number of them.
 
     That includes items which draw random numbers: each has a generator of its own, seeded by its index and by a number that
-    every epoch draws from the default generator. numpy's and Python's own generators are shared by all threads; make one of
+    every epoch draws from `generator`, the default one if none is given. numpy's and Python's own generators are shared by all threads; make one of
     the item's seed instead, in __getitem__: np.random.default_rng(torch.initial_seed()).
 
     sampler: what gives the indices of an epoch, instead of shuffle. pin_memory and persistent_workers decide nothing.
@@ -168,6 +173,7 @@ class DataLoader:
         collate_fn: Callable[[list[Any]], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
+        generator: Generator | None = None,
         persistent_workers: bool = False,
     ) -> None:
         if sampler is not None and shuffle:
@@ -178,7 +184,10 @@ class DataLoader:
             raise InvalidArgument(f"num_workers is {num_workers}, must be 0 or more")
         self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
         self.num_workers, self.drop_last = num_workers, drop_last
-        self.sampler: Any = sampler if sampler is not None else (RandomSampler if shuffle else SequentialSampler)(dataset)
+        self.generator = generator
+        self.sampler: Any = sampler
+        if sampler is None:
+            self.sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         self.collate_fn = default_collate if collate_fn is None else collate_fn
 
     def __len__(self) -> int:
@@ -206,7 +215,7 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         batches = self._batches()
-        seed = 0 if self._at_once() else int(_train.randint(0, 2**63 - 1, 1)[0])
+        seed = 0 if self._at_once() else int(_train.randint(0, 2**63 - 1, 1, generator=self.generator)[0])
         if self.num_workers == 0:
             for number, indices in enumerate(batches):
                 yield self._load(seed, number, indices)
