@@ -205,15 +205,15 @@ for (const [name, options] of engines) {
   });
 }
 
-test('a file by HTTP, with progress', async () => {
+test('a file by HTTP, with progress', async t => {
   const server = await serve([built, folder]);
+  t.after(server.close);
   const file = identity(1);
   const seen = [];
   const engine = await open({wasm: `${server.url}/wick.wasm`, onProgress: p => seen.push(p)});
   const model = await engine.load(`${server.url}/${file.split('/').pop()}`, {onProgress: p => seen.push(p)});
   assert.deepEqual((await model.run([1, 2])).y.data, Float32Array.of(1, 2));
   assert.ok(seen.some(p => p.what === 'engine' && p.loaded === p.total) && seen.some(p => p.what === 'model' && p.loaded === p.total));
-  await server.close();
 });
 
 test('a model without inputs is run without any', async () => {

@@ -207,8 +207,9 @@ for (const [why, prepare, pattern] of [
   });
 }
 
-test('it asks for no isolation, and loads only what it needs', async () => {
+test('it asks for no isolation, and loads only what it needs', async t => {
   const own = await serve([site]);
+  t.after(own.close);
   const page = await visit({url: own.url});
   await answered(page);
   assert.equal(await page.evaluate(() => crossOriginIsolated), false);
@@ -221,5 +222,4 @@ test('it asks for no isolation, and loads only what it needs', async () => {
   console.log(`# the page without weights: ${bytes} bytes, ${[...code.keys()].join(' ')}`);
   assert.ok(bytes <= 100_000);
   await leave(page);
-  await own.close();
 });
