@@ -74,8 +74,10 @@ Status Session::Impl::bind_once(Span<const Shape> given_shapes) {
 }
 
 // Where shapes do not fit each other, the cause may be a size that the model was not captured for:
-// the program's metadata says of which numbers it takes multiples only.
+// the program's metadata says of which numbers it takes multiples only. Where errors have no texts
+// there is nothing to say, and a small build would get all of printf() for it.
 Status Session::Impl::say_multiple(Status s) const {
+#if WICK_ERROR_TEXTS
   if (s.code() != Code::kShapeMismatch && s.code() != Code::kInvalidArgument) return s;
   const Span<const SymbolDef> symbols = values.program.symbols();
   for (size_t i = 0; i < values.symbols.size() && i < symbols.size(); ++i) {
@@ -88,6 +90,7 @@ Status Session::Impl::say_multiple(Status s) const {
     return annotate(s, "%.40s is %" PRId64 ", the model takes multiples of %" PRId64 ": ",
                     symbols[i].name, size, step);
   }
+#endif
   return s;
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {join, resolve} from 'node:path';
 import {after, describe, test} from 'node:test';
 import {pathToFileURL} from 'node:url';
 import {setFlagsFromString} from 'node:v8';
@@ -43,6 +43,10 @@ function here(model) {
   wick('run', model, '--input', join(folder, 'images.npy'), '-o', folder);
   return readNpy(new Uint8Array(readFileSync(join(folder, 'logits.npy')))).data;
 }
+/** A small GPT with a KV cache, which an example of the documentation writes where it runs. */
+const writer = join(process.env.WICK_BUILD ?? 'build/release', 'tests/docs/docs_kv_cache_example');
+const decoder = existsSync(writer) ? join(folder, 'gpt.wick') : null;
+if (decoder) execFileSync(resolve(writer), [], {cwd: folder, stdio: 'pipe'});
 const lacking = lenet && existsSync(lenet) ? false : 'no lenet.wick';
 
 const engines = [['plain', {wasm: join(built, 'wick.wasm')}], ['in a worker', {worker: true}]];
@@ -135,6 +139,32 @@ for (const [name, options] of engines) {
       }
     });
 
+    test('a text token by token, in states', {skip: decoder ? false : 'no program with states'}, async () => {
+      const prefill = await engine.load(decoder, {entry: 'prefill'}), decode = await prefill.entry('decode');
+      const tokens = list => ({data: list, dims: [1, list.length]});
+      const [text, other] = [await prefill.state(), await prefill.state()];
+      await rejects(async () => prefill.run(tokens([1])), 'invalid argument', /keeps state.*\{state: await model\.state\(\)\}/);
+      await prefill.run(tokens([1, 2, 3]), {state: text});
+      await prefill.run(tokens([9]), {state: other});
+      await rejects(async () => decode.run(tokens([64]), {state: text}), 'invalid argument', /./);  // and leaves it as it was
+      await decode.run(tokens([5]), {state: text});
+      const {logits: last} = await decode.run(tokens([7]), {state: text});
+      await text.reset();
+      const {logits: all} = await prefill.run(tokens([1, 2, 3, 5, 7]), {state: text});
+      assert.deepEqual(all.data.slice(4 * 64), last.data, 'the bits of the whole text');
+      await prefill.dispose();
+      await decode.run(tokens([1]), {state: text});  // what it shares with a model that is gone stays
+      await text.dispose();
+      await rejects(async () => decode.run(tokens([1]), {state: text}), 'invalid argument', /state was disposed of/);
+      await rejects(async () => decode.run(tokens([1]), {state: {}}), 'invalid argument', /state is an Object/);
+      await rejects(async () => decode.state({dims: {n: 1}}), 'not found', /n/);
+      const elsewhere = await open(options), foreign = await (await elsewhere.load(decoder)).state();
+      await rejects(async () => decode.run(tokens([1]), {state: foreign}), 'invalid argument', /another engine/);
+      elsewhere.close();
+      await other.dispose();
+      await decode.dispose();
+    });
+
     test('a model that nobody has any more is freed with it', async () => {
       const big = new Float32Array(1 << 22).fill(2), file = identity(1);
       const before = process.memoryUsage().rss;
@@ -175,15 +205,15 @@ for (const [name, options] of engines) {
   });
 }
 
-test('a file by HTTP, with progress', async () => {
+test('a file by HTTP, with progress', async t => {
   const server = await serve([built, folder]);
+  t.after(server.close);
   const file = identity(1);
   const seen = [];
   const engine = await open({wasm: `${server.url}/wick.wasm`, onProgress: p => seen.push(p)});
   const model = await engine.load(`${server.url}/${file.split('/').pop()}`, {onProgress: p => seen.push(p)});
   assert.deepEqual((await model.run([1, 2])).y.data, Float32Array.of(1, 2));
   assert.ok(seen.some(p => p.what === 'engine' && p.loaded === p.total) && seen.some(p => p.what === 'model' && p.loaded === p.total));
-  await server.close();
 });
 
 test('a model without inputs is run without any', async () => {

@@ -64,12 +64,12 @@ for (const [name, make] of Object.entries(BUNDLERS)) {
     for (const file of ['index.html', 'model.wick'])
       if (!existsSync(join(out, file))) copyFileSync(join(folder, file === 'index.html' ? file : `public/${file}`), join(out, file));
     const server = await serve([out]);
+    t.after(server.close);
     const page = await browser.newPage();
     await page.goto(`${server.url}/`);
     const answers = await page.waitForFunction(() => globalThis.answers, null, {timeout: 60_000});
     assert.deepEqual(await answers.jsonValue(), [[-1, -2], [-1, -2]]);
     assert.ok(server.requests.some(({path}) => /\.wasm$/.test(path)));
     await page.close();
-    await server.close();
   });
 }

@@ -1,6 +1,6 @@
 // Compiles where index.d.ts says what a caller expects, and only there.
 import {CODES, WickError, fromFloat32, load, open, probe, toFloat32} from 'wick-web';
-import type {AnyModel, Engine, Model, Outputs, Port, Tensor} from 'wick-web';
+import type {AnyModel, Engine, Model, Outputs, Port, State, Tensor} from 'wick-web';
 
 async function here(): Promise<number> {
   const model: Model = await load('lenet.wick', {onProgress: ({what, loaded, total}) => console.log(what, loaded, total ?? 0), dims: {batch: 1}});
@@ -12,6 +12,10 @@ async function here(): Promise<number> {
   await model.run({x: ['a', 'b'], y: null, z: [{data: [1, 2], dims: [2]}]});
   await model.run(fromFloat32([1, 2], 'float16'));
   await model.run();
+  const stream: State = await model.state({dims: {batch: 1}});
+  const decode: Model = await model.entry('decode');
+  decode.runSync([1], {state: stream});
+  await stream.reset();
   // @ts-expect-error: it makes no other type
   fromFloat32([1, 2], 'int8');
   // @ts-expect-error: there is no such option

@@ -36,9 +36,13 @@ WICK_API int wick_web_load(const void* data, size_t bytes, double max_ram, wick_
 WICK_API int wick_web_open(const wick_program* program, const char* entry,
                            const wick_dim_binding* dims, size_t dim_count, double max_ram,
                            wick_session** session);
-/* As wick_session_run(). timeout_ms: 0 is none. */
+/* As wick_session_run(). timeout_ms: 0 is none. state: null for what keeps none. */
 WICK_API int wick_web_run(wick_session* session, const wick_tensor* inputs, size_t input_count,
-                          wick_tensor* outputs, size_t output_count, double timeout_ms);
+                          wick_tensor* outputs, size_t output_count, double timeout_ms,
+                          wick_state* state);
+/* As wick_state_create(), without links. */
+WICK_API int wick_web_state(const wick_program* program, const wick_dim_binding* dims,
+                            size_t dim_count, double max_ram, wick_state** state);
 /* Returns 1 where this module computes with fused multiply-adds, if the engine's are fused. */
 WICK_API int wick_web_fused(void);
 
@@ -67,10 +71,20 @@ int wick_web_open(const wick_program* program, const char* entry, const wick_dim
 }
 
 int wick_web_run(wick_session* session, const wick_tensor* inputs, size_t input_count,
-                 wick_tensor* outputs, size_t output_count, double timeout_ms) {
+                 wick_tensor* outputs, size_t output_count, double timeout_ms, wick_state* state) {
   wick_run_options options = WICK_INIT(wick_run_options);
   options.timeout_ns = (uint64_t)(timeout_ms * 1e6);
+  options.state = state;
   return wick_session_run(session, inputs, input_count, outputs, output_count, &options);
+}
+
+int wick_web_state(const wick_program* program, const wick_dim_binding* dims, size_t dim_count,
+                   double max_ram, wick_state** state) {
+  wick_state_options options = WICK_INIT(wick_state_options);
+  options.dims = dims;
+  options.dim_count = dim_count;
+  options.max_ram = (uint64_t)max_ram;
+  return wick_state_create(program, &options, state);
 }
 
 int wick_web_fused(void) {

@@ -100,8 +100,23 @@ export interface RunOptions {
   timeout?: number;
   /** The names of the outputs that are wanted; all by default. */
   outputs?: readonly string[];
+  /** What the model remembers of the stream of which this run is a step. A run that fails leaves it as it was. */
+  state?: State;
   /** Of a worker: move the arrays of the inputs there instead of copying them. They are empty here afterwards. */
   transfer?: boolean;
+}
+
+/** What the entry points of a file remember of one stream of runs, such as the keys and values of a text. */
+export interface State {
+  /** Makes it what it was at first. */
+  reset(): Promise<void>;
+  dispose(): void | Promise<void>;
+}
+export interface StateOptions {
+  /** Sizes that the file leaves free, such as the batch. */
+  dims?: Readonly<Record<string, number>>;
+  /** Bytes that it may take; 0 is a GiB. */
+  maxMemory?: number;
 }
 
 /** A model, whether here or in a worker. */
@@ -119,6 +134,10 @@ export interface AnyModel {
   metadata(key: string): Promise<string | null>;
   /** Runs on all inputs by name; the one input of a model may be given by itself, and none of a model without. */
   run(inputs?: Inputs | ValueLike, options?: RunOptions): Promise<Outputs>;
+  /** Another entry point of the file, which is not loaded again: states serve all of them. */
+  entry(name: string, options?: Pick<LoadOptions, 'dims' | 'maxMemory'>): Promise<AnyModel>;
+  /** A new stream, for models that keep state between runs: runs are given it as an option. */
+  state(options?: StateOptions): Promise<State>;
   /** Frees its memory at once; that of a model which nobody has any more is freed some time later. */
   dispose(): void | Promise<void>;
 }
@@ -126,6 +145,7 @@ export interface AnyModel {
 export interface Model extends AnyModel {
   /** As run(), at once. */
   runSync(inputs?: Inputs | ValueLike, options?: RunOptions): Outputs;
+  entry(name: string, options?: Pick<LoadOptions, 'dims' | 'maxMemory'>): Promise<Model>;
   dispose(): void;
 }
 

@@ -30,69 +30,138 @@ function limit(name, value, unit = 1) {
   return value * unit < 2 ** 63 ? value : 0;
 }
 
-/** What a model has in the engine's memory. */
-class Held {
-  file = 0;  // the bytes, which the program reads as long as it lives
+/** A program and its bytes, which it reads as long as it lives: of the models of its entry points, and of their states. */
+class Shared {
+  file = 0;
   program = 0;
-  session = 0;
-  ports = 0;  // wick_tensor of each input, then of each output
-  inputs = [];  // their memory
+  users = 0;
   constructor(engine) {
     this.engine = engine;
   }
+  drop() {
+    if (--this.users > 0) return;
+    if (!this.engine.stopped) this.engine.exports.wick_program_free(this.program);
+    this.engine.free(this.file);
+    this.program = this.file = 0;
+  }
+}
+
+/** What a model, or a state, has in the engine's memory. */
+class Held {
+  session = 0;
+  state = 0;
+  ports = 0;  // wick_tensor of each input, then of each output
+  inputs = [];  // their memory
+  freed = false;
+  constructor(shared) {
+    this.shared = shared;
+    ++shared.users;
+  }
   free() {
-    const {exports: wick, stopped} = this.engine;
-    if (!stopped) {
-      wick.wick_session_free(this.session);
-      wick.wick_program_free(this.program);
+    if (this.freed) return;
+    this.freed = true;
+    const {engine} = this.shared;
+    if (!engine.stopped) {
+      if (this.session) engine.exports.wick_session_free(this.session);
+      if (this.state) engine.exports.wick_state_free(this.state);
     }
     for (const buffer of this.inputs) buffer.free();
-    this.engine.free(this.ports);
-    this.engine.free(this.file);
-    this.session = this.program = this.ports = this.file = 0;
+    engine.free(this.ports);
+    this.session = this.state = this.ports = 0;
     this.inputs = [];
+    this.shared.drop();
   }
 }
 
 // Frees what models held that nobody has any more and nobody disposed of: the collector does not see that memory.
 const dropped = new FinalizationRegistry(held => held.free());
 
+function checkDims(dims) {
+  for (const [name, size] of Object.entries(dims))
+    if (!Number.isSafeInteger(size) || size < 0) throw new WickError('invalid argument', `dims.${name} is ${size}, which is no size`);
+}
+/** Puts {name: size} where C reads a list of them; returns its address and length. */
+function putDims(engine, dims, place) {
+  const {memory} = engine, names = Object.keys(dims), list = place(16 * names.length);
+  names.forEach((name, i) => {
+    const text = place(cText(name));
+    memory.setU32(list + 16 * i, text);
+    memory.view.setBigInt64(list + 16 * i + 8, BigInt(dims[name]), true);
+  });
+  return [list, names.length];
+}
+
+/** What a model remembers of one stream of runs. */
+export class State {
+  #held;
+  constructor(shared, dims, maxMemory) {
+    const {engine} = shared, {exports: wick} = engine;
+    checkDims(dims);
+    const most = limit('maxMemory', maxMemory);
+    if (!wick.wick_web_state) throw new WickError('unsupported', 'This module, of one model alone, keeps no states: take wick.wasm');
+    const held = new Held(shared);
+    try {
+      engine.scratch(place => {
+        const [list, count] = putDims(engine, dims, place);
+        held.state = engine.made(p => wick.wick_web_state(shared.program, list, count, most, p));
+      });
+    } catch (error) {
+      held.free();
+      throw error;
+    }
+    this.#held = held;
+    dropped.register(this, held, this);
+  }
+  /** The address for a run of a model of the same engine. */
+  of(engine) {
+    if (this.#held.freed) throw new WickError('invalid argument', 'The state was disposed of');
+    if (this.#held.shared.engine !== engine) throw new WickError('invalid argument', 'The state is of another engine');
+    return this.#held.state;
+  }
+  /** Makes it what it was at first. */
+  async reset() {
+    const {engine} = this.#held.shared;
+    engine.scratch(() => engine.exports.wick_state_reset(this.of(engine)));
+  }
+  dispose() {
+    dropped.unregister(this);
+    this.#held.free();
+  }
+}
+
 export class Model {
   #engine;
   #held;
   #elements;
 
-  /** Takes the bytes of a .wick file; see load() in index.js for the options. */
-  constructor(engine, bytes, {dims = {}, entry = null, maxMemory = 0} = {}) {
-    for (const [name, size] of Object.entries(dims))
-      if (!Number.isSafeInteger(size) || size < 0) throw new WickError('invalid argument', `dims.${name} is ${size}, which is no size`);
+  /** Takes the bytes of a .wick file, or what a model of it has; see load() in index.js for the options. */
+  constructor(engine, source, {dims = {}, entry = null, maxMemory = 0} = {}) {
+    checkDims(dims);
     const most = limit('maxMemory', maxMemory);
     this.#engine = engine;
-    this.#held = new Held(engine);
+    this.#held = new Held(source instanceof Shared ? source : new Shared(engine));
     dropped.register(this, this.#held, this);
     try {
-      this.#open(bytes, dims, entry, most);
+      if (!(source instanceof Shared)) this.#read(source, most);
+      this.#open(dims, entry, most);
     } catch (error) {
       this.dispose();
       throw error;
     }
   }
 
-  #open(bytes, dims, entry, maxMemory) {
-    const {exports: wick, memory} = this.#engine;
-    this.#held.file = this.#engine.allocate(bytes.length);
-    memory.u8.set(bytes, this.#held.file);
-    this.#held.program = this.#engine.made(p => wick.wick_web_load(this.#held.file, bytes.length, maxMemory, p));
+  #read(bytes, maxMemory) {
+    const {exports: wick, memory} = this.#engine, {shared} = this.#held;
+    shared.file = this.#engine.allocate(bytes.length);
+    memory.u8.set(bytes, shared.file);
+    shared.program = this.#engine.made(p => wick.wick_web_load(shared.file, bytes.length, maxMemory, p));
+  }
+  #open(dims, entry, maxMemory) {
+    const {exports: wick, memory} = this.#engine, {program} = this.#held.shared;
     this.#engine.scratch(place => {
-      const names = Object.keys(dims);
-      const list = place(16 * names.length);
-      names.forEach((name, i) => {
-        const text = place(cText(name));
-        memory.setU32(list + 16 * i, text);
-        memory.view.setBigInt64(list + 16 * i + 8, BigInt(dims[name]), true);
-      });
+      const [list, count] = putDims(this.#engine, dims, place);
       const first = entry === null ? 0 : place(cText(entry));
-      this.#held.session = this.#engine.made(p => wick.wick_web_open(this.#held.program, first, list, names.length, maxMemory, p));
+      this.#held.session = this.#engine.made(p => wick.wick_web_open(program, first, list, count, maxMemory, p));
     });
     const ports = (count, fill, element) => this.#engine.scratch(place => {
       const at = place(PORT), list = [];
@@ -107,9 +176,9 @@ export class Model {
     this.inputs = ports(wick.wick_session_input_count(this.#held.session), wick.wick_session_input, wick.wick_session_input_element);
     this.outputs = ports(wick.wick_session_output_count(this.#held.session), wick.wick_session_output, wick.wick_session_output_element);
     this.labels = [];
-    for (let i = 0; i < wick.wick_program_label_count(this.#held.program); ++i)
-      this.labels.push(memory.text(wick.wick_program_label(this.#held.program, i)));
-    const digest = wick.wick_program_digest(this.#held.program) >>> 0;
+    for (let i = 0; i < wick.wick_program_label_count(this.#held.shared.program); ++i)
+      this.labels.push(memory.text(wick.wick_program_label(this.#held.shared.program, i)));
+    const digest = wick.wick_program_digest(this.#held.shared.program) >>> 0;
     this.sha256 = digest === 0 ? null : Array.from(memory.u8.subarray(digest, digest + 32), b => b.toString(16).padStart(2, '0')).join('');
     this.#held.ports = this.#engine.allocate(TENSOR * (this.inputs.length + this.outputs.length));
     this.#held.inputs = this.inputs.map(() => new Buffer(this.#engine));
@@ -124,12 +193,24 @@ export class Model {
   }
   async metadata(key) {
     this.#alive();
-    return this.#engine.scratch(place => this.#engine.memory.text(this.#engine.exports.wick_program_metadata(this.#held.program, place(cText(key)))));
+    return this.#engine.scratch(place => this.#engine.memory.text(this.#engine.exports.wick_program_metadata(this.#held.shared.program, place(cText(key)))));
+  }
+
+  /** Another entry point of the file, which is not loaded again. */
+  async entry(name, options = {}) {
+    this.#alive();
+    return new Model(this.#engine, this.#held.shared, {...options, entry: name});
+  }
+  /** What the entry points of the file remember of one stream of runs, as it is at first. */
+  async state({dims = {}, maxMemory = 0} = {}) {
+    this.#alive();
+    return new State(this.#held.shared, dims, maxMemory);
   }
 
   /** Runs here and now, and returns the outputs by name. */
-  runSync(values, {timeout = 0, outputs: wanted = null} = {}) {
+  runSync(values, {timeout = 0, outputs: wanted = null, state = null} = {}) {
     this.#alive();
+    if (state !== null && !(state instanceof State)) throw new WickError('invalid argument', `state is ${kind(state)}: it takes what state() of a model here gave`);
     const most = limit('timeout', timeout, 1e6);  // in nanoseconds below
     const {exports: wick, memory} = this.#engine;
     const given = this.#byName(values);
@@ -139,7 +220,14 @@ export class Model {
       this.inputs.forEach((port, i) => this.#put(this.#held.ports + TENSOR * i, port, i, given[port.name], place));
       const out = this.#held.ports + TENSOR * this.inputs.length;
       for (let i = 0; i < this.outputs.length; ++i) memory.setTensor(out + TENSOR * i, 0, 0, []);
-      this.#engine.check(wick.wick_web_run(this.#held.session, this.#held.ports, this.inputs.length, out, this.outputs.length, most));
+      const code = wick.wick_web_run(this.#held.session, this.#held.ports, this.inputs.length, out, this.outputs.length, most, state === null ? 0 : state.of(this.#engine));
+      try {
+        this.#engine.check(code);
+      } catch (error) {
+        // The runtime names C++'s way.
+        error.message = error.message.replace(/give the run a RecurrentState.*/, 'give the run one: run(inputs, {state: await model.state()})');
+        throw error;
+      }
       const results = {};
       this.outputs.forEach((port, i) => {
         if (!wanted || wanted.includes(port.name)) results[port.name] = this.#take(out + TENSOR * i, place);

@@ -2,7 +2,7 @@
 import {WickError, unpackError} from './errors.js';
 import {bytesOf, moduleOf} from './fetch.js';
 import {nodeModule} from './node.js';
-import {buffersOf, isDetached} from './tensor.js';
+import {buffersOf, isDetached, kind} from './tensor.js';
 
 /** Bundlers know a worker by the first form. They would copy the file of the second as it is, but for the name `here`. */
 async function startWorker() {
@@ -69,8 +69,31 @@ export class Line {
   }
 }
 
-// Models that nobody has any more and nobody disposed of.
-const forgotten = new FinalizationRegistry(({line, id}) => line.call('dispose', [id]).catch(() => {}));
+// Models and states that nobody has any more and nobody disposed of.
+const forgotten = new FinalizationRegistry(({line, call, id}) => line.call(call, [id]).catch(() => {}));
+
+/** What a model in a worker remembers of one stream of runs. */
+class RemoteState {
+  #line;
+  #id;
+  constructor(line, id) {
+    this.#line = line;
+    this.#id = id;
+    forgotten.register(this, {line, call: 'forget', id}, this);
+  }
+  /** Its number in the worker of the line. */
+  of(line) {
+    if (line !== this.#line) throw new WickError('invalid argument', 'The state is of another engine');
+    return this.#id;
+  }
+  async reset() {
+    await this.#line.call('reset', [this.#id]);
+  }
+  async dispose() {
+    forgotten.unregister(this);
+    await this.#line.call('forget', [this.#id]);
+  }
+}
 
 class RemoteModel {
   #line;
@@ -78,12 +101,20 @@ class RemoteModel {
   constructor(line, {id, ...facts}) {
     this.#line = line;
     this.#id = id;
-    forgotten.register(this, {line, id}, this);
+    forgotten.register(this, {line, call: 'dispose', id}, this);
     Object.assign(this, facts);
   }
   /** With `transfer` the arrays of the inputs are moved to the worker, and are empty here afterwards. */
-  run(values, {transfer = false, ...options} = {}) {
-    return this.#line.call('run', [this.#id, values, options], {transfer: transfer ? buffersOf(values) : []});
+  async run(values, {transfer = false, state = null, ...options} = {}) {
+    if (state !== null && !(state instanceof RemoteState)) throw new WickError('invalid argument', `state is ${kind(state)}: it takes what state() of a model in this worker gave`);
+    const given = {...options, state: state === null ? null : state.of(this.#line)};
+    return this.#line.call('run', [this.#id, values, given], {transfer: transfer ? buffersOf(values) : []});
+  }
+  async entry(name, options) {
+    return new RemoteModel(this.#line, await this.#line.call('entry', [this.#id, name, options]));
+  }
+  async state(options) {
+    return new RemoteState(this.#line, await this.#line.call('state', [this.#id, options]));
   }
   metadata(key) {
     return this.#line.call('metadata', [this.#id, key]);
