@@ -9,6 +9,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
 #include "trainer/capture/graph_tracer.h"
+#include "trainer/nn/change/parametrize.h"
 #include "trainer/nn/layers.h"
 #include "trainer/nn/models/models.h"
 #include "trainer/tensor/inplace.h"
@@ -17,7 +18,9 @@
 namespace wick {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 Tensor images(int64_t n, const Shape& rest) {
   Shape shape{n};
@@ -129,6 +132,36 @@ TEST(Capture, TrainingModeIsRefused) {
   auto model = nn::resnet8();
   EXPECT_THAT(refusal(*model, images(2, {1, 28, 28})),
               HasSubstr("call eval() on the module first"));
+}
+
+// A whitening of weights, as the orthogonal parametrization is one: the graph has no inverse, and
+// needs none.
+TEST(Capture, AFactorizationOfWeightsIsAConstant) {
+  struct Whitens : nn::Module {
+    Tensor w = register_parameter("w", eye(3) * 2 + ones({3, 3}));
+    Tensor forward(const Arg& x) override { return matmul(x, linalg::inv(matmul(w, w.t()))); }
+  } net;
+  nn::Sequential orthogonal(nn::Linear(3, 3));
+  nn::orthogonal(orthogonal[0]);
+  for (nn::Module* m : {static_cast<nn::Module*>(&net), static_cast<nn::Module*>(&orthogonal)}) {
+    m->eval();
+    const Tensor x = randn({5, 3});
+    const ir::Graph graph = capture(*m, {{"x", x, {{0, "batch"}}, {}}});
+    const HostTensor in = host_copy(x);
+    EXPECT_TRUE(same_bits(ir::run(graph, {&in, 1})[0], host_copy((*m)(x))));
+  }
+}
+TEST(Capture, AFactorizationOfAnInputIsRefusedForWhatItIs) {
+  struct Inverts : nn::Module {
+    Tensor forward(const Arg& x) override { return linalg::inv(x); }
+  } net;
+  net.eval();
+  EXPECT_THAT(
+      refusal(net, eye(2).unsqueeze(0).expand({2, 2, 2}).contiguous()),
+      AllOf(HasSubstr("Inverse is computed in the trainer only"), Not(HasSubstr("eval()"))));
+  nn::BatchNorm1d batch(3, 1e-5, 0.1, true, false);
+  batch.eval();
+  EXPECT_THAT(refusal(batch, randn({4, 3})), HasSubstr("or track running statistics"));
 }
 
 struct ReadsData : nn::Module {

@@ -74,7 +74,10 @@ TEST(Device, AnUndefinedTensorIsAnErrorAtTheLine) {
   EXPECT_EQ(test::error_of([&] { none.unsqueeze(0); }),
             "[unsqueeze] the tensor is undefined: it was never made (train.cpp:204)");
   EXPECT_EQ(test::error_of([&] { exp(none); }).substr(0, 6), "[exp] ");
-#line 78 "device_test.cc"
+  // A helper asked for the dtype: its name would tell nobody anything.
+  EXPECT_EQ(test::error_of([&] { relu(none); }),
+            "[tensor] an input is undefined: it was never made (train.cpp:208)");
+#line 81 "device_test.cc"
 }
 
 }  // namespace

@@ -71,6 +71,35 @@ TEST(Members, AreTheFunctions) {
   EXPECT_EQ(a.sizes().rank(), 2);
 }
 
+// Forms that PyTorch's users write: a size alone, sizes of parts, two numbers to choose from.
+TEST(Members, TakeASizeAlone) {
+  EXPECT_EQ(zeros(3).raw_shape(), (Shape{3}));
+  EXPECT_EQ(randint(0, 9, 4).raw_shape(), (Shape{4}));
+  const Tensor x = arange(6).view({2, 3});
+  EXPECT_EQ(x.view(-1).raw_shape(), (Shape{6}));
+  EXPECT_EQ(x.reshape(x.size(0) * 3).raw_shape(), (Shape{6}));
+  EXPECT_EQ(arange(3).repeat(2).raw_shape(), (Shape{6}));
+  EXPECT_EQ(zeros({}).rank(), 0);
+}
+TEST(Members, SplitIntoPartsOfGivenSizes) {
+  const Tensor x = arange(12).view({2, 6});
+  EXPECT_TRUE(equal(split(x, {1, 2, 3}, 1)[2], x.slice(1, 3, 6)));
+  EXPECT_TRUE(equal(x.split({4, 2}, 1)[1], x.slice(1, 4, 6)));
+  EXPECT_EQ(split(x, Shape{2}).size(), 1U);
+  EXPECT_EQ(x.split(2, 1).size(), 3U);
+}
+TEST(Members, WhereOfTwoNumbers) {
+  const Tensor c = tensor({true, false});
+  EXPECT_TRUE(equal(where(c, 1, 0), tensor({1, 0})));
+  EXPECT_TRUE(equal(where(c, 1, 0.5), tensor({1, 0.5})));
+  EXPECT_TRUE(equal(where(c, false, true), tensor({false, true})));
+}
+TEST(Members, NormsOfAShapeInBraces) {
+  EXPECT_EQ(nn::LayerNorm({4, 5}).weight.raw_shape(), (Shape{4, 5}));
+  EXPECT_EQ(nn::LayerNorm({4}, {.bias = false}).normalized_shape(), (Shape{4}));
+  EXPECT_EQ(nn::RMSNorm({4, 5}).weight.raw_shape(), (Shape{4, 5}));
+}
+
 TEST(Members, ABoolIsNotSubtracted) {
   const Tensor x = ones({2});
   EXPECT_THAT(error_of([&] { x - true; }), HasSubstr("a bool tensor has no -"));

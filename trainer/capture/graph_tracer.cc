@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "runtime/kernels/copy.h"
 #include "runtime/registry/registry.h"
@@ -30,6 +32,23 @@ AnyAttrs attrs_of(OpId op, const void* attrs) {
            bytes);
   }
   return copy;
+}
+
+// Returns why an op that no program runs cannot be captured, and what to write.
+std::string refusal_of(OpId op) {
+  const OpInfo* info = op_info(op);
+  if (info->kind == OpKind::kLinalg) {
+    return fmt::format(
+        "{} is computed in the trainer only, no program runs it: on weights alone its result is "
+        "kept as a constant; of an input write it with other ops (the inverse of a 1x1 or 2x2 "
+        "matrix is a quotient)",
+        info->name);
+  }
+  const char* more = op == OpId::kBatchNormTrain
+                         ? ", or track running statistics: without them it takes the batch's in "
+                           "eval mode, too"
+                         : "";
+  return fmt::format("{} is a training op: call eval() on the module first{}", info->name, more);
 }
 
 // Returns the name of the function whose calls region r has: "else_fn of cond".
@@ -143,9 +162,11 @@ ir::ValueId GraphTracer::emit(OpId op, const AnyAttrs& attrs, std::vector<ir::Va
 void GraphTracer::on_call(const TracedCall& call) {
   const OpInfo* info = op_info(call.op);
   if (info->role == OpRole::kTrain) {
-    throw_error("capture",
-                fmt::format("{} is a training op: call eval() on the module first", info->name),
-                call.where, Code::kUnsupported);
+    const bool fixed = std::all_of(call.in.begin(), call.in.end(), [&](const Tensor* t) {
+      return t == nullptr || !t->defined() || of_weights(*t);
+    });
+    if (fixed) return;  // what it made is a constant, as any tensor from outside of the graph
+    throw_error("capture", refusal_of(call.op), call.where, Code::kUnsupported);
   }
   std::vector<ir::ValueId> inputs;
   for (const Tensor* t : call.in) {
@@ -294,6 +315,23 @@ bool GraphTracer::traced(const Tensor& tensor) const {
   const ir::ValueId v = known(tensor);
   if (v == ir::kNoValue) return outside_ != nullptr && outside_->traced(tensor);
   return !g_.is_constant(v);
+}
+
+bool GraphTracer::of_weights(const Tensor& tensor) const {
+  const ir::ValueId v = known(tensor);
+  if (v == ir::kNoValue) return outside_ == nullptr || !outside_->traced(tensor);
+  std::vector<ir::ValueId> open = {v};
+  std::set<ir::ValueId> seen;
+  while (!open.empty()) {
+    const ir::ValueId at = open.back();
+    open.pop_back();
+    if (at == ir::kNoValue || g_.is_constant(at) || !seen.insert(at).second) continue;
+    const ir::NodeId made = g_.value(at).producer;
+    if (made < 0 || !g_.node(made).regions.empty()) return false;  // an input, or control flow
+    const auto& inputs = g_.node(made).inputs;
+    open.insert(open.end(), inputs.begin(), inputs.end());
+  }
+  return true;
 }
 
 // Returns a condition as text, with the user's names if there are any: "norm > 1".

@@ -61,6 +61,8 @@ class GraphTracer final : public Tracer {
   bool outside_has(const Tensor& tensor) const;
   // Returns whether the tensor's value depends on the graph's inputs.
   bool traced(const Tensor& tensor) const;
+  // Returns whether it is certain that the tensor is computed from weights alone.
+  bool of_weights(const Tensor& tensor) const;
   // In a region: refuses a write to a tensor that was made outside of it.
   void refuse_outer_write(const Tensor& base, const char* what, const std::source_location& where);
   // Refuses a tensor that was made inside a region and is used outside of it.

@@ -197,13 +197,17 @@ inline const DimShape& as_dims(const Shape& shape) {
   return reinterpret_cast<const DimShape&>(shape);
 }
 
-// Sizes passed to a function: {x.size(0), -1}, a Shape, or the result of shape().
+// Sizes passed to a function: {x.size(0), -1}, one number, a Shape, or the result of shape().
 struct SizeList : Shape {
   constexpr SizeList() = default;
   constexpr SizeList(std::initializer_list<SizeArg> sizes) {
     for (const SizeArg& s : sizes) push_back(s.number);
   }
   // NOLINTBEGIN(google-explicit-constructor): implicit by design
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  constexpr SizeList(T size) : SizeList({SizeArg(size)}) {}
+  constexpr SizeList(Dim size) : SizeList({SizeArg(size)}) {}
   constexpr SizeList(const Shape& shape) : Shape(shape) {}
   constexpr SizeList(const DimShape& sizes) {
     for (const Dim d : sizes) push_back(d.peek());

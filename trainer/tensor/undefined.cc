@@ -17,7 +17,8 @@ bool of_the_engine(const Where& where) {
          file.find("trainer/nn/") != file.npos;
 }
 
-// Returns "linalg::solve" for "wick::Tensor wick::linalg::solve(const wick::Arg&, ...)".
+// Returns "linalg::solve" for "wick::Tensor wick::linalg::solve(const wick::Arg&, ...)", and
+// "tensor" for a helper, whose name no user knows.
 std::string op_of(const Where& where) {
   std::string name = where.function_name();
   for (const char* scope : {"wick::", "{anonymous}::", "Tensor::"}) {
@@ -25,7 +26,11 @@ std::string op_of(const Where& where) {
       name.erase(at, std::string(scope).size());
   }
   name.erase(std::min(name.size(), name.find('(')));
-  return name.substr(name.find_last_of(" *&") + 1);
+  name = name.substr(name.find_last_of(" *&") + 1);
+  const size_t scope = name.find("::");
+  const std::string_view in = std::string_view(name).substr(0, scope);
+  const bool known = scope == name.npos || in == "linalg" || in == "fft" || in == "special";
+  return known ? name : "tensor";
 }
 
 }  // namespace

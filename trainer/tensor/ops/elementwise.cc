@@ -378,6 +378,12 @@ Tensor where(const Arg& condition, const Arg& a, Scalar b) {
 Tensor where(const Arg& condition, Scalar a, const Arg& b) {
   return where(condition, Arg(scalar_like(b, a), b.where), b);
 }
+Tensor where(const Arg& condition, Scalar a, Scalar b) {
+  const bool whole = a.integral && b.integral, bools = a.boolean && b.boolean;
+  const DType dtype = bools ? DType::kBool : whole ? DType::kI64 : DType::kF32;
+  const Tensor x = full({}, a, dtype, condition.where), y = full({}, b, dtype, condition.where);
+  return where(condition, Arg(x, condition.where), Arg(y, condition.where));
+}
 
 // Computed from the nearer end, so that both ends are exact.
 Tensor lerp(const Arg& a, const Arg& b, Scalar weight) {

@@ -134,6 +134,7 @@ Tensor operator~(const Arg& a);
 Tensor where(const Arg& condition, const Arg& a, const Arg& b);
 Tensor where(const Arg& condition, const Arg& a, Scalar b);
 Tensor where(const Arg& condition, Scalar a, const Arg& b);
+Tensor where(const Arg& condition, Scalar a, Scalar b);  // float32, int64 or bools
 // One of the bounds may be absent. Integers with a float bound become floats; NaN is kept.
 Tensor clamp(const Arg& x, OptScalar min, OptScalar max = {});
 Tensor clamp(const Arg& x, const Tensor& min, const Tensor& max = Tensor());

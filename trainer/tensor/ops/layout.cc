@@ -77,6 +77,12 @@ std::vector<Tensor> split(const Arg& x, SizeArg split_size, int dim) {
   }
   return parts;
 }
+std::vector<Tensor> split(const Arg& x, std::initializer_list<SizeArg> sizes, int dim) {
+  return split_with_sizes(x, SizeList(sizes), dim);
+}
+std::vector<Tensor> split(const Arg& x, const Shape& sizes, int dim) {
+  return split_with_sizes(x, sizes, dim);
+}
 
 Tensor pad(const Arg& x, std::initializer_list<SizeArg> pads, double value) {
   int rank = x.tensor.rank(), dims = static_cast<int>(pads.size() / 2);

@@ -12,6 +12,9 @@ Tensor cat(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where:
 // Joins tensors of one shape along a new dimension.
 Tensor stack(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where::current());
 std::vector<Tensor> split(const Arg& x, SizeArg split_size, int dim = 0);  // views
+// Parts of these sizes, as split_with_sizes() gives them: split(x, {2, 3}, 1).
+std::vector<Tensor> split(const Arg& x, std::initializer_list<SizeArg> sizes, int dim = 0);
+std::vector<Tensor> split(const Arg& x, const Shape& sizes, int dim = 0);
 // pads: in PyTorch's order, last dimension first: {left, right, top, bottom ...}
 Tensor pad(const Arg& x, std::initializer_list<SizeArg> pads, double value = 0);
 // Returns the elements of x that index, an int32 or int64 tensor of x's rank, selects along dim
