@@ -163,6 +163,9 @@ test('sources: memory, files, addresses', async t => {
     const read = [];
     await bytesOf(join(folder, 'a.bin'), {progress: p => read.push(p)});
     assert.deepEqual(read, [{loaded: 3, total: 3}]);
+    const mine = new Error('of the caller');
+    await assert.rejects(() => bytesOf(join(folder, 'a.bin'), {progress() { throw mine; }}), mine);
+    await rejects(() => moduleOf(`data:text/html;base64,${'PGI+'.repeat(200)}`), 'invalid argument', /^data:.{195}\.\.\. is a page of HTML/);
     for (const [source, message] of [[undefined, /not undefined/], [null, /not null/], [5, /not a Number/], [{}, /not an Object/], [Promise.resolve('a.bin'), /not a Promise: await it/], [[1, 2], /not an Array/]]) {
       await rejects(() => bytesOf(source), 'invalid argument', message);
       await rejects(() => moduleOf(source), 'invalid argument', message);

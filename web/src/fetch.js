@@ -15,14 +15,15 @@ function nodePath(source) {
 
 async function readFile(path, {signal, progress}) {
   const {readFile: read} = await nodeModule('fs/promises');
+  let bytes;
   try {
-    const bytes = new Uint8Array(await read(path, {signal}));
-    progress?.({loaded: bytes.length, total: bytes.length});
-    return bytes;
+    bytes = new Uint8Array(await read(path, {signal}));
   } catch (error) {
     if (error.name === 'AbortError' || signal?.aborted) throw error;
     throw new WickError(error.code === 'ENOENT' ? 'not found' : 'io', `Cannot read ${path}: ${error.message}`, {cause: error});
   }
+  progress?.({loaded: bytes.length, total: bytes.length});
+  return bytes;
 }
 
 async function request(source, signal) {
@@ -34,7 +35,7 @@ async function request(source, signal) {
     if (error.name === 'AbortError' || signal?.aborted) throw error;
     // Node has the reason, such as ECONNREFUSED, in the cause; browsers keep it from scripts.
     const reason = error.cause?.code ?? error.cause?.message;
-    throw new WickError('io', `Cannot fetch ${source.url ?? source}: ${error.message}${reason ? ` (${reason})` : ''}`, {cause: error});
+    throw new WickError('io', `Cannot fetch ${nameOf(source)}: ${error.message}${reason ? ` (${reason})` : ''}`, {cause: error});
   }
   if (!response.ok) throw new WickError(response.status === 404 ? 'not found' : 'io', `Cannot fetch ${response.url}: ${response.status} ${response.statusText}`);
   return response;
@@ -73,8 +74,11 @@ const view = bytes => ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, b
 const isBlob = source => typeof Blob === 'function' && source instanceof Blob;
 const isExchange = source => source instanceof Response || source instanceof Request;
 
-/** Where something comes from, as errors name it. */
-export const nameOf = source => typeof source === 'string' || source instanceof URL ? `${source}` : (isExchange(source) && source.url) || source?.name || 'what was given';
+/** Where something comes from, as errors name it; '' of bytes. */
+export function nameOf(source) {
+  const name = typeof source === 'string' || source instanceof URL ? `${source}` : (isExchange(source) && source.url) || source?.name || '';
+  return name.length > 200 ? `${name.slice(0, 200)}...` : name;  // of a data: address
+}
 /** Servers of one page answer it to any address. */
 export const isHtml = bytes => bytes[0] === 60 && bytes.length > 1 && /[!a-z?]/i.test(String.fromCharCode(bytes[1]));
 
@@ -100,7 +104,7 @@ export async function bytesOf(source, {signal, progress} = {}) {
 /** Throws where bytes are not WebAssembly at all: the engine is not what is wrong. */
 function looked(bytes, source) {
   if ([0, 97, 115, 109].every((byte, i) => bytes[i] === byte)) return bytes;
-  throw new WickError('invalid argument', `${nameOf(source)} is ${isHtml(bytes) ? 'a page of HTML, not' : 'not'} WebAssembly: wick.wasm has to be there, or open() be told where it is`);
+  throw new WickError('invalid argument', `${nameOf(source) || 'What was given'} is ${isHtml(bytes) ? 'a page of HTML, not' : 'not'} WebAssembly: wick.wasm has to be there, or open() be told where it is`);
 }
 
 /** Compiles a module, while it is being received where the server says that it is application/wasm. */

@@ -19,12 +19,12 @@ class Wick {
     const bytes = await bytesOf(source, {signal, progress: onProgress && (p => onProgress({what: 'model', ...p}))});
     signal?.throwIfAborted();
     if (this.#engine === null) throw new WickError('invalid argument', 'The engine was closed');
-    if (isHtml(bytes)) throw new WickError('invalid program', `${nameOf(source)} is a page of HTML, not a model: is the file there?`);
+    if (isHtml(bytes)) throw new WickError('invalid program', `${nameOf(source) || 'What was given'} is a page of HTML, not a model: is the file there?`);
     try {
       return new Model(this.#engine, bytes, options);
     } catch (error) {
       // Which of several files it was.
-      if (error instanceof WickError && error.code === 'invalid program') error.message = `${nameOf(source)}: ${error.message}`;
+      if (error instanceof WickError && error.code === 'invalid program' && nameOf(source)) error.message = `${nameOf(source)}: ${error.message}`;
       throw error;
     }
   }
