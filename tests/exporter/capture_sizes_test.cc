@@ -226,8 +226,7 @@ TEST(CaptureSizes, NumbersComputedFromASizeAreComputedByTheGraph) {
   }
 }
 
-// Steps of audio and of patches, which are no powers of two: the functions follow the size, and a
-// plain integer is reconstructed.
+// Steps of audio and of patches, which are no powers of two: the functions follow the size.
 TEST(CaptureSizes, ASizeIsDividedByAnyNumber) {
   using F = std::function<Tensor(const Tensor&)>;
   const std::vector<std::pair<const char*, F>> all = {
@@ -249,11 +248,6 @@ TEST(CaptureSizes, ASizeIsDividedByAnyNumber) {
       {"the first of 11 parts", [](const Tensor& x) { return chunk(x, 11, 1)[0] * 2; }},
       {"the third of 7 nearly equal parts",
        [](const Tensor& x) { return tensor_split(x, 7, 1)[2] * 2; }},
-      {"a plain integer",
-       [](const Tensor& x) {
-         const int64_t n = x.size(1);
-         return x.slice(1, 0, (n - 37) / 23) * 2;
-       }},
   };
   for (const auto& [name, f] : all) {
     SCOPED_TRACE(name);

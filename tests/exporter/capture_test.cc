@@ -8,8 +8,10 @@
 
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
+#include "tests/support/error_of.h"
 #include "trainer/capture/graph_tracer.h"
 #include "trainer/nn/change/parametrize.h"
+#include "trainer/nn/embedding.h"
 #include "trainer/nn/layers.h"
 #include "trainer/nn/models/models.h"
 #include "trainer/tensor/inplace.h"
@@ -162,6 +164,20 @@ TEST(Capture, AFactorizationOfAnInputIsRefusedForWhatItIs) {
   nn::BatchNorm1d batch(3, 1e-5, 0.1, true, false);
   batch.eval();
   EXPECT_THAT(refusal(batch, randn({4, 3})), HasSubstr("or track running statistics"));
+}
+
+TEST(Capture, BagsByOffsetsSayWhatToWrite) {
+  nn::EmbeddingBag bag(5, 2);
+  bag.eval();
+  const std::vector<CaptureInput> in = {{"ids", tensor({0, 1, 4}), {{0, "n"}}, {}},
+                                        {"offsets", tensor({0, 2}), {}, {}}};
+  EXPECT_THAT(test::error_of([&] {
+                capture(bag, in, [&](const Tensor& ids, const Tensor& offsets) {
+                  return bag(ids, offsets);
+                });
+              }),
+              AllOf(HasSubstr("EmbeddingBag by offsets (indices [bags, n], filled up with"),
+                    HasSubstr("(capture_test.cc:")));
 }
 
 struct ReadsData : nn::Module {

@@ -401,7 +401,7 @@ ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& in
     if (fault) {
       const bool known = std::any_of(all.begin(), all.end(),
                                      [&](const CaptureRun& r) { return r.sizes == fault->sizes; });
-      if (known || round >= kMostRounds) {
+      if (known || !reads_sizes(all) || round >= kMostRounds) {
         throw Error("[capture] " + fault->text +
                     ". What a graph cannot hold: state that changes from call to call, values from "
                     "outside of its inputs, a number that no simple expression of the sizes gives");

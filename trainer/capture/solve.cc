@@ -203,35 +203,6 @@ std::optional<SymDim> SizeSolver::with_bound(const std::vector<int64_t>& values)
   return {};
 }
 
-// The runs leave some divisors and offsets: the first divisor that they allow, and of its offsets
-// one that counts whole or begun parts, else the middle one, so that a run at a size where it is
-// wrong rules out half of them.
-std::optional<SymDim> SizeSolver::with_division(const std::vector<int64_t>& values) const {
-  constexpr int64_t kMostDivisor = 1 << 14, kMostTried = 256;
-  const auto ends = std::minmax_element(values.begin(), values.end());
-  const auto low = static_cast<size_t>(ends.first - values.begin()),
-             high = static_cast<size_t>(ends.second - values.begin());
-  const int64_t rise = values[high] - values[low];
-  for (const Atom& atom : plain_) {
-    const int64_t run = atom.values[high] - atom.values[low];
-    if (rise < 2 || run <= rise || !within(atom.values, kLargestOfTwo)) continue;
-    const int64_t first = std::max<int64_t>(2, run / (rise + 1)),
-                  last = std::min({kMostDivisor, run / (rise - 1), first + kMostTried});
-    for (int64_t by = first; by <= last; ++by) {
-      int64_t least = INT64_MIN, most = INT64_MAX;
-      for (size_t r = 0; r < runs_; ++r) {
-        least = std::max(least, values[r] * by - atom.values[r]);
-        most = std::min(most, values[r] * by - atom.values[r] + by - 1);
-      }
-      if (least > most) continue;
-      const int64_t whole = floor_div(most, by) * by, begun = floor_div(most + 1, by) * by - 1;
-      const int64_t offset = whole >= least ? whole : begun >= least ? begun : (least + most) / 2;
-      return dim_floor_div(atom.expression + SymDim(offset), by);
-    }
-  }
-  return {};
-}
-
 std::optional<SymDim> SizeSolver::solve(const std::vector<int64_t>& values) const {
   for (const auto* atoms : {&plain_, &told_}) {
     for (const Atom& a : *atoms) {
@@ -289,7 +260,7 @@ std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values, bool*
       if (auto e = with_two(values, divided_[i], divided_[j])) return e;
     }
   }
-  return with_division(values);
+  return {};
 }
 
 }  // namespace wick

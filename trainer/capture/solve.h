@@ -21,8 +21,8 @@ class SizeSolver {
   // that forward was seen to compute, or else the simplest that fits: with integers a, b and c, b +
   // a * atom or c + a * atom + b * atom, where an atom is a size, a dim of a value, a product of
   // these, a floor division of sizes, or the larger of a size and a number; or a fraction of a
-  // size, or its floor division by any number. Two or three runs determine the numbers, the others
-  // test them. Empty if no such expression fits.
+  // size. Two or three runs determine the numbers, the others test them. Empty if no such
+  // expression fits.
   std::optional<SymDim> solve(const std::vector<int64_t>& values) const;
   // Adds an expression that forward computed from sizes, and its value in each run.
   void tell(const SymDim& size, std::vector<int64_t> values);
@@ -49,8 +49,6 @@ class SizeSolver {
                                  const Atom& b) const;
   std::optional<SymDim> with_bound(const std::vector<int64_t>& values) const;
   std::optional<SymDim> with_product(const std::vector<int64_t>& values) const;
-  // A size divided by any number and rounded down, with an offset before the division.
-  std::optional<SymDim> with_division(const std::vector<int64_t>& values) const;
   // Sets *settled to whether the numbers in it are those of a sum of one size, which two runs
   // determine.
   std::optional<SymDim> find(const std::vector<int64_t>& values, bool* settled) const;

@@ -16,6 +16,11 @@ struct Bags {
 // Reads offsets on the host.
 Bags bags_of(const char* op, const Tensor& offsets, int64_t count, bool include_last,
              const Where& where) {
+  if (Tracer* tracer = active_tracer()) {
+    const std::string by_offsets =
+        std::string(op) + " by offsets (indices [bags, n], filled up with padding_idx, need none)";
+    tracer->on_read(offsets, by_offsets.c_str(), where);
+  }
   std::vector<int64_t> start = offsets.to(DType::kI64, where).to_vector<int64_t>(where);
   const auto wrong = [&](const std::string& rule, size_t i) {
     throw_error(op,
