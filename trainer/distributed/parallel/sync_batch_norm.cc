@@ -54,12 +54,13 @@ Tensor channel_values(const double* values, int64_t channels, double divisor, DT
 }
 
 struct SyncNorm : Function<SyncNorm> {
-  static constexpr bool once_differentiable = true;
+  static constexpr bool once_differentiable = true;  // NOLINT(readability-identifier-naming)
   static Tensor forward(AutogradContext& ctx, const Tensor& x, const Tensor& weight,
                         const Tensor& bias, double eps, Moments* moments, Where where) {
     const PartRun& run = *current_part();
     const int64_t channels = x.raw_shape()[1];
-    const double here = static_cast<double>(x.layout().numel() / channels);
+    const int64_t of_a_channel = x.layout().numel() / channels;
+    const auto here = static_cast<double>(of_a_channel);
     std::vector<double> all = sums_of_all({sum_of(x)}, here, "mean of a SyncBatchNorm", run, where);
     moments->count = all.back();
     moments->mean = channel_values(all.data(), channels, moments->count, x.dtype());

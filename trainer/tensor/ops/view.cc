@@ -10,10 +10,15 @@
 namespace wick {
 namespace {
 
+// Returns the bytes of an element; 1 where it has no number of its own.
+int64_t element_bytes(const TensorView& v) {
+  return std::max<int64_t>(1, static_cast<int64_t>(dtype_size(v.dtype)));
+}
+
 int64_t offset_of(const TensorImpl* t) {
   if (t->view.data == nullptr || t->view.numel() == 0) return 0;
   return (static_cast<const char*>(t->view.data) - static_cast<const char*>(t->storage->data())) /
-         static_cast<int64_t>(dtype_size(t->view.dtype));
+         element_bytes(t->view);
 }
 
 // Addresses x's memory by strides. The op is applied to the outermost contiguous tensor that shares
@@ -49,7 +54,7 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
                     x.where);
       const Storage& memory = x.tensor.storage();
       const TensorView& v = x.tensor.layout();
-      auto elements = static_cast<int64_t>(memory.bytes() / dtype_size(v.dtype));
+      const int64_t elements = static_cast<int64_t>(memory.bytes()) / element_bytes(v);
       whole = alias(x.tensor, TensorView(memory.data(), v.dtype, {elements}));
       alien = true;
     }
