@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "wick/trainer.h"
+#include "tests/trainer/bits.h"
 
 namespace wick {
 namespace {
 
+using test::same_bits;
 using List = std::vector<Tensor>;
 
 struct Kernels : TraceHook {
@@ -26,16 +26,6 @@ struct Kernels : TraceHook {
     return std::count(seen.begin(), seen.end(), kernel);
   }
 };
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (!(a.raw_shape() == b.raw_shape())) return false;
-  const auto p = a.detach().to_vector<float>(), q = b.detach().to_vector<float>();
-  for (size_t i = 0; i < p.size(); ++i) {
-    if (std::isnan(p[i]) != std::isnan(q[i])) return false;
-    if (!std::isnan(p[i]) && memcmp(&p[i], &q[i], sizeof p[i]) != 0) return false;
-  }
-  return true;
-}
 
 struct Draws {
   std::mt19937 bits;

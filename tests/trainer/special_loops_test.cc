@@ -3,34 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <random>
 #include <vector>
 
-#include "trainer/tensor/watcher.h"
-#include "wick/trainer.h"
+#include "tests/trainer/bits.h"
 
 namespace wick {
 namespace {
 
+using test::same_bits;
+using test::Seen;
 using List = std::vector<Tensor>;
-
-struct Seen final : Watcher {
-  int64_t calls = 0;
-  void on_call(const TracedCall&) override { ++calls; }
-};
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const auto p = a.detach().to(DType::kF64).to_vector<double>(),
-             q = b.detach().to(DType::kF64).to_vector<double>();
-  for (size_t i = 0; i < p.size(); ++i) {
-    if (std::isnan(p[i]) != std::isnan(q[i])) return false;
-    if (!std::isnan(p[i]) && memcmp(&p[i], &q[i], sizeof p[i]) != 0) return false;
-  }
-  return true;
-}
 
 // Numbers of all sizes, poles, ends of ranges, and what is not finite.
 Tensor numbers(DType dtype, double reach) {
