@@ -1,8 +1,8 @@
 // What tests of nodes that stand for several ops share: bits are compared with those of the ops.
 #pragma once
 
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <vector>
 
@@ -24,7 +24,8 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
              q = b.detach().to(DType::kF64).to_vector<double>();
   for (size_t i = 0; i < p.size(); ++i) {
     if (std::isnan(p[i]) != std::isnan(q[i])) return false;
-    if (!std::isnan(p[i]) && memcmp(&p[i], &q[i], sizeof p[i]) != 0) return false;
+    if (!std::isnan(p[i]) && std::bit_cast<uint64_t>(p[i]) != std::bit_cast<uint64_t>(q[i]))
+      return false;
   }
   return true;
 }

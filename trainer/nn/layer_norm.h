@@ -20,8 +20,10 @@ class LayerNorm : public Module {
  public:
   using Options = LayerNormOptions;  // of the last argument
   explicit LayerNorm(const Shape& normalized_shape, LayerNormOptions options = {});
+  // NOLINTBEGIN(google-explicit-constructor): a layer is made by name
   explicit LayerNorm(std::initializer_list<int64_t> normalized_shape, LayerNormOptions options = {})
       : LayerNorm(Shape(normalized_shape), options) {}  // braces would also be a LayerNorm
+  // NOLINTEND(google-explicit-constructor)
   explicit LayerNorm(int64_t size, LayerNormOptions options = {})
       : LayerNorm(Shape{size}, options) {}
   LayerNorm(int64_t size, double eps) : LayerNorm(Shape{size}, LayerNormOptions{.eps = eps}) {}
@@ -44,9 +46,11 @@ class RMSNorm : public Module {
  public:
   explicit RMSNorm(const Shape& normalized_shape, std::optional<double> eps = {},
                    bool elementwise_affine = true);
+  // NOLINTBEGIN(google-explicit-constructor): a layer is made by name
   explicit RMSNorm(std::initializer_list<int64_t> normalized_shape, std::optional<double> eps = {},
                    bool elementwise_affine = true)
       : RMSNorm(Shape(normalized_shape), eps, elementwise_affine) {}
+  // NOLINTEND(google-explicit-constructor)
   explicit RMSNorm(int64_t size, std::optional<double> eps = {}, bool elementwise_affine = true)
       : RMSNorm(Shape{size}, eps, elementwise_affine) {}
   Tensor forward(const Arg& x) override;
