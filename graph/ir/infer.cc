@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/ops/op_table.h"
+#include "runtime/ops/rules/arity-inl.h"
 #include "runtime/ops/rules/table-inl.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
@@ -60,7 +62,7 @@ Status infer_custom_symbolic(RuleCtx<SymDim>& ctx) {
 
 Status infer_listed(RuleCtx<SymDim>& ctx) {
   WICK_TRY(rules::check_arity(ctx));
-  return rules::kTable<SymDim>[find_op(ctx.op) - all_ops().data()](ctx);
+  return rules::kTable<SymDim>[kAllOps.row_of_id[static_cast<size_t>(ctx.op)] - size_t{1}](ctx);
 }
 
 }  // namespace

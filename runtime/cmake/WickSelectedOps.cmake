@@ -3,7 +3,8 @@
 # Links TARGET, statically, with the kernels of these models and ops only. Each op is given by its name in
 # runtime/ops/ops.def; ":simd" leaves out the plain loops of other dtypes, ":reference" takes only those; ":blocked",
 # together with ":simd", adds the kernels for values in blocked layout; ":products" those of numerics "fast" and "bf16"; FusedElementwise:arithmetic is for chains of
-# Add, Sub, Mul and Div alone.
+# Add, Sub, Mul and Div alone. "activations=none" or "activations=Silu,GeluErf" says which activations behind products
+# (runtime/kernels/activation.h) are linked; where ops are given by name and nothing says it, all are.
 # A model that needs more fails when it is opened, with the op's name. With models, the ops are found at build time by
 # wick_select_ops, a program of this package; where that cannot run (a cross build), list the output of running it
 # elsewhere:  wick_select_ops MODEL.wick
@@ -30,11 +31,24 @@ endfunction()
 function(wick_selected_ops target)
   set(models)
   set(choices)
+  set(activations)
+  set(said)
   wick_known_ops(known)
   foreach(arg IN LISTS ARGN)
     if(arg MATCHES "\\.wick$")
       cmake_path(ABSOLUTE_PATH arg BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
       list(APPEND models ${arg})
+      continue()
+    endif()
+    if(arg MATCHES "^activations=([A-Za-z,]+)$")
+      string(REPLACE "," ";" names "${CMAKE_MATCH_1}")
+      foreach(name IN LISTS names)
+        if(NOT name STREQUAL "none")
+          string(APPEND activations " X(${name})")
+        endif()
+      endforeach()
+      set(said TRUE)
+      list(APPEND choices ${arg})
       continue()
     endif()
     if(NOT arg MATCHES "^([A-Za-z0-9]+)(:simd|:blocked|:products|:narrow|:arithmetic|:reference)?$"
@@ -80,6 +94,9 @@ function(wick_selected_ops target)
       COMMENT "Selecting the ops of ${target}"
       VERBATIM)
   else()
+    if(said)
+      string(APPEND rows "\n#define WICK_SELECTED_ACTIVATIONS(X)${activations}")
+    endif()
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
       "// Written by wick_selected_ops.\n#define WICK_SELECTED_OPS(X)@rows@\n#include \"runtime/kernels/selected_ops.h\"\n")
   endif()

@@ -173,7 +173,7 @@ Status CallbackOp::make(const wick_op_def& from, AttrField* room) {
   outputs = static_cast<uint8_t>(def.outputs);
   for (size_t i = 0; i < def.field_count; ++i) {
     const wick_attr_field& f = def.fields[i];
-    room[i] = {f.name, f.id, static_cast<AttrKind>(f.kind), f.offset, f.capacity};
+    room[i] = {f.name, f.id, static_cast<AttrKind>(f.kind), 0, f.offset, f.capacity};
   }
   if (def.attrs_size != 0) {
     type = {full.text, static_cast<uint16_t>(def.attrs_size), {room, def.field_count}, def.init};

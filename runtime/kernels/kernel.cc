@@ -1,6 +1,8 @@
 #include "runtime/kernels/kernel.h"
 
+#include "runtime/kernels/activation.h"
 #include "runtime/kernels/flat_views.h"
+#include "runtime/ops/products.h"
 #include "runtime/ops/rule.h"
 
 namespace wick {
@@ -25,6 +27,8 @@ const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuer
   KernelQuery query = asked;
   // match() sees no shape arguments while values are unknown; prepare() will need them.
   if (!complete(&query, &args).ok()) query.args = nullptr;
+  const Activation act = activation_of(query.op, query.attrs);
+  if (has_loop(act) && activation_loop(act, kNewestEdition) == nullptr) return nullptr;
   const bool blocked = WICK_BLOCKS != 0 && has_blocks(query);
   if (query.custom != nullptr && blocked) return nullptr;
   if (query.custom != nullptr) {

@@ -4,18 +4,27 @@
 //   #define WICK_SELECTED_OPS(X) X(FusedConv, kSimd) X(Cast, kReference) X(Softmax, kAny)
 //   #include "runtime/kernels/selected_ops.h"
 //
-// into one source file of the program, which defines default_kernels() and shape_rules() there: a
-// static link then drops every kernel and rule that is not listed.
+// and, where the products' activations (activation.h) are not all wanted,
+//
+//   #define WICK_SELECTED_ACTIVATIONS(X) X(Silu)
+//
+// into one source file of the program, which defines default_kernels() and op_table() there: a
+// static link then drops every kernel, rule and row of ops.def that is not
+// listed.
 #ifndef WICK_SELECTED_OPS
 #error "define WICK_SELECTED_OPS(X) first: see the top of this file"
 #endif
+#ifndef WICK_SELECTED_ACTIVATIONS
+#define WICK_SELECTED_ACTIVATIONS WICK_ACTIVATIONS
+#endif
 
+#include "runtime/kernels/activation.h"
 #include "runtime/kernels/blocked/blocked_rows.h"
 #include "runtime/kernels/elementwise/chain_rows.h"
 #include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/product_rows.h"
-#include "runtime/ops/rule.h"
+#include "runtime/ops/op_table.h"
 
 namespace wick {
 namespace rules {
@@ -49,6 +58,19 @@ constexpr bool has(OpId op, unsigned set) {
     if (c.op == op && (c.sets & set) != 0) return true;
   }
   return false;
+}
+
+// Chains name their steps by op: the rows of those are needed as well.
+constexpr uint8_t kFlagsOf[] = {
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) flags,
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+};
+constexpr bool has_row(OpId op) {
+  if (has(op, ~0u)) return true;
+  size_t row = 0;
+  while (ops_def::kIds[row] != op) ++row;
+  return has(OpId::kFusedElementwise, ~0u) && (kFlagsOf[row] & kChainStep) != 0;
 }
 
 // A set lists only selected ops: the others are not linked, neither their rows nor their entries.
@@ -112,13 +134,20 @@ constexpr KernelEntry kAllArithmetic[] = {
      has(OpId::kFusedElementwise, kArithmetic) ? &kArithmeticRows_FusedElementwise : nullptr}};
 #undef WICK_ENTRY_kTrain
 #undef WICK_ENTRY_kControl
-constexpr Rule<int64_t> kRules[] = {
+#undef WICK_ENTRY_kInfer
+
+consteval auto make_rules() {
+  std::array<Rule<int64_t>, op_tables::Parts<has_row>::kRows> rules{};
+  size_t n = 0;
 #define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
-  has(OpId::k##Name, ~0u) ? &rules::rule<int64_t> : nullptr,
+  if (has_row(OpId::k##Name))                                        \
+    rules[n++] = has(OpId::k##Name, ~0u) ? &rules::rule<int64_t> : nullptr;
 #include "runtime/ops/ops.def"
 #undef WICK_OP
-};
-#undef WICK_ENTRY_kInfer
+  return rules;
+}
+constexpr auto kRules = make_rules();
+constexpr OpTable kTable = op_tables::table_of<has_row>(kRules.data());
 
 constexpr auto kSimdEntries = selected_of<count_of(kAllSimd, kSimd)>(kAllSimd, kSimd);
 constexpr auto kBlockedEntries =
@@ -139,10 +168,21 @@ constexpr KernelSet kReferenceSet = {"selected-reference", kReferenceEntries.spa
 constexpr const KernelSet* kSets[] = {&kSimdSet,   &kProductSet,    &kBlockedSet,
                                       &kNarrowSet, &kArithmeticSet, &kReferenceSet};
 
+// The null keeps the list from being empty.
+constexpr const ActivationKernel* kLinkedActivations[] = {
+#define WICK_ACTIVATION(Name) &kActivation_##Name,
+    WICK_SELECTED_ACTIVATIONS(WICK_ACTIVATION)
+#undef WICK_ACTIVATION
+        nullptr};
+
 }  // namespace
 }  // namespace selected_ops
 
 Span<const KernelSet* const> default_kernels() { return selected_ops::kSets; }
-Span<const Rule<int64_t>> shape_rules() { return selected_ops::kRules; }
+Span<const ActivationKernel* const> activation_kernels() {
+  return {selected_ops::kLinkedActivations, std::size(selected_ops::kLinkedActivations) - 1};
+}
+// Weak, since a program that has graphs as well needs the whole table (registry.cc).
+__attribute__((weak)) const OpTable& op_table() { return selected_ops::kTable; }
 
 }  // namespace wick

@@ -2,142 +2,45 @@
 
 #include <cstring>
 
+#include "runtime/ops/op_table.h"
+
 namespace wick {
 namespace {
 
-// The inputs or outputs of a signature: their least and greatest number, and whether role `a`
-// occurs.
-struct Side {
-  uint8_t least = 0, most = 0;  // most 255: any number
-  bool shape_args = false;
-};
-constexpr Side side_of(const char* p, const char* end) {
-  Side side;
-  while (p < end) {
-    char last = *p;
-    if (*p == 'a') side.shape_args = true;
-    for (; p < end && *p != ' '; ++p) last = *p;
-    while (p < end && *p == ' ') ++p;
-    if (last == '*') {
-      side.most = 255;
-      continue;
-    }
-    side.most = static_cast<uint8_t>(side.most + 1);
-    if (last != '?') side.least = static_cast<uint8_t>(side.least + 1);
-  }
-  return side;
-}
-constexpr const char* arrow(const char* signature) {
-  while (*signature != '-' && *signature != '\0') ++signature;
-  return signature;
-}
-constexpr OpInfo row(OpId id, OpRole role, OpKind kind, int flags, const char* name,
-                     const AttrType* attrs, const char* signature) {
-  const char* middle = arrow(signature);
-  const char* end = middle;
-  while (*end != '\0') ++end;
-  const Side in = side_of(signature, middle), out = side_of(middle + 3, end);
-  return {
-      id,       role,    kind,     static_cast<uint8_t>(flags | (in.shape_args ? kShapeArgs : 0)),
-      in.least, in.most, out.most, name,
-      attrs};
-}
-
-constexpr OpInfo kOps[] = {
-#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags)                      \
-  row(OpId::k##Name, OpRole::Role, OpKind::Kind, flags, #Name, &AttrFields<Attrs>::kType, \
-      signature),
+// One text without pointers to its parts, which would be relocated: a program of selected ops has
+// it, too, for the error about an op that it does not have.
+constexpr char kNames[] =
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) #Name "\0"
 #include "runtime/ops/ops.def"
 #undef WICK_OP
-};
-
-constexpr bool ids_ascend() {
-  for (size_t i = 1; i < std::size(kOps); ++i) {
-    if (kOps[i - 1].id >= kOps[i].id) return false;
-  }
-  return true;
-}
-static_assert(ids_ascend(), "ops.def: ids must ascend and be unique");
-
-// The distinct signatures in one text, and the offset of each row's: a pointer per row would need
-// three times the space because of relocations.
-constexpr const char* kSignatures[] = {
-#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) signature,
-#include "runtime/ops/ops.def"
-#undef WICK_OP
-};
-constexpr bool same_text(const char* a, const char* b) {
-  while (*a != '\0' && *a == *b) ++a, ++b;
-  return *a == *b;
-}
-constexpr size_t first_like(size_t i) {
-  for (size_t k = 0; k < i; ++k) {
-    if (same_text(kSignatures[k], kSignatures[i])) return k;
-  }
-  return i;
-}
-constexpr size_t length_of(const char* text) {
-  size_t n = 0;
-  while (text[n] != '\0') ++n;
-  return n;
-}
-constexpr size_t all_bytes() {
-  size_t n = 0;
-  for (size_t i = 0; i < std::size(kOps); ++i)
-    n += first_like(i) == i ? length_of(kSignatures[i]) + 1 : 0;
-  return n;
-}
-struct Signatures {
-  uint16_t at[std::size(kOps)] = {};
-  char text[all_bytes()] = {};
-};
-constexpr Signatures pack_signatures() {
-  Signatures all;
-  size_t end = 0;
-  for (size_t i = 0; i < std::size(kOps); ++i) {
-    const size_t like = first_like(i);
-    all.at[i] = like == i ? static_cast<uint16_t>(end) : all.at[like];
-    for (size_t k = 0; like == i && k <= length_of(kSignatures[i]); ++k)
-      all.text[end++] = kSignatures[i][k];
-  }
-  return all;
-}
-constexpr Signatures kPackedSignatures = pack_signatures();
-
-// Row number + 1 by op id; 0: no op.
-constexpr size_t kIds = static_cast<size_t>(kOps[std::size(kOps) - 1].id) + 1;
-struct RowOfId {
-  uint8_t row[kIds] = {};
-};
-constexpr RowOfId rows_by_id() {
-  RowOfId all;
-  for (size_t i = 0; i < std::size(kOps); ++i)
-    all.row[static_cast<size_t>(kOps[i].id)] = static_cast<uint8_t>(i + 1);
-  return all;
-}
-constexpr RowOfId kRowOfId = rows_by_id();
-static_assert(std::size(kOps) < 255, "RowOfId needs more bits");
-
-constexpr bool attrs_fit() {
-  for (const OpInfo& op : kOps) {
-    if (op.attrs->size > kMaxAttrBytes) return false;
-  }
-  return true;
-}
-static_assert(attrs_fit(), "raise kMaxAttrBytes");
+    ;
 
 }  // namespace
 
-Span<const OpInfo> all_ops() { return kOps; }
+Span<const OpInfo> all_ops() { return op_table().rows; }
 
 const OpInfo* find_op(OpId id) {
+  const OpTable& table = op_table();
   const auto at = static_cast<size_t>(id);
-  return at < kIds && kRowOfId.row[at] != 0 ? &kOps[kRowOfId.row[at] - 1] : nullptr;
+  return at < table.row_of_id.size() && table.row_of_id[at] != 0
+             ? &table.rows[table.row_of_id[at] - size_t{1}]
+             : nullptr;
+}
+
+const char* name_in_list(OpId op) {
+  const char* name = kNames;
+  for (OpId listed : ops_def::kIds) {
+    if (listed == op) return name;
+    name += strlen(name) + 1;
+  }
+  return nullptr;
 }
 
 const char* signature_of(OpId op) {
   const OpInfo* info = find_op(op);
-  return info != nullptr ? kPackedSignatures.text + kPackedSignatures.at[info - kOps] : "x* -> 0";
+  const OpTable& table = op_table();
+  return info != nullptr ? table.signatures + table.signature_at[info - table.rows.data()]
+                         : "x* -> 0";
 }
 
 OpKind kind_of(OpId op) {
@@ -199,7 +102,7 @@ bool reads_reals(OpId op, size_t input) {
 }
 
 const OpInfo* find_op(const char* name) {
-  for (const OpInfo& op : kOps) {
+  for (const OpInfo& op : all_ops()) {
     if (strcmp(op.name, name) == 0) return &op;
   }
   return nullptr;

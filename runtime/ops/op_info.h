@@ -22,11 +22,14 @@ struct OpInfo {
   const AttrType* attrs;  // its attribute struct
 };
 
-// All rows of ops.def in id order.
+// All rows of ops.def in id order; in a program of selected ops, theirs (op_table.h).
 Span<const OpInfo> all_ops();
-// Return null for an unknown id or name.
+// Return null for an unknown id or name, and for an op that is not selected.
 const OpInfo* find_op(OpId id);
 const OpInfo* find_op(const char* name);
+
+// Returns the op's name in ops.def, also where the program does not have it; null for other ids.
+const char* name_in_list(OpId op);
 
 // Returns "inputs -> outputs" from ops.def; for custom ops a signature that fits every op.
 const char* signature_of(OpId op);

@@ -1,5 +1,6 @@
-// Where an order of products that a node asks for (Products) applies. It depends on nothing but
-// the dtype, the weight's shape and the attributes, so that every implementation decides alike.
+// What a product's attributes ask for: where an order of products (Products) applies, and the
+// activation behind it. It depends on nothing but the dtype, the weight's shape and the attributes,
+// so that every implementation decides alike.
 #pragma once
 
 #include "runtime/core/shape.h"
@@ -37,6 +38,15 @@ inline Products products_of(OpId op, const void* attrs) {
   if (op == OpId::kFusedLinear || op == OpId::kFusedMatMul)
     return static_cast<Products>(static_cast<const EpilogueAttrs*>(attrs)->products);
   return Products::kExact;
+}
+
+// Returns the activation that ends a fused product.
+inline Activation activation_of(OpId op, const void* attrs) {
+  int64_t act = 0;
+  if (op == OpId::kFusedConv) act = static_cast<const FusedConvAttrs*>(attrs)->epilogue.activation;
+  if (op == OpId::kFusedLinear || op == OpId::kFusedMatMul)
+    act = static_cast<const EpilogueAttrs*>(attrs)->activation;
+  return static_cast<Activation>(act);
 }
 
 }  // namespace wick

@@ -2,23 +2,23 @@
 
 #include "runtime/ops/check_attrs.h"
 #include "runtime/ops/custom_op.h"
-#include "runtime/ops/rules/table-inl.h"
+#include "runtime/ops/op_table.h"
+#include "runtime/ops/rules/arity-inl.h"
 
 namespace wick {
 namespace {
 
 Status infer_listed(RuleCtx<int64_t>& ctx) {
   WICK_TRY(rules::check_arity(ctx));
-  WICK_TRY(check_attrs(*find_op(ctx.op), ctx.attrs, ctx.in.size()));
-  Rule<int64_t> rule = shape_rules()[static_cast<size_t>(find_op(ctx.op) - all_ops().data())];
+  const OpInfo* info = find_op(ctx.op);
+  WICK_TRY(check_attrs(*info, ctx.attrs, ctx.in.size()));
+  Rule<int64_t> rule = op_table().rules[info - all_ops().data()];
   if (rule != nullptr) return rule(ctx);
   return Status(Code::kUnsupported,
                 "not selected, this program has only the ops of its wick_selected_ops()");
 }
 
 }  // namespace
-
-constinit const Span<const Rule<int64_t>> kAllShapeRules = rules::kTable<int64_t>;
 
 // A hostile file may contain any int64 as a dimension or an attribute. Rules compute sums and
 // products of them with dim_add and dim_mul, which saturate, and every output shape's byte count is

@@ -63,12 +63,6 @@ struct RuleCtx {
 template <class Dim>
 using Rule = Status (*)(RuleCtx<Dim>&);
 
-// Returns the rules in the order of ops.def. A program of selected ops
-// (runtime/kernels/selected_ops.h) defines this function itself, with null for the ops that are not
-// selected.
-Span<const Rule<int64_t>> shape_rules();
-extern const Span<const Rule<int64_t>> kAllShapeRules;
-
 // Checks the arity and runs the op's rule, which sets every output's dtype and shape. Error texts
 // do not name the op: callers prefix the op and the place.
 Status infer_shapes(RuleCtx<int64_t>& ctx);

@@ -56,7 +56,7 @@ Status ProgramReader::refuse_unknown_ops() {
   List list;
   auto refuse = [&](uint16_t id, const char* why) {
     if (refused.resize(kWords).ok() && !add(refused, id)) return;
-    char item[64];
+    char item[80];
     part_of_text(item, sizeof(item), "%u (%s)", id, why);
     list.add(item);
   };
@@ -69,7 +69,12 @@ Status ProgramReader::refuse_unknown_ops() {
     }
     const OpInfo* info = find_op(static_cast<OpId>(node.op()));
     if (info == nullptr) {
-      refuse(node.op(), "unknown");
+      char why[64] = "unknown";
+#if WICK_ERROR_TEXTS
+      if (const char* name = name_in_list(static_cast<OpId>(node.op())); name != nullptr)
+        part_of_text(why, sizeof(why), "%s: not selected by wick_selected_ops()", name);
+#endif
+      refuse(node.op(), why);
     } else if (info->role == OpRole::kTrain) {
       refuse(node.op(), "a training op");
     } else if (node.version() != 1) {

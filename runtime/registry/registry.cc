@@ -4,9 +4,15 @@
 #include <cstring>
 
 #include "runtime/ops/op_library.h"
+#include "runtime/ops/op_table.h"
 #include "runtime/platform/threads.h"
 
 namespace wick {
+
+// Graphs may have every op, also in a program whose sessions have kernels of selected ones: this
+// takes precedence over that program's table.
+const OpTable& op_table() { return kAllOps; }
+
 namespace {
 
 constexpr size_t kMaxOps = 1024;

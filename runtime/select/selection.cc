@@ -5,10 +5,12 @@
 #include "runtime/backend/backend.h"
 #include "runtime/backend/explain.h"
 #include "runtime/core/array.h"
+#include "runtime/kernels/activation.h"
 #include "runtime/kernels/blocked/blocked_rows.h"
 #include "runtime/kernels/elementwise/chain_rows.h"
 #include "runtime/kernels/elementwise/half_kernels.h"
 #include "runtime/kernels/product_rows.h"
+#include "runtime/ops/products.h"
 #include "runtime/platform/system.h"
 
 namespace wick {
@@ -144,7 +146,59 @@ void OpSelection::add(OpId op, Sets sets) {
   s = static_cast<Sets>(s | sets);
 }
 
+namespace {
+
+struct NamedActivation {
+  Activation act;
+  const char* name;
+};
+constexpr NamedActivation kNamedActivations[] = {
+#define WICK_ACTIVATION(Name) {Activation::k##Name, #Name},
+    WICK_ACTIVATIONS(WICK_ACTIVATION)
+#undef WICK_ACTIVATION
+};
+constexpr uint32_t bit_of(Activation act) {
+  return uint32_t{1} << static_cast<int>(factor_of(act));
+}
+
+}  // namespace
+
+OpSelection::Text OpSelection::activations() const {
+  Text t;
+  int at = snprintf(t.text, sizeof(t.text), "activations=");
+  const int first = at;
+  for (const NamedActivation& a : kNamedActivations) {
+    if (said_ && (activations_ & bit_of(a.act)) == 0) continue;
+    at += snprintf(t.text + at, sizeof(t.text) - static_cast<size_t>(at), "%s%s",
+                   at == first ? "" : ",", a.name);
+  }
+  if (at == first) snprintf(t.text + at, sizeof(t.text) - static_cast<size_t>(at), "none");
+  return t;
+}
+
+bool OpSelection::add_activations(const char* text) {
+  constexpr char kHead[] = "activations=";
+  if (strncmp(text, kHead, strlen(kHead)) != 0) return false;
+  uint32_t bits = 0;
+  for (const char* name = text + strlen(kHead);; ++name) {
+    const size_t n = strcspn(name, ",");
+    bool known = n == 4 && memcmp(name, "none", n) == 0;
+    for (const NamedActivation& a : kNamedActivations) {
+      if (strlen(a.name) != n || memcmp(a.name, name, n) != 0) continue;
+      bits |= bit_of(a.act);
+      known = true;
+    }
+    if (!known) return false;
+    name += n;
+    if (*name == '\0') break;
+  }
+  activations_ |= bits;
+  said_ = true;
+  return true;
+}
+
 Status OpSelection::add(const Program& program, Span<const DimBinding> dims) {
+  said_ = true;
   for (const EntryDef& entry : program.entries()) {
     bool opened = false;
     size_t planned = 0;
@@ -158,6 +212,7 @@ Status OpSelection::add(const Program& program, Span<const DimBinding> dims) {
       const size_t seen = &region == &entry.body() ? planned : 0;
       for (size_t i = 0; i < region.nodes.size(); ++i) {
         const OpId op = region.nodes[i].op;
+        activations_ |= bit_of(activation_of(op, region.nodes[i].attrs));
         if (region_count(op) == 0 && (i >= seen || of(op) == kNone)) add(op, kAny);
       }
     }
@@ -174,6 +229,7 @@ Status OpSelection::add(const Program& program, Span<const DimBinding> dims) {
 }
 
 bool OpSelection::add(const char* text) {
+  if (add_activations(text)) return true;
   char name[64];
   const char* colon = strchr(text, ':');
   const size_t n = colon == nullptr ? strlen(text) : static_cast<size_t>(colon - text);
@@ -206,6 +262,10 @@ bool OpSelection::write_source(const char* path) const {
     fprintf(f, " \\\n  X(%s, 0%s%s%s%s%s)", op.name, kAnyNames[s & kAny],
             (s & kBlocked) != 0 ? " | kBlocked" : "", (s & kProducts) != 0 ? " | kProducts" : "",
             (s & kNarrow) != 0 ? " | kNarrow" : "", (s & kArithmetic) != 0 ? " | kArithmetic" : "");
+  }
+  fprintf(f, "\n#define WICK_SELECTED_ACTIVATIONS(X)");
+  for (const NamedActivation& a : kNamedActivations) {
+    if (!said_ || (activations_ & bit_of(a.act)) != 0) fprintf(f, " X(%s)", a.name);
   }
   fprintf(f, "\n#include \"runtime/kernels/selected_ops.h\"\n");
   const bool ok = ferror(f) == 0;

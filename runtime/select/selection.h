@@ -24,7 +24,9 @@ class OpSelection {
 
   void add(OpId op, Sets sets);
   // Adds "OP", "OP:simd", "OP:blocked", "OP:products", "OP:narrow", "OP:reference" or
-  // "FusedElementwise:arithmetic"; returns false when `text` is none of these.
+  // "FusedElementwise:arithmetic", or "activations=none" or "activations=Silu,GeluErf": what
+  // products end with (kernels/activation.h), which is all where neither this nor a model says it.
+  // Returns false when `text` is none of these.
   bool add(const char* text);
   // Opens every entry point for a few sizes of its symbolic dimensions and records which kernel
   // rows serve each step, and what is evaluated while binding. Nodes that only a run plans for, in
@@ -39,6 +41,7 @@ class OpSelection {
   // Calls f(const char* text) for each choice, in the form that add(text) takes.
   template <class F>
   void each(F f) const {
+    f(activations().text);
     for (const OpInfo& op : all_ops()) {
       static constexpr struct {
         Sets set, of;
@@ -60,6 +63,15 @@ class OpSelection {
   }
 
  private:
+  struct Text {
+    char text[128];
+  };
+  bool add_activations(const char* text);
+  // Returns them in the form that add(text) takes.
+  Text activations() const;
+
+  uint32_t activations_ = 0;  // bits of Activation
+  bool said_ = false;         // a model or a text has said which
   static constexpr size_t kOpIds = 1 << 16;
   Sets chosen_[kOpIds] = {};
 };

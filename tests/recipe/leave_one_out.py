@@ -75,12 +75,12 @@ LAYERS = [
       ("    case Activation::kHardSwish: return scalar_math", "    case Activation::kHardShrink: return x >= -0.5f && x <= 0.5f ? 0 : x;\n"
        "    case Activation::kHardSwish: return scalar_math")],
      "runtime/kernels/reference/conv.cc", COMPILES, "kHardShrink.*not handled"),
-    ("the activation in tiles", "runtime/kernels/gemm/tile_finish-inl.h",
-     [("  static void hard_swish(", "  static void hard_shrink(float* y, int64_t n, float, float) {\n    map_vectors(y, n, [](F x) HWY_ATTR {\n"
-       "      return F(hn::IfThenZeroElse(hn::Le(hn::Abs(x.v), hn::Set(TileTag(), 0.5f)), x.v));\n    });\n  }\n"
-       "  static void hard_swish("),
-      ("    case Activation::kHardSwish:", "    case Activation::kHardShrink: return Loops::hard_shrink;\n    case Activation::kHardSwish:")],
-     "runtime/kernels/gemm/tile.cc", COMPILES, "kHardShrink.*not handled"),
+    ("the activation in the list of loops", "runtime/kernels/activation.h", [("X(HardSwish)", "X(HardShrink) X(HardSwish)")],
+     "runtime/kernels/activation.cc", COMPILES, "WICK_ACTIVATIONS lacks an activation"),
+    ("the activation's loop", "runtime/kernels/activation.cc",
+     [("WICK_ACTIVATION_LOOP(HardSwish,", "WICK_ACTIVATION_LOOP(HardShrink, F(hn::IfThenZeroElse(hn::Le(hn::Abs(x.v),\n"
+       "    hn::Set(hn::ScalableTag<float>(), 0.5f)), x.v)))\nWICK_ACTIVATION_LOOP(HardSwish,")],
+     "runtime/kernels/activation.cc", COMPILES, "HardShrink"),
     ("the activation's gradient", "trainer/autograd/grad/epilogue.cc",
      [("    case Activation::kHardSwish:", "    case Activation::kHardShrink: return where(gt(abs(y), 0.5), y, zeros_like(y));\n    case Activation::kHardSwish:")],
      None, COMPILES, "kHardShrink.*not handled"),

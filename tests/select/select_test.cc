@@ -13,7 +13,9 @@
 #define WICK_SELECTED_OPS(X)            \
   X(Conv, kSimd | kBlocked | kProducts) \
   X(MaxPool, kSimd | kBlocked)          \
+  X(FusedLinear, kSimd)                 \
   X(Add, kAny) X(Mul, kAny) X(Gather, kAny) X(NonZero, kAny) X(Range, kAny) X(Shape, kAny)
+#define WICK_SELECTED_ACTIVATIONS(X) X(Silu)
 
 #include "runtime/kernels/selected_ops.h"
 
@@ -22,6 +24,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::Not;
 
 HostTensor floats(const Shape& shape) {
@@ -91,6 +94,39 @@ TEST(Select, ProductsOfAnotherOrderTakeTheirKernels) {
               AllOf(Contains("Conv:products"), Contains("Conv:blocked")));
 }
 
+ir::Graph ending_in(std::initializer_list<Activation> activations) {
+  ir::Graph g;
+  ir::ValueId x = g.add_input("x", DType::kF32, {3, 8});
+  for (const Activation act : activations) {
+    EpilogueAttrs end;
+    end.activation = static_cast<int64_t>(act);
+    end.alpha = 0.25, end.beta = 0.5;
+    const std::string name = "w" + std::to_string(static_cast<int>(act));
+    x = g.emit(OpId::kFusedLinear, end, {x, g.add_constant(floats({8, 8}), name, true)});
+  }
+  g.add_output("y", x);
+  return g;
+}
+
+TEST(Select, ActivationsBehindProductsAreThoseOfTheModel) {
+  EXPECT_THAT(choices(program_bytes(ending_in({Activation::kRelu}))), Contains("activations=none"));
+  EXPECT_THAT(choices(program_bytes(ending_in({Activation::kTimesSigmoid, Activation::kGeluErf}))),
+              Contains("activations=Sigmoid,GeluErf"));
+  OpSelection named;
+  EXPECT_TRUE(named.add("FusedLinear:simd"));
+  std::vector<std::string> list;
+  named.each([&](const char* text) { list.emplace_back(text); });
+  EXPECT_THAT(list,
+              Contains("activations=Sigmoid,Tanh,Silu,HardSwish,GeluErf,GeluTanh,HardSigmoid"));
+  EXPECT_FALSE(named.add("activations=Swish"));
+  EXPECT_FALSE(named.add("activations="));
+  EXPECT_TRUE(named.add("activations=Silu"));
+  EXPECT_TRUE(named.add("activations=none"));
+  list.clear();
+  named.each([&](const char* text) { list.emplace_back(text); });
+  EXPECT_THAT(list, Contains("activations=Silu"));
+}
+
 // The size of a state that no input has is known to runs only: what such an entry point needs was
 // not seen, and is not what another one needs of the same op.
 TEST(Select, StatesOfFreeSizesTakeAllKernels) {
@@ -134,12 +170,10 @@ TEST(Select, NodesBehindSizesOfDataTakeAllKernels) {
   EXPECT_THAT(choices(program_bytes(g)), Contains("Mul"));
 }
 
-void expect_bits_on_blocks(Products products) {
-  const ir::Graph g = chain(5, products);
+void expect_bits(const ir::Graph& g, const HostTensor& x, bool blocks) {
   const auto bytes = program_bytes(g);
   auto program = Program::load(bytes);
   ASSERT_TRUE(program.ok()) << program.status().message();
-  const HostTensor x = floats({2, 16, 12, 13});
   const auto run = [&](Span<const KernelSet* const> kernels, Counter* counter) {
     SessionOptions options;
     options.threads = 1;
@@ -157,7 +191,7 @@ void expect_bits_on_blocks(Products products) {
   Counter selected, plain;
   const HostTensor got = run({}, &selected), want = run(kPlain, &plain);
   EXPECT_EQ(plain.blocked, 0);
-  EXPECT_GE(selected.blocked, blocked_kernels().lanes != 0 ? 4 : 0);
+  EXPECT_GE(selected.blocked, blocks && blocked_kernels().lanes != 0 ? 4 : 0);
   ASSERT_EQ(got.nbytes(), want.nbytes());
   EXPECT_EQ(memcmp(got.data(), want.data(), got.nbytes()), 0);
 }
@@ -165,8 +199,18 @@ void expect_bits_on_blocks(Products products) {
 TEST(Select, AProgramOfThemRunsOnBlocks) {
   for (const Products products : {Products::kExact, Products::kWinograd, Products::kBf16}) {
     SCOPED_TRACE(static_cast<int>(products));
-    expect_bits_on_blocks(products);
+    expect_bits(chain(5, products), floats({2, 16, 12, 13}), true);
   }
+}
+
+TEST(Select, AnActivationThatIsNotSelectedIsRefused) {
+  expect_bits(ending_in({Activation::kClip, Activation::kSilu}), floats({3, 8}), false);
+  const auto bytes = program_bytes(ending_in({Activation::kSilu, Activation::kTanh}));
+  auto program = Program::load(bytes);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const auto session = Session::create(**program);
+  EXPECT_EQ(session.status().code(), Code::kUnsupported);
+  EXPECT_THAT(session.status().message(), HasSubstr("not selected"));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/activation.h"
+
 namespace wick {
 namespace {
 
@@ -17,7 +19,7 @@ int64_t worker_floats(const BlockedCut& c) {
 void finish_blocks(const TileKernels& tiles, int64_t block, const Epilogue& e, int64_t channel,
                    int64_t channels, int vectors, float* y, int64_t y_vector, int64_t count) {
   if (in_registers(e)) {
-    if (e.act < Activation::kSigmoid) return;
+    if (!has_loop(e.act)) return;
     Epilogue later;
     later.channel = Epilogue::Channel::kWhole;
     later.act = e.act, later.alpha = e.alpha, later.beta = e.beta;
@@ -135,7 +137,7 @@ void BlockedCall::panel(Band& b, int64_t at, bool third, float* sums) const {
       return false;
     e.channel = Epilogue::Channel::kColumn;
     e.residual_step = c.block;
-    if (e.act >= Activation::kSigmoid) e.act = Activation::kNone;
+    if (has_loop(e.act)) e.act = Activation::kNone;
     const float* residual = e.residual;
     return !finish || each_row([&](int64_t lane, int64_t at) {
       if (residual != nullptr) e.residual = residual + at;

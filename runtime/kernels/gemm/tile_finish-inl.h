@@ -9,81 +9,19 @@
 #include <cstring>
 
 #include "hwy/highway.h"
+#include "runtime/kernels/activation.h"
 #include "runtime/kernels/gemm/tile_vec-inl.h"
-#include "runtime/kernels/math/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick {
 namespace HWY_NAMESPACE {
 
-// An activation of n numbers, whole vectors. Every program has each loop once for each target, so
-// what is left of a row goes through the same loop, in a copy.
-using ActivationLoop = void (*)(float* y, int64_t n, float alpha, float beta);
-
-template <class Fn>
-HWY_INLINE void map_vectors(float* y, int64_t n, Fn fn) {
-  const TileTag d;
-  for (int64_t i = 0; i < n; i += kLanes)
-    hn::StoreU(fn(simd_math::F(hn::LoadU(d, y + i))).v, d, y + i);
-}
-
-struct Loops {
-  using F = simd_math::F;
-  template <Edition edition>
-  static void sigmoid(float* y, int64_t n, float /*alpha*/, float /*beta*/) {
-    map_vectors(y, n, [](F x) HWY_ATTR { return simd_math::sigmoid_in<edition>(x); });
-  }
-  template <Edition edition>
-  static void tanh(float* y, int64_t n, float /*alpha*/, float /*beta*/) {
-    map_vectors(y, n, [](F x) HWY_ATTR { return simd_math::tanh_in<edition>(x); });
-  }
-  template <Edition edition>
-  static void silu(float* y, int64_t n, float /*alpha*/, float /*beta*/) {
-    map_vectors(y, n, [](F x) HWY_ATTR { return simd_math::silu_in<edition>(x); });
-  }
-  template <Edition edition>
-  static void gelu_tanh(float* y, int64_t n, float /*alpha*/, float /*beta*/) {
-    map_vectors(y, n, [](F x) HWY_ATTR { return simd_math::gelu_tanh_in<edition>(x); });
-  }
-  static void hard_swish(float* y, int64_t n, float /*alpha*/, float /*beta*/) {
-    map_vectors(y, n, [](F x) HWY_ATTR { return simd_math::hard_swish(x); });
-  }
-  static void gelu(float* y, int64_t n, float /*alpha*/, float /*beta*/) {
-    map_vectors(y, n, [](F x) HWY_ATTR { return simd_math::gelu(x); });
-  }
-  static void hard_sigmoid(float* y, int64_t n, float alpha, float beta) {
-    map_vectors(y, n, [=](F x) HWY_ATTR { return simd_math::hard_sigmoid(x, F(alpha), F(beta)); });
-  }
-};
-
-template <Edition edition>
-ActivationLoop loop_of(Activation act) {
-  switch (act) {
-    case Activation::kSigmoid:
-    case Activation::kTimesSigmoid: return Loops::sigmoid<edition>;
-    case Activation::kTanh: return Loops::tanh<edition>;
-    case Activation::kSilu: return Loops::silu<edition>;
-    case Activation::kGeluTanh: return Loops::gelu_tanh<edition>;
-    case Activation::kHardSwish: return Loops::hard_swish;
-    case Activation::kGeluErf: return Loops::gelu;
-    case Activation::kHardSigmoid:
-    case Activation::kTimesHardSigmoid: return Loops::hard_sigmoid;
-    // activate() handles these. There is no default, so that a new activation in neither place does
-    // not compile.
-    case Activation::kNone:
-    case Activation::kRelu:
-    case Activation::kClip:
-    case Activation::kLeakyRelu: break;
-  }
-  return nullptr;
-}
-
+// What is left of a row goes through the same loop, in a copy.
 void activate_rows(const Epilogue& e, float* y, int64_t step, int64_t rows, int64_t cols) {
   constexpr int64_t kPart = 256;
   static_assert(kPart % kLanes == 0, "a part is whole vectors");
-  const ActivationLoop loop =
-      is_first(e.edition) ? loop_of<Edition::k1>(e.act) : loop_of<kNewestEdition>(e.act);
-  const bool times = e.act == Activation::kTimesSigmoid || e.act == Activation::kTimesHardSigmoid;
+  const ActivationLoop loop = activation_loop(e.act, e.edition);  // find_kernel() has asked, too
+  const bool times = factor_of(e.act) != e.act;
   const int64_t whole = times ? 0 : cols / kLanes * kLanes;
   HWY_ALIGN float part[kPart];
   for (int64_t r = 0; r < rows; ++r, y += step) {
@@ -152,7 +90,7 @@ void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_s
             int64_t dst_step, int64_t rows, int64_t cols) {
   const auto body = e.channel == Epilogue::Channel::kColumn ? finish_columns : finish_rows;
   body(e, channel0, src, src_step, dst, dst_step, rows, cols);
-  if (e.act >= Activation::kSigmoid) activate_rows(e, dst, dst_step, rows, cols);
+  if (has_loop(e.act)) activate_rows(e, dst, dst_step, rows, cols);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

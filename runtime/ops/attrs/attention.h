@@ -13,7 +13,7 @@ struct LinearAttentionAttrs {
 };
 WICK_ATTR_FIELDS(LinearAttentionAttrs, WICK_FIELD(LinearAttentionAttrs, 1, q_num_heads),
                  WICK_FIELD(LinearAttentionAttrs, 2, kv_num_heads),
-                 WICK_FIELD(LinearAttentionAttrs, 3, update_rule),
+                 WICK_FIELD(LinearAttentionAttrs, 3, update_rule).up_to(LinearRule::kGatedDelta),
                  WICK_FIELD(LinearAttentionAttrs, 4, scale));
 
 // The operations of a graph's attention besides two products and a softmax, node by node, in the
@@ -62,6 +62,6 @@ WICK_ATTR_FIELDS(FusedAttentionAttrs, WICK_FIELD(FusedAttentionAttrs, 1, q_perm)
                  WICK_FIELD(FusedAttentionAttrs, 2, k_perm),
                  WICK_FIELD(FusedAttentionAttrs, 3, v_perm),
                  WICK_FIELD(FusedAttentionAttrs, 4, out_perm),
-                 WICK_FIELD(FusedAttentionAttrs, 5, steps));
+                 WICK_FIELD(FusedAttentionAttrs, 5, steps).up_to(AttentionStep::kReplaceWeight, 1));
 
 }  // namespace wick

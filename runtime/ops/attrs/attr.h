@@ -86,8 +86,20 @@ struct AttrField {
   const char* name;   // ONNX's name where ONNX has the attribute
   uint16_t id;        // stored in files: never reused within a struct
   AttrKind kind;      // what it is
+  uint8_t bounds;     // of an integer, or of each one of a list; 0: none (up_to)
   uint16_t offset;    // of the field in the struct, in bytes
   uint16_t capacity;  // of a list
+
+  // Returns the field with an enumerated meaning: an integer between `least`, 0 or 1, and `most`.
+  template <class Last>
+  constexpr AttrField up_to(Last most, int least = 0) const {
+    AttrField bounded = *this;
+    bounded.bounds = static_cast<uint8_t>(static_cast<int>(most) << 1 | least);
+    return bounded;
+  }
+  // Return the bounds, of a field that has them.
+  int least() const { return bounds & 1; }
+  int most() const { return bounds >> 1; }
 };
 
 // The description of an attribute struct.
@@ -119,11 +131,11 @@ constexpr uint16_t attr_capacity() {
 }
 
 // Describes a field.
-#define WICK_FIELD(Struct, id, member)                          \
-  ::wick::AttrField {                                           \
-    #member, id, ::wick::kAttrKindOf<decltype(Struct::member)>, \
-        static_cast<uint16_t>(offsetof(Struct, member)),        \
-        ::wick::attr_capacity<decltype(Struct::member)>()       \
+#define WICK_FIELD(Struct, id, member)                             \
+  ::wick::AttrField {                                              \
+    #member, id, ::wick::kAttrKindOf<decltype(Struct::member)>, 0, \
+        static_cast<uint16_t>(offsetof(Struct, member)),           \
+        ::wick::attr_capacity<decltype(Struct::member)>()          \
   }
 // Describes all fields of a struct. Use it in namespace wick, below the struct.
 #define WICK_ATTR_FIELDS(Struct, ...)                                      \
@@ -137,7 +149,7 @@ constexpr uint16_t attr_capacity() {
 // Describes a field of a member struct.
 #define WICK_NESTED(Struct, id, outer, Inner, member)                             \
   ::wick::AttrField {                                                             \
-    #member, id, ::wick::kAttrKindOf<decltype(Inner::member)>,                    \
+    #member, id, ::wick::kAttrKindOf<decltype(Inner::member)>, 0,                 \
         static_cast<uint16_t>(offsetof(Struct, outer) + offsetof(Inner, member)), \
         ::wick::attr_capacity<decltype(Inner::member)>()                          \
   }

@@ -15,6 +15,6 @@ struct ChainAttrs {
   int64_t row_dims = 0;                // trailing dims that reductions reduce; 0: no reductions
 };
 WICK_ATTR_FIELDS(ChainAttrs, WICK_FIELD(ChainAttrs, 1, steps), WICK_FIELD(ChainAttrs, 2, constants),
-                 WICK_FIELD(ChainAttrs, 3, row_dims));
+                 WICK_FIELD(ChainAttrs, 3, row_dims).up_to(kMaxRank));
 
 }  // namespace wick

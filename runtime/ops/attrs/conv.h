@@ -36,9 +36,9 @@ struct EpilogueAttrs {
   double alpha = 0, beta = 0;
   int64_t products = 0;  // a Products, of FusedLinear and FusedMatMul
 };
-WICK_ATTR_FIELDS(EpilogueAttrs, WICK_FIELD(EpilogueAttrs, 1, activation),
+WICK_ATTR_FIELDS(EpilogueAttrs, WICK_FIELD(EpilogueAttrs, 1, activation).up_to(Activation::kLast),
                  WICK_FIELD(EpilogueAttrs, 2, alpha), WICK_FIELD(EpilogueAttrs, 3, beta),
-                 WICK_FIELD(EpilogueAttrs, 4, products));
+                 WICK_FIELD(EpilogueAttrs, 4, products).up_to(Products::kLast));
 
 // Spatial lists have one entry per spatial dim (1 to 3); empty means all ones (pads: zeros).
 struct ConvAttrs {
@@ -49,20 +49,21 @@ struct ConvAttrs {
 };
 WICK_ATTR_FIELDS(ConvAttrs, WICK_FIELD(ConvAttrs, 1, strides), WICK_FIELD(ConvAttrs, 2, dilations),
                  WICK_FIELD(ConvAttrs, 3, pads), WICK_FIELD(ConvAttrs, 4, group),
-                 WICK_FIELD(ConvAttrs, 5, products));
+                 WICK_FIELD(ConvAttrs, 5, products).up_to(Products::kLast));
 
 struct FusedConvAttrs {
   ConvAttrs conv;
   EpilogueAttrs epilogue;
 };
-WICK_ATTR_FIELDS(FusedConvAttrs, WICK_NESTED(FusedConvAttrs, 1, conv, ConvAttrs, strides),
-                 WICK_NESTED(FusedConvAttrs, 2, conv, ConvAttrs, dilations),
-                 WICK_NESTED(FusedConvAttrs, 3, conv, ConvAttrs, pads),
-                 WICK_NESTED(FusedConvAttrs, 4, conv, ConvAttrs, group),
-                 WICK_NESTED(FusedConvAttrs, 5, epilogue, EpilogueAttrs, activation),
-                 WICK_NESTED(FusedConvAttrs, 6, epilogue, EpilogueAttrs, alpha),
-                 WICK_NESTED(FusedConvAttrs, 7, epilogue, EpilogueAttrs, beta),
-                 WICK_NESTED(FusedConvAttrs, 8, conv, ConvAttrs, products));
+WICK_ATTR_FIELDS(
+    FusedConvAttrs, WICK_NESTED(FusedConvAttrs, 1, conv, ConvAttrs, strides),
+    WICK_NESTED(FusedConvAttrs, 2, conv, ConvAttrs, dilations),
+    WICK_NESTED(FusedConvAttrs, 3, conv, ConvAttrs, pads),
+    WICK_NESTED(FusedConvAttrs, 4, conv, ConvAttrs, group),
+    WICK_NESTED(FusedConvAttrs, 5, epilogue, EpilogueAttrs, activation).up_to(Activation::kLast),
+    WICK_NESTED(FusedConvAttrs, 6, epilogue, EpilogueAttrs, alpha),
+    WICK_NESTED(FusedConvAttrs, 7, epilogue, EpilogueAttrs, beta),
+    WICK_NESTED(FusedConvAttrs, 8, conv, ConvAttrs, products).up_to(Products::kLast));
 
 struct ConvGradAttrs {
   ConvAttrs conv;

@@ -14,6 +14,7 @@ struct FakeQuantizeAttrs {
 };
 WICK_ATTR_FIELDS(FakeQuantizeAttrs, WICK_FIELD(FakeQuantizeAttrs, 1, axis),
                  WICK_FIELD(FakeQuantizeAttrs, 2, qmin), WICK_FIELD(FakeQuantizeAttrs, 3, qmax),
-                 WICK_FIELD(FakeQuantizeAttrs, 4, learned), WICK_FIELD(FakeQuantizeAttrs, 5, of));
+                 WICK_FIELD(FakeQuantizeAttrs, 4, learned),
+                 WICK_FIELD(FakeQuantizeAttrs, 5, of).up_to(2));
 
 }  // namespace wick

@@ -27,20 +27,21 @@ struct ResizeAttrs {
   // describes Resize.
   int64_t interpolate = 0;
 };
-WICK_ATTR_FIELDS(ResizeAttrs, WICK_FIELD(ResizeAttrs, 1, mode),
-                 WICK_FIELD(ResizeAttrs, 2, coordinates), WICK_FIELD(ResizeAttrs, 3, nearest_mode),
-                 WICK_FIELD(ResizeAttrs, 4, antialias), WICK_FIELD(ResizeAttrs, 5, exclude_outside),
-                 WICK_FIELD(ResizeAttrs, 6, keep_aspect_ratio_policy),
-                 WICK_FIELD(ResizeAttrs, 7, cubic_coeff_a),
-                 WICK_FIELD(ResizeAttrs, 8, extrapolation_value), WICK_FIELD(ResizeAttrs, 9, axes),
-                 WICK_FIELD(ResizeAttrs, 10, interpolate));
+WICK_ATTR_FIELDS(
+    ResizeAttrs, WICK_FIELD(ResizeAttrs, 1, mode).up_to(ResizeMode::kCubic),
+    WICK_FIELD(ResizeAttrs, 2, coordinates).up_to(ResizeCoordinates::kHalfPixelForNearest),
+    WICK_FIELD(ResizeAttrs, 3, nearest_mode).up_to(ResizeNearest::kCeil),
+    WICK_FIELD(ResizeAttrs, 4, antialias), WICK_FIELD(ResizeAttrs, 5, exclude_outside),
+    WICK_FIELD(ResizeAttrs, 6, keep_aspect_ratio_policy).up_to(ResizePolicy::kNotSmaller),
+    WICK_FIELD(ResizeAttrs, 7, cubic_coeff_a), WICK_FIELD(ResizeAttrs, 8, extrapolation_value),
+    WICK_FIELD(ResizeAttrs, 9, axes), WICK_FIELD(ResizeAttrs, 10, interpolate).up_to(1));
 
 enum class GridPadding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
 struct GridSampleAttrs {
   int64_t mode = 1, padding = 0, align_corners = 0;  // a ResizeMode, a GridPadding
 };
-WICK_ATTR_FIELDS(GridSampleAttrs, WICK_FIELD(GridSampleAttrs, 1, mode),
-                 WICK_FIELD(GridSampleAttrs, 2, padding),
+WICK_ATTR_FIELDS(GridSampleAttrs, WICK_FIELD(GridSampleAttrs, 1, mode).up_to(ResizeMode::kCubic),
+                 WICK_FIELD(GridSampleAttrs, 2, padding).up_to(GridPadding::kReflection),
                  WICK_FIELD(GridSampleAttrs, 3, align_corners));
 
 struct AffineGridAttrs {

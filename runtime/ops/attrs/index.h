@@ -10,7 +10,7 @@ struct ScatterAttrs {
   int64_t axis = 0, reduction = 0;
 };
 WICK_ATTR_FIELDS(ScatterAttrs, WICK_FIELD(ScatterAttrs, 1, axis),
-                 WICK_FIELD(ScatterAttrs, 2, reduction));
+                 WICK_FIELD(ScatterAttrs, 2, reduction).up_to(ScatterReduction::kMin));
 
 struct GatherNDAttrs {
   int64_t batch_dims = 0;
@@ -20,7 +20,8 @@ WICK_ATTR_FIELDS(GatherNDAttrs, WICK_FIELD(GatherNDAttrs, 1, batch_dims));
 struct ScatterNDAttrs {
   int64_t reduction = 0;  // a ScatterReduction
 };
-WICK_ATTR_FIELDS(ScatterNDAttrs, WICK_FIELD(ScatterNDAttrs, 1, reduction));
+WICK_ATTR_FIELDS(ScatterNDAttrs,
+                 WICK_FIELD(ScatterNDAttrs, 1, reduction).up_to(ScatterReduction::kMin));
 
 struct TopKAttrs {
   int64_t k = 1, axis = -1, largest = 1, sorted = 1;

@@ -53,7 +53,8 @@ struct PadAttrs {
   double value = 0;
   DimList axes;  // empty: all
 };
-WICK_ATTR_FIELDS(PadAttrs, WICK_FIELD(PadAttrs, 1, pads), WICK_FIELD(PadAttrs, 2, mode),
+WICK_ATTR_FIELDS(PadAttrs, WICK_FIELD(PadAttrs, 1, pads),
+                 WICK_FIELD(PadAttrs, 2, mode).up_to(PadMode::kWrap),
                  WICK_FIELD(PadAttrs, 3, value), WICK_FIELD(PadAttrs, 4, axes));
 
 struct ShapeOpAttrs {

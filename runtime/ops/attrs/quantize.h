@@ -8,7 +8,7 @@ namespace wick {
 struct BitCastAttrs {
   int64_t to = static_cast<int64_t>(DType::kU8);
 };  // a DType
-WICK_ATTR_FIELDS(BitCastAttrs, WICK_FIELD(BitCastAttrs, 1, to));
+WICK_ATTR_FIELDS(BitCastAttrs, WICK_FIELD(BitCastAttrs, 1, to).up_to(kDTypeCount - 1, 1));
 
 // A scale serves the whole tensor, one index of `axis`, or block_size > 0 consecutive indices of
 // it.
@@ -19,8 +19,8 @@ struct QuantizeAttrs {
 };
 WICK_ATTR_FIELDS(QuantizeAttrs, WICK_FIELD(QuantizeAttrs, 1, axis),
                  WICK_FIELD(QuantizeAttrs, 2, saturate), WICK_FIELD(QuantizeAttrs, 3, block_size),
-                 WICK_FIELD(QuantizeAttrs, 4, output_dtype),
-                 WICK_FIELD(QuantizeAttrs, 5, precision));
+                 WICK_FIELD(QuantizeAttrs, 4, output_dtype).up_to(kDTypeCount - 1),
+                 WICK_FIELD(QuantizeAttrs, 5, precision).up_to(kDTypeCount - 1));
 
 struct DequantizeAttrs {
   int64_t axis = 1, block_size = 0;
@@ -28,7 +28,7 @@ struct DequantizeAttrs {
 };
 WICK_ATTR_FIELDS(DequantizeAttrs, WICK_FIELD(DequantizeAttrs, 1, axis),
                  WICK_FIELD(DequantizeAttrs, 2, block_size),
-                 WICK_FIELD(DequantizeAttrs, 3, output_dtype));
+                 WICK_FIELD(DequantizeAttrs, 3, output_dtype).up_to(kDTypeCount - 1));
 
 // Each run of block_size weights in a row of K has its own scale (and zero point); the last block
 // may be shorter.

@@ -35,17 +35,22 @@ struct RnnAttrs {
   RnnFunctionAttrs f, g, h;                 // named as in ONNX's equations
   RnnFunctionAttrs back_f, back_g, back_h;  // for the second direction
 };
-WICK_ATTR_FIELDS(RnnAttrs, WICK_FIELD(RnnAttrs, 1, hidden_size), WICK_FIELD(RnnAttrs, 2, direction),
-                 WICK_FIELD(RnnAttrs, 3, layout), WICK_FIELD(RnnAttrs, 4, linear_before_reset),
+WICK_ATTR_FIELDS(RnnAttrs, WICK_FIELD(RnnAttrs, 1, hidden_size),
+                 WICK_FIELD(RnnAttrs, 2, direction).up_to(2),
+                 WICK_FIELD(RnnAttrs, 3, layout).up_to(1),
+                 WICK_FIELD(RnnAttrs, 4, linear_before_reset),
                  WICK_FIELD(RnnAttrs, 5, input_forget), WICK_FIELD(RnnAttrs, 6, clip),
-                 WICK_FIELD(RnnAttrs, 7, f.kind), WICK_FIELD(RnnAttrs, 8, f.alpha),
-                 WICK_FIELD(RnnAttrs, 9, f.beta), WICK_FIELD(RnnAttrs, 10, g.kind),
+                 WICK_FIELD(RnnAttrs, 7, f.kind).up_to(RnnFunction::kSoftplus),
+                 WICK_FIELD(RnnAttrs, 8, f.alpha), WICK_FIELD(RnnAttrs, 9, f.beta),
+                 WICK_FIELD(RnnAttrs, 10, g.kind).up_to(RnnFunction::kSoftplus),
                  WICK_FIELD(RnnAttrs, 11, g.alpha), WICK_FIELD(RnnAttrs, 12, g.beta),
-                 WICK_FIELD(RnnAttrs, 13, h.kind), WICK_FIELD(RnnAttrs, 14, h.alpha),
-                 WICK_FIELD(RnnAttrs, 15, h.beta), WICK_FIELD(RnnAttrs, 16, back_f.kind),
+                 WICK_FIELD(RnnAttrs, 13, h.kind).up_to(RnnFunction::kSoftplus),
+                 WICK_FIELD(RnnAttrs, 14, h.alpha), WICK_FIELD(RnnAttrs, 15, h.beta),
+                 WICK_FIELD(RnnAttrs, 16, back_f.kind).up_to(RnnFunction::kSoftplus),
                  WICK_FIELD(RnnAttrs, 17, back_f.alpha), WICK_FIELD(RnnAttrs, 18, back_f.beta),
-                 WICK_FIELD(RnnAttrs, 19, back_g.kind), WICK_FIELD(RnnAttrs, 20, back_g.alpha),
-                 WICK_FIELD(RnnAttrs, 21, back_g.beta), WICK_FIELD(RnnAttrs, 22, back_h.kind),
+                 WICK_FIELD(RnnAttrs, 19, back_g.kind).up_to(RnnFunction::kSoftplus),
+                 WICK_FIELD(RnnAttrs, 20, back_g.alpha), WICK_FIELD(RnnAttrs, 21, back_g.beta),
+                 WICK_FIELD(RnnAttrs, 22, back_h.kind).up_to(RnnFunction::kSoftplus),
                  WICK_FIELD(RnnAttrs, 23, back_h.alpha), WICK_FIELD(RnnAttrs, 24, back_h.beta));
 
 }  // namespace wick

@@ -16,7 +16,8 @@ struct StringNormalizerAttrs {
   int64_t is_case_sensitive = 0;   // for the comparison with stop words
   IntList<32> locale;              // its characters: "tr_TR"
 };
-WICK_ATTR_FIELDS(StringNormalizerAttrs, WICK_FIELD(StringNormalizerAttrs, 1, case_change_action),
+WICK_ATTR_FIELDS(StringNormalizerAttrs,
+                 WICK_FIELD(StringNormalizerAttrs, 1, case_change_action).up_to(CaseChange::kUpper),
                  WICK_FIELD(StringNormalizerAttrs, 2, is_case_sensitive),
                  WICK_FIELD(StringNormalizerAttrs, 3, locale));
 

@@ -13,7 +13,8 @@ struct TfIdfAttrs {
 };
 WICK_ATTR_FIELDS(TfIdfAttrs, WICK_FIELD(TfIdfAttrs, 1, min_gram_length),
                  WICK_FIELD(TfIdfAttrs, 2, max_gram_length),
-                 WICK_FIELD(TfIdfAttrs, 3, max_skip_count), WICK_FIELD(TfIdfAttrs, 4, mode),
+                 WICK_FIELD(TfIdfAttrs, 3, max_skip_count),
+                 WICK_FIELD(TfIdfAttrs, 4, mode).up_to(TfIdfMode::kTfIdf),
                  WICK_FIELD(TfIdfAttrs, 5, output_size));
 
 }  // namespace wick

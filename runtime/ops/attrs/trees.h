@@ -17,6 +17,6 @@ struct TreeEnsembleAttrs {
   int64_t aggregate_function = 1;  // a TreeAggregate
 };
 WICK_ATTR_FIELDS(TreeEnsembleAttrs, WICK_FIELD(TreeEnsembleAttrs, 1, n_targets),
-                 WICK_FIELD(TreeEnsembleAttrs, 2, aggregate_function));
+                 WICK_FIELD(TreeEnsembleAttrs, 2, aggregate_function).up_to(TreeAggregate::kMax));
 
 }  // namespace wick

@@ -38,7 +38,8 @@ struct CastAttrs {
   int64_t saturate = 1;                            // for 8-bit floats
   int64_t round_mode = 0;                          // a RoundMode, for float8_e8m0fnu
 };
-WICK_ATTR_FIELDS(CastAttrs, WICK_FIELD(CastAttrs, 1, to), WICK_FIELD(CastAttrs, 2, saturate),
-                 WICK_FIELD(CastAttrs, 3, round_mode));
+WICK_ATTR_FIELDS(CastAttrs, WICK_FIELD(CastAttrs, 1, to).up_to(kDTypeCount - 1, 1),
+                 WICK_FIELD(CastAttrs, 2, saturate),
+                 WICK_FIELD(CastAttrs, 3, round_mode).up_to(RoundMode::kNearest));
 
 }  // namespace wick

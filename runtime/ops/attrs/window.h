@@ -16,7 +16,7 @@ WICK_ATTR_FIELDS(MaxPoolIndicesAttrs,
                  WICK_NESTED(MaxPoolIndicesAttrs, 3, pool, PoolAttrs, dilations),
                  WICK_NESTED(MaxPoolIndicesAttrs, 4, pool, PoolAttrs, pads),
                  WICK_NESTED(MaxPoolIndicesAttrs, 5, pool, PoolAttrs, ceil_mode),
-                 WICK_FIELD(MaxPoolIndicesAttrs, 6, storage_order));
+                 WICK_FIELD(MaxPoolIndicesAttrs, 6, storage_order).up_to(1));
 
 struct LpPoolAttrs {
   PoolAttrs pool;
@@ -43,7 +43,7 @@ WICK_ATTR_FIELDS(ConvTransposeAttrs, WICK_NESTED(ConvTransposeAttrs, 1, conv, Co
                  WICK_NESTED(ConvTransposeAttrs, 4, conv, ConvAttrs, group),
                  WICK_FIELD(ConvTransposeAttrs, 5, output_padding),
                  WICK_FIELD(ConvTransposeAttrs, 6, output_shape),
-                 WICK_FIELD(ConvTransposeAttrs, 7, auto_pad));
+                 WICK_FIELD(ConvTransposeAttrs, 7, auto_pad).up_to(AutoPad::kSameLower));
 
 struct Col2ImAttrs {
   IntList<6> strides, dilations;
