@@ -88,6 +88,9 @@ TEST(Refused, ConvGradientsThatNoConvGives) {
   strides.conv.strides = {-2};
   EXPECT_THAT(refusal(OpId::kConvWeightGrad, strides, {f32({1, 2, 5}), f32({1, 4, 3})}),
               HasSubstr("strides must be"));
+  strides.conv.strides = {int64_t{1} << 32};
+  EXPECT_THAT(refusal(OpId::kConvWeightGrad, strides, {f32({1, 2, 5}), f32({1, 4, 3})}),
+              HasSubstr("strides must be 1 values from 1 to 2^31 - 1"));
   ConvGradAttrs group = a;
   group.conv.group = 0;
   EXPECT_THAT(refusal(OpId::kConvWeightGrad, group, {f32({1, 2, 5}), f32({1, 4, 3})}),

@@ -1,5 +1,6 @@
 // Kernels of whole lines (sums of repeated elements and of short rows, updates that go to lines of
 // a tensor, pads that repeat their source) have the bits of the plain loops and of the formulas.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,12 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/error_of.h"
 #include "tests/trainer/bits.h"
+#include "trainer/tensor/call.h"
 
 namespace wick {
 namespace {
 
+using test::error_of;
 using test::same_bits;
+using testing::HasSubstr;
 using List = std::vector<Tensor>;
 
 struct Kernels : TraceHook {
@@ -136,6 +141,41 @@ TEST(Lines, PadsHaveTheBitsOfThePlainLoops) {
     }
     EXPECT_TRUE(same_bits(pad(x, {left, right}, mode), index_select(x, -1, tensor(from))));
   }
+}
+
+// A pad may be longer than the line in an ONNX file, and a negative one cuts the line before the
+// other one wraps it, as in PyTorch.
+TEST(Lines, PadsBeyondTheLineAndCutsReadAndAddToTheSameElements) {
+  struct Case {
+    PadMode mode;
+    int64_t before, after;
+    std::vector<int64_t> from;  // of five elements
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {PadMode::kWrap, -1, 2, {1, 2, 3, 4, 1, 2}},
+           {PadMode::kWrap, 2, -1, {2, 3, 0, 1, 2, 3}},
+           {PadMode::kWrap, 3, -2, {0, 1, 2, 0, 1, 2}},
+           {PadMode::kWrap, -2, 3, {2, 3, 4, 2, 3, 4}},
+           {PadMode::kWrap, -4, 3, {4, 4, 4, 4}},
+           {PadMode::kWrap, 7, 6, {3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0}},
+           {PadMode::kReflect, -1, 2, {1, 2, 3, 4, 3, 2}},
+           {PadMode::kReflect, 9, 0, {1, 0, 1, 2, 3, 4, 3, 2, 1, 0, 1, 2, 3, 4}},
+           {PadMode::kReflect, 0, 10, {0, 1, 2, 3, 4, 3, 2, 1, 0, 1, 2, 3, 4, 3, 2}},
+           {PadMode::kEdge, -5, 2, {4, 4}}}) {
+    SCOPED_TRACE(testing::PrintToString(c.from));
+    PadAttrs a;
+    a.mode = static_cast<int64_t>(c.mode);
+    a.axes = {-1};
+    a.pads = {c.before, c.after};
+    const Tensor x = randn({3, 5}).requires_grad_(), y = call(OpId::kPad, a, {x});
+    const Tensor want = index_select(x, -1, tensor(c.from)), g = randn(y.raw_shape());
+    EXPECT_TRUE(same_bits(y, want));
+    EXPECT_TRUE(allclose(grad({y}, {x}, {g})[0], grad({want}, {x}, {g})[0]));
+  }
+  EXPECT_THAT(error_of([] {
+                pad(randn({3, 5}), {-5, 2}, "circular");
+              }),
+              HasSubstr("leave nothing of dimension 1 to wrap"));
 }
 
 TEST(Lines, HaveKernelsOfTheirOwn) {

@@ -89,14 +89,30 @@ Status run_slice(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   return {};
 }
 
-// Returns the source index of output position i on an axis padded by `before`; -1: the constant.
-int64_t pad_source(int64_t i, int64_t before, int64_t extent, PadMode mode) {
+// The part of an axis that is repeated by kWrap: what negative pads leave of it, as in PyTorch and
+// ONNX Runtime. The output has n elements.
+struct Wrapped {
+  int64_t first, extent;
+  Wrapped(int64_t before, int64_t whole, int64_t n)
+      : first(before < 0 ? -before : 0), extent(std::min(whole, n - before) - first) {}
+};
+
+// Returns the source index of output position i of n on an axis padded by `before`; -1: the
+// constant.
+int64_t pad_source(int64_t i, int64_t n, int64_t before, int64_t extent, PadMode mode) {
   int64_t at = i - before;
   if (at >= 0 && at < extent) return at;
   if (mode == PadMode::kEdge) return at < 0 ? 0 : extent - 1;
-  if (mode == PadMode::kWrap) {  // most pads are shorter than the axis
-    if (at < 0 ? at >= -extent : at < 2 * extent) return at < 0 ? at + extent : at - extent;
-    return ((at % extent) + extent) % extent;
+  if (mode == PadMode::kWrap) {
+    const Wrapped part(before, extent, n);
+    at -= part.first;
+    // Most pads are shorter than the axis.
+    if (at < 0 ? at >= -part.extent : at < 2 * part.extent) {
+      at += at < 0 ? part.extent : -part.extent;
+    } else {
+      at = (at % part.extent + part.extent) % part.extent;
+    }
+    return part.first + at;
   }
   if (mode == PadMode::kReflect) {
     if (extent == 1) return 0;
@@ -173,7 +189,7 @@ void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, P
       const int64_t hi = begin >= n ? n : std::clamp<int64_t>(begin + extent, lo, n);
       const auto outer = [&](int64_t first, int64_t last) {
         for (int64_t i = first; i < last && !poll(); ++i)
-          e.copy(from + pad_source(i, begin, extent, mode) * step, to + i);
+          e.copy(from + pad_source(i, n, begin, extent, mode) * step, to + i);
       };
       outer(0, lo);
       if (hi > lo) e.run(hi - lo, 0, hi - lo, from + (lo - begin) * step, step, to + lo, poll);
@@ -181,7 +197,7 @@ void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, P
     }
   }
   for (int64_t i = 0; i < y.shape[axis] && !poll(4); ++i) {
-    int64_t source = outside ? -1 : pad_source(i, before[axis], x.shape[axis], mode);
+    int64_t source = outside ? -1 : pad_source(i, y.shape[axis], before[axis], x.shape[axis], mode);
     pad_fill(x, y, before, mode, e, axis + 1, source < 0,
              source < 0 ? 0 : from + source * x.strides[axis], to + i * y.strides[axis], poll);
   }
@@ -214,6 +230,10 @@ Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a
     return Status(Code::kShapeMismatch, "cannot reflect, repeat or wrap an empty tensor");
   }
   if (out[0].numel() == 0) return {};
+  for (int d = 0; d < in[0].rank() && mode == PadMode::kWrap; ++d) {
+    if (Wrapped(before[d], in[0].shape[d], out[0].shape[d]).extent < 1)
+      return error(Code::kShapeMismatch, "negative pads leave nothing of dimension %d to wrap", d);
+  }
   const int bits = dtype_bits(in[0].dtype);
   Poll poll;
   if (bits < 8) {  // without a value the bits are 0

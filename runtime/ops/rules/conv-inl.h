@@ -15,11 +15,11 @@ inline Status check_window_lists(Span<const int64_t> strides, Span<const int64_t
   };
   auto n = static_cast<size_t>(spatial);
   if (bad(strides, n, 1))
-    return error(Code::kInvalidArgument, "strides must be %d values >= 1", spatial);
+    return error(Code::kInvalidArgument, "strides must be %d values from 1 to 2^31 - 1", spatial);
   if (bad(dilations, n, 1))
-    return error(Code::kInvalidArgument, "dilations must be %d values >= 1", spatial);
+    return error(Code::kInvalidArgument, "dilations must be %d values from 1 to 2^31 - 1", spatial);
   if (bad(pads, 2 * n, 0))
-    return error(Code::kInvalidArgument, "pads must be %d values >= 0", 2 * spatial);
+    return error(Code::kInvalidArgument, "pads must be %d values from 0 to 2^31 - 1", 2 * spatial);
   return {};
 }
 

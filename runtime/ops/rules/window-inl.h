@@ -67,8 +67,8 @@ Status conv_transpose(RuleCtx<D>& c) {
     return wrong;
   };
   if (bad(a.output_padding) || bad(a.output_shape))
-    return error(Code::kInvalidArgument, "output_padding and output_shape must be %d values >= 0",
-                 spatial);
+    return error(Code::kInvalidArgument,
+                 "output_padding and output_shape must be %d values from 0 to 2^31 - 1", spatial);
   if (a.conv.group < 1) return Status(Code::kInvalidArgument, "group must be >= 1");
   if (dim_equal(x[1], w[0]) == Tri::kNo ||
       (dim_known(w[0]) && dim_value(w[0]) % a.conv.group != 0)) {

@@ -81,11 +81,12 @@ def pad(rng, op):
         if mode != "constant" and L == 0:
             top = 0
         lo, hi = (int(q) for q in rng.integers(0, max(top, 0) + 1, 2))
-        if rng.random() < 0.3 and mode == "constant":
+        if rng.random() < 0.3 and (mode == "constant" or (mode == "wrap" and L > 0)):
+            most = L if mode == "constant" else L - 1
             if rng.random() < 0.5:
-                lo = -int(rng.integers(0, L + 1))
+                lo = -int(rng.integers(0, most + 1))
             else:
-                hi = -int(rng.integers(0, L + 1))
+                hi = -int(rng.integers(0, most + 1))
         b.append(lo)
         e.append(hi)
     if any(s[a] + x + y < 0 for a, x, y in zip(axes, b, e)):
@@ -96,14 +97,17 @@ def pad(rng, op):
     def ref(x, *_):
         y = x.a
         pw = [(0, 0)] * r
-        for a, p, q in zip(axes, b, e):
+        for a, p, q in zip(axes, b, e):  # negative pads cut first: the others wrap what is left
             pw[a] = (max(p, 0), max(q, 0))
+            if mode == "wrap":
+                y = np.take(y, np.arange(max(-p, 0), y.shape[a] - max(-q, 0)), axis=a)
         if mode == "constant":
             y = np.pad(y, pw, constant_values=cv.a if given else y.dtype.type(0))
         else:
             y = np.pad(y, pw, mode=mode)
         for a, p, q in zip(axes, b, e):
-            y = np.take(y, np.arange(max(-p, 0), y.shape[a] - max(-q, 0)), axis=a)
+            if mode != "wrap":
+                y = np.take(y, np.arange(max(-p, 0), y.shape[a] - max(-q, 0)), axis=a)
         return T(y, c)
 
     x = vals(rng, c, s)

@@ -99,10 +99,9 @@ def write_case(folder, c, want, rng):
         results.append(value_info(n, code, want[k].shape if c.style == "sizes" else None))
         put("output", k, want[k], n)
     domains = [str(rng.choice(["", "", "", "ai.onnx"])) for _ in range(2)]
-    imports = c.opset > 1 or rng.random() < 0.5
     with open(f"{folder}/model.onnx", "wb") as f:
         nodes = [node(c.op, names, made, c.attrs, domains[0])]
-        f.write(model(nodes, infos, results, c.opset, ir, inits, others, domains[1], imports))
+        f.write(model(nodes, infos, results, c.opset, ir, inits, others, domains[1]))
 
 
 def explained(c, why):

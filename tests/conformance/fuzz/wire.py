@@ -258,8 +258,6 @@ def graph(nodes, ins, outs, inits=(), sparse=(), name="g"):
     )
 
 
-def model(nodes, ins, outs, opset, ir=8, inits=(), sparse=(), domain="", imports=True):
+def model(nodes, ins, outs, opset, ir=8, inits=(), sparse=(), domain=""):
     m = num(1, ir) + blob(7, graph(nodes, ins, outs, inits, sparse))
-    if imports:
-        m += blob(8, (blob(1, domain) if domain else b"") + num(2, opset))
-    return m
+    return m + blob(8, (blob(1, domain) if domain else b"") + num(2, opset))

@@ -34,17 +34,12 @@ Tensor unpad(const GradCtx& c, const PadAttrs& a) {
   Tensor g = c.g();
   for (int64_t i = 0, n = a.pads.count / 2; i < n; ++i) {
     const int64_t axis = a.axes.empty() ? i : axis_of(a.axes[i], x.rank());
-    const int64_t extent = x[static_cast<int>(axis)], before = a.pads[i];
-    if (before == 0 && a.pads[i + n] == 0) continue;
-    Tensor at = arange(-before, extent + a.pads[i + n]);
-    switch (static_cast<PadMode>(a.mode)) {
-      case PadMode::kEdge: at = clamp(at, 0, extent - 1); break;
-      case PadMode::kReflect:
-        at = abs(at);
-        at = minimum(at, full({}, 2 * (extent - 1), DType::kI64) - at);
-        break;
-      default: at = where(lt(at, 0), at + extent, where(ge(at, extent), at - extent, at)); break;
-    }
+    const int64_t extent = x[static_cast<int>(axis)];
+    PadAttrs one;  // of the numbers of the axis' elements: where each output comes from
+    one.mode = a.mode;
+    one.pads = {a.pads[i], a.pads[i + n]};
+    if (one.pads[0] == 0 && one.pads[1] == 0) continue;
+    const Tensor at = call(OpId::kPad, one, {arange(0, extent)});
     Shape line, whole = g.raw_shape();
     for (int d = 0; d < g.rank(); ++d) line.push_back(d == axis ? whole[d] : 1);
     Tensor index = moved_beside(g, at).reshape(line).expand(whole);
