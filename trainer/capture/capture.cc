@@ -347,6 +347,25 @@ bool ends_where_it_runs(const FailsAt& failure, const std::vector<CaptureInput>&
   return false;
 }
 
+// Forward fails at a size below the example's. If it runs there with integers below that size, they
+// are places along the dimension (the edges of a graph name its nodes), and all runs have such.
+bool runs_with_fewer_places(const FailsAt& failure, const std::vector<CaptureInput>& inputs,
+                            const CaptureCall& call, std::vector<FreeSize>* free) {
+  GradMode no_grad(false);
+  for (size_t i = 0; i < free->size(); ++i) {
+    FreeSize& f = (*free)[i];
+    if (f.places || failure.sizes()[i] >= f.example) continue;
+    f.places = true;
+    try {
+      call(examples_at(inputs, *free, failure.sizes(), 0).forward);
+      return true;
+    } catch (const std::exception&) {
+      f.places = false;
+    }
+  }
+  return false;
+}
+
 ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& inputs,
                          const CaptureCall& call, const CaptureOptions& options,
                          std::vector<FreeSize> free) {
@@ -436,7 +455,9 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
     try {
       return capture_within(module, inputs, call, options, free);
     } catch (const FailsAt& failure) {
-      if (!ends_where_it_runs(failure, inputs, call, &free)) throw;
+      if (!ends_where_it_runs(failure, inputs, call, &free) &&
+          !runs_with_fewer_places(failure, inputs, call, &free))
+        throw;
     }
   }
 }
