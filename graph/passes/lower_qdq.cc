@@ -43,9 +43,15 @@ ValueId Lowering::emit_any(OpId op, const AnyAttrs& attrs, std::vector<ValueId> 
   if (in[0] == kNoValue) return kNoValue;  // the op that makes it was refused
   try {
     const NodeId id = g_.add_node(op, attrs, std::move(in), 1, from.name);
-    g_.node(id).module = from.module;
-    g_.node(id).source = from.source;
-    return g_.node(id).outputs[0];
+    Node& made = g_.node(id);
+    made.module = from.module;
+    made.source = from.source;
+    // It reads its inputs as well as the nodes that find_users() has seen.
+    for (ValueId v : made.inputs) {
+      if (v != kNoValue && static_cast<size_t>(v) < users_.size())
+        users_[static_cast<size_t>(v)].push_back(id);
+    }
+    return made.outputs[0];
   } catch (const Error& e) {  // the integer op's rule is stricter
     return refuse(e.what());
   }

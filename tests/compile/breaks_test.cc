@@ -1,6 +1,8 @@
 // What cannot be repeated is named with its line and what to write instead, and the step runs as
 // always. run_eagerly() splits a step.
+#include "runtime/ops/attrs/layout.h"
 #include "tests/compile/training.h"
+#include "trainer/tensor/call.h"
 
 namespace wick {
 namespace {
@@ -83,6 +85,29 @@ TEST(CompileBreaks, SizesOfValues) {
   ASSERT_FALSE(r.breaks.empty());
   EXPECT_EQ(r.breaks[0].op, "NonZero");
   EXPECT_THAT(r.breaks[0].why, HasSubstr("whose size depends on values"));
+}
+
+// A list that ops have made, or written into, may be another one in the next step.
+TEST(CompileBreaks, SizesInATensor) {
+  for (const bool whole : {false, true}) {
+    expect_break(
+        [whole] {
+          Training t = training([](const Tensor&, nn::Module&) {});
+          const auto inner = t.step;
+          t.step = [inner, whole](const Tensor& x, const Tensor& y) {
+            Tensor to = tensor<int64_t>({2, 15});
+            if (whole) to = to + 0;
+            if (!whole) to.slice(0, 0, 1).fill_(2);
+            Tensor shaped;
+            const Tensor* in[] = {&x, &to};
+            const ReshapeAttrs a;
+            call(OpId::kReshape, &a, in, {&shaped, 1}, Where::current());
+            return inner(x, y) + sum(shaped).detach() * 0;
+          };
+          return t;
+        },
+        "reshape", "takes sizes from a tensor");
+  }
 }
 
 TEST(CompileBreaks, Hooks) {

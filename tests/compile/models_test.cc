@@ -44,6 +44,31 @@ TEST(CompileModels, ResNetWithRunningStatistics) {
   expect_same([] { return image_training("resnet8", 4); }, 6, 3, unaudited());
 }
 
+// The sizes are a list that interpolate() fills in, of numbers that the arguments' shapes decide.
+TEST(CompileModels, ImagesOfAGivenSize) {
+  const CompileReport r = expect_same(
+      [] {
+        Training t;
+        auto net = std::make_shared<nn::Conv2d>(1, 10, 3);
+        t.net = net;
+        t.optimizer = make_optimizer<optim::SGD>(*t.net, optim::SgdOptions{.lr = 0.05});
+        t.step = [net, o = t.optimizer](const Tensor& x, const Tensor& y) {
+          o->zero_grad();
+          Tensor h = interpolate((*net)(x), {.size = {x.size(2), x.size(3)}, .mode = "bilinear"});
+          h = interpolate(h, {.size = {5, 7}});
+          Tensor loss = cross_entropy(h.mean({2, 3}), y);
+          loss.backward();
+          o->step();
+          return loss;
+        };
+        t.batch = [](int i) { return test::images(4, 12 + i % 2); };
+        return t;
+      },
+      12, 6, unaudited());
+  EXPECT_TRUE(r.breaks.empty()) << r.text();
+  EXPECT_EQ(r.forms, 2);
+}
+
 TEST(CompileModels, Lstm) {
   const auto make = [] {
     Training t;

@@ -336,6 +336,38 @@ TEST(CaptureSizes, AModelThatFailsAtAPromisedSizeSaysWhereTheRangeIsNarrowed) {
                     HasSubstr("multiple_of (batch is 1 to 2000")));
 }
 
+// The edges of a graph name its nodes: a run with fewer nodes needs other edges than the example's.
+// What fails for another reason is refused as before.
+TEST(CaptureSizes, IntegersThatArePlacesAlongADimensionFitEachOfItsSizes) {
+  for (const DType t : {DType::kI64, DType::kI32}) {
+    Net none([](const Tensor& x) { return x; });
+    const Tensor edges = tensor<int64_t>({4, 2, 0, 3, 1, 4, 2}).to(t);
+    auto gather = [](const Tensor& nodes, const Tensor& at) { return nodes.index_select(0, at); };
+    auto of = [&](int64_t most) {
+      return capture(none,
+                     {{"nodes", example({5, 3}), {{0, "nodes", 1, most}}},
+                      {"edges", edges, {{0, "edges", 0}}}},
+                     gather);
+    };
+    const ir::Graph graph = of(DynamicDim().max);
+    EXPECT_EQ(graph.value(graph.inputs()[0]).shape[0].max(), DynamicDim().max);
+    for (int64_t n : {1, 2, 9}) {
+      const Tensor x = example({n, 3}), at = remainder(arange(13), n).to(t);
+      const std::vector<HostTensor> in = {host_copy(x), host_copy(at)};
+      EXPECT_TRUE(same_bits(ir::run(graph, in)[0], host_copy(gather(x, at)))) << n;
+    }
+  }
+  auto three = [](const Tensor& x, const Tensor& at) {
+    if (x.size(0) < 3) throw std::runtime_error("three at least");
+    return x.index_select(0, at);
+  };
+  Net none([](const Tensor& x) { return x; });
+  const std::string text = error_of([&] {
+    capture(none, {{"x", example({5, 3}), {{0, "nodes"}}}, {"at", tensor<int64_t>({4, 0})}}, three);
+  });
+  EXPECT_THAT(text, HasSubstr("fails at nodes = 1: three at least"));
+}
+
 TEST(CaptureSizes, ABranchBelowAStatedMinimumIsNoError) {
   Net net([](const Tensor& x) { return x.size(0) > 3 ? relu(x) : sigmoid(x); });
   ir::Graph graph = capture(net, {{"x", example({6, 3}), {{0, "batch", 4}}, {}}});

@@ -136,6 +136,20 @@ TEST(Capture, TrainingModeIsRefused) {
               HasSubstr("call eval() on the module first"));
 }
 
+// Stochastic depth, as people write it themselves: nothing says that training is what it is for.
+TEST(Capture, AnErrorInTrainingModeSaysSo) {
+  struct Drops : nn::Module {
+    Tensor forward(const Arg& x) override {
+      return training() ? x.tensor * (rand({x.tensor.size(0), 1}) + 0.9).floor() : x.tensor * 2;
+    }
+  } net;
+  const std::string text = refusal(net, images(4, {3}));
+  EXPECT_THAT(text, HasSubstr("is baked in"));
+  EXPECT_THAT(text, HasSubstr("The module is in training mode: call eval() on it first"));
+  net.eval();
+  EXPECT_EQ(refusal(net, images(4, {3})), "no error");
+}
+
 // A whitening of weights, as the orthogonal parametrization is one: the graph has no inverse, and
 // needs none.
 TEST(Capture, AFactorizationOfWeightsIsAConstant) {

@@ -124,5 +124,21 @@ TEST(LowerForms, AShapeThatOthersReadStays) {
   EXPECT_EQ(count_of(l, OpId::kQuantizeLinear), 1);
 }
 
+// A decoder's queries: both the projection and the sum behind it read the same shape. The quantizer
+// of the one is moved before its transpose, and still reads the shape when the other's is looked
+// at.
+TEST(LowerForms, AShapeThatAMovedQuantizerReadsStays) {
+  QdqBuilder b;
+  const ValueId x = b.input("x", Shape{6, 4});
+  ValueId v = b.g.emit(OpId::kSigmoid, {x}, "queries");
+  v = b.g.emit(OpId::kUnsqueeze, AxesAttrs{{1}}, {v}, "shape");
+  const ValueId turned = b.g.emit(OpId::kTranspose, TransposeAttrs{{1, 0, 2}}, {v});
+  b.g.add_output("turned", b.quantize(turned, {0.01F, 3}));
+  b.g.add_output("as it is", b.quantize(v, {0.02F, 5}));
+  const Graph l = lowered(b.g);
+  const std::vector<HostTensor> in = {wave(Shape{6, 4}, 2)}, want = run(b.g, in), got = run(l, in);
+  for (size_t i : {size_t{0}, size_t{1}}) EXPECT_TRUE(same_bits(got[i], want[i])) << i;
+}
+
 }  // namespace
 }  // namespace wick::ir

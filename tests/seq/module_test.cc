@@ -279,6 +279,22 @@ TEST(Attention, RefusesWhatDoesNotFit) {
               HasSubstr("key_padding_mask must be [2,4], got [4,2]"));
 }
 
+// Integers would be added to the scores as numbers: 1 hides nothing.
+TEST(Attention, RefusesMasksOfIntegers) {
+  nn::MultiheadAttention m(6, 2);
+  const Tensor x = zeros({4, 2, 6}), mask = zeros({4, 4}, DType::kI64),
+               padding = zeros({2, 4}, DType::kU8);
+  EXPECT_THAT(
+      error_of([&] { m(x, x, x, padding); }),
+      HasSubstr("[MultiheadAttention] a mask is bool (true: hidden) or floats that are added "
+                "to the scores, got uint8: convert with to(DType::kBool) (module_test.cc:"));
+  EXPECT_THAT(error_of([&] { m(x, x, x, {}, true, mask); }), HasSubstr("got int64"));
+  const Tensor q = zeros({2, 4, 3});
+  EXPECT_THAT(error_of([&] { scaled_dot_product_attention(q, q, q, mask); }),
+              HasSubstr("[scaled_dot_product_attention] a mask is bool (true: visible)"));
+  EXPECT_THAT(error_of([&] { nn::attention_with_weights(q, q, q, mask); }), HasSubstr("got int64"));
+}
+
 TEST(Transformer, LayersAreCopiesToBeginWith) {
   manual_seed(7);
   nn::TransformerEncoderLayer layer(8, 2);

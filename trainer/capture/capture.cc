@@ -347,6 +347,25 @@ bool ends_where_it_runs(const FailsAt& failure, const std::vector<CaptureInput>&
   return false;
 }
 
+// Forward fails at a size below the example's. If it runs there with integers below that size, they
+// are places along the dimension (the edges of a graph name its nodes), and all runs have such.
+bool runs_with_fewer_places(const FailsAt& failure, const std::vector<CaptureInput>& inputs,
+                            const CaptureCall& call, std::vector<FreeSize>* free) {
+  GradMode no_grad(false);
+  for (size_t i = 0; i < free->size(); ++i) {
+    FreeSize& f = (*free)[i];
+    if (f.places || failure.sizes()[i] >= f.example) continue;
+    f.places = true;
+    try {
+      call(examples_at(inputs, *free, failure.sizes(), 0).forward);
+      return true;
+    } catch (const std::exception&) {
+      f.places = false;
+    }
+  }
+  return false;
+}
+
 ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& inputs,
                          const CaptureCall& call, const CaptureOptions& options,
                          std::vector<FreeSize> free) {
@@ -402,15 +421,30 @@ ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& in
       const bool known = std::any_of(all.begin(), all.end(),
                                      [&](const CaptureRun& r) { return r.sizes == fault->sizes; });
       if (known || !reads_sizes(all) || round >= kMostRounds) {
-        throw Error("[capture] " + fault->text +
-                    ". What a graph cannot hold: state that changes from call to call, values from "
-                    "outside of its inputs, a number that no simple expression of the sizes gives");
+        throw RunsDiffer(
+            "[capture] " + fault->text +
+            ". What a graph cannot hold: state that changes from call to call, values from "
+            "outside of its inputs, a number that no simple expression of the sizes gives");
       }
       all.push_back(runs.at(fault->sizes, number++));
       continue;
     }
     if (!narrow(use, ran, &free)) return graph;
     settled = true;
+  }
+}
+
+ir::Graph capture_where_it_runs(nn::Module& module, const std::vector<CaptureInput>& inputs,
+                                const CaptureCall& call, const CaptureOptions& options) {
+  std::vector<FreeSize> free = free_sizes(inputs);
+  while (true) {
+    try {
+      return capture_within(module, inputs, call, options, free);
+    } catch (const FailsAt& failure) {
+      if (!ends_where_it_runs(failure, inputs, call, &free) &&
+          !runs_with_fewer_places(failure, inputs, call, &free))
+        throw;
+    }
   }
 }
 
@@ -431,13 +465,13 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
     check_input(in);
   }
   const TripLimitScope limit(kMostTrips);
-  std::vector<FreeSize> free = free_sizes(inputs);
-  while (true) {
-    try {
-      return capture_within(module, inputs, call, options, free);
-    } catch (const FailsAt& failure) {
-      if (!ends_where_it_runs(failure, inputs, call, &free)) throw;
-    }
+  try {
+    return capture_where_it_runs(module, inputs, call, options);
+  } catch (const RunsDiffer& e) {
+    // To a graph a mask that is drawn in training is a number from nowhere.
+    if (!module.training()) throw;
+    throw Error(std::string(e.what()) +
+                ". The module is in training mode: call eval() on it first");
   }
 }
 

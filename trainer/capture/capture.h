@@ -35,8 +35,10 @@ struct InputNormalization {
 
 // One input of a capture.
 struct CaptureInput {
-  std::string name;                      // its name in the graph
-  Tensor example;                        // a tensor of its dtype and, but for `dynamic`, its shape
+  std::string name;  // its name in the graph
+  // A tensor of its dtype and, but for `dynamic`, its shape. Integers of other runs are its own, or
+  // smaller ones where they are places along a dimension.
+  Tensor example;
   std::vector<DynamicDim> dynamic = {};  // dims whose size may differ from run to run
   // none or one; with one, `example` holds the normalized floats [N, C, ...] that forward sees
   std::vector<InputNormalization> normalization = {};

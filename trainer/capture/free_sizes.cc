@@ -119,7 +119,7 @@ std::vector<FreeSize> free_sizes(const std::vector<CaptureInput>& inputs) {
                                [&](const FreeSize& f) { return f.symbol == d.symbol; });
       if (same == all.end()) {
         const int64_t m = d.multiple_of;
-        all.push_back({d.symbol, size, (d.min + m - 1) / m * m, d.max / m * m, each, m});
+        all.push_back({d.symbol, size, (d.min + m - 1) / m * m, d.max / m * m, each, m, false});
       } else if (same->example != size) {
         throw Error(fmt::format(
             "[capture] \"{}\" stands for one size, and the examples have {} and {}: give dimension "

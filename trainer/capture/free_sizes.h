@@ -17,6 +17,8 @@ struct FreeSize {
   int64_t example = 0, min = 1, max = 1;
   int64_t each = 1;  // elements of its input per unit of the size
   int64_t multiple = 1;
+  // Integers of the inputs are places along it (edges that name nodes): runs have none beyond it.
+  bool places = false;
 };
 
 // One size for each FreeSize, in their order.

@@ -275,7 +275,7 @@ class Merge {
     std::string why;
     if (!steps_[r].sizes.empty()) why = asked_differently(r);
     if (why.empty() && !steps_[r].sizes.empty()) why = read_differently(r);
-    throw Error("[capture] " + what + why + bounds_hint(free_, runs_[r].sizes));
+    throw RunsDiffer("[capture] " + what + why + bounds_hint(free_, runs_[r].sizes));
   }
   // Describes the first comparison of sizes before the current step that has another answer in run
   // r.

@@ -18,9 +18,15 @@ struct CaptureRun {
   Sizes sizes;
 };
 
+// Runs of forward, or the graph and forward, differ in what no expression of the sizes explains.
+class RunsDiffer : public Error {
+ public:
+  using Error::Error;
+};
+
 // The runs must have the same steps. Integers and constants that differ between them must be
-// computed from the sizes, as SizeSolver finds, and become values of the graph. Throws Error with
-// the op, the user's line, two runs' sizes and the last line before it that read a size.
+// computed from the sizes, as SizeSolver finds, and become values of the graph. Throws RunsDiffer
+// with the op, the user's line, two runs' sizes and the last line before it that read a size.
 //
 // `graph` has the inputs, `inputs` the value of each that forward sees (they may be normalized
 // first), `free` the symbols of the inputs. An Identity in one run only is not a difference:

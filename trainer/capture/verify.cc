@@ -19,9 +19,9 @@ namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 24;  // limit for all inputs together
 
-// Returns other data with another shape. Integers are taken from the example's values: they may be
-// indices.
-Tensor other_example(const CaptureInput& in, const Shape& shape, int64_t number) {
+// Returns other data with another shape. Integers are taken from the example's values, which may be
+// indices, and brought below `places` unless that is 0.
+Tensor other_example(const CaptureInput& in, const Shape& shape, int64_t number, int64_t places) {
   HostTensor from = host_copy(in.example), to(in.example.dtype(), shape);
   size_t size = dtype_size(in.example.dtype());
   for (int64_t i = 0; i < to.numel() && from.numel() > 0; ++i) {
@@ -33,6 +33,9 @@ Tensor other_example(const CaptureInput& in, const Shape& shape, int64_t number)
       to.as<float>()[i] = to.as<float>()[i] * 0.75f + 0.0625f * static_cast<float>(i % 13);
     if (to.dtype() == DType::kF64)
       to.as<double>()[i] = to.as<double>()[i] * 0.75 + 0.0625 * static_cast<double>(i % 13);
+    if (places != 0 && to.dtype() == DType::kI64) to.as<int64_t>()[i] %= places;
+    if (places != 0 && to.dtype() == DType::kI32)
+      to.as<int32_t>()[i] = static_cast<int32_t>(to.as<int32_t>()[i] % places);
   }
   return from_blob(to.data(), shape, to.dtype());
 }
@@ -118,10 +121,14 @@ class WorkCount final : Watcher {
 Examples examples_at(const std::vector<CaptureInput>& inputs, const std::vector<FreeSize>& free,
                      const Sizes& sizes, int64_t number) {
   Examples all;
+  int64_t places = 0;
+  for (size_t i = 0; i < free.size(); ++i) {
+    if (free[i].places && (places == 0 || sizes[i] < places)) places = sizes[i];
+  }
   for (const CaptureInput& in : inputs) {
     const Shape shape = shape_at(in, free, sizes);
     if (in.normalization.empty()) {
-      all.graph.push_back(other_example(in, shape, number));
+      all.graph.push_back(other_example(in, shape, number, places));
       all.forward.push_back(all.graph.back());
     } else {
       all.graph.push_back(some_bytes(shape, number));

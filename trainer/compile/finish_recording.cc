@@ -26,6 +26,24 @@ void StepRecorder::forget_handles_of_the_step() {
   std::erase_if(r_.outside, [](const Outside& o) { return o.tensor.impl()->unique(); });
 }
 
+// Sizes are decided when the program is made: only those that the step itself fills in are known
+// then, such as the list that interpolate() makes of its numbers.
+void StepRecorder::break_at_computed_sizes() {
+  std::vector<bool> filled(r_.buffers.size(), false), computed(r_.buffers.size(), false);
+  for (const Entry& e : r_.entries) {
+    for (const Ref& to : e.out) {
+      if (to.buffer >= 0)
+        (e.kind == Entry::kFill ? filled : computed)[static_cast<size_t>(to.buffer)] = true;
+    }
+  }
+  for (const Sizes& s : sizes_) {
+    const auto at = static_cast<size_t>(s.buffer);
+    const bool known =
+        s.buffer >= 0 && filled[at] && !computed[at] && r_.buffers[at].place == Place::kInner;
+    if (!known) on_break({s.op, "takes sizes from a tensor", "pass the sizes as numbers", s.where});
+  }
+}
+
 Recording StepRecorder::finish(const std::vector<Tensor>& results) {
   forget_handles_of_the_step();
   r_.changes = step_changes();
@@ -126,6 +144,7 @@ Recording StepRecorder::finish(const std::vector<Tensor>& results) {
               "return it from the step, or write into a tensor from outside: copy_()",
               line_of(line)});
   }
+  break_at_computed_sizes();
   return std::move(r_);
 }
 

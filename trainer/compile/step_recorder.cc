@@ -279,6 +279,11 @@ void StepRecorder::on_draw(const DrawFill& fill, const Draw& draw, const TensorV
   r_.entries.push_back(std::move(e));
 }
 
+void StepRecorder::on_sizes(const TensorView& sizes, const std::string& op, const Where& where) {
+  if (host_ || sizes.numel() == 0) return;
+  sizes_.push_back({ref_of(sizes, where).buffer, op, line_of(where)});
+}
+
 void StepRecorder::on_check(const Tensor& t, std::function<bool(const TensorView&)> holds,
                             const char* op, const Where& where) {
   if (host_) return;

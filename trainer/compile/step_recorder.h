@@ -35,6 +35,7 @@ class StepRecorder final : public Recorder {
   void on_zero(const TensorView& to, const Where& where) override;
   void on_stream(Generator& g, const Draw& draw) override;
   void on_draw(const DrawFill& fill, const Draw& draw, const TensorView& to) override;
+  void on_sizes(const TensorView& sizes, const std::string& op, const Where& where) override;
   void on_check(const Tensor& t, std::function<bool(const TensorView&)> holds, const char* op,
                 const Where& where) override;
   void on_host(const char* name, const void* owner, std::function<void()> f) override;
@@ -64,9 +65,15 @@ class StepRecorder final : public Recorder {
   std::vector<GradState> grads();
   void call_at_first_host();
   void forget_handles_of_the_step();
+  void break_at_computed_sizes();
 
   Recording r_;
   const Recording* beside_;
+  struct Sizes {
+    int buffer;
+    std::string op, where;
+  };
+  std::vector<Sizes> sizes_;  // that ops took from tensors
   size_t checks_ = 0;         // so far
   size_t source_ = 0;         // of the draw that is being made
   size_t leaves_before_ = 0;  // that were known when the recording began

@@ -32,6 +32,7 @@ AttentionResult attention_with_weights(const Arg& q, const Arg& k, const Arg& v,
   }
   if (is_causal && mask.defined())
     throw_error(name, "takes a mask or is_causal, not both", q.where);
+  check_mask(name, mask, "visible", q.where);
   const int64_t rows = dim_of(q.tensor, -2), columns = dim_of(k.tensor, -2);
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(dim_of(q.tensor, -1))));
   Tensor scores = matmul(at(q * factor), at(mt(k.tensor, at))), seen = mask;
@@ -123,6 +124,7 @@ Tensor MultiheadAttention::joined_mask(const Tensor& padding, const Tensor& mask
   const At at(where);
   const int64_t n = dim_of(q, 0), rows = dim_of(q, 1), columns = dim_of(k, 1);
   Tensor m = mask, p = padding;
+  for (const Tensor& each : {m, p}) check_mask("MultiheadAttention", each, "hidden", where);
   if (m.defined()) {
     const bool per_head = m.rank() == 3;
     const Shape want = per_head ? Shape{n * heads_, rows, columns} : Shape{rows, columns};

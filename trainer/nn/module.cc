@@ -8,7 +8,11 @@
 namespace wick::nn {
 
 Tensor Module::forward(const Arg& x) {
-  throw_error(name_.empty() ? "module" : name_, "has no forward(x)", x.where, Code::kUnsupported);
+  throw_error(
+      kind(),
+      "has no forward(x): call it with the arguments that it takes, the entries of a list one "
+      "by one",
+      x.where, Code::kUnsupported);
 }
 
 Mismatch Module::load_state_dict(const NamedTensors& state, Where where) {

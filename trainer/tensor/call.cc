@@ -269,8 +269,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     if (Recorder* r = modes().recorder) [[unlikely]] {
       r->on_tensor(*in[i]);
       if (i > 0 && (is_view(op) || has_shape_args(op)) && is_int(v.dtype))
-        note_break(display_name(op).c_str(), "takes sizes from a tensor",
-                   "pass the sizes as numbers", where);
+        r->on_sizes(v, display_name(op), where);
     }
     in_info[i].dtype = v.dtype;
     in_info[i].shape = v.shape;

@@ -27,6 +27,17 @@ Tensor reshape_to(const Tensor& x, const Dims& dims, const At& at);
   throw_error(op, text, where, Code::kShapeMismatch);
 }
 
+// Throws Error for an attention mask of integers, which would be added to the scores. `means` says
+// what true stands for.
+inline void check_mask(const char* op, const Tensor& mask, const char* means, const Where& where) {
+  if (!mask.defined() || mask.dtype() == DType::kBool || is_float(mask.dtype())) return;
+  throw_error(op,
+              std::string("a mask is bool (true: ") + means +
+                  ") or floats that are added to the scores, got " + dtype_name(mask.dtype()) +
+                  ": convert with to(DType::kBool)",
+              where, Code::kTypeMismatch);
+}
+
 using Sizes = IntList<3>;  // one per spatial dim
 inline Sizes sizes(int64_t n) { return {n}; }
 inline Sizes sizes(Pair p) { return {p.h, p.w}; }

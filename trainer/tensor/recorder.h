@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "runtime/kernels/kernel.h"
 #include "trainer/tensor/draws.h"
@@ -48,6 +49,8 @@ class Recorder {
   virtual void on_flag(const bool* flag) = 0;
   // Called where the step does what cannot be repeated.
   virtual void on_break(StepBreak why) = 0;
+  // Called before an op takes sizes from the elements of a tensor.
+  virtual void on_sizes(const TensorView& sizes, const std::string& op, const Where& where) = 0;
 };
 
 // Reports the reading of a flag: a module's `training()`.

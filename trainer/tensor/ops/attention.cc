@@ -75,6 +75,7 @@ Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v, co
   if (is_causal && mask.defined()) {
     throw_error("scaled_dot_product_attention", "takes a mask or is_causal, not both", q.where);
   }
+  check_mask("scaled_dot_product_attention", mask, "visible", q.where);
   const int64_t rows = dim_of(q.tensor, -2), cols = dim_of(k.tensor, -2);
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(dim_of(q.tensor, -1))));
   Tensor seen = mask;
