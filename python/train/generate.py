@@ -94,7 +94,7 @@ def main():
         found = list(rows(file.read()))
     methods, inplace = [], []
     for kind, result, name, arguments, parameters in found:
-        if name in BY_HAND:
+        if name in BY_HAND or any("std::initializer_list<" in p for p in parameters):  # braces are C++'s alone
             continue
         parts = [parameter(name, p) for p in parameters]
         taken = "".join(", " + p[0] for p in parts)

@@ -216,5 +216,15 @@ class Doctests(Case):
         self.assertEqual(failed.failed, 0)
 
 
+class Bindings(Case):
+    def test_every_method_of_a_tensor_can_be_bound(self):
+        """Without nanobind: an argument of a new type stops the build of wick.train, which few builds have."""
+        made = os.path.join(self.folder(), "methods.inc")
+        methods = os.path.join(ROOT, "trainer", "tensor", "methods.def")
+        subprocess.run([sys.executable, os.path.join(ROOT, "python", "train", "generate.py"), methods, made], check=True)
+        with open(made, encoding="utf-8") as file:
+            self.assertGreater(file.read().count("t.def("), 300)
+
+
 if __name__ == "__main__":
     support.unittest.main()
