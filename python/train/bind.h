@@ -24,8 +24,14 @@ void bind_images(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_gradients(nb::module_& m);
 void bind_layers(nb::module_& m);
+void bind_scopes(nb::module_& m);
+void bind_distributions(nb::module_& m);
 void bind_optimizers(nb::module_& m);
 void bind_export(nb::module_& m);
+// Keywords of PyTorch's that go beyond its documents: the last of all.
+void bind_names(nb::handle m, nb::handle t);
+// Adds an overload of m.name or Tensor.name that takes the keyword "out", "axis" or "unbiased".
+void also_by(nb::handle scope, const char* name, const char* keyword);
 
 // Reads an int, or a sequence of them, into a list with push_back or its like. False: it is
 // neither.
@@ -81,8 +87,11 @@ inline Tensor or_undefined(const Tensor* t) { return t == nullptr ? Tensor() : *
 
 // Results of several tensors are named tuples, as PyTorch's (wick/train/_results.py).
 using TwoTensors = nb::typed<nb::tuple, Tensor, Tensor>;
-inline TwoTensors named(const char* name, const Tensor& a, const Tensor& b) {
-  return nb::borrow<TwoTensors>(nb::module_::import_("wick.train._results").attr(name)(a, b));
+using ThreeTensors = nb::typed<nb::tuple, Tensor, Tensor, Tensor>;
+template <class... Tensors>
+nb::typed<nb::tuple, Tensors...> named(const char* name, const Tensors&... of) {
+  return nb::borrow<nb::typed<nb::tuple, Tensors...>>(
+      nb::module_::import_("wick.train._results").attr(name)(of...));
 }
 inline TwoTensors tuple_of(const ValuesIndices& r) {
   return named("ValuesIndices", r.values, r.indices);
@@ -90,9 +99,20 @@ inline TwoTensors tuple_of(const ValuesIndices& r) {
 inline TwoTensors tuple_of(const MinMax& r) { return named("MinMax", r.min, r.max); }
 inline TwoTensors tuple_of(const SlogdetResult& r) { return named("Slogdet", r.sign, r.logabsdet); }
 inline TwoTensors tuple_of(const QrResult& r) { return named("Qr", r.q, r.r); }
+inline TwoTensors tuple_of(const EighResult& r) {
+  return named("Eigh", r.eigenvalues, r.eigenvectors);
+}
+inline TwoTensors tuple_of(const LuFactorResult& r) { return named("LuFactor", r.lu, r.pivots); }
+inline TwoTensors tuple_of(const LstsqResult& r) { return named("Lstsq", r.solution, r.residuals); }
+inline ThreeTensors tuple_of(const SvdResult& r) { return named("Svd", r.u, r.s, r.vh); }
+inline ThreeTensors tuple_of(const LuResult& r) { return named("Lu", r.p, r.l, r.u); }
+inline TwoTensors tuple_of(const std::pair<Tensor, Tensor>& r) {
+  return nb::borrow<TwoTensors>(nb::make_tuple(r.first, r.second));
+}
 
-// "none", "mean" and "sum".
+// "none", "mean" and "sum"; of kl_div also "batchmean".
 Reduction reduction_of(const std::string& text);
+KlReduction kl_reduction_of(const std::string& text);
 
 // A Python object that C++ may let go in any thread.
 std::shared_ptr<nb::object> shared_object(nb::object object);
@@ -189,24 +209,41 @@ struct type_caster<wick::Scalar> {
 };
 
 // One number for all dims, or one each.
-template <>
-struct type_caster<wick::Pair> {
-  NB_TYPE_CASTER(wick::Pair, const_name("int | tuple[int, int]"))
-  type_caster() : value(0) {}
+template <class Numbers, int count>
+struct numbers_caster {
+  NB_TYPE_CASTER(Numbers,
+                 const_name<count == 2>("int | tuple[int, int]", "int | tuple[int, int, int]"))
+  numbers_caster() : value(0) {}
   bool from_python(handle src, uint8_t, cleanup_list*) noexcept {
-    int64_t n[2] = {};
-    int count = 0;
+    int64_t n[count] = {};
+    int given = 0;
     if (!wick::python::read_ints(
-            src, [&](int64_t each) { return count < 2 && (n[count++] = each, true); }))
+            src, [&](int64_t each) { return given < count && (n[given++] = each, true); }))
       return false;
-    if (count == 0 || (count == 1 && !PyIndex_Check(src.ptr()))) return false;
-    value = count == 1 ? wick::Pair(n[0]) : wick::Pair(wick::SizeArg(n[0]), wick::SizeArg(n[1]));
+    const bool one = PyIndex_Check(src.ptr()) != 0;
+    if (!one && given != count) return false;
+    value = one ? Numbers(n[0]) : several(n);
     return true;
   }
-  static handle from_cpp(const wick::Pair& p, rv_policy, cleanup_list*) noexcept {
-    return nb::make_tuple(p.h, p.w).release();
+  static Numbers several(const int64_t* n) {
+    if constexpr (count == 2) {
+      return {wick::SizeArg(n[0]), wick::SizeArg(n[1])};
+    } else {
+      return {wick::SizeArg(n[0]), wick::SizeArg(n[1]), wick::SizeArg(n[2])};
+    }
+  }
+  static handle from_cpp(const Numbers& p, rv_policy, cleanup_list*) noexcept {
+    if constexpr (count == 2) {
+      return nb::make_tuple(p.h, p.w).release();
+    } else {
+      return nb::make_tuple(p.d, p.h, p.w).release();
+    }
   }
 };
+template <>
+struct type_caster<wick::Pair> : numbers_caster<wick::Pair, 2> {};
+template <>
+struct type_caster<wick::Triple> : numbers_caster<wick::Triple, 3> {};
 
 }  // namespace nanobind::detail
 

@@ -1,11 +1,88 @@
 // What becomes of a tensor: copies, dtypes and devices, and values that are written in place.
-#include "bind.h"
+#include "creation.h"
 
 namespace wick::python {
 
+namespace {
+
+Tensor at(const Tensor& x, const char* device, OptDType dtype) {
+  const Tensor moved = x.to(Device(device));
+  return dtype ? moved.to(*dtype) : moved;
+}
+
+// Tensors of the dtype and on the device of another, where nothing else is asked for.
+void bind_new(nb::class_<Tensor>& t) {
+#define WICK_NEW(name)                                                                 \
+  t.def(                                                                               \
+      #name,                                                                           \
+      [](const Tensor& x, const nb::args& size, OptDType dtype, const OptText& device, \
+         bool grad) { return placed(name(x, sizes_of(size), dtype), device, grad); },  \
+      nb::arg("size"), WICK_PLACE);                                                    \
+  t.def(                                                                               \
+      #name,                                                                           \
+      [](const Tensor& x, const SizeList& size, OptDType dtype, const OptText& device, \
+         bool grad) { return placed(name(x, size, dtype), device, grad); },            \
+      nb::kw_only(), nb::arg("size"), nb::arg("dtype").none() = nb::none(),            \
+      nb::arg("device").none() = nb::none(), nb::arg("requires_grad") = false);
+  WICK_NEW(new_empty)
+  WICK_NEW(new_zeros)
+  WICK_NEW(new_ones)
+  t.def(
+      "new_full",
+      [](const Tensor& x, const SizeList& size, Scalar value, OptDType dtype, const OptText& device,
+         bool grad) { return placed(new_full(x, size, value, dtype), device, grad); },
+      nb::arg("size"), nb::arg("fill_value"), WICK_PLACE);
+  t.def(
+      "new_tensor",
+      [](const Tensor& x, const nb::object& data, OptDType dtype, const OptText& device,
+         bool grad) {
+        const Tensor made =
+            nb::cast<Tensor>(nb::module_::import_("wick.train").attr("tensor")(data));
+        return placed(at(made, x.is_vulkan() ? "vulkan" : "cpu", dtype.value_or(x.dtype())), device,
+                      grad);
+      },
+      nb::arg("data"), WICK_PLACE);
+  t.def(
+      "new",
+      [](const Tensor& x, const nb::args& of) {
+        const nb::object made = nb::module_::import_("wick.train").attr("Tensor")(*of);
+        return nb::cast<const Tensor&>(made).to(x.dtype());
+      },
+      "PyTorch's old name of new_tensor() and new_empty().");
+}
+
+void bind_where(nb::class_<Tensor>& t) {
+  t.def(
+      "where",
+      [](const Tensor& x, const Tensor& c, const Tensor& other) {
+        return free_of_lock([&] { return where(c, x, other); });
+      },
+      nb::arg("condition"), nb::arg("other"));
+  t.def(
+      "where",
+      [](const Tensor& x, const Tensor& c, Scalar other) {
+        return free_of_lock([&] { return where(c, x, other); });
+      },
+      nb::arg("condition"), nb::arg("other"));
+  t.def(
+      "fill_diagonal_",
+      [](nb::handle_t<Tensor> self, Scalar value) {
+        return in_place(self, [&](const Tensor& x) { x.diagonal().fill_(value); });
+      },
+      nb::arg("fill_value"));
+}
+
+}  // namespace
+
 void bind_changes(nb::class_<Tensor>& t) {
-  t.def("contiguous", [](const Tensor& x) { return x.contiguous(); });
-  t.def("clone", [](const Tensor& x) { return free_of_lock([&] { return x.clone(); }); });
+  // Tensors have one layout, whatever layout is asked for.
+  t.def(
+      "contiguous", [](const Tensor& x, const OptText&) { return x.contiguous(); }, nb::kw_only(),
+      nb::arg("memory_format").none() = nb::none());
+  t.def(
+      "clone",
+      [](const Tensor& x, const OptText&) { return free_of_lock([&] { return x.clone(); }); },
+      nb::kw_only(), nb::arg("memory_format").none() = nb::none());
   t.def(
       "__deepcopy__",
       [](const Tensor& x, nb::handle) {
@@ -18,78 +95,49 @@ void bind_changes(nb::class_<Tensor>& t) {
         return made;
       },
       nb::arg("memo"));
-  t.def("cpu", [](const Tensor& x) { return x.cpu(); });
+#define WICK_TO(taken, made, ...)                                                           \
+  t.def(                                                                                    \
+      "to",                                                                                 \
+      [](const Tensor& x, taken, bool, bool copy, const OptText&) {                         \
+        return free_of_lock([&] {                                                           \
+          const Tensor moved = made;                                                        \
+          return copy && moved.is_same(x) ? x.clone() : moved;                              \
+        });                                                                                 \
+      },                                                                                    \
+      __VA_ARGS__, nb::arg("non_blocking") = false, nb::arg("copy") = false, nb::kw_only(), \
+      nb::arg("memory_format").none() = nb::none());
+#define WICK_AND ,
+  WICK_TO(DType dtype, x.to(dtype), nb::arg("dtype"))
+  WICK_TO(const std::string& device WICK_AND OptDType dtype, at(x, device.c_str(), dtype),
+          nb::arg("device"), nb::arg("dtype").none() = nb::none())
+  WICK_TO(const Tensor& other, at(x, other.is_vulkan() ? "vulkan" : "cpu", other.dtype()),
+          nb::arg("other"))
   t.def(
-      "to",
-      [](const Tensor& x, DType dtype, bool) { return free_of_lock([&] { return x.to(dtype); }); },
-      nb::arg("dtype"), nb::arg("non_blocking") = false);
+      "to",  // of a memory format alone
+      [](const Tensor& x, const OptText&) { return x; }, nb::kw_only(), nb::arg("memory_format"));
+  t.def("cuda", [](const Tensor&, const nb::args&) -> Tensor {
+    throw Error("[cuda] there is no CUDA here: x.to(\"vulkan\") takes a GPU, x.to(\"cpu\") stays",
+                wick::Code::kUnsupported);
+  });
   t.def(
-      "to",
-      [](const Tensor& x, const std::string& device, OptDType dtype, bool) {
-        const Tensor moved = x.to(Device(device.c_str()));
-        return dtype ? moved.to(*dtype) : moved;
+      "type",
+      [](const Tensor& x, nb::handle kind, bool) -> nb::object {
+        if (kind.is_none()) return nb::cast(std::string("torch.") + type_name(x));
+        const bool old = nb::hasattr(kind, "dtype");  // torch.LongTensor
+        return nb::cast(x.to(nb::cast<DType>(old ? kind.attr("dtype") : nb::borrow(kind))));
       },
-      nb::arg("device"), nb::arg("dtype").none() = nb::none(), nb::arg("non_blocking") = false);
-  t.def(
-      "to",
-      [](const Tensor& x, const Tensor& other) {
-        return x.to(Device(other.is_vulkan() ? "vulkan" : "cpu")).to(other.dtype());
-      },
-      nb::arg("other"));
-  t.def(
-      "type", [](const Tensor& x, DType dtype) { return x.to(dtype); }, nb::arg("dtype"));
+      nb::arg("dtype").none() = nb::none(), nb::arg("non_blocking") = false,
+      "The tensor of another dtype; without one the name that PyTorch has for this one's.");
   t.def("float", [](const Tensor& x) { return x.to(DType::kF32); });
   t.def("double", [](const Tensor& x) { return x.to(DType::kF64); });
   t.def("half", [](const Tensor& x) { return x.to(DType::kF16); });
   t.def("bfloat16", [](const Tensor& x) { return x.to(DType::kBF16); });
   t.def("long", [](const Tensor& x) { return x.to(DType::kI64); });
   t.def("int", [](const Tensor& x) { return x.to(DType::kI32); });
+  t.def("short", [](const Tensor& x) { return x.to(DType::kI16); });
+  t.def("char", [](const Tensor& x) { return x.to(DType::kI8); });
+  t.def("byte", [](const Tensor& x) { return x.to(DType::kU8); });
   t.def("bool", [](const Tensor& x) { return x.to(DType::kBool); });
-  t.def("zero_", [](nb::handle_t<Tensor> self) {
-    return in_place(self, [](const Tensor& x) { x.zero_(); });
-  });
-  t.def(
-      "fill_",
-      [](nb::handle_t<Tensor> self, Scalar v) {
-        return in_place(self, [&](const Tensor& x) { x.fill_(v); });
-      },
-      nb::arg("value"));
-  t.def(
-      "copy_",
-      [](nb::handle_t<Tensor> self, const Tensor& o) {
-        return in_place(self, [&](const Tensor& x) { x.copy_(o); });
-      },
-      nb::arg("other"));
-#define WICK_SCALED(name)                                                  \
-  t.def(                                                                   \
-      #name,                                                               \
-      [](nb::handle_t<Tensor> self, const Tensor& o, Scalar alpha) {       \
-        return in_place(self, [&](const Tensor& x) { x.name(o, alpha); }); \
-      },                                                                   \
-      nb::arg("other"), nb::kw_only(), nb::arg("alpha") = 1);              \
-  t.def(                                                                   \
-      #name,                                                               \
-      [](nb::handle_t<Tensor> self, Scalar o) {                            \
-        return in_place(self, [&](const Tensor& x) { x.name(o); });        \
-      },                                                                   \
-      nb::arg("other"));
-  WICK_SCALED(add_)
-  WICK_SCALED(sub_)
-#define WICK_CHANGED(name)                                          \
-  t.def(                                                            \
-      #name,                                                        \
-      [](nb::handle_t<Tensor> self, const Tensor& o) {              \
-        return in_place(self, [&](const Tensor& x) { x.name(o); }); \
-      },                                                            \
-      nb::arg("other"));                                            \
-  t.def(                                                            \
-      #name,                                                        \
-      [](nb::handle_t<Tensor> self, Scalar o) {                     \
-        return in_place(self, [&](const Tensor& x) { x.name(o); }); \
-      },                                                            \
-      nb::arg("other"));
-  WICK_CHANGED(mul_)
-  WICK_CHANGED(div_)
   t.def(
       "uniform_",
       [](nb::handle_t<Tensor> self, double a, double b) {
@@ -108,34 +156,15 @@ void bind_changes(nb::class_<Tensor>& t) {
         });
       },
       nb::arg("mean") = 0.0, nb::arg("std") = 1.0);
-
-  t.def(
-      "bernoulli_",
-      [](nb::handle_t<Tensor> self, double p) {
-        return in_place(self, [&](const Tensor& x) { bernoulli_(x, p); });
-      },
-      nb::arg("p") = 0.5);
-  t.def(
-      "exponential_",
-      [](nb::handle_t<Tensor> self, double lambd) {
-        return in_place(self, [&](const Tensor& x) { exponential_(x, lambd); });
-      },
-      nb::arg("lambd") = 1.0);
-  t.def("random_", [](nb::handle_t<Tensor> self) {
-    return in_place(self, [](const Tensor& x) { random_(x); });
-  });
+#include "changes.inc"
+  bind_new(t);
+  bind_where(t);
   t.def(
       "random_",
       [](nb::handle_t<Tensor> self, int64_t to) {
         return in_place(self, [&](const Tensor& x) { random_(x, 0, to); });
       },
       nb::arg("to"));
-  t.def(
-      "random_",
-      [](nb::handle_t<Tensor> self, int64_t from, int64_t to) {
-        return in_place(self, [&](const Tensor& x) { random_(x, from, to); });
-      },
-      nb::arg("from_"), nb::arg("to"));
 }
 
 }  // namespace wick::python

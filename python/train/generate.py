@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the bindings of Tensor's methods from trainer/tensor/methods.def, which lists them: generate.py DEF OUT.inc
+"""Writes the bindings of Tensor's methods from trainer/tensor/methods.def, which lists them, and of the functions that
+functions.def lists: generate.py METHODS.def FUNCTIONS.def FOLDER, where it writes methods.inc, changes.inc (the methods
+of functions.def) and functions.inc
 
 Each WICK_METHOD becomes a method and a function of the module, with PyTorch's names of arguments; each WICK_INPLACE a
 method. A type of argument that this program does not know is an error, so that no method is lost in silence.
 """
 
+import os
 import re
 import sys
 
@@ -16,7 +19,7 @@ NAMES_OF = {("flip", "dims"): "dims", ("roll", "dims"): "dims", ("rot90", "dims"
 PLAIN = {"bool", "int", "int64_t", "double", "Scalar", "Dims", "OptScalar", "OptDType", "DType", "SizeArg"}
 TAKEN = {"const Arg&": "const Tensor&", "const SizeList&": "const SizeList&", "const Shape&": "const Shape&",
          "const char*": "const char*", "const std::string&": "const std::string&"}  # fmt: skip
-RESULTS = {"Tensor", "bool", "std::vector<Tensor>"}
+RESULTS = {"Tensor", "bool", "std::vector<Tensor>", "Tensor[]"}
 TUPLES = {"ValuesIndices", "MinMax", "SlogdetResult", "QrResult"}
 
 
@@ -88,13 +91,70 @@ def parameter(method, text):
     return f"{taken} {name}", name, f'nb::arg("{python}")' + (f" = {default[1]}" if default else "")
 
 
+# Of functions.def: the parameter of C++ of each type, and what the function is given in its place.
+TYPES = {
+    "Tensor": ("const Tensor&", "{}"), "Tensor?": ("const Tensor*", "or_undefined({})"), "Tensor[]": ("const std::vector<Tensor>&", "{}"),
+    "Scalar": ("Scalar", "{}"), "float": ("double", "{}"), "float?": ("std::optional<double>", "{}"), "bool": ("bool", "{}"),
+    "flag": ("std::optional<bool>", "{}.value_or(false)"), "int": ("int64_t", "{}"), "int?": ("std::optional<int64_t>", "{}"),
+    "dim": ("int", "{}"), "dim?": ("std::optional<int>", "{}"), "dims": ("const Dims&", "{}"), "sizes": ("const SizeList&", "{}"),
+    "shape": ("const Shape&", "{}"), "pair": ("Pair", "{}"), "pair?": ("std::optional<Pair>", "{}"), "triple": ("Triple", "{}"),
+    "triple?": ("std::optional<Triple>", "{}"), "dtype": ("DType", "{}"), "str": ("const std::string&", "{}.c_str()"), "char": ("char", "{}"),
+    "reduction": ("const std::string&", "reduction_of({})"), "kl": ("const std::string&", "kl_reduction_of({})"),
+}  # fmt: skip
+VALUES = {"True": "true", "False": "false", "None": "nb::none()", "()": "nb::tuple()", "(-2, -1)": "nb::make_tuple(-2, -1)"}
+
+
+def functions(lines):
+    """The binding of each line of functions.def."""
+    for line in filter(None, (line.partition("#")[0].strip() for line in lines)):
+        match = re.fullmatch(r"(?:([\w.]+)=)?([\w:.]+)\((.*)\) -> (.*)", line)
+        if not match:
+            raise SystemExit(f"generate.py: this is no function: {line}")
+        taken, given, named = [], [], ""
+        for text in split(match[3]):
+            if text == "*":
+                named += ", nb::kw_only()"
+                continue
+            (kind, name), default = text.partition("=")[0].split(), text.partition("=")[2]
+            ignored, kind = kind[0] == "!", kind.lstrip("!")
+            if kind not in TYPES:
+                raise SystemExit(f"generate.py: {match[2]}: no rule for an argument of type {kind}")
+            cpp = f"{name}_" if name in ("bool", "float", "int", "char") else name
+            taken.append(TYPES[kind][0] + ("" if ignored else f" {cpp}"))
+            given += [] if ignored else [TYPES[kind][1].format(cpp)]
+            none = ".none()" if kind[-1] == "?" or kind in ("dims", "flag") else ""
+            named += f', nb::arg("{name}"){none}' + (f" = {VALUES.get(default, default)}" if default else "")
+        python, function, result = match[1] or match[2], match[2], match[4]
+        if python.startswith("Tensor."):  # a method of C++'s, or a function whose first argument is the tensor
+            call = f"x.{function[7:]}({', '.join(given)})" if function == python else f"wick::{function}({', '.join(['x', *given])})"
+            taken.insert(0, "nb::handle_t<Tensor> self" if result == "self" else "const Tensor& x")
+        else:
+            call = f"wick::{function}({', '.join(given)})"
+        if result == "self":
+            body = f"return in_place(self, [&](const Tensor& x) {{ {call}; }});"
+        else:
+            body = f"free_of_lock([&] {{ return {call}; }})"
+            body = f"return {body};" if result in RESULTS else f"return tuple_of({body});"
+        scope, name = ("t", python[7:]) if python.startswith("Tensor.") else ("m", python)
+        yield f'  {scope}.def("{name}", []({", ".join(taken)}) {{ {body} }}{named});\n'
+
+
 def main():
-    source, target = sys.argv[1:3]
+    source, listed, folder = sys.argv[1:4]
+
+    def write(name, origin, made):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(f"// Written by generate.py from {origin}.\n" + "".join(made))
+
+    with open(listed, encoding="utf-8") as file:
+        made = list(functions(file))
+    write("functions.inc", "functions.def", (line for line in made if line.startswith("  m.")))
+    write("changes.inc", "functions.def", (line for line in made if line.startswith("  t.")))
     with open(source, encoding="utf-8") as file:
         found = list(rows(file.read()))
-    methods, inplace = [], []
+    methods, inplace, whole = [], [], set()
     for kind, result, name, arguments, parameters in found:
-        if name in BY_HAND:
+        if name in BY_HAND or any("std::initializer_list<" in p for p in parameters):  # braces are C++'s alone
             continue
         parts = [parameter(name, p) for p in parameters]
         taken = "".join(", " + p[0] for p in parts)
@@ -111,10 +171,10 @@ def main():
             raise SystemExit(f"generate.py: {name}: no rule for a result of type {result}")
         call = f"free_of_lock([&] {{ return x.{name}({given}); }})"
         call = f"[](const Tensor& x{taken}) {{ return {f'tuple_of({call})' if result in TUPLES else call}; }}"
+        if result != "bool":
+            whole.add(name)
         methods.append(f'  t.def("{name}", {call}{named});\n  m.def("{name}", {call}, nb::arg("input"){named});\n')
-    with open(target, "w", encoding="utf-8") as file:
-        file.write("// Written by generate.py from trainer/tensor/methods.def.\n")
-        file.write("".join(methods) + "".join(inplace))
+    write("methods.inc", "trainer/tensor/methods.def", [*methods, *inplace, *(f'  also_by(m, "{name}", "out");\n' for name in sorted(whole))])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // Layers of C++, for the modules of wick/train/nn.py that hold them: their parameters are handles
 // of the same tensors, so that initialisation, names and bits are C++'s.
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 
 #include "bind.h"
@@ -32,6 +33,37 @@ std::shared_ptr<nn::Module> conv(int64_t in, int64_t out, Size kernel, Size stri
   o.bias = bias;
   o.padding_mode = padding_mode_of(mode);
   return std::make_shared<Layer>(in, out, kernel, o);
+}
+
+template <class Layer, class Size, class Options>
+std::shared_ptr<nn::Module> conv_transpose(int64_t in, int64_t out, Size kernel, Size stride,
+                                           Size padding, Size output_padding, int64_t groups,
+                                           bool bias, Size dilation) {
+  Options o;
+  o.stride = stride;
+  o.padding = padding;
+  o.output_padding = output_padding;
+  o.groups = groups;
+  o.bias = bias;
+  o.dilation = dilation;
+  return std::make_shared<Layer>(in, out, kernel, o);
+}
+
+template <class Layer>
+void bind_batch_norm(nb::module_& m, const char* name) {
+  m.def(
+      name,
+      [](int64_t n, double eps, std::optional<double> momentum, bool affine,
+         bool track) -> std::shared_ptr<nn::Module> {
+        return std::make_shared<Layer>(n, eps, momentum, affine, track);
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+}
+
+template <class Layer>
+std::shared_ptr<nn::Module> instance_norm_layer(int64_t n, double eps, double momentum, bool affine,
+                                                bool track) {
+  return std::make_shared<Layer>(n, eps, momentum, affine, track);
 }
 
 template <class Layer>
@@ -76,6 +108,19 @@ void bind_transformer(nb::module_& m, const char* name) {
         });
 }
 
+// A PackedSequence as Python has it: data, batch_sizes, and the two orders, or None.
+using Packed = std::tuple<Tensor, Tensor, std::optional<Tensor>, std::optional<Tensor>>;
+std::optional<Tensor> if_defined(const Tensor& t) {
+  return t.defined() ? std::optional<Tensor>(t) : std::nullopt;
+}
+Packed packed(const nn::PackedSequence& s) {
+  return {s.data, s.batch_sizes, if_defined(s.sorted_indices), if_defined(s.unsorted_indices)};
+}
+nn::PackedSequence unpacked(const Packed& p) {
+  const auto& [data, sizes, sorted, unsorted] = p;
+  return {data, sizes, sorted.value_or(Tensor()), unsorted.value_or(Tensor())};
+}
+
 nb::list named_list(const nn::NamedTensors& tensors) {
   nb::list all;
   for (const auto& [name, tensor] : tensors) all.append(nb::make_tuple(name, tensor));
@@ -102,6 +147,46 @@ void bind_layers(nb::module_& m) {
             return nb::make_tuple(r.output, r.h_n, r.c_n.defined() ? nb::cast(r.c_n) : nb::none());
           },
           nb::arg("x"), nb::arg("h").none(), nb::arg("c").none())
+      .def(
+          "with_packed_state",
+          [](nn::Module& self, const Packed& x, const Tensor* h, const Tensor* c) {
+            auto& rnn = as<nn::RNNBase>(self, "with_state");
+            const nn::PackedRnnResult r = free_of_lock(
+                [&] { return rnn.with_state(unpacked(x), or_undefined(h), or_undefined(c)); });
+            return nb::make_tuple(packed(r.output), r.h_n,
+                                  r.c_n.defined() ? nb::cast(r.c_n) : nb::none());
+          },
+          nb::arg("x"), nb::arg("h").none(), nb::arg("c").none())
+      .def(
+          "step",  // of a cell: the next state, of an LSTM's two
+          [](nn::Module& self, const Tensor& x, const Tensor* h, const Tensor* c) -> nb::object {
+            if (auto* cell = dynamic_cast<nn::LSTMCell*>(&self)) {
+              const nn::LstmState r = free_of_lock([&] {
+                return (*cell)(x, nn::LstmState{or_undefined(h), or_undefined(c)});
+              });
+              return nb::make_tuple(r.h, r.c);
+            }
+            if (auto* cell = dynamic_cast<nn::GRUCell*>(&self))
+              return nb::cast(free_of_lock([&] { return (*cell)(x, or_undefined(h)); }));
+            auto& cell = as<nn::RNNCell>(self, "step");
+            return nb::cast(free_of_lock([&] { return cell(x, or_undefined(h)); }));
+          },
+          nb::arg("x"), nb::arg("h").none(), nb::arg("c").none())
+      .def(
+          "of_two",
+          [](nn::Module& self, const Tensor& a, const Tensor& b) {
+            auto& layer = as<nn::Bilinear>(self, "of_two");
+            return free_of_lock([&] { return layer(a, b); });
+          },
+          nb::arg("input1"), nb::arg("input2"))
+      .def(
+          "bags",
+          [](nn::Module& self, const Tensor& x, const Tensor* offsets, const Tensor* weights) {
+            auto& layer = as<nn::EmbeddingBag>(self, "bags");
+            return free_of_lock(
+                [&] { return layer(x, or_undefined(offsets), or_undefined(weights)); });
+          },
+          nb::arg("input"), nb::arg("offsets").none(), nb::arg("per_sample_weights").none())
       .def(
           "attend",
           [](nn::Module& self, const Tensor& q, const Tensor& k, const Tensor& v,
@@ -143,30 +228,28 @@ void bind_layers(nb::module_& m) {
   });
   m.def("make_conv1d", &conv<nn::Conv1d, int64_t, nn::Conv1dOptions>);
   m.def("make_conv2d", &conv<nn::Conv2d, Pair, nn::Conv2dOptions>);
+  m.def("make_conv3d", &conv<nn::Conv3d, Triple, nn::Conv3dOptions>);
+  m.def("make_conv_transpose1d",
+        &conv_transpose<nn::ConvTranspose1d, int64_t, nn::ConvTranspose1dOptions>);
   m.def("make_conv_transpose2d",
-        [](int64_t in, int64_t out, Pair kernel, Pair stride, Pair padding, Pair output_padding,
-           int64_t groups, bool bias, Pair dilation) -> Made {
-          nn::ConvTranspose2dOptions o;
-          o.stride = stride;
-          o.padding = padding;
-          o.output_padding = output_padding;
-          o.groups = groups;
-          o.bias = bias;
-          o.dilation = dilation;
-          return std::make_shared<nn::ConvTranspose2d>(in, out, kernel, o);
-        });
+        &conv_transpose<nn::ConvTranspose2d, Pair, nn::ConvTranspose2dOptions>);
+  m.def("make_conv_transpose3d",
+        &conv_transpose<nn::ConvTranspose3d, Triple, nn::ConvTranspose3dOptions>);
+  bind_batch_norm<nn::BatchNorm1d>(m, "make_batch_norm1d");
+  bind_batch_norm<nn::BatchNorm2d>(m, "make_batch_norm2d");
+  bind_batch_norm<nn::BatchNorm3d>(m, "make_batch_norm3d");
+  m.def("make_instance_norm1d", &instance_norm_layer<nn::InstanceNorm1d>);
+  m.def("make_instance_norm2d", &instance_norm_layer<nn::InstanceNorm2d>);
+  m.def("make_instance_norm3d", &instance_norm_layer<nn::InstanceNorm3d>);
+  m.def("make_bilinear", [](int64_t a, int64_t b, int64_t out, bool bias) -> Made {
+    return std::make_shared<nn::Bilinear>(a, b, out, bias);
+  });
   m.def(
-      "make_batch_norm1d",
-      [](int64_t n, double eps, std::optional<double> momentum, bool affine, bool track) -> Made {
-        return std::make_shared<nn::BatchNorm1d>(n, eps, momentum, affine, track);
+      "make_rms_norm",
+      [](const Shape& shape, std::optional<double> eps, bool affine) -> Made {
+        return std::make_shared<nn::RMSNorm>(shape, eps, affine);
       },
-      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
-  m.def(
-      "make_batch_norm2d",
-      [](int64_t n, double eps, std::optional<double> momentum, bool affine, bool track) -> Made {
-        return std::make_shared<nn::BatchNorm2d>(n, eps, momentum, affine, track);
-      },
-      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+      nb::arg(), nb::arg().none(), nb::arg());
   m.def("make_layer_norm", [](const Shape& shape, double eps, bool affine, bool bias) -> Made {
     nn::LayerNormOptions o;
     o.eps = eps;
@@ -179,12 +262,49 @@ void bind_layers(nb::module_& m) {
   });
   m.def(
       "make_embedding",
-      [](int64_t n, int64_t d, std::optional<int64_t> padding) -> Made {
+      [](int64_t n, int64_t d, std::optional<int64_t> padding, std::optional<double> max_norm,
+         double norm_type, bool by_freq, bool sparse, const Tensor* weight, bool freeze) -> Made {
         nn::EmbeddingOptions o;
         o.padding_idx = padding;
+        o.max_norm = max_norm;
+        o.norm_type = norm_type;
+        o.scale_grad_by_freq = by_freq;
+        o.sparse = sparse;
+        o.weight = or_undefined(weight);
+        o.freeze = freeze;
         return std::make_shared<nn::Embedding>(n, d, o);
       },
-      nb::arg(), nb::arg(), nb::arg().none());
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
+      nb::arg().none(), nb::arg());
+  m.def(
+      "make_embedding_bag",
+      [](int64_t n, int64_t d, std::optional<double> max_norm, double norm_type, bool by_freq,
+         const std::string& mode, bool sparse, const Tensor* weight, bool last_offset,
+         std::optional<int64_t> padding, bool freeze) -> Made {
+        nn::EmbeddingBagOptions o;
+        o.mode = mode;
+        o.max_norm = max_norm;
+        o.norm_type = norm_type;
+        o.scale_grad_by_freq = by_freq;
+        o.include_last_offset = last_offset;
+        o.padding_idx = padding;
+        o.weight = or_undefined(weight);
+        o.freeze = freeze;
+        o.sparse = sparse;
+        return std::make_shared<nn::EmbeddingBag>(n, d, o);
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+      nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg());
+  m.def("make_rnn_cell",
+        [](int64_t in, int64_t hidden, bool bias, const std::string& nonlinearity) -> Made {
+          return std::make_shared<nn::RNNCell>(in, hidden, bias, nonlinearity);
+        });
+  m.def("make_gru_cell", [](int64_t in, int64_t hidden, bool bias) -> Made {
+    return std::make_shared<nn::GRUCell>(in, hidden, bias);
+  });
+  m.def("make_lstm_cell", [](int64_t in, int64_t hidden, bool bias) -> Made {
+    return std::make_shared<nn::LSTMCell>(in, hidden, bias);
+  });
   bind_recurrent<nn::RNN>(m, "make_rnn");
   bind_recurrent<nn::GRU>(m, "make_gru");
   bind_recurrent<nn::LSTM>(m, "make_lstm");
@@ -203,6 +323,16 @@ void bind_layers(nb::module_& m) {
         });
   bind_transformer<nn::TransformerEncoderLayer>(m, "make_transformer_encoder_layer");
   bind_transformer<nn::TransformerDecoderLayer>(m, "make_transformer_decoder_layer");
+  m.def("_pack_padded_sequence", [](const Tensor& x, const std::vector<int64_t>& lengths,
+                                    bool batch_first, bool enforce_sorted) {
+    return packed(nn::pack_padded_sequence(x, lengths, batch_first, enforce_sorted));
+  });
+  m.def("_pad_packed_sequence",
+        [](const Packed& sequence, bool batch_first, double value, int64_t total_length) {
+          const nn::PaddedSequence r =
+              nn::pad_packed_sequence(unpacked(sequence), batch_first, value, total_length);
+          return std::make_pair(r.padded, r.lengths);
+        });
   m.def(
       "clip_grad_norm_",
       [](const std::vector<Tensor>& p, double norm, double type, bool error) {

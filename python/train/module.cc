@@ -35,6 +35,9 @@ NB_MODULE(_train, m) {
   bind_tensor(m);
   bind_functions(m);
   bind_layers(m);
+  bind_scopes(m);
+  bind_distributions(m);
   bind_optimizers(m);
   bind_export(m);
+  bind_names(m, m.attr("Tensor"));
 }

@@ -40,16 +40,30 @@ bool set_options(optim::Optimizer& any, int group, const nb::dict& given) {
   return true;
 }
 
+template <class Options>
+optim::Group<Options> group_of(const nb::dict& given) {
+  return {nb::cast<std::vector<Tensor>>(given["params"]), options_of<Options>(given)};
+}
+
 template <class Optimizer, class Options>
 void bind(nb::module_& m, const char* name) {
   m.def(name, [](const nb::list& groups) {
     std::vector<optim::Group<Options>> all;
-    for (nb::handle each : groups) {
-      const nb::dict group = nb::cast<nb::dict>(each);
-      all.push_back({nb::cast<std::vector<Tensor>>(group["params"]), options_of<Options>(group)});
-    }
+    for (nb::handle each : groups) all.push_back(group_of<Options>(nb::cast<nb::dict>(each)));
     return made<Optimizer, Options>(std::move(all));
   });
+}
+
+// Adds a group, and returns whether the optimizer is of this class and takes another one.
+template <class Optimizer, class Options>
+bool add_group(optim::Optimizer& any, const nb::dict& given) {
+  if constexpr (requires(Optimizer& o, optim::Group<Options> g) { o.add_param_group(g); }) {
+    auto* optimizer = dynamic_cast<Optimizer*>(&any);
+    if (optimizer == nullptr) return false;
+    optimizer->add_param_group(group_of<Options>(given));
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -65,6 +79,10 @@ void bind(nb::module_& m, const char* name) {
   ROW(Adamax, AdamaxOptions, adamax)       \
   ROW(NAdam, NAdamOptions, nadam)          \
   ROW(RAdam, RAdamOptions, radam)          \
+  ROW(ASGD, AsgdOptions, asgd)             \
+  ROW(Rprop, RpropOptions, rprop)          \
+  ROW(Lion, LionOptions, lion)             \
+  ROW(Muon, MuonOptions, muon)             \
   ROW(LBFGS, LbfgsOptions, lbfgs)
 
 void bind_optimizers(nb::module_& m) {
@@ -89,6 +107,14 @@ void bind_optimizers(nb::module_& m) {
 #define WICK_SET(Class, Options, name) \
   known = known || set_options<optim::Class, optim::Options>(self, group, given);
              WICK_OPTIMIZERS(WICK_SET)
+             return known;
+           })
+      .def("add_group",
+           [](optim::Optimizer& self, const nb::dict& given) {
+             bool known = false;
+#define WICK_ADD(Class, Options, name) \
+  known = known || add_group<optim::Class, optim::Options>(self, given);
+             WICK_OPTIMIZERS(WICK_ADD)
              return known;
            })
       .def("state",

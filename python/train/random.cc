@@ -86,6 +86,27 @@ void bind_draws(nb::module_& m) {
       },
       nb::arg("input"), nb::kw_only(), WICK_GENERATOR);
   m.def(
+      "bernoulli",
+      [](const Tensor& x, double p, Generator* g) {
+        const Drawn drawn(g);
+        return bernoulli(full_like(x, p));
+      },
+      nb::arg("input"), nb::arg("p"), nb::kw_only(), WICK_GENERATOR);
+  m.def(
+      "randint_like",
+      [](const Tensor& x, int64_t low, int64_t high) { return randint_like(x, low, high); },
+      nb::arg("input"), nb::arg("low"), nb::arg("high"));
+  m.def(
+      "randint_like", [](const Tensor& x, int64_t high) { return randint_like(x, 0, high); },
+      nb::arg("input"), nb::arg("high"));
+  m.def(
+      "poisson",
+      [](const Tensor& rate, Generator* g) {
+        const Drawn drawn(g);
+        return distributions::Poisson(rate).sample().to(rate.dtype());
+      },
+      nb::arg("input"), nb::kw_only(), WICK_GENERATOR);
+  m.def(
       "normal",
       [](double mean, double std, const SizeList& size, OptDType dtype, const OptText& device,
          bool grad, Generator* g) {
@@ -98,6 +119,20 @@ void bind_draws(nb::module_& m) {
       [](const Tensor& mean, const Tensor& std, Generator* g) {
         const Drawn drawn(g);
         return normal(mean, std);
+      },
+      nb::arg("mean"), nb::arg("std"), nb::kw_only(), WICK_GENERATOR);
+  m.def(
+      "normal",
+      [](const Tensor& mean, double std, Generator* g) {
+        const Drawn drawn(g);
+        return normal(mean, full_like(mean, std));
+      },
+      nb::arg("mean"), nb::arg("std") = 1.0, nb::kw_only(), WICK_GENERATOR);
+  m.def(
+      "normal",
+      [](double mean, const Tensor& std, Generator* g) {
+        const Drawn drawn(g);
+        return normal(full_like(std, mean), std);
       },
       nb::arg("mean"), nb::arg("std"), nb::kw_only(), WICK_GENERATOR);
 }
@@ -125,6 +160,7 @@ void bind_random(nb::module_& m) {
   m.def(
       "manual_seed", [](uint64_t seed) { manual_seed(seed); }, nb::arg("seed"));
   m.def("initial_seed", [] { return initial_seed(); });
+  m.def("seed", [] { return seed(); });
   m.def("get_rng_state", [] { return get_rng_state(); });
   m.def(
       "set_rng_state", [](const Tensor& state) { set_rng_state(state); }, nb::arg("new_state"));

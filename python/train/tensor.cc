@@ -173,10 +173,12 @@ std::vector<TensorIndex> index_of(nb::handle key) {
 }
 
 // A conversion to a number tells a capture that Python saw the size.
-nb::tuple sizes_tuple(const Tensor& t) {
+nb::object sizes_tuple(const Tensor& t) {
   nb::list all;
   for (const Dim& each : t.shape()) all.append(static_cast<int64_t>(each));
-  return nb::tuple(all);
+  static const nb::handle size =  // which lives as long as Python does
+      nb::object(nb::module_::import_("wick.train._results").attr("Size")).release();
+  return size(all);
 }
 
 nb::object item_of(const Tensor& t) {
@@ -252,11 +254,20 @@ void bind_operators(nb::class_<Tensor>& t) {
   WICK_OPERATOR(and, a.bitwise_and(b))
   WICK_OPERATOR(or, a.bitwise_or(b))
   WICK_OPERATOR(xor, a.bitwise_xor(b))
+  WICK_OPERATOR(lshift, a.bitwise_left_shift(b))
+  WICK_OPERATOR(rshift, a.bitwise_right_shift(b))
   WICK_REVERSED(add, b.add(a))
   WICK_REVERSED(mul, b.mul(a))
   WICK_REVERSED(sub, b.rsub(a))
   WICK_REVERSED(truediv, b.reciprocal().mul(a))
   WICK_REVERSED(pow, pow(a, b))
+  WICK_REVERSED(floordiv, floor_divide(a, b))
+  WICK_REVERSED(mod, remainder(a, b))
+  WICK_REVERSED(and, b.bitwise_and(a))
+  WICK_REVERSED(or, b.bitwise_or(a))
+  WICK_REVERSED(xor, b.bitwise_xor(a))
+  WICK_REVERSED(lshift, bitwise_left_shift(a, b))
+  WICK_REVERSED(rshift, bitwise_right_shift(a, b))
   WICK_ASSIGNED(add, add_)
   WICK_ASSIGNED(sub, sub_)
   WICK_ASSIGNED(mul, mul_)
@@ -278,6 +289,8 @@ void bind_operators(nb::class_<Tensor>& t) {
   WICK_ASSIGNED(and, bitwise_and_)
   WICK_ASSIGNED(or, bitwise_or_)
   WICK_ASSIGNED(xor, bitwise_xor_)
+  WICK_ASSIGNED(lshift, bitwise_left_shift_)
+  WICK_ASSIGNED(rshift, bitwise_right_shift_)
   t.def(
       "__matmul__",
       [](const Tensor& a, const Tensor& b) { return free_of_lock([&] { return a.matmul(b); }); },
@@ -296,9 +309,7 @@ void bind_operators(nb::class_<Tensor>& t) {
 }
 
 // A tensor, or with the parts that are asked for a tuple, as PyTorch returns them.
-nb::object unique_of(const Tensor& x, bool sorted, bool inverse, bool counts,
-                     std::optional<int> dim) {
-  const UniqueResult r = free_of_lock([&] { return unique(x, sorted, inverse, counts, dim); });
+nb::object parts_of(const UniqueResult& r, bool inverse, bool counts) {
   if (!inverse && !counts) return nb::cast(r.values);
   nb::list parts;
   parts.append(r.values);
@@ -306,8 +317,32 @@ nb::object unique_of(const Tensor& x, bool sorted, bool inverse, bool counts,
   if (counts) parts.append(r.counts);
   return nb::tuple(parts);
 }
+nb::object unique_of(const Tensor& x, bool sorted, bool inverse, bool counts,
+                     std::optional<int> dim) {
+  const UniqueResult r = free_of_lock([&] { return unique(x, sorted, inverse, counts, dim); });
+  return parts_of(r, inverse, counts);
+}
+
+// One tensor of places, or with as_tuple one for each dim.
+nb::object nonzero_of(const Tensor& x, bool as_tuple) {
+  const Tensor at = free_of_lock([&] { return x.nonzero(); });
+  return as_tuple ? nb::object(nb::tuple(nb::cast(at.unbind(1)))) : nb::cast(at);
+}
+
+nb::object unique_consecutive_of(const Tensor& x, bool inverse, bool counts,
+                                 std::optional<int> dim) {
+  const UniqueResult r = free_of_lock([&] { return unique_consecutive(x, inverse, counts, dim); });
+  return parts_of(r, inverse, counts);
+}
 
 void bind_unique(nb::module_& m, nb::class_<Tensor>& t) {
+  t.def("nonzero", &nonzero_of, nb::kw_only(), nb::arg("as_tuple"));
+  m.def("nonzero", &nonzero_of, nb::arg("input"), nb::kw_only(), nb::arg("as_tuple"));
+  t.def("unique_consecutive", &unique_consecutive_of, nb::arg("return_inverse") = false,
+        nb::arg("return_counts") = false, nb::arg("dim").none() = nb::none());
+  m.def("unique_consecutive", &unique_consecutive_of, nb::arg("input"),
+        nb::arg("return_inverse") = false, nb::arg("return_counts") = false,
+        nb::arg("dim").none() = nb::none());
   t.def("unique", &unique_of, nb::arg("sorted") = true, nb::arg("return_inverse") = false,
         nb::arg("return_counts") = false, nb::arg("dim").none() = nb::none());
   m.def("unique", &unique_of, nb::arg("input"), nb::arg("sorted") = true,
@@ -402,15 +437,34 @@ void bind_autograd(nb::class_<Tensor>& t) {
       nb::for_setter(nb::arg("grad").none()));
   t.def(
       "backward",
-      [](const Tensor& x, const Tensor* gradient, bool retain_graph, bool create_graph) {
+      [](const Tensor& x, const Tensor* gradient, std::optional<bool> retain_graph,
+         bool create_graph) {
         free_of_lock([&] {
-          x.backward(or_undefined(gradient), retain_graph, create_graph);
+          x.backward(or_undefined(gradient), retain_graph.value_or(create_graph), create_graph);
           return 0;
         });
       },
-      nb::arg("gradient").none() = nb::none(), nb::arg("retain_graph") = false,
+      nb::arg("gradient").none() = nb::none(), nb::arg("retain_graph").none() = nb::none(),
       nb::arg("create_graph") = false, "Adds the gradients of this tensor to .grad of its leaves.");
-  t.def("detach", [](const Tensor& x) { return x.detach(); });
+  t.def(
+      "backward",
+      [](const Tensor& x, const Tensor* gradient, std::optional<bool> retain_graph,
+         bool create_graph, const std::vector<Tensor>& inputs) {
+        free_of_lock([&] {
+          const std::vector<Tensor> found =
+              grad({x}, inputs, {or_undefined(gradient)}, retain_graph.value_or(create_graph),
+                   create_graph, true);
+          for (size_t i = 0; i < inputs.size(); ++i) {
+            const Tensor before = inputs[i].grad();
+            if (!found[i].defined()) continue;
+            inputs[i].set_grad(before.defined() ? before.add(found[i]) : found[i]);
+          }
+          return 0;
+        });
+      },
+      nb::arg("gradient").none() = nb::none(), nb::arg("retain_graph").none() = nb::none(),
+      nb::arg("create_graph") = false, nb::kw_only(), nb::arg("inputs"),
+      "Adds them to .grad of these tensors alone.");
   t.def(
       "set_data", [](const Tensor& x, const Tensor& o) { x.set_data(o); }, nb::arg("new_data"),
       "Takes over another tensor's bytes, shape and dtype, and stays the tensor that optimizers "
@@ -448,16 +502,27 @@ void bind_tensor(nb::module_& m) {
       .value("uint16", DType::kU16)
       .value("uint32", DType::kU32)
       .value("uint64", DType::kU64)
-      .value("bool", DType::kBool);
+      .value("bool", DType::kBool)
+      .def_prop_ro("is_floating_point", [](DType t) { return is_float(t); })
+      .def_prop_ro("is_complex", [](DType) { return false; })
+      .def_prop_ro("is_signed", [](DType t) { return is_float(t) || is_signed_int(t); })
+      .def_prop_ro("itemsize", [](DType t) { return itemsize(t); });
   nb::class_<HookHandle>(m, "RemovableHandle").def("remove", &HookHandle::remove);
 
   nb::class_<Tensor> t(m, "Tensor", nb::is_weak_referenceable(), nb::type_slots(tensor_slots));
   t.def(nb::init<const Tensor&>(), "Another handle of the same tensor.");
+  t.def(
+      "__init__",
+      [](Tensor* self, const nb::args& of) {
+        const nb::object made =
+            nb::module_::import_("wick.train._functions").attr("FloatTensor")(*of);
+        new (self) Tensor(nb::cast<const Tensor&>(made));
+      },
+      "float32 of data, or of sizes and without values: tensor() and empty() say which.");
   bind_operators(t);
   bind_autograd(t);
   t.def_prop_ro(
-      "shape", [](const Tensor& x) { return sizes_tuple(x); },
-      nb::sig("def shape(self) -> tuple[int, ...]"));
+      "shape", [](const Tensor& x) { return sizes_tuple(x); }, nb::sig("def shape(self) -> Size"));
   t.def_prop_ro("dtype", [](const Tensor& x) { return x.dtype(); });
   t.def_prop_ro("ndim", [](const Tensor& x) { return x.dim(); });
   t.def_prop_ro(
@@ -468,6 +533,7 @@ void bind_tensor(nb::module_& m) {
       },
       nb::sig("def device(self) -> str"));
   t.def_prop_ro("T", [](const Tensor& x) { return x.T(); });
+  t.def_prop_ro("H", [](const Tensor& x) { return x.T(); });
   t.def_prop_ro("mT", [](const Tensor& x) { return x.mT(); });
   t.def_prop_rw(
       "data", [](const Tensor& x) { return x.detach(); }, &assign_data);
@@ -476,7 +542,7 @@ void bind_tensor(nb::module_& m) {
   t.def(
       "size",
       [](const Tensor& x, std::optional<int> dim) -> nb::object {
-        return dim ? nb::cast(static_cast<int64_t>(x.size(*dim))) : nb::object(sizes_tuple(x));
+        return dim ? nb::cast(static_cast<int64_t>(x.size(*dim))) : sizes_tuple(x);
       },
       nb::arg("dim").none() = nb::none());
   t.def("dim", [](const Tensor& x) { return x.dim(); });
@@ -488,7 +554,19 @@ void bind_tensor(nb::module_& m) {
     for (int i = 0; i < x.dim(); ++i) all.append(x.strides()[i]);
     return nb::tuple(all);
   });
-  t.def("is_contiguous", [](const Tensor& x) { return x.is_contiguous(); });
+  t.def(
+      "stride", [](const Tensor& x, int dim) { return x.stride(dim); }, nb::arg("dim"));
+  t.def("ndimension", [](const Tensor& x) { return x.dim(); });
+  t.def("storage_offset", [](const Tensor& x) { return x.storage_offset(); });
+  t.def("get_device", [](const Tensor&) { return -1; });
+  t.def("is_signed",
+        [](const Tensor& x) { return is_float(x.dtype()) || is_signed_int(x.dtype()); });
+  t.def_prop_ro("is_cuda", [](const Tensor&) { return false; });
+  t.def_prop_ro("is_sparse", [](const Tensor&) { return false; });
+  t.def(
+      "is_contiguous",
+      [](const Tensor& x, const std::optional<std::string>&) { return x.is_contiguous(); },
+      nb::kw_only(), nb::arg("memory_format").none() = nb::none());
   t.def("is_floating_point", [](const Tensor& x) { return x.is_floating_point(); });
   t.def("data_ptr", [](const Tensor& x) { return reinterpret_cast<uintptr_t>(x.data_ptr()); });
   t.def(
@@ -519,7 +597,10 @@ void bind_tensor(nb::module_& m) {
         return nb::str(shown.attr("__format__")(spec));
       },
       nb::arg("format_spec"));
-  t.def("numpy", &to_array, "An array on the tensor's own bytes.");
+  t.def(
+      "numpy", [](const Tensor& x, bool force) { return to_array(force ? x.detach() : x); },
+      nb::kw_only(), nb::arg("force") = false,
+      "An array on the tensor's own bytes; force: also of one that requires grad.");
   t.def(
       "__array__",
       [](const Tensor& x, nb::object dtype, std::optional<bool> copy) -> nb::object {
@@ -553,6 +634,13 @@ void bind_tensor(nb::module_& m) {
       [](const Tensor& x, nb::handle key, Scalar value) { x.index_put_(index_of(key), value); },
       nb::arg("key").none(), nb::arg("value"));
   t.def(
+      "index_put",
+      [](const Tensor& x, nb::handle key, const Tensor& value, bool accumulate) {
+        const std::vector<TensorIndex> at = index_of(key);
+        return free_of_lock([&] { return Tensor(x.clone().index_put_(at, value, accumulate)); });
+      },
+      nb::arg("indices"), nb::arg("values"), nb::arg("accumulate") = false);
+  t.def(
       "index_put_",
       [](nb::handle_t<Tensor> self, nb::handle key, const Tensor& value, bool accumulate) {
         const std::vector<TensorIndex> at = index_of(key);
@@ -562,22 +650,23 @@ void bind_tensor(nb::module_& m) {
 
   t.def(
       "view", [](const Tensor& x, DType dtype) { return x.view(dtype); }, nb::arg("dtype"));
-  t.def("view", [](const Tensor& x, nb::args shape) { return x.view(sizes_of(shape)); });
-  t.def("reshape", [](const Tensor& x, nb::args shape) { return x.reshape(sizes_of(shape)); });
-  t.def("expand", [](const Tensor& x, nb::args shape) { return x.expand(sizes_of(shape)); });
+  // Sizes one by one, in one list, and in one list by its name.
+#define WICK_SIZES(name, list)                                                                    \
+  t.def(#name, [](const Tensor& x, const nb::args& given) { return x.name(sizes_of(given)); });   \
+  t.def(                                                                                          \
+      #name, [](const Tensor& x, const SizeList& given) { return x.name(given); }, nb::kw_only(), \
+      nb::arg(list));
+  WICK_SIZES(view, "size")
+  WICK_SIZES(reshape, "shape")
+  WICK_SIZES(expand, "size")
+  WICK_SIZES(repeat, "repeats")
+  WICK_SIZES(tile, "dims")
+  WICK_SIZES(broadcast_to, "size")
   t.def("permute", [](const Tensor& x, nb::args dims) { return x.permute(sizes_of(dims)); });
-  t.def("new_empty", [](const Tensor& x, nb::args size) { return new_empty(x, sizes_of(size)); });
-  t.def("new_zeros", [](const Tensor& x, nb::args size) { return new_zeros(x, sizes_of(size)); });
-  t.def("new_ones", [](const Tensor& x, nb::args size) { return new_ones(x, sizes_of(size)); });
   t.def(
-      "new_full",
-      [](const Tensor& x, const SizeList& size, Scalar value) { return new_full(x, size, value); },
-      nb::arg("size"), nb::arg("fill_value"));
+      "permute", [](const Tensor& x, const Shape& dims) { return x.permute(dims); }, nb::kw_only(),
+      nb::arg("dims"));
   bind_unique(m, t);
-  t.def("repeat", [](const Tensor& x, nb::args repeats) { return x.repeat(sizes_of(repeats)); });
-  t.def("tile", [](const Tensor& x, nb::args repeats) { return x.tile(sizes_of(repeats)); });
-  t.def("broadcast_to",
-        [](const Tensor& x, nb::args shape) { return x.broadcast_to(sizes_of(shape)); });
   t.def("flip", [](const Tensor& x, nb::args dims) {
     Dims all;
     const SizeList given = sizes_of(dims);
@@ -585,27 +674,8 @@ void bind_tensor(nb::module_& m) {
     return x.flip(all);
   });
   t.def(
-      "transpose", [](const Tensor& x, int a, int b) { return x.transpose(a, b); }, nb::arg("dim0"),
-      nb::arg("dim1"));
-  t.def("t", [](const Tensor& x) { return x.t(); });
-  t.def(
-      "select", [](const Tensor& x, int dim, int64_t index) { return x.select(dim, index); },
-      nb::arg("dim"), nb::arg("index"));
-  t.def(
-      "narrow",
-      [](const Tensor& x, int dim, int64_t start, int64_t length) {
-        return x.narrow(dim, start, length);
-      },
-      nb::arg("dim"), nb::arg("start"), nb::arg("length"));
-  t.def(
-      "squeeze",
-      [](const Tensor& x, std::optional<int> dim) { return dim ? x.squeeze(*dim) : x.squeeze(); },
-      nb::arg("dim").none() = nb::none());
-  t.def(
-      "unsqueeze", [](const Tensor& x, int dim) { return x.unsqueeze(dim); }, nb::arg("dim"));
-  t.def(
-      "flatten", [](const Tensor& x, int a, int b) { return x.flatten(a, b); },
-      nb::arg("start_dim") = 0, nb::arg("end_dim") = -1);
+      "flip", [](const Tensor& x, const Dims& dims) { return x.flip(dims); }, nb::kw_only(),
+      nb::arg("dims"));
   bind_changes(t);
 
 #include "methods.inc"

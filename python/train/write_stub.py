@@ -26,7 +26,12 @@ NAMED = {
     "ValuesIndices": "max min sort topk kthvalue median nanmedian mode cummax cummin",
     "MinMax": "aminmax",
     "Slogdet": "slogdet",
-    "Qr": "qr",
+    "Qr": "qr _linalg_qr",
+    "Svd": "_linalg_svd",
+    "Eigh": "_linalg_eigh",
+    "Lstsq": "_linalg_lstsq",
+    "Lu": "_linalg_lu",
+    "LuFactor": "_linalg_lu_factor",
 }
 HEAD = """# Written by python/train/write_stub.py from the built module.
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +40,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .train._results import MinMax, Qr, Slogdet, ValuesIndices
+from .train._results import Eigh, Lstsq, Lu, LuFactor, MinMax, Qr, Size, Slogdet, Svd, ValuesIndices
 
 _float = float
 _int = int
@@ -69,7 +74,7 @@ def main():
         if found:
             name = found[1]
             line = annotated(line)
-            if "-> object" in line or "-> tuple[Tensor, Tensor]" in line or "NDArray" in line or name in ("__iter__", "stride"):
+            if "-> object" in line or "-> tuple[Tensor, Tensor" in line or "NDArray" in line or name in ("__iter__", "stride"):
                 kind = RESULTS.get(name) or named.get(name)
                 if kind:
                     line = re.sub(r"-> .*?:( \.\.\.)?$", lambda m: f"-> {kind}:{m[1] or ''}", line)

@@ -216,5 +216,16 @@ class Doctests(Case):
         self.assertEqual(failed.failed, 0)
 
 
+class Bindings(Case):
+    def test_every_method_of_a_tensor_can_be_bound(self):
+        """Without nanobind: an argument of a new type stops the build of wick.train, which few builds have."""
+        folder = self.folder()
+        lists = [os.path.join(ROOT, *path) for path in (("trainer", "tensor", "methods.def"), ("python", "train", "functions.def"))]
+        subprocess.run([sys.executable, os.path.join(ROOT, "python", "train", "generate.py"), *lists, folder], check=True)
+        for name, mark, least in (("methods", "t.def(", 300), ("changes", "t.def(", 50), ("functions", "m.def(", 150)):
+            with open(os.path.join(folder, f"{name}.inc"), encoding="utf-8") as file:
+                self.assertGreater(file.read().count(mark), least)
+
+
 if __name__ == "__main__":
     support.unittest.main()

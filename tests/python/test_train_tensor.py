@@ -840,7 +840,7 @@ class Errors(Case):
         ("object", lambda: torch.relu(object())),
         ("none", lambda: torch.relu(None)),
         ("missing", lambda: torch.cat()),
-        ("keyword", lambda: t(A).sum(axis=0)),
+        ("keyword", lambda: t(A).sum(axes=0)),
     )
     def test_wrong_arguments(self, call):
         with self.assertRaises(TypeError):

@@ -32,13 +32,15 @@ except ImportError as _why:
         "Wick's tree"
     ) from None
 from .._train import *  # noqa: F403: functions of C++ have PyTorch's names, many of them also Python's
-from .._train import Tensor, cat, dtype
-from . import autograd, nn, optim, utils
-from ._devices import accelerator, backends, cuda, device
+from .._train import Tensor, cat, dtype, vstack
+from . import amp, autograd, distributions, linalg, nn, optim, random, special, testing, utils
+from ._absent import absent as __getattr__  # noqa: F401: what a name that is not here says
+from ._devices import accelerator, backends, cpu, cuda, device
 from ._files import export, load, save
-from ._functions import BoolTensor, ByteTensor, DoubleTensor, FloatTensor, HalfTensor, IntTensor, LongTensor
-from ._functions import arange, as_tensor, einsum, from_numpy, is_tensor, meshgrid, tensor
-from ._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ._functions import *  # type: ignore[no-redef]  # noqa: F403: their names are PyTorch's
+from ._modes import enable_grad, inference_mode, is_inference_mode_enabled, no_grad, set_grad_enabled
+from ._results import Size
+from .amp import autocast, is_autocast_enabled
 
 float32, float64, float16, bfloat16 = dtype.float32, dtype.float64, dtype.float16, dtype.bfloat16
 uint8, int8, int16, int32, int64 = dtype.uint8, dtype.int8, dtype.int16, dtype.int32, dtype.int64
@@ -46,6 +48,10 @@ uint16, uint32, uint64 = dtype.uint16, dtype.uint32, dtype.uint64
 float, double, half, long, int, short = float32, float64, float16, int64, int32, int16  # noqa: A001
 bool = dtype.bool  # noqa: A001
 concat = concatenate = cat
+row_stack = vstack
+#: One layout, by each of PyTorch's names.
+contiguous_format = preserve_format = channels_last = channels_last_3d = "contiguous"
+strided = "strided"
 pi, inf, nan = _math.pi, _math.inf, _math.nan
 
 __all__ = [n for n in dir() if n[0] != "_" and n != "annotations"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._errors import Unsupported
+from .amp import GradScaler
+from .amp import _of as _autocast_of
 
 
 class device(str):  # noqa: N801
@@ -17,6 +19,9 @@ class device(str):  # noqa: N801
         if name not in ("cpu", "vulkan"):
             raise Unsupported(f"[device] there is no device '{type}' here: 'cpu' or 'vulkan'")
         return super().__new__(cls, name)
+
+    #: Of PyTorch's: the number among devices of one kind.
+    index = None  # type: ignore[assignment]
 
     @property
     def type(self) -> str:
@@ -50,12 +55,37 @@ class _Absent:
         """Does nothing."""
 
     @staticmethod
+    def is_bf16_supported() -> bool:
+        """Returns False."""
+        return False
+
+    @staticmethod
+    def is_initialized() -> bool:
+        """Returns False."""
+        return False
+
+    @staticmethod
     def empty_cache() -> None:
         """Does nothing."""
 
 
 class cuda(_Absent):  # noqa: N801
     """torch.cuda: not here."""
+
+    class amp:  # noqa: N801
+        """torch.cuda.amp, which is off."""
+
+        autocast = _autocast_of("cuda")
+        GradScaler = GradScaler
+
+
+class cpu:  # noqa: N801
+    """torch.cpu."""
+
+    class amp:  # noqa: N801
+        """torch.cpu.amp."""
+
+        autocast = _autocast_of("cpu")
 
 
 class accelerator(_Absent):  # noqa: N801
@@ -73,4 +103,9 @@ class backends:  # noqa: N801
 
         deterministic = True
         benchmark = False
+        enabled = False
+
+    class mkldnn(_Absent):  # noqa: N801
+        """Not here."""
+
         enabled = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import zipfile
 import zlib
@@ -93,15 +94,15 @@ def export(
                 each.training = training
 
 
-def save(obj: Any, f: str | os.PathLike[str]) -> None:
+def save(obj: Any, f: Any) -> None:
     """Writes tensors, numbers, texts, bools and None, and dicts, lists and tuples of them: a state_dict, an optimizer's, a
     checkpoint {"model": ..., "optimizer": ..., "epoch": 3}.
 
     The file is safetensors, which need no code to be read, with the structure in its metadata. A name that ends in .npz
     makes a file of numpy's, of tensors by name alone. An error leaves the file that was there. TypeMismatch: something in
-    obj has no place in a file; Unsupported: a dtype that numpy has not, in an .npz.
+    obj has no place in a file; Unsupported: a dtype that numpy has not, in an .npz. f: a name, or a file that is open for bytes.
     """
-    if not os.fsdecode(f).endswith(".npz"):
+    if hasattr(f, "write") or not os.fsdecode(f).endswith(".npz"):
         _safetensors.write(obj, f)
         return
     if not isinstance(obj, Mapping):
@@ -125,15 +126,19 @@ def _moved(obj: Any, where: Any) -> Any:
     return type(obj)(_moved(value, where) for value in obj) if isinstance(obj, (list, tuple)) else obj
 
 
-def load(f: str | os.PathLike[str], map_location: Any = None, *, weights_only: bool = True) -> Any:
+def _name(f: Any) -> str:
+    return "the open file" if hasattr(f, "read") else os.fsdecode(f)
+
+
+def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     """Returns what save() was given, with the same structure; tensors are new, on the CPU. Also reads safetensors of others.
 
-    map_location: the device of the tensors. weights_only decides nothing: no file holds code.
+    f: a name, or a file that is open for bytes. map_location: the device of the tensors. weights_only decides nothing: no file holds code.
 
     NoSuchFile, IOFailure: the file cannot be read; InvalidArgument: it is no such file.
     """
     try:
-        with open(f, "rb") as file:
+        with io.BytesIO(f.read()) if hasattr(f, "read") else open(f, "rb") as file:
             packed = file.read(2) == b"PK"
             file.seek(0)
             if not packed:
@@ -141,7 +146,7 @@ def load(f: str | os.PathLike[str], map_location: Any = None, *, weights_only: b
             with zipfile.ZipFile(file) as members:
                 if any(name.endswith("data.pkl") for name in members.namelist()):
                     raise Unsupported(
-                        f"[load] {os.fsdecode(f)} is a file of PyTorch's, whose structure is code: there, write the state_dict by "
+                        f"[load] {_name(f)} is a file of PyTorch's, whose structure is code: there, write the state_dict by "
                         "safetensors.torch.save_file(state, path), or np.savez(path, **{name: t.numpy() for name, t in state.items()})"
                     )
             file.seek(0)
@@ -150,8 +155,8 @@ def load(f: str | os.PathLike[str], map_location: Any = None, *, weights_only: b
     except OSError as why:
         if isinstance(why, Error):
             raise
-        raise error_of_os(f"[load] {f} cannot be read", why) from why
+        raise error_of_os(f"[load] {_name(f)} cannot be read", why) from why
     except (zipfile.BadZipFile, zlib.error, EOFError, AttributeError, TypeError, ValueError) as why:
         if isinstance(why, Error):
             raise
-        raise InvalidArgument(f"[load] {os.fsdecode(f)} is no file that save() wrote: {why}") from why
+        raise InvalidArgument(f"[load] {_name(f)} is no file that save() wrote: {why}") from why

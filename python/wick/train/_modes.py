@@ -74,6 +74,11 @@ class inference_mode(_Plain):  # noqa: N801
         super().__init__(not mode and _train.is_grad_enabled())
 
 
+def is_inference_mode_enabled() -> Any:
+    """Returns False: inference_mode() is no_grad() here, and says so by is_grad_enabled()."""
+    return False
+
+
 class enable_grad(_Plain):  # noqa: N801
     """Ops inside are recorded, also within no_grad."""
 

@@ -8,7 +8,7 @@ them. The structure is a value of JSON, where an object with one member stands f
 
 from __future__ import annotations
 
-import io
+import contextlib
 import json
 import math
 import os
@@ -110,7 +110,12 @@ def _array(value: Tensor) -> np.ndarray[Any, Any]:
     return (array.view(np.uint8) if kind == dtype.bool else array).astype(_TYPES[kind][1], copy=False).reshape(-1)
 
 
-def write(obj: Any, path: str | os.PathLike[str]) -> None:
+def opened(path: Any) -> Any:
+    """Returns a `with` for a file by its name, which is written whole or not at all, or for an open one."""
+    return contextlib.nullcontext(path) if hasattr(path, "write") else replacing(path)
+
+
+def write(obj: Any, path: Any) -> None:
     """Writes a file, whole or not at all. TypeMismatch: something in obj has no place in a file."""
     writer = _Writer()
     structure = writer.take(obj, ())
@@ -130,7 +135,7 @@ def write(obj: Any, path: str | os.PathLike[str]) -> None:
     text += b" " * (-len(text) % 8)
     if len(text) > _MAX_HEADER:
         raise InvalidArgument(f"[save] names and numbers take {len(text)} bytes, the format has room for {_MAX_HEADER}")
-    with replacing(path) as file:
+    with opened(path) as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for name in order:
             file.write(_array(writer.tensors[name]).view(np.uint8).data)
@@ -157,7 +162,7 @@ def _sizes(values: Any, count: int = -1) -> list[int]:
     return values
 
 
-def _tensor(file: io.BufferedReader, start: int, row: Mapping[str, Any]) -> Tensor:
+def _tensor(file: Any, start: int, row: Mapping[str, Any]) -> Tensor:
     kind, numpy = _OF_NAME[row["dtype"]]
     array = np.empty(row["shape"], numpy)
     file.seek(start + row["data_offsets"][0])
@@ -215,9 +220,10 @@ def _value(structure: Any, tensors: Mapping[str, Tensor], depth: int = 0) -> Any
     raise ValueError(f"the structure has {str(structure)[:60]}")
 
 
-def read(file: io.BufferedReader) -> Any:
+def read(file: Any) -> Any:
     """Returns what write() was given; of another program's file, its tensors by name. ValueError: it is no such file."""
-    size = os.fstat(file.fileno()).st_size
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
     length = int.from_bytes(file.read(8), "little")
     if size < 8 or length > min(_MAX_HEADER, size - 8):
         raise ValueError("it does not begin with the length of a header")

@@ -9,7 +9,53 @@ from .._errors import InvalidArgument, TypeMismatch
 from .._train import Tensor
 from ._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-__all__ = ["Function", "backward", "enable_grad", "functional", "grad", "inference_mode", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck", "inference_mode",
+    "no_grad", "set_detect_anomaly", "set_grad_enabled",
+]  # fmt: skip
+
+
+class set_detect_anomaly:  # noqa: N801
+    """From this call on, or as a `with` until its end: the first op that makes NaN or infinity of finite numbers, forward or
+    backward, is an error that names it and its line. It reads every value. check_nan=False looks at nothing."""
+
+    _scope: Any = None
+
+    def __init__(self, mode: Any, check_nan: Any = True) -> None:
+        self._before = set_detect_anomaly._scope is not None
+        self._set(mode and check_nan)
+
+    @staticmethod
+    def _set(on: Any) -> None:
+        if on and set_detect_anomaly._scope is None:
+            set_detect_anomaly._scope = _train._anomaly_mode(True)
+        elif not on and set_detect_anomaly._scope is not None:
+            set_detect_anomaly._scope.end()
+            set_detect_anomaly._scope = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *why: Any) -> None:
+        self._set(self._before)
+
+
+class detect_anomaly:  # noqa: N801
+    """set_detect_anomaly(True), as a `with`."""
+
+    def __init__(self, check_nan: Any = True) -> None:
+        self._check = check_nan
+
+    def __enter__(self) -> None:
+        self._held = set_detect_anomaly(True, self._check)
+
+    def __exit__(self, *why: Any) -> None:
+        self._held.__exit__()
+
+
+def Variable(data: Tensor, requires_grad: Any = False) -> Tensor:  # noqa: N802
+    """The tensor: PyTorch's old name of one that has a gradient."""
+    return data.requires_grad_() if requires_grad else data
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: Any = False, create_graph: Any = False) -> None:
@@ -28,11 +74,12 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: Any = None,
     create_graph: Any = False,
+    only_inputs: Any = True,
     allow_unused: Any = False,
 ) -> tuple[Any, ...]:
     """Returns the gradients of outputs with respect to inputs, and leaves .grad alone.
 
-    allow_unused: None for an input that the outputs do not depend on, which is an error otherwise.
+    only_inputs decides nothing. allow_unused: None for an input that the outputs do not depend on, which is an error otherwise.
     """
 
     def listed(given: Any) -> list[Any]:
@@ -141,3 +188,82 @@ class functional:  # noqa: N801
             return grad(func(x), [x], create_graph=True)[0]  # type: ignore[no-any-return]
 
         return functional.jacobian(slope, inputs, create_graph)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: Any = False) -> tuple[Any, Any]:
+        """Returns func(*inputs), and v times its Jacobian: v has the shape of the output, 1 where that is a number."""
+        given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        leaves = [x if create_graph and x.requires_grad else x.detach().requires_grad_() for x in given]
+        with enable_grad():
+            made = func(*leaves)
+            found = grad(made, leaves, v, True, create_graph, allow_unused=True)
+        slopes = tuple(_train.zeros_like(x) if g is None else g for x, g in zip(leaves, found))
+        made = made if create_graph else made.detach() if isinstance(made, Tensor) else tuple(m.detach() for m in made)
+        return made, slopes[0] if isinstance(inputs, Tensor) else slopes
+
+    @staticmethod
+    def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: Any = False) -> tuple[Any, Any]:
+        """Returns func(*inputs), and its Jacobian times v, which has the shape of the inputs: by the gradient of a gradient."""
+        given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        along = [v] if isinstance(v, Tensor) else [_train.ones_like(x) for x in given] if v is None else list(v)
+        leaves = [x if create_graph and x.requires_grad else x.detach().requires_grad_() for x in given]
+        with enable_grad():
+            made = func(*leaves)
+            weight = _train.zeros_like(made).requires_grad_()
+            slopes = grad(made, leaves, weight, True, True, allow_unused=True)
+            pairs = [(s, d) for s, d in zip(slopes, along) if s is not None]
+            (found,) = grad([s for s, _ in pairs], [weight], [d for _, d in pairs], True, create_graph, allow_unused=True)
+        return made if create_graph else made.detach(), _train.zeros_like(made) if found is None else found
+
+    @staticmethod
+    def vhp(func: Callable[..., Tensor], inputs: Any, v: Any = None, create_graph: Any = False) -> tuple[Any, Any]:
+        """Returns func(*inputs), a number, and v times its second derivatives, in the shape of the inputs."""
+        given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        along = [v] if isinstance(v, Tensor) else [_train.ones_like(x) for x in given] if v is None else list(v)
+        leaves = [x if create_graph and x.requires_grad else x.detach().requires_grad_() for x in given]
+        with enable_grad():
+            made = func(*leaves)
+            slopes = grad(made, leaves, create_graph=True, allow_unused=True)
+            pairs = [(s, d) for s, d in zip(slopes, along) if s is not None and s.requires_grad]
+            found: Any = [None] * len(leaves)
+            if pairs:
+                found = grad([s for s, _ in pairs], leaves, [d for _, d in pairs], True, create_graph, allow_unused=True)
+        products = tuple(_train.zeros_like(x) if g is None else g for x, g in zip(leaves, found))
+        return made if create_graph else made.detach(), products[0] if isinstance(inputs, Tensor) else products
+
+    hvp = vhp  # the second derivatives are symmetric
+
+
+def gradcheck(
+    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: Any = True, **ignored: Any
+) -> Any:
+    """Compares the gradients of func by its inputs, of float64, with differences of its values. An error says where they
+    differ, or with raise_exception=False the result is False."""
+    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    for at, x in enumerate(given):
+        if not isinstance(x, Tensor) or not x.requires_grad:
+            continue
+        made = func(*given)
+        for k, y in enumerate(made if isinstance(made, (tuple, list)) else [made]):
+            if not isinstance(y, Tensor) or not y.requires_grad:
+                continue
+            rows = [grad(each, [x], None, True, allow_unused=True)[0] for each in y.reshape(-1).unbind(0)]
+            exact = _train.stack([(_train.zeros_like(x) if r is None else r).reshape(-1) for r in rows])
+            columns = []
+            with no_grad():
+                for i in range(x.numel()):
+                    ends = []
+                    for step in (eps, -eps):
+                        moved = x.detach().clone()
+                        moved.view(-1)[i] += step
+                        value = func(*[moved if j == at else other for j, other in enumerate(given)])
+                        ends.append((value[k] if isinstance(value, (tuple, list)) else value).reshape(-1))
+                    columns.append((ends[0] - ends[1]) / (2 * eps))
+            near = _train.stack(columns, 1)
+            if not _train.allclose(exact, near, rtol, atol):
+                if not raise_exception:
+                    return False
+                raise InvalidArgument(
+                    f"[gradcheck] the gradient of output {k} by input {at} is not that of its values: it differs by up to {(exact - near).abs().max().item():.3g}"
+                )
+    return True

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple
 
-from ..._errors import InvalidArgument, NotFound, ShapeMismatch, TypeMismatch
+from ..._errors import InvalidArgument, NotFound, ShapeMismatch, TypeMismatch, Unsupported
 from ..._train import Tensor
 from ..._train import dtype as Dtype
+from .backward_hooks import call_with_hooks
 
 
 class Parameter(Tensor):
@@ -37,6 +38,11 @@ class Mismatch(NamedTuple):
     missing_keys: list[str]
     unexpected_keys: list[str]
 
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
 
 class _Removable:
     def __init__(self, hooks: dict[int, Any], key: int) -> None:
@@ -58,6 +64,7 @@ class Module:
     _modules: OrderedDict[str, Any]
     _pre_hooks: dict[int, Any]
     _hooks: dict[int, Any]
+    _backward_hooks: dict[int, Any]
 
     def __init__(self) -> None:
         set_ = object.__setattr__
@@ -68,6 +75,7 @@ class Module:
         set_(self, "_modules", OrderedDict())
         set_(self, "_pre_hooks", {})
         set_(self, "_hooks", {})
+        set_(self, "_backward_hooks", {})
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
         """Computes the outputs. Every class has its own."""
@@ -78,7 +86,10 @@ class Module:
             changed = hook(self, inputs)
             if changed is not None:
                 inputs = changed if isinstance(changed, tuple) else (changed,)
-        output = self.forward(*inputs, **named)
+        if self._backward_hooks:
+            output = call_with_hooks(self, inputs, named)
+        else:
+            output = self.forward(*inputs, **named)
         for hook in list(self._hooks.values()):
             changed = hook(self, inputs, output)
             if changed is not None:
@@ -92,6 +103,13 @@ class Module:
     def register_forward_hook(self, hook: Callable[..., Any]) -> _Removable:
         """Calls hook(module, inputs, output) after forward; what it returns replaces the output."""
         return self._hooked(self._hooks, hook)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any]) -> _Removable:
+        """Calls hook(module, gradients of the inputs, gradients of the outputs) in backward, both tuples, with None for what
+        is no tensor; what it returns replaces the gradients of the inputs."""
+        return self._hooked(self._backward_hooks, hook)
+
+    register_backward_hook = register_full_backward_hook
 
     @staticmethod
     def _hooked(hooks: dict[int, Any], hook: Callable[..., Any]) -> _Removable:
@@ -226,17 +244,28 @@ class Module:
             raise NotFound(f"there is no parameter '{target}'")
         return found  # type: ignore[no-any-return]
 
-    def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
-        """Parameters, then buffers that are saved, of each module before its children."""
-        state: dict[str, Tensor] = OrderedDict()
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a dotted path. NotFound: there is none."""
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path)._buffers.get(name)
+        if found is None:
+            raise NotFound(f"there is no buffer '{target}'")
+        return found  # type: ignore[no-any-return]
+
+    def state_dict(self, prefix: str = "", destination: Any = None, keep_vars: bool = False) -> dict[str, Tensor]:
+        """Parameters, then buffers that are saved, of each module before its children. destination: a dict that gets them;
+        keep_vars: the parameters themselves, with their gradients."""
+        if isinstance(prefix, dict):  # PyTorch's old order
+            prefix, destination = "", prefix
+        state: dict[str, Tensor] = OrderedDict() if destination is None else destination
         for name, value in self._parameters.items():
             if value is not None:
-                state[prefix + name] = value.detach()
+                state[prefix + name] = value if keep_vars else value.detach()
         for name, value in self._buffers.items():
             if value is not None and name not in self._transient:
-                state[prefix + name] = value.detach()
+                state[prefix + name] = value if keep_vars else value.detach()
         for name, module in self.named_children():
-            state.update(module.state_dict(f"{prefix}{name}."))
+            module.state_dict(f"{prefix}{name}.", state, keep_vars)
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Tensor], strict: bool = True) -> Mismatch:
@@ -277,7 +306,13 @@ class Module:
         return self
 
     def to(
-        self, where: Dtype | str | None = None, dtype: Dtype | None = None, *, device: str | None = None, non_blocking: bool = False
+        self,
+        where: Dtype | str | None = None,
+        dtype: Dtype | None = None,
+        *,
+        device: str | None = None,
+        non_blocking: bool = False,
+        memory_format: str | None = None,
     ) -> Module:
         """Converts floating-point parameters and buffers to a dtype of floats, moves all to a device, or both; returns the
         module. to(dtype), to(device), to(device, dtype)."""
@@ -296,6 +331,18 @@ class Module:
             tensor.set_data(tensor.detach().to(where))
             if grad is not None:
                 tensor.grad = grad.detach().to(where)
+
+    def type(self, dst_type: Any) -> Module:
+        """to() of a dtype, or of an old constructor of one (torch.DoubleTensor)."""
+        return self.to(getattr(dst_type, "dtype", dst_type))
+
+    def cuda(self, device: Any = None) -> Module:
+        """Unsupported: there is no CUDA here."""
+        raise Unsupported('there is no CUDA here: module.to("vulkan") takes a GPU')
+
+    def share_memory(self) -> Module:
+        """The module: threads share all memory."""
+        return self
 
     def cpu(self) -> Module:
         """to("cpu")."""
@@ -344,7 +391,77 @@ class Module:
         return f"{type(self).__name__}({extra}\n  " + "\n  ".join(children) + "\n)"
 
 
-class Sequential(Module):
+class _Listed(Module):
+    """Modules by their places, as a list of Python's."""
+
+    def _put(self, modules: Iterable[Module]) -> None:
+        """Has these modules, under their places."""
+        named = {str(i): module for i, module in enumerate(modules)}
+        self._modules.clear()
+        for name, module in named.items():
+            self.add_module(name, module)
+
+    def _name(self, i: int) -> str:
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"module {i} of {len(self)}")
+        return list(self._modules)[i]
+
+    def append(self, module: Module) -> Any:
+        """Adds a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Any:
+        """Adds several at the end."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Adds a module before the one with that index."""
+        all_ = list(self.children())
+        all_.insert(index, module)
+        self._put(all_)
+        return self
+
+    def pop(self, key: int = -1) -> Module:
+        """Removes a module and returns it."""
+        module: Module = self[key]
+        del self[key]
+        return module
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return self.children()
+
+    def __getitem__(self, i: int | slice) -> Any:
+        if isinstance(i, slice):
+            return type(self)(*self._as_arguments(list(self._modules.items())[i]))
+        return self._modules[self._name(i)]
+
+    def _as_arguments(self, items: list[tuple[str, Module]]) -> tuple[Any, ...]:
+        """What the class is called with, to have these modules."""
+        return ([module for _, module in items],)
+
+    def __setitem__(self, i: int, module: Module) -> None:
+        self.add_module(self._name(i), module)
+
+    def __delitem__(self, i: int | slice) -> None:
+        for name in list(self._modules)[i] if isinstance(i, slice) else [self._name(i)]:
+            del self._modules[name]
+        if all(name.isdigit() for name in self._modules):
+            self._put(list(self.children()))
+
+    def __add__(self, other: Iterable[Module]) -> Any:
+        return type(self)(*self._as_arguments([("", m) for m in (*self, *other)]))
+
+    def __iadd__(self, other: Iterable[Module]) -> Any:
+        return self.extend(list(other))
+
+
+class Sequential(_Listed):
     """Runs modules one after the other: Sequential(a, b), or of an OrderedDict with names."""
 
     def __init__(self, *modules: Any) -> None:
@@ -362,71 +479,38 @@ class Sequential(Module):
             input = module(input)
         return input
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return self.children()
-
-    def __getitem__(self, i: int | slice) -> Any:
-        all_ = list(self.children())
-        return type(self)(*all_[i]) if isinstance(i, slice) else all_[i]
-
-    def append(self, module: Module) -> Sequential:
-        """Adds a module at the end."""
-        self.add_module(str(len(self)), module)
-        return self
+    def _as_arguments(self, items: list[tuple[str, Module]]) -> tuple[Any, ...]:
+        named = items and not any(name == "" or name.isdigit() for name, _ in items)
+        return (OrderedDict(items),) if named else tuple(module for _, module in items)
 
 
-class ModuleList(Module):
+class ModuleList(_Listed):
     """A list of modules, which are this module's children."""
 
-    def __init__(self, modules: Iterable[Module] = ()) -> None:
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        for module in modules:
-            self.append(module)
-
-    def append(self, module: Module) -> ModuleList:
-        """Adds a module at the end."""
-        self.add_module(str(len(self)), module)
-        return self
-
-    def extend(self, modules: Iterable[Module]) -> ModuleList:
-        """Adds several at the end."""
-        for module in modules:
-            self.append(module)
-        return self
-
-    def insert(self, index: int, module: Module) -> None:
-        """Adds a module before the one with that index."""
-        all_ = list(self.children())
-        all_.insert(index, module)
-        self._modules.clear()
-        self.extend(all_)
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return self.children()
-
-    def __getitem__(self, i: int | slice) -> Any:
-        all_ = list(self.children())
-        return ModuleList(all_[i]) if isinstance(i, slice) else all_[i]
-
-    def __setitem__(self, i: int, module: Module) -> None:
-        if not -len(self) <= i < len(self):
-            raise IndexError(f"module {i} of {len(self)}")
-        self.add_module(str(i % len(self)), module)
+        self.extend(modules or ())
 
 
 class ModuleDict(Module):
     """Modules by name."""
 
-    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
-        for name, module in (modules or {}).items():
+        self.update(modules or {})
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        """Adds modules by name, or puts them in the place of others."""
+        for name, module in dict(modules).items():
             self.add_module(name, module)
+
+    def pop(self, key: str) -> Module:
+        """Removes a module and returns it."""
+        return self._modules.pop(key)  # type: ignore[no-any-return]
+
+    def clear(self) -> None:
+        """Removes all."""
+        self._modules.clear()
 
     def __getitem__(self, name: str) -> Module:
         return self._modules[name]  # type: ignore[no-any-return]
@@ -457,3 +541,86 @@ class ModuleDict(Module):
 
     def __len__(self) -> int:
         return len(self._modules)
+
+
+class ParameterList(Module):
+    """Parameters by their places; tensors become parameters."""
+
+    def __init__(self, values: Iterable[Tensor] | None = None) -> None:
+        super().__init__()
+        self.extend(values or ())
+
+    def append(self, value: Tensor) -> ParameterList:
+        """Adds a parameter at the end."""
+        self.register_parameter(str(len(self)), value if isinstance(value, Parameter) else Parameter(value))
+        return self
+
+    def extend(self, values: Iterable[Tensor]) -> ParameterList:
+        """Adds several at the end."""
+        for value in values:
+            self.append(value)
+        return self
+
+    __iadd__ = extend
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[Parameter]:
+        return iter(list(self._parameters.values()))
+
+    def __getitem__(self, i: int | slice) -> Any:
+        found = list(self._parameters.values())[i]
+        return ParameterList(found) if isinstance(i, slice) else found
+
+    def __setitem__(self, i: int, value: Tensor) -> None:
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"parameter {i} of {len(self)}")
+        self.register_parameter(str(i % len(self)), value if isinstance(value, Parameter) else Parameter(value))
+
+
+class ParameterDict(Module):
+    """Parameters by name; tensors become parameters."""
+
+    def __init__(self, parameters: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] | None = None) -> None:
+        super().__init__()
+        self.update(parameters or {})
+
+    def update(self, parameters: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]) -> None:
+        """Adds parameters by name, or puts them in the place of others."""
+        for name, value in dict(parameters).items():
+            self[name] = value
+
+    def pop(self, key: str) -> Parameter:
+        """Removes a parameter and returns it."""
+        return self._parameters.pop(key)  # type: ignore[no-any-return]
+
+    def __getitem__(self, name: str) -> Parameter:
+        return self._parameters[name]  # type: ignore[no-any-return]
+
+    def __setitem__(self, name: str, value: Tensor) -> None:
+        self.register_parameter(name, value if isinstance(value, Parameter) else Parameter(value))
+
+    def __delitem__(self, name: str) -> None:
+        del self._parameters[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._parameters
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._parameters.keys()
+
+    def values(self) -> Iterable[Parameter]:
+        """The parameters."""
+        return self._parameters.values()
+
+    def items(self) -> Iterable[tuple[str, Parameter]]:
+        """Both."""
+        return self._parameters.items()

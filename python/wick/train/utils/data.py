@@ -6,7 +6,7 @@ import bisect
 import itertools
 import operator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Generic, Iterable, Iterator, Mapping, Sequence, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from .._functions import as_tensor, from_numpy
 _WORD = 2**64 - 1
 
 
-class Dataset:
+Item = TypeVar("Item")
+
+
+class Dataset(Generic[Item]):
     """A class derives from it and has __getitem__(index) and __len__()."""
 
     def __getitem__(self, index: int) -> Any:
@@ -28,8 +31,35 @@ class Dataset:
     def __len__(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} has no __len__()")
 
+    def __add__(self, other: Any) -> ConcatDataset:
+        return ConcatDataset([self, other])
 
-class TensorDataset(Dataset):
+
+class IterableDataset(Dataset[Item]):
+    """A class derives from it and has __iter__(): items that come one after the other, by one thread."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} has no __iter__()")
+
+    def __add__(self, other: Any) -> Any:
+        return ChainDataset([self, other])
+
+
+class ChainDataset(IterableDataset[Any]):
+    """The items of several iterable data sets, one set after the other."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for each in self.datasets:
+            yield from each
+
+    def __len__(self) -> int:
+        return sum(len(each) for each in self.datasets)
+
+
+class TensorDataset(Dataset[Any]):
     """Rows of tensors of one length."""
 
     def __init__(self, *tensors: Tensor) -> None:
@@ -44,7 +74,7 @@ class TensorDataset(Dataset):
         return len(self.tensors[0])
 
 
-class Subset(Dataset):
+class Subset(Dataset[Any]):
     """Some rows of a data set."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
@@ -95,26 +125,37 @@ def default_collate(batch: Sequence[Any]) -> Any:
     return list(batch)
 
 
-class ConcatDataset(Dataset):
+class ConcatDataset(Dataset[Any]):
     """The rows of several data sets, one set after the other."""
 
     def __init__(self, datasets: Sequence[Any]) -> None:
         self.datasets = list(datasets)
-        self._ends = list(itertools.accumulate(len(d) for d in self.datasets))
+        #: Where each data set ends.
+        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
 
     def __getitem__(self, index: int) -> Any:
         at = operator.index(index)
         at += len(self) if at < 0 else 0
         if not 0 <= at < len(self):
             raise IndexError(f"row {index} of {len(self)}")
-        k = bisect.bisect_right(self._ends, at)
-        return self.datasets[k][at - (self._ends[k - 1] if k else 0)]
+        k = bisect.bisect_right(self.cumulative_sizes, at)
+        return self.datasets[k][at - (self.cumulative_sizes[k - 1] if k else 0)]
 
     def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
+        return self.cumulative_sizes[-1] if self.cumulative_sizes else 0
 
 
-class SequentialSampler:
+class Sampler(Generic[Item]):
+    """A class derives from it and has __iter__(), which gives indices, or lists of them for a batch_sampler."""
+
+    def __init__(self, data_source: Any = None) -> None:
+        pass
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} has no __iter__()")
+
+
+class SequentialSampler(Sampler[int]):
     """The indices of a data set in order."""
 
     def __init__(self, data_source: Any) -> None:
@@ -128,17 +169,66 @@ class SequentialSampler:
 
 
 class RandomSampler(SequentialSampler):
-    """The same in an order that a generator draws, the default one if none is given."""
+    """The same in an order that a generator draws, the default one if none is given. With num_samples as many of them; with
+    replacement an index may come several times."""
 
-    def __init__(self, data_source: Any, *, generator: Generator | None = None) -> None:
+    def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Generator | None = None) -> None:
         super().__init__(data_source)
-        self.generator = generator
+        if num_samples is not None and num_samples < 1:
+            raise InvalidArgument(f"num_samples is {num_samples}, must be 1 or more")
+        self.replacement, self._samples, self.generator = replacement, num_samples, generator
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices an epoch has."""
+        return len(self.data_source) if self._samples is None else self._samples
 
     def __iter__(self) -> Iterator[int]:
-        return iter(_train.randperm(len(self.data_source), generator=self.generator).tolist())
+        rows, count = len(self.data_source), self.num_samples
+        if self.replacement:
+            return iter(_train.randint(0, rows, count, generator=self.generator).tolist())
+        order: list[int] = []
+        while len(order) < count:
+            order += _train.randperm(rows, generator=self.generator).tolist()
+        return iter(order[:count])
+
+    def __len__(self) -> int:
+        return self.num_samples
 
 
-class WeightedRandomSampler:
+class SubsetRandomSampler(Sampler[int]):
+    """These indices, in an order that a generator draws."""
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Iterator[int]:
+        return (self.indices[i] for i in _train.randperm(len(self.indices), generator=self.generator).tolist())
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class BatchSampler(Sampler[Any]):
+    """Lists of batch_size indices of a sampler; drop_last: but no shorter one at the end."""
+
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
+        if batch_size < 1:
+            raise InvalidArgument(f"batch_size is {batch_size}, must be 1 or more")
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        at = iter(self.sampler)
+        while batch := list(itertools.islice(at, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self) -> int:
+        rows = len(self.sampler)
+        return rows // self.batch_size if self.drop_last else -(-rows // self.batch_size)
+
+
+class WeightedRandomSampler(Sampler[int]):
     """num_samples indices, drawn with these weights."""
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Generator | None = None) -> None:
@@ -152,6 +242,10 @@ class WeightedRandomSampler:
         return self.num_samples
 
 
+def get_worker_info() -> None:
+    """None: workers are threads of one process, and share its data sets."""
+
+
 class DataLoader:
     """Batches of a data set. Workers are threads: batches come in the same order, and hold the same, for any number of them.
 
@@ -159,46 +253,62 @@ class DataLoader:
     every epoch draws from `generator`, the default one if none is given. numpy's and Python's own generators are shared by all threads; make one of
     the item's seed instead, in __getitem__: np.random.default_rng(torch.initial_seed()).
 
-    sampler: what gives the indices of an epoch, instead of shuffle. pin_memory and persistent_workers decide nothing.
+    sampler: what gives the indices of an epoch, instead of shuffle; batch_sampler: what gives lists of them, instead of batch_size.
+    batch_size None: items, each by itself. An IterableDataset is read by one thread, and num_workers above 0 make batches ahead.
+    pin_memory, persistent_workers, timeout, multiprocessing_context and prefetch_factor decide nothing; worker_init_fn is called
+    with each worker's number, in its thread.
     """
 
     def __init__(
         self,
         dataset: Any,
-        batch_size: int = 1,
-        shuffle: bool = False,
+        batch_size: int | None = 1,
+        shuffle: bool | None = False,
         sampler: Iterable[int] | None = None,
-        *,
+        batch_sampler: Iterable[Sequence[int]] | None = None,
         num_workers: int = 0,
-        collate_fn: Callable[[list[Any]], Any] | None = None,
+        collate_fn: Callable[[Any], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
         generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
         persistent_workers: bool = False,
+        pin_memory_device: str = "",
     ) -> None:
         if sampler is not None and shuffle:
             raise InvalidArgument("shuffle and a sampler both say the order of the rows: give one")
-        if batch_size < 1:
+        if batch_sampler is not None and (batch_size not in (1, None) or shuffle or sampler is not None or drop_last):
+            raise InvalidArgument("a batch_sampler says what the batches are: give no batch_size, shuffle, sampler or drop_last beside it")
+        if batch_size is not None and batch_size < 1:
             raise InvalidArgument(f"batch_size is {batch_size}, must be 1 or more")
         if num_workers < 0:
             raise InvalidArgument(f"num_workers is {num_workers}, must be 0 or more")
-        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
-        self.num_workers, self.drop_last = num_workers, drop_last
-        self.generator = generator
+        self._streams = isinstance(dataset, IterableDataset)
+        if self._streams and (shuffle or sampler is not None or batch_sampler is not None):
+            raise InvalidArgument("an IterableDataset gives its own order: shuffle and samplers have none to give it")
+        self.dataset, self.shuffle = dataset, bool(shuffle)
+        self.num_workers, self.worker_init_fn = num_workers, worker_init_fn
+        self.generator, self.pin_memory, self.timeout = generator, pin_memory, timeout
         self.sampler: Any = sampler
-        if sampler is None:
+        if sampler is None and not self._streams:
             self.sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
-        self.collate_fn = default_collate if collate_fn is None else collate_fn
+        self.batch_sampler: Any = batch_sampler
+        if batch_sampler is None and batch_size is not None:
+            self.batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
+        self.batch_size, self.drop_last = (batch_size, drop_last) if batch_sampler is None else (None, False)
+        whole = self.batch_sampler is not None
+        self.collate_fn = collate_fn if collate_fn is not None else default_collate if whole else default_convert
 
     def __len__(self) -> int:
-        return self._count(len(self.sampler))
-
-    def _count(self, rows: int) -> int:
-        return rows // self.batch_size if self.drop_last else -(-rows // self.batch_size)
-
-    def _batches(self) -> list[list[int]]:
-        order = [int(i) for i in self.sampler]
-        return [order[i * self.batch_size : (i + 1) * self.batch_size] for i in range(self._count(len(order)))]
+        if self._streams:
+            rows = len(self.dataset)
+            size = self.batch_size or 1
+            return rows // size if self.drop_last else -(-rows // size)
+        return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def _at_once(self) -> bool:
         """Whether batches are rows of tensors, which are taken at once: the same values, faster. A class that derives from
@@ -206,21 +316,47 @@ class DataLoader:
         rows = getattr(type(self.dataset), "__getitem__", None) is TensorDataset.__getitem__
         return rows and self.collate_fn is default_collate
 
-    def _load(self, seed: int, number: int, indices: list[int]) -> Any:
-        """Makes a batch. Its items draw by the seeds after `seed`, and its collate_fn by one behind them."""
+    def _load(self, seed: int, number: int, indices: Any) -> Any:
+        """Makes a batch, or an item by its index. Items draw by the seeds after `seed`, and collate_fn by one behind them."""
         if self._at_once():
             return self.dataset[from_numpy(np.asarray(indices, np.int64))]
-        items = [_train._call_with_seed((seed + i) & _WORD, operator.getitem, self.dataset, i) for i in indices]
+
+        def item(i: Any) -> Any:
+            drawn = operator.index(i) if hasattr(i, "__index__") else number
+            return _train._call_with_seed((seed + drawn) & _WORD, operator.getitem, self.dataset, i)
+
+        items = item(indices) if self.batch_sampler is None else [item(i) for i in indices]
         return _train._call_with_seed(~(seed + number) & _WORD, self.collate_fn, items)
 
+    def _stream(self) -> Iterator[Any]:
+        """The batches of an IterableDataset."""
+        items = iter(self.dataset)
+        if self.batch_size is None:
+            yield from map(self.collate_fn, items)
+            return
+        while batch := list(itertools.islice(items, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield self.collate_fn(batch)
+
     def __iter__(self) -> Iterator[Any]:
-        batches = self._batches()
+        if self._streams:
+            return self._stream() if self.num_workers == 0 else _ahead(self._stream(), 2 * self.num_workers, self._begin())
+        return self._rows()
+
+    def _begin(self) -> Callable[[], None]:
+        """What each worker runs first."""
+        numbers = itertools.count()
+        return lambda: None if self.worker_init_fn is None else self.worker_init_fn(next(numbers))
+
+    def _rows(self) -> Iterator[Any]:
+        order = self.sampler if self.batch_sampler is None else self.batch_sampler
+        batches = [list(b) if self.batch_sampler is not None else b for b in order]
         seed = 0 if self._at_once() else int(_train.randint(0, 2**63 - 1, 1, generator=self.generator)[0])
         if self.num_workers == 0:
             for number, indices in enumerate(batches):
                 yield self._load(seed, number, indices)
             return
-        with ThreadPoolExecutor(self.num_workers, "wick-data") as pool:
+        with ThreadPoolExecutor(self.num_workers, "wick-data", self._begin()) as pool:
             waiting = []
             try:
                 for number, indices in enumerate(batches):
@@ -232,3 +368,28 @@ class DataLoader:
             finally:
                 for each in waiting:
                     each.cancel()
+
+
+def _ahead(batches: Iterator[Any], count: int, begin: Callable[[], None]) -> Iterator[Any]:
+    """The batches, up to `count` of them made by a thread before they are asked for."""
+    end = object()
+    with ThreadPoolExecutor(1, "wick-data", begin) as pool:
+        waiting = [pool.submit(next, batches, end) for _ in range(count)]
+        try:
+            while (batch := waiting.pop(0).result()) is not end:
+                waiting.append(pool.submit(next, batches, end))
+                yield batch
+        finally:
+            for each in waiting:
+                each.cancel()
+
+
+def default_convert(data: Any) -> Any:
+    """Makes arrays and scalars of numpy's tensors, also within tuples, lists and dicts; other items stay."""
+    if isinstance(data, (np.ndarray, np.generic)):
+        return from_numpy(np.asarray(data)) if data.dtype.kind in "biuf" else data
+    if isinstance(data, Mapping):
+        return {name: default_convert(value) for name, value in data.items()}
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*map(default_convert, data))
+    return type(data)(map(default_convert, data)) if isinstance(data, (tuple, list)) else data

@@ -25,3 +25,19 @@ def clip_grad_value_(parameters: Iterable[Tensor], clip_value: float) -> None:
     """Clamps every element of every gradient to [-clip_value, clip_value]."""
     given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     _train.clip_grad_value_(given, clip_value)
+
+
+clip_grad_norm = clip_grad_norm_
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All parameters in one row."""
+    return _train.cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Copies a row of numbers into the parameters."""
+    at = 0
+    for p in parameters:
+        p.data = vec[at : at + p.numel()].view_as(p).detach().clone()
+        at += p.numel()
