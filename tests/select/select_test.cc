@@ -15,7 +15,7 @@
   X(MaxPool, kSimd | kBlocked)          \
   X(FusedLinear, kSimd)                 \
   X(Add, kAny) X(Mul, kAny) X(Gather, kAny) X(NonZero, kAny) X(Range, kAny) X(Shape, kAny)
-#define WICK_SELECTED_ACTIVATIONS(X) X(Silu)
+#define WICK_SELECTED_ACTIVATIONS(X) X(Sigmoid) X(Silu) X(GeluErf)
 
 #include "runtime/kernels/selected_ops.h"
 
