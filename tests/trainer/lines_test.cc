@@ -175,7 +175,7 @@ TEST(Lines, PadsBeyondTheLineAndCutsReadAndAddToTheSameElements) {
   EXPECT_THAT(error_of([] {
                 pad(randn({3, 5}), {-5, 2}, "circular");
               }),
-              HasSubstr("leave nothing of dimension 1 to wrap"));
+              HasSubstr("nothing of axis 1 of [3,5] is left to wrap"));
 }
 
 TEST(Lines, HaveKernelsOfTheirOwn) {

@@ -82,6 +82,8 @@ TEST_P(VulkanMove, PadInEveryMode) {
     a.mode = mode;
     EXPECT_EQ(differs_from_cpu(OpId::kPad, &a, {bytes(t, {5, 6}, 12), numbers({2, 3, 1, 4})}), "")
         << "mode " << mode;
+    EXPECT_EQ(differs_from_cpu(OpId::kPad, &a, {bytes(t, {5, 6}, 12), numbers({-1, 2, 2, -3})}), "")
+        << "mode " << mode << ", cut";
   }
   PadAttrs a;
   WICK_EXPECT_AS_CPU(OpId::kPad, &a, bytes(t, {3, 3}, 13), numbers({-1, 2, 1, -1}),

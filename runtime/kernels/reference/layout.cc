@@ -89,30 +89,19 @@ Status run_slice(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   return {};
 }
 
-// The part of an axis that is repeated by kWrap: what negative pads leave of it, as in PyTorch and
-// ONNX Runtime. The output has n elements.
-struct Wrapped {
-  int64_t first, extent;
-  Wrapped(int64_t before, int64_t whole, int64_t n)
-      : first(before < 0 ? -before : 0), extent(std::min(whole, n - before) - first) {}
-};
-
 // Returns the source index of output position i of n on an axis padded by `before`; -1: the
-// constant.
+// constant. What is wrapped is what negative pads leave, as in PyTorch and ONNX Runtime: the rule
+// sees to it that there is some.
 int64_t pad_source(int64_t i, int64_t n, int64_t before, int64_t extent, PadMode mode) {
   int64_t at = i - before;
   if (at >= 0 && at < extent) return at;
   if (mode == PadMode::kEdge) return at < 0 ? 0 : extent - 1;
-  if (mode == PadMode::kWrap) {
-    const Wrapped part(before, extent, n);
-    at -= part.first;
-    // Most pads are shorter than the axis.
-    if (at < 0 ? at >= -part.extent : at < 2 * part.extent) {
-      at += at < 0 ? part.extent : -part.extent;
-    } else {
-      at = (at % part.extent + part.extent) % part.extent;
-    }
-    return part.first + at;
+  if (mode == PadMode::kWrap) {  // most pads are shorter than the axis
+    const int64_t first = std::max<int64_t>(-before, 0),
+                  left = std::min(extent, n - before) - first;
+    at -= first;
+    if (at < 0 ? at >= -left : at < 2 * left) return first + (at < 0 ? at + left : at - left);
+    return first + (at % left + left) % left;
   }
   if (mode == PadMode::kReflect) {
     if (extent == 1) return 0;
@@ -230,10 +219,6 @@ Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a
     return Status(Code::kShapeMismatch, "cannot reflect, repeat or wrap an empty tensor");
   }
   if (out[0].numel() == 0) return {};
-  for (int d = 0; d < in[0].rank() && mode == PadMode::kWrap; ++d) {
-    if (Wrapped(before[d], in[0].shape[d], out[0].shape[d]).extent < 1)
-      return error(Code::kShapeMismatch, "negative pads leave nothing of dimension %d to wrap", d);
-  }
   const int bits = dtype_bits(in[0].dtype);
   Poll poll;
   if (bits < 8) {  // without a value the bits are 0

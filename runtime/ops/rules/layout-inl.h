@@ -353,9 +353,18 @@ Status pad(RuleCtx<D>& c) {
                      static_cast<long long>(dim_value(p)));
       }
     }
+    D left = out[axis];  // of the axis, where a pad is negative
+    for (const D& p : {pads.values[i], pads.values[i + n]}) {
+      if (dim_known(p) && dim_value(p) < 0) left = dim_add(left, p);
+    }
     out[axis] = dim_add(dim_add(out[axis], pads.values[i]), pads.values[i + n]);
     if (dim_known(out[axis]) && dim_value(out[axis]) < 0) {
       return error(Code::kShapeMismatch, "pads remove more than axis %d of %s holds", axis,
+                   to_text(c.in[0].shape).text);
+    }
+    if (a.mode == static_cast<int64_t>(PadMode::kWrap) && dim_known(left) && dim_known(out[axis]) &&
+        dim_value(left) < 1 && dim_value(out[axis]) > 0) {
+      return error(Code::kShapeMismatch, "nothing of axis %d of %s is left to wrap", axis,
                    to_text(c.in[0].shape).text);
     }
   }

@@ -16,12 +16,16 @@ layout(binding = 1) writeonly buffer Out { STORE y[]; };
 // Returns i modulo n, never negative. `%` of a negative operand is undefined.
 int wrapped(int i, int n) { return i >= 0 ? int(uint(i) % uint(n)) : n - 1 - int(uint(-1 - i) % uint(n)); }
 
-// Returns the source index of position i on an axis; -1: the constant.
-int source_of(int i, int before_axis, int extent) {
+// Returns the source index of position i of n on an axis; -1: the constant. What is wrapped is what
+// negative pads leave.
+int source_of(int i, int n, int before_axis, int extent) {
   int at = i - before_axis;
   if (at >= 0 && at < extent) return at;
   if (kMode == WICK_PAD_EDGE) return at < 0 ? 0 : extent - 1;
-  if (kMode == WICK_PAD_WRAP) return wrapped(at, extent);
+  if (kMode == WICK_PAD_WRAP) {
+    int first = max(-before_axis, 0);
+    return first + wrapped(at - first, min(extent, n - before_axis) - first);
+  }
   if (kMode == WICK_PAD_REFLECT) {
     if (extent == 1) return 0;
     int period = 2 * (extent - 1);
@@ -37,7 +41,7 @@ int source(uint i) {
   int from = 0, stride = 1;
   bool outside = false;
   for (int d = int(kRank) - 1; d >= 0; --d) {
-    int s = source_of(int(rest % uint(dims[d])), before[d], extents[d]);
+    int s = source_of(int(rest % uint(dims[d])), dims[d], before[d], extents[d]);
     rest /= uint(dims[d]);
     outside = outside || s < 0;
     from += s * stride;

@@ -315,6 +315,7 @@ void moves(Cases& c) {
     c.may(OpId::kSlice, SliceAttrs{{6, 1}, {-8, 9}, {0, 1}, {-2, 3}}, {x({7, 11})});
     for (int64_t mode : {0, 1, 2, 3})
       c.may(OpId::kPad, PadAttrs{{1, 2, 2, 1}, mode, 1, {}}, {x({5, 6})});
+    c.may(OpId::kPad, PadAttrs{{-1, 2, 2, -3}, 3, 1, {}}, {x({5, 6})});
     for (DType index : {kI64, kI32}) {
       c.may(OpId::kGather, AxisAttrs{1}, {x({3, 7, 5}), in(index, {2, 3})});
       c.may(OpId::kGatherElements, AxisAttrs{1}, {x({3, 7}), in(index, {3, 4})});
