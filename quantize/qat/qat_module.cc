@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quantize/passes/plan.h"
 #include "quantize/qparams.h"
 #include "trainer/tensor/ops.h"
 
@@ -24,6 +25,22 @@ std::vector<float> floats(const Tensor& t) { return t.to(DType::kF32).to_vector<
 
 void write(const Tensor& t, const std::vector<float>& v) {
   t.copy_(from_blob(v.data(), t.raw_shape(), DType::kF32));
+}
+
+// Says what a FakeQuantize rounds: "image (image_fake_quantize)".
+std::string value_text(const ir::Graph& g, const Node& n) {
+  const std::string& name = g.value(n.inputs[0]).name;
+  return name.empty() ? n.name : name + " (" + n.name + ")";
+}
+
+// Infinities, as of a mask, are no fault where what reads them stays float.
+std::string what_to_skip(const ir::Graph& g, const Node& n) {
+  std::string names;
+  const std::vector<std::vector<ir::NodeId>> users = g.users();
+  for (ir::NodeId reader : users[static_cast<size_t>(n.outputs[0])])
+    names += (names.empty() ? "" : ", ") + display_name(g, reader);
+  return " (if infinities are meant, as in a mask, keep what reads them float: Recipe::skip " +
+         names + ")";
 }
 
 // Returns all dims but the scales' axis; an empty list means all of them.
@@ -185,8 +202,8 @@ bool QatModule::observe(const Node& node, std::vector<Tensor>* in, const Where& 
     learned ? first_scale(node, at->second, *in, where) : move_range(node, at->second, *in, where);
   } else if (!seen) {
     throw_error("QatModule",
-                "nothing was observed yet for " + graph().value(node.inputs[0]).name + " (" +
-                    node.name + "): train() with observers that move sees a batch first",
+                "nothing was observed yet for " + value_text(graph(), node) +
+                    ": train() with observers that move sees a batch first",
                 where);
   }
   if (!training()) return true;
@@ -214,10 +231,11 @@ void QatModule::move_range(const Node& node, const Group& group, const std::vect
   std::vector<Range> ranges;
   for (size_t i = 0; i < count; ++i) {
     if (!std::isfinite(lo[i]) || !std::isfinite(hi[i])) {
+      const bool nan = std::isnan(lo[i]);
       throw_error("QatModule",
-                  std::string(std::isnan(lo[i]) ? "NaN" : "infinity") + " in " +
-                      graph().value(node.inputs[0]).name + " (" + node.name + ") of " +
-                      to_text(x.raw_shape()).text,
+                  std::string(nan ? "NaN" : "infinity") + " in " + value_text(graph(), node) +
+                      " of " + to_text(x.raw_shape()).text +
+                      (nan ? "" : what_to_skip(graph(), node)),
                   where);
     }
     float &low = state[i], &high = state[count + i];

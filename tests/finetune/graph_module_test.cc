@@ -203,8 +203,7 @@ TEST(GraphModule, OutputsAreCutByName) {
 TEST(GraphModule, InputsAreCheckedAndNamed) {
   nn::GraphModule net = open("caption");
   const Tensor x = image({2, 1, 8, 8}), words = ones({2, 3}, DType::kI64);
-  EXPECT_TRUE(same(net.run({{"words", words}, {"image", x}})["weight"],
-                   net.run(std::vector<Tensor>{x, words})[1]));
+  EXPECT_TRUE(same(net.run({{"words", words}, {"image", x}})["weight"], net.run({x, words})[1]));
   EXPECT_THAT(error_of([&] { net(x); }), HasSubstr("run({image, words})"));
   EXPECT_THAT(error_of([&] {
                 net.run(std::vector<Tensor>{x, x});

@@ -98,6 +98,18 @@ TEST_F(QuantizeModel, TokensAreInputsToo) {
   }
 }
 
+// As integers the layer has a bias for each of its inputs' scales, and both have its name.
+TEST_F(QuantizeModel, ALayerThatIsCalledTwiceHasTwoBiases) {
+  struct Twice : nn::Module {
+    nn::Child<nn::Linear> fc{this, "fc", 8, 8};
+    Tensor forward(const Arg& x) override { return fc(relu(fc(x)) * 9) + 1; }
+  } twice;
+  const Tensor x = randn({16, 8});
+  const auto q = quantize_model(twice, {x});
+  EXPECT_EQ(q->lowered().integer.at("QGemm"), 2);
+  EXPECT_EQ(test::deployed(q->to_graph(), x), (*q)(x).to_vector<float>());
+}
+
 TEST_F(QuantizeModel, WhatStaysFloatIsNamed) {
   nn::Sequential odd(nn::Linear(16, 16), nn::LayerNorm({16}), nn::Linear(16, 4));
   const auto q = quantize_model(odd, {randn({4, 16})});

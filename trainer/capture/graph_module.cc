@@ -122,6 +122,22 @@ void untie(ir::Graph* g) {
   g->compact();
 }
 
+// Tensors go by their names. Constants of one name that hold other numbers get names of their own:
+// a layer that is called twice has, as integers, a bias for each of its inputs' scales.
+void name_apart(ir::Graph* g, std::map<std::string, const HostTensor*>* seen) {
+  for (size_t v = 0; v < g->value_count(); ++v) {
+    ir::Value& value = g->value(static_cast<ValueId>(v));
+    if (!g->is_constant(static_cast<ValueId>(v)) || value.name.empty()) continue;
+    const HostTensor *own = &value.constant, *known = nullptr;
+    while (known = seen->emplace(value.name, own).first->second,
+           known != own && !same_bits(*known, *own))
+      value.name += "_";
+  }
+  for (size_t i = 0; i < g->node_count(); ++i) {
+    for (ir::Graph& region : g->node(static_cast<ir::NodeId>(i)).regions) name_apart(&region, seen);
+  }
+}
+
 // Returns some names that the user may have meant.
 std::string names_like(const ir::Graph& g, const std::string& name) {
   std::vector<std::string> found;
@@ -155,6 +171,8 @@ GraphModule::GraphModule(ir::Graph graph) : graph_(std::move(graph)) {
                 Code::kUnsupported);
   graph_.set_edition(kNewestEdition);  // the trainer's calls have no other
   untie(&graph_);
+  std::map<std::string, const HostTensor*> seen;
+  name_apart(&graph_, &seen);
   rebuild();
 }
 

@@ -8,6 +8,7 @@
 //   ... train as any module, then export_onnx(capture(net, ...), "mine.onnx")
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
@@ -43,6 +44,9 @@ class GraphModule : public Module {
   Tensor forward(const Arg& x) override;
   // Runs any number of inputs, in the graph's order or by name.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs, Where where = Where::current());
+  std::vector<Tensor> run(std::initializer_list<Tensor> inputs, Where where = Where::current()) {
+    return run(std::vector<Tensor>(inputs), where);  // run({a, b}), which could also be a map
+  }
   std::map<std::string, Tensor> run(const std::map<std::string, Tensor>& inputs,
                                     Where where = Where::current());
 
