@@ -78,14 +78,3 @@ class GradScaler:
 def is_autocast_enabled() -> bool:
     """Whether products are cast."""
     return _train._autocast_dtype() is not None
-
-
-def _of(device: str) -> type[autocast]:
-    """autocast without the name of the device."""
-
-    class autocast_of(autocast):  # noqa: N801
-        def __init__(self, enabled: bool = True, dtype: _dtype | None = None, cache_enabled: bool | None = None) -> None:
-            super().__init__(device, dtype, enabled)
-
-    return autocast_of
-
