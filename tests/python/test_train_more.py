@@ -183,6 +183,30 @@ class Modes(Case):
         scaler.update()
         self.assertEqual((w.item(), scaler.get_scale(), scaler.is_enabled()), (0, 1, False))
 
+    def test_a_scaler(self):
+        def run(scaler, kind):
+            w = torch.tensor([2.0, -1.0], requires_grad=True)
+            o = optim.SGD([w], lr=0.25)
+            for factor in (1.0, 1.0, float("inf"), 1.0):
+                o.zero_grad()
+                with torch.autocast("cpu", dtype=kind):
+                    loss = (w.reshape(1, 2) @ w.reshape(2, 1)).sum() * factor
+                scaler.scale(loss).backward()
+                scaler.unscale_(o)
+                nn.utils.clip_grad_norm_([w], 1e9)
+                scaler.step(o)
+                scaler.update()
+            return w.tolist()
+
+        scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+        self.assertEqual(run(scaler, torch.float16), [0.25, -0.125])  # three steps of four
+        self.assertEqual((scaler.get_scale(), scaler.is_enabled()), (4, True))
+        again = torch.amp.GradScaler("cpu")
+        again.load_state_dict(scaler.state_dict())
+        self.assertEqual(again.get_scale(), 4)
+        with self.assertRaisesRegex(wick.InvalidArgument, "GradScaler"):  # whose scale is off
+            run(torch.amp.GradScaler("cuda"), torch.float16)
+
     def test_anomalies(self):
         x = torch.tensor([-1.0])
         with self.assertRaisesRegex(wick.Error, "(?s)log"), torch.autograd.detect_anomaly():
