@@ -19,6 +19,7 @@ namespace wick::python {
 // The parts of the module.
 void bind_tensor(nb::module_& m);
 void bind_changes(nb::class_<Tensor>& t);
+void bind_norms(nb::module_& m, nb::class_<Tensor>& t);
 void bind_functions(nb::module_& m);
 void bind_images(nb::module_& m);
 void bind_random(nb::module_& m);

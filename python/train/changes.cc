@@ -1,5 +1,6 @@
 // What becomes of a tensor: copies, dtypes and devices, and values that are written in place.
 #include "creation.h"
+#include "trainer/tensor/inplace.h"
 
 namespace wick::python {
 
@@ -65,6 +66,25 @@ void bind_where(nb::class_<Tensor>& t) {
       },
       nb::arg("condition"), nb::arg("other"));
   t.def(
+      "scatter_reduce_",
+      [](nb::handle_t<Tensor> self, int dim, const Tensor& index, const Tensor& src,
+         const std::string& reduce, bool include_self) {
+        return in_place(self, [&](const Tensor& x) {
+          wick::in_place("scatter_reduce_", x, [&](const Arg& old) {
+            return scatter_reduce(old, dim, index, src, reduce, include_self);
+          });
+        });
+      },
+      nb::arg("dim"), nb::arg("index"), nb::arg("src"), nb::arg("reduce"), nb::kw_only(),
+      nb::arg("include_self") = true);
+  // Threads share all memory, and none is a device's.
+  for (const char* name : {"pin_memory", "share_memory_"})
+    t.def(name, [](nb::handle_t<Tensor> self) {
+      return nb::borrow<nb::typed<nb::object, Tensor>>(self);
+    });
+  t.def("is_shared", [](const Tensor&) { return false; });
+  t.def("is_pinned", [](const Tensor&) { return false; });
+  t.def(
       "fill_diagonal_",
       [](nb::handle_t<Tensor> self, Scalar value) {
         return in_place(self, [&](const Tensor& x) { x.diagonal().fill_(value); });
@@ -72,7 +92,22 @@ void bind_where(nb::class_<Tensor>& t) {
       nb::arg("fill_value"));
 }
 
+// Norms that have a name: of all elements, or of a matrix.
+Tensor named_norm(const Tensor& x, const std::string& p, const Dims& dims, bool keepdim) {
+  return free_of_lock([&] {
+    if (p == "fro") return x.norm(2, dims, keepdim);
+    return linalg::matrix_norm(x, p.c_str(), dims.count == 0 ? Dims{-2, -1} : dims, keepdim);
+  });
+}
+
 }  // namespace
+
+void bind_norms(nb::module_& m, nb::class_<Tensor>& t) {
+  t.def("norm", &named_norm, nb::arg("p"), nb::arg("dim").none() = nb::none(),
+        nb::arg("keepdim") = false);
+  m.def("norm", &named_norm, nb::arg("input"), nb::arg("p"), nb::arg("dim").none() = nb::none(),
+        nb::arg("keepdim") = false);
+}
 
 void bind_changes(nb::class_<Tensor>& t) {
   // Tensors have one layout, whatever layout is asked for.

@@ -677,6 +677,7 @@ void bind_tensor(nb::module_& m) {
       "flip", [](const Tensor& x, const Dims& dims) { return x.flip(dims); }, nb::kw_only(),
       nb::arg("dims"));
   bind_changes(t);
+  bind_norms(m, t);
 
 #include "methods.inc"
   // After those of one size, since a list of sizes also takes a number.

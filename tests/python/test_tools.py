@@ -92,6 +92,12 @@ class Compile(Case):
         self.assertIn("wild", str(caught.exception))
         self.assertEqual(caught.exception.code, wick.Code.INVALID_ARGUMENT)
 
+    def test_a_size_that_the_model_has_not(self):
+        for verify in (False, True):
+            with self.assertRaisesRegex(wick.UsageError, "no size named 'bacth'; it has: batch"):
+                wick.compile(ONNX, dims={"bacth": 3}, verify=verify)
+        wick.compile(ONNX, dims={"batch": 3})
+
     def test_a_name_that_looks_like_an_option(self):
         with self.assertRaisesRegex(wick.CommandError, "--help"):
             wick.compile("--help")

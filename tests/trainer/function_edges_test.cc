@@ -320,6 +320,42 @@ TEST(FunctionEdges, ErrorsNameTheFunctionCalled) {
             "[scatter_reduce] ");
 }
 
+TEST(FunctionEdges, AnInputThatWasNeverMade) {
+  const Tensor u, x = ones({2, 3});
+  const std::string never = "undefined: it was never made";
+  EXPECT_EQ(text_of([&] { linear(u, x); }), "[linear] input 0 is required, and " + never);
+  EXPECT_EQ(text_of([&] { matmul(x, u); }), "[matmul] input 1 is required, and " + never);
+  EXPECT_EQ(text_of([&] { softmax(u, 0); }), "[softmax] input 0 is required, and " + never);
+  EXPECT_EQ(text_of([&] { nn::Linear(3, 4)(u); }), "[linear] input 0 is required, and " + never);
+  EXPECT_EQ(text_of([&] { cat({x, u}); }), "[cat] the tensor at place 1 is " + never);
+  EXPECT_EQ(text_of([&] { cat({u, x}); }), "[cat] the tensor at place 0 is " + never);
+  EXPECT_EQ(text_of([&] { stack({x, u}); }), "[stack] the tensor at place 1 is " + never);
+  EXPECT_EQ(text_of([&] { meshgrid({ones({2}), u}); }), "[meshgrid] a tensor is " + never);
+}
+
+TEST(FunctionEdges, SizesThatWouldTakeForever) {
+  const Tensor x = ones({3}), matrix = ones({3, 3}), line = ones({1, 1, 3});
+  EXPECT_EQ(text_of([&] { diag(x, int64_t{1} << 31); }),
+            "[diag_embed] shape [2147483651,2147483651] is too large");
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  EXPECT_NE(text_of([&] { diag(x, kLeast); }).find("is too large"), std::string::npos);
+  EXPECT_NE(text_of([&] { diag_embed(x, 1 << 24); }).find("cannot allocate"), std::string::npos);
+  EXPECT_EQ(diag(matrix, int64_t{1} << 62).raw_shape(), Shape{0});
+  EXPECT_EQ(diag(matrix, kLeast).raw_shape(), Shape{0});
+  EXPECT_NUMBERS(diag(tensor<float>({{1, 2}, {3, 4}, {5, 6}}), -1), 3, 6);
+  EXPECT_NUMBERS(diag(tensor<float>({1, 2}), -1), 0, 0, 0, 1, 0, 0, 0, 2, 0);
+  EXPECT_EQ(
+      text_of([&] { adaptive_avg_pool1d(line, 1'000'000); }),
+      "[adaptive_avg_pool1d] 1000000 windows along dim 2 of [1,1,3]: at most 65536 where they "
+      "do not divide it; interpolate() makes a tensor larger");
+  EXPECT_NE(text_of([&] {
+              adaptive_max_pool2d(ones({1, 1, 3, 3}), Pair(2, 100'000));
+            }).find("100000 windows along dim 3"),
+            std::string::npos);
+  EXPECT_EQ(adaptive_avg_pool1d(ones({1, 1, 200'000}), 100'000).raw_shape(),
+            (Shape{1, 1, 100'000}));
+}
+
 // Only a name that is a function is advised.
 TEST(FunctionEdges, AdviceAfterAWriteNamesAFunction) {
   auto advice = [](const std::function<void(const Tensor&)>& write) {

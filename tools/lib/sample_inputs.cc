@@ -19,7 +19,8 @@
 namespace wick::tool {
 namespace {
 
-void check_size(const char* option, const SymbolDef& symbol, int64_t n) {
+template <class Symbol>
+void check_size(const char* option, const Symbol& symbol, int64_t n) {
   if (n >= symbol.min && n <= symbol.max) return;
   wrong_usage(option, fmt::format("the model takes {} to {} for '{}', got {}", symbol.min,
                                   symbol.max, symbol.name, n));
@@ -224,9 +225,9 @@ void check_bytes(const Session& session, const Sizes& sizes) {
               Code::kBudgetExceeded);
 }
 
-}  // namespace
-
-std::pair<int32_t, int64_t> named_size(const Program& program, const std::string& text) {
+// Finds the symbol that "NAME=N" names, of a program or of a graph.
+template <class Symbols>
+std::pair<int32_t, int64_t> named_among(const Symbols& symbols, const std::string& text) {
   const size_t equals = text.rfind('=');
   int64_t n = -1;
   if (equals == std::string::npos || !read_integer(std::string_view(text).substr(equals + 1), &n) ||
@@ -234,7 +235,6 @@ std::pair<int32_t, int64_t> named_size(const Program& program, const std::string
     wrong_usage("--dim", "must be NAME=N, got '" + text + "'");
   const std::string wanted = text.substr(0, equals);
   std::string known;
-  const Span<const SymbolDef> symbols = program.symbols();
   for (size_t s = 0; s < symbols.size(); ++s) {
     if (wanted == symbols[s].name) {
       check_size("--dim", symbols[s], n);
@@ -244,6 +244,15 @@ std::pair<int32_t, int64_t> named_size(const Program& program, const std::string
   }
   wrong_usage("--dim", fmt::format("the model has no size named '{}'; it has{}", wanted,
                                    known.empty() ? " none" : ":" + known));
+}
+
+}  // namespace
+
+std::pair<int32_t, int64_t> named_size(const Program& program, const std::string& text) {
+  return named_among(program.symbols(), text);
+}
+void check_named_size(const ir::Graph& graph, const std::string& text) {
+  named_among(graph.symbols(), text);
 }
 
 Sample sample_inputs(const Session& session, const Program& program, const SampleSizes& sizes) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/ir/graph.h"
 #include "graph/ir/host_tensor.h"
 #include "runtime/exec/session.h"
 
@@ -42,5 +43,7 @@ Sample sample_inputs(const Session& session, const Program& program, const Sampl
 // Reads "NAME=N": the number of one of the program's symbols, and a size that it may have. Anything
 // else is wrong usage of --dim.
 std::pair<int32_t, int64_t> named_size(const Program& program, const std::string& text);
+// The same of a graph, before a program is made of it.
+void check_named_size(const ir::Graph& graph, const std::string& text);
 
 }  // namespace wick::tool

@@ -112,6 +112,7 @@ void convert(const ConvertCommand& c) {
            : open_graph(c.model, {.own_sizes = c.own_sizes,
                                   .lower_qdq = onnx ? !c.quantized.empty() : c.lower_qdq,
                                   .lowered = &lowered});
+  for (const std::string& dim : c.dims) check_named_size(graph, dim);  // or it throws
   if (c.verbose) print_lowered(lowered);
   const ir::Graph read = graph;
   Written written(c.checks, c.model);

@@ -1,5 +1,6 @@
 #include "trainer/tensor/call.h"
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <memory>
@@ -99,6 +100,20 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
   std::string path = module_path();
   hook->on_op({op_info(q.op)->name, path.c_str(), row.name, "cpu", modes().trace_index++, begin,
                now_ns(), q.in, out});
+}
+
+// Names an input that was never made, where the op needs it: the rule saw a shape of no dims.
+void refuse_undefined(OpId op, Span<const Tensor* const> in, const Where& where) {
+  const OpInfo* info = find_op(op);
+  if (info == nullptr) return;  // a custom op's rule says it
+  const size_t needed = info->max_inputs == 255 ? in.size() : info->min_inputs;
+  for (size_t i = 0; i < std::min(needed, in.size()); ++i) {
+    if (in[i] != nullptr && in[i]->defined()) continue;
+    fail_call(
+        op,
+        error(Code::kInvalidArgument, "input %zu is required, and undefined: it was never made", i),
+        where);
+  }
 }
 
 // Returns whether input i is a list of sizes in other integers than int64, or of scales in floats:
@@ -287,7 +302,10 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
   }
   ShapeArgs args;
   RuleCtx<int64_t> ctx{op, attrs, in_info, out_info, find_custom(op), &args};
-  if (Status s = refuse_unknown(infer_shapes(ctx)); !s.ok()) fail_call(op, s, where);
+  if (Status s = refuse_unknown(infer_shapes(ctx)); !s.ok()) {
+    refuse_undefined(op, in, where);
+    fail_call(op, s, where);
+  }
 
   TensorView as_view;
   if (view_rule(op, attrs, in_views, out_info[0].shape, &as_view)) {

@@ -33,9 +33,9 @@ except ImportError as _why:
     ) from None
 from .._train import *  # noqa: F403: functions of C++ have PyTorch's names, many of them also Python's
 from .._train import Tensor, cat, dtype, vstack
-from . import amp, autograd, distributions, linalg, nn, optim, random, special, testing, utils
+from . import amp, autograd, backends, cpu, cuda, distributions, linalg, nn, optim, random, special, testing, utils
 from ._absent import absent as __getattr__  # noqa: F401: what a name that is not here says
-from ._devices import accelerator, backends, cpu, cuda, device
+from ._devices import accelerator, device
 from ._files import export, load, save
 from ._functions import *  # type: ignore[no-redef]  # noqa: F403: their names are PyTorch's
 from ._modes import enable_grad, inference_mode, is_inference_mode_enabled, no_grad, set_grad_enabled

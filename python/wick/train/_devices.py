@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .._errors import Unsupported
-from .amp import GradScaler
-from .amp import _of as _autocast_of
 
 
 class device(str):  # noqa: N801
@@ -29,7 +27,7 @@ class device(str):  # noqa: N801
         return str(self)
 
 
-class _Absent:
+class Absent:
     """A kind of device that is not here, of which programs ask whether it is."""
 
     @staticmethod
@@ -69,43 +67,5 @@ class _Absent:
         """Does nothing."""
 
 
-class cuda(_Absent):  # noqa: N801
-    """torch.cuda: not here."""
-
-    class amp:  # noqa: N801
-        """torch.cuda.amp, which is off."""
-
-        autocast = _autocast_of("cuda")
-        GradScaler = GradScaler
-
-
-class cpu:  # noqa: N801
-    """torch.cpu."""
-
-    class amp:  # noqa: N801
-        """torch.cpu.amp."""
-
-        autocast = _autocast_of("cpu")
-
-
-class accelerator(_Absent):  # noqa: N801
+class accelerator(Absent):  # noqa: N801
     """torch.accelerator: none is chosen by itself. tensor.to("vulkan") takes one by its name."""
-
-
-class backends:  # noqa: N801
-    """torch.backends: those of other devices are not here."""
-
-    class mps(_Absent):  # noqa: N801
-        """Not here."""
-
-    class cudnn(_Absent):  # noqa: N801
-        """Not here. What is set decides nothing."""
-
-        deterministic = True
-        benchmark = False
-        enabled = False
-
-    class mkldnn(_Absent):  # noqa: N801
-        """Not here."""
-
-        enabled = False

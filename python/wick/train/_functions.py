@@ -11,17 +11,17 @@ import numpy as _np
 from .. import _train
 from .._errors import ShapeMismatch, TypeMismatch, Unsupported
 from .._train import Tensor, dtype
-from ._results import Size
+from ._results import Size, TriangularSolve
 
 
 __all__ = [
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
     "LongTensor", "ShortTensor", "arange", "are_deterministic_algorithms_enabled", "as_tensor", "asarray", "atleast_1d",
-    "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "chain_matmul",
+    "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "chain_matmul", "cholesky_inverse",
     "conj", "cumulative_trapezoid", "diff", "einsum", "finfo", "from_numpy", "get_default_dtype", "iinfo", "is_complex",
-    "is_floating_point", "is_nonzero", "is_tensor", "isreal", "meshgrid", "numel", "range", "real", "renorm",
+    "is_floating_point", "is_nonzero", "is_tensor", "isreal", "meshgrid", "narrow_copy", "numel", "range", "real", "renorm",
     "repeat_interleave", "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision", "set_printoptions",
-    "svd", "tensor", "tensordot", "trapezoid", "trapz", "typename", "use_deterministic_algorithms", "vander",
+    "svd", "tensor", "tensordot", "trapezoid", "triangular_solve", "trapz", "typename", "use_deterministic_algorithms", "vander",
 ]  # fmt: skip
 
 
@@ -192,6 +192,23 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[Tens
     """Returns U, S and V with input = U diag(S) V^T; linalg.svd() returns V^T."""
     u, s, vh = _train._linalg_svd(input, not some)
     return u, s, vh.mT
+
+
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False  # noqa: N803
+) -> TriangularSolve:
+    """Returns x with A x = b, and A: PyTorch's old form of linalg.solve_triangular()."""
+    return TriangularSolve(_train._triangular_solve(b, A, upper, transpose, unitriangular), A)
+
+
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:  # noqa: A002
+    """Returns the inverse of the matrix whose Cholesky factor this is."""
+    return _train.cholesky_solve(_train.eye(input.shape[-1], dtype=input.dtype), input, upper)
+
+
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:  # noqa: A002
+    """Returns a copy of input.narrow()."""
+    return input.narrow(dim, start, length).clone()
 
 
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:  # noqa: A002

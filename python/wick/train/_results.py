@@ -96,3 +96,10 @@ class LuFactor(NamedTuple):
 
     LU: Tensor
     pivots: Tensor
+
+
+class TriangularSolve(NamedTuple):
+    """Of triangular_solve."""
+
+    solution: Tensor
+    cloned_coefficient: Tensor

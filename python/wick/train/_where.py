@@ -14,7 +14,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 # The line of C++ that the text ends with: of this package's own calls.
 _LINE = re.compile(r" \([\w.\-]*:\d+\)$")
 # Lines of the bindings within a text, which say nothing to who writes Python.
-_BINDINGS = re.compile(r" (?:at )?\(?(?:tensor|functions|layers|optim|export|methods)\.(?:cc|inc):\d+\)?")
+_BINDINGS = re.compile(r" (?:at )?\(?(?:changes|distributions|export|functions|gradients|images|layers|methods|names|optim|random|scopes|tensor)\.(?:cc|inc):\d+\)?")
 
 
 def _caller() -> FrameType:

@@ -1,12 +1,13 @@
-"""torch.amp: products in 16 bits. A scaler decides nothing on the CPU, as in PyTorch without CUDA."""
+"""torch.amp: products in 16 bits, and the scale of a loss that float16 needs."""
 
 from __future__ import annotations
 
 import functools
+import json
 from typing import Any, Callable
 
 from .. import _train
-from .._errors import InvalidArgument
+from .._errors import InvalidArgument, Unsupported
 from .._train import dtype as _dtype
 
 __all__ = ["GradScaler", "autocast"]
@@ -40,52 +41,71 @@ class autocast:  # noqa: N801
 
 
 class GradScaler:
-    """Scales a loss whose float16 gradients would be 0. On the CPU bfloat16 needs none: it is off, and step() is the optimizer's."""
+    """Scales a loss, so that float16 gradients do not become 0, and leaves out steps whose gradients are infinite or NaN. Off
+    for "cuda", where there is none; bfloat16 needs no scale."""
 
-    def __init__(self, *ignored: Any, **named: Any) -> None:
-        pass
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        on = enabled and str(device).partition(":")[0] != "cuda"
+        self._native = _train.NativeScaler(init_scale, growth_factor, backoff_factor, growth_interval) if on else None
 
     def scale(self, outputs: Any) -> Any:
-        """The same."""
-        return outputs
+        """A loss, or each of several, times the scale."""
+        if self._native is None:
+            return outputs
+        if isinstance(outputs, (list, tuple)):
+            return type(outputs)(map(self.scale, outputs))
+        return self._native.scale(outputs)
+
+    @staticmethod
+    def _of(optimizer: Any) -> Any:
+        if optimizer._native is None:
+            raise Unsupported(f"[GradScaler] {type(optimizer).__name__} has a step() of its own: scale and divide in Python, or use bfloat16")
+        optimizer._tell()
+        return optimizer._native
 
     def unscale_(self, optimizer: Any) -> None:
-        """Does nothing."""
+        """Divides the gradients by the scale, once a step, to clip them."""
+        if self._native is not None:
+            self._native.unscale_(self._of(optimizer))
 
     def step(self, optimizer: Any, *arguments: Any, **named: Any) -> Any:
-        """optimizer.step()."""
-        return optimizer.step(*arguments, **named)
+        """optimizer.step(), unless a gradient is infinite or NaN."""
+        if self._native is None:
+            return optimizer.step(*arguments, **named)
+        self._native.step(self._of(optimizer))
+        return None
 
-    def update(self, new_scale: Any = None) -> None:
-        """Does nothing."""
+    def update(self, new_scale: float | None = None) -> None:
+        """Makes the scale smaller where a step was left out, and larger after many that were not."""
+        if self._native is not None:
+            self._native.update(new_scale)
 
     def get_scale(self) -> float:
-        """1."""
-        return 1.0
+        """The scale; 1 where it is off."""
+        return 1.0 if self._native is None else self._native.get_scale()
 
     def is_enabled(self) -> bool:
-        """False."""
-        return False
+        """Whether it is on."""
+        return self._native is not None
 
     def state_dict(self) -> dict[str, Any]:
-        """Nothing."""
-        return {}
+        """The scale and what it depends on; nothing where it is off."""
+        return {} if self._native is None else json.loads(self._native.state_dict())  # type: ignore[no-any-return]
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Does nothing."""
+        """Goes on there."""
+        if self._native is not None:
+            self._native.load_state_dict(json.dumps(state_dict))
 
 
 def is_autocast_enabled() -> bool:
     """Whether products are cast."""
     return _train._autocast_dtype() is not None
-
-
-def _of(device: str) -> type[autocast]:
-    """autocast without the name of the device."""
-
-    class autocast_of(autocast):  # noqa: N801
-        def __init__(self, enabled: bool = True, dtype: _dtype | None = None, cache_enabled: bool | None = None) -> None:
-            super().__init__(device, dtype, enabled)
-
-    return autocast_of
-

@@ -197,13 +197,35 @@ Tensor triu_indices(SizeArg rows, SizeArg columns, SizeArg offset, DType dtype) 
                   [&](int64_t r, int64_t c) { return c - r >= offset; });
 }
 
+namespace {
+
+// Refuses the matrix of a diagonal of t's last dim, `offset` away from the middle, that memory does
+// not hold: before anything of its size is computed.
+void need_square(const Tensor& t, int64_t offset, const Where& where) {
+  constexpr int64_t kTooFar = int64_t{1} << 40;  // its square has no number of bytes
+  const Shape& s = t.raw_shape();
+  const int last = s.rank() - 1;
+  const int64_t side = std::abs(std::clamp(offset, -kTooFar, kTooFar)) + s[last];
+  Shape square;
+  for (int i = 0; i < last; ++i) square.push_back(s[i]);
+  square.push_back(side);
+  square.push_back(side);
+  const auto bytes = checked_bytes(square, dtype_bits(t.dtype()));
+  if (!bytes.ok())
+    throw_error("diag_embed", bytes.status().message(), where, bytes.status().code());
+  (void)empty(square, t.dtype(), where);
+}
+
+}  // namespace
+
 Tensor diag(const Arg& x, SizeArg diagonal) {
   const Shape& s = x.tensor.raw_shape();
   if (s.rank() == 1) return diag_embed(x, diagonal);
   if (s.rank() != 2)
     throw_error("diag", std::string("needs a vector or a matrix, got ") + to_text(s).text, x.where,
                 Code::kShapeMismatch);
-  int64_t row = std::max<int64_t>(0, -diagonal), column = std::max<int64_t>(0, diagonal);
+  const int64_t k = std::clamp<int64_t>(diagonal, -s[0], s[1]);  // none beyond has an element
+  const int64_t row = std::max<int64_t>(0, -k), column = std::max<int64_t>(0, k);
   int64_t n = std::max<int64_t>(0, std::min(s[0] - row, s[1] - column));
   Tensor at = stack({arange(row, row + n), arange(column, column + n)}, -1);
   return call(OpId::kGatherND, GatherNDAttrs{}, {x, at});
@@ -217,6 +239,7 @@ Tensor diag_embed(const Arg& x, SizeArg offset, int dim1, int dim2) {
   int d1 = wrap_dim("diag_embed", dim1, rank, x.where);
   int d2 = wrap_dim("diag_embed", dim2, rank, x.where);
   if (d1 == d2) throw_error("diag_embed", "the two dimensions must differ", x.where);
+  need_square(t, offset, x.where);
   int64_t above = std::max<int64_t>(0, offset), below = std::max<int64_t>(0, -offset);
   // row i of the square has x[i - below] in column i + offset
   Tensor padded = pad(x, {below, above});
@@ -279,6 +302,8 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::stri
     throw_error("meshgrid", "indexing must be 'ij' or 'xy', got '" + indexing + "'", where);
   int rank = static_cast<int>(tensors.size());
   if (rank > kMaxRank) throw_error("meshgrid", "takes at most 8 tensors", where);
+  for (const Tensor& t : tensors)
+    if (!t.defined()) throw_error("meshgrid", "a tensor is undefined: it was never made", where);
   bool swapped = indexing == "xy" && rank >= 2;
   auto place = [&](int i) { return swapped && i < 2 ? 1 - i : i; };
   Shape all;

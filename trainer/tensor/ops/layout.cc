@@ -10,8 +10,12 @@ Tensor cat_pointers(Span<const Tensor* const> in, int dim, const Where& where) {
   Tensor out;
   DType common = DType::kNone;
   bool alike = true, vectors = true, nothing = false;
-  for (const Tensor* t : in) {
-    if (!t->defined()) continue;  // call() says which
+  for (size_t i = 0; i < in.size(); ++i) {
+    const Tensor* t = in[i];
+    if (!t->defined())
+      throw_error("cat",
+                  "the tensor at place " + std::to_string(i) + " is undefined: it was never made",
+                  where);
     const DType before = common;
     common = before == DType::kNone ? t->dtype() : promote_types(before, t->dtype(), where);
     alike = alike && (before == DType::kNone || t->dtype() == before);
@@ -27,12 +31,9 @@ Tensor cat_pointers(Span<const Tensor* const> in, int dim, const Where& where) {
   cast.reserve(in.size());
   std::vector<const Tensor*> left;
   for (const Tensor* t : in) {
-    if (!t->defined()) {
-      left.push_back(t);
-    } else if (vectors || !(t->raw_shape() == Shape{0})) {
-      cast.push_back(t->to(common, where));
-      left.push_back(&cast.back());
-    }
+    if (!vectors && t->raw_shape() == Shape{0}) continue;
+    cast.push_back(t->to(common, where));
+    left.push_back(&cast.back());
   }
   call(OpId::kConcat, &a, left, {&out, 1}, where);
   return out;
@@ -54,6 +55,11 @@ Tensor stack(const std::vector<Tensor>& tensors, int dim, Where where) {
   if (tensors.empty()) throw_error("stack", "needs at least one tensor", where);
   std::vector<Tensor> raised;
   for (const Tensor& t : tensors) {
+    if (!t.defined())
+      throw_error("stack",
+                  "the tensor at place " + std::to_string(raised.size()) +
+                      " is undefined: it was never made",
+                  where);
     const Shape &first = tensors[0].raw_shape(where), &shape = t.raw_shape(where);
     if (!(shape == first)) {
       throw_error("stack",

@@ -72,6 +72,9 @@ std::vector<Tensor> one_dim_after_the_other(bool average, const std::vector<Tens
   return results;
 }
 
+// Each window is an op of its own where they are not alike.
+constexpr int64_t kMostWindows = 1 << 16;
+
 // Output i of n covers [floor(i * size / n), ceil((i + 1) * size / n)): equal windows if n divides
 // the size, otherwise one slice each, one dim after the other.
 Tensor adaptive(const char* name, bool average, const Arg& x, const Sizes& out) {
@@ -93,6 +96,15 @@ Tensor adaptive(const char* name, bool average, const Arg& x, const Sizes& out) 
     w.kernel.values[i] = w.stride.values[i] = size / out[i];
     w.dilation.values[i] = 1;
     spatial.values[spatial.count++] = 2 + i;
+  }
+  for (int i = 0; i < out.count && !whole && !even; ++i) {
+    if (out[i] > kMostWindows) {
+      throw_error(name,
+                  std::to_string(out[i]) + " windows along dim " + std::to_string(2 + i) + " of " +
+                      text(x.tensor) + ": at most " + std::to_string(kMostWindows) +
+                      " where they do not divide it; interpolate() makes a tensor larger",
+                  x.where);
+    }
   }
   if (whole && average) {
     t = mean(at(t), spatial, true);

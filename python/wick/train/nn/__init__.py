@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import functional, init, utils
+from . import functional, init, parameter, utils
 from .layers import (
     BatchNorm1d,
     BatchNorm2d,
@@ -124,6 +124,7 @@ from .plain import (
     Tanhshrink,
     Threshold,
     TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
     Unflatten,
     Unfold,
     Upsample,
@@ -160,6 +161,6 @@ __all__ = [
     "ReplicationPad2d", "ReplicationPad3d", "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "SoftMarginLoss",
     "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
-    "TripletMarginLoss", "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d",
-    "ZeroPad2d", "ZeroPad3d", "functional", "init", "utils",
+    "TripletMarginLoss", "TripletMarginWithDistanceLoss", "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d",
+    "ZeroPad2d", "ZeroPad3d", "functional", "init", "parameter", "utils",
 ]  # fmt: skip

@@ -291,6 +291,10 @@ class ConvTranspose1d(_Native):
             dtype=dtype,
         )
 
+    def _plain(self, input: Tensor) -> Tensor:  # noqa: A002
+        settings = (self.stride, self.padding, self.output_padding, self.groups, self.dilation)
+        return F.conv_transpose1d(input, self.weight, self.bias, *settings)
+
 
 class ConvTranspose2d(_Native):
     """The gradient of a convolution with respect to its input, as a layer."""
@@ -326,6 +330,10 @@ class ConvTranspose2d(_Native):
             dtype=dtype,
         )
 
+    def _plain(self, input: Tensor) -> Tensor:  # noqa: A002
+        settings = (self.stride, self.padding, self.output_padding, self.groups, self.dilation)
+        return F.conv_transpose2d(input, self.weight, self.bias, *settings)
+
 
 class ConvTranspose3d(_Native):
     """The gradient of a convolution with respect to its input, as a layer."""
@@ -360,6 +368,10 @@ class ConvTranspose3d(_Native):
             device=device,
             dtype=dtype,
         )
+
+    def _plain(self, input: Tensor) -> Tensor:  # noqa: A002
+        settings = (self.stride, self.padding, self.output_padding, self.groups, self.dilation)
+        return F.conv_transpose3d(input, self.weight, self.bias, *settings)
 
 
 class _BatchNorm(_Native):

@@ -826,6 +826,15 @@ class TripletMarginLoss(_Loss):
         super().__init__(margin=margin, p=p, eps=eps, swap=swap, reduction=reduction)
 
 
+class TripletMarginWithDistanceLoss(_Loss):
+    """The same by any distance."""
+
+    _function = staticmethod(F.triplet_margin_with_distance_loss)
+
+    def __init__(self, *, distance_function: Any = None, margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> None:
+        super().__init__(distance_function=distance_function, margin=margin, swap=swap, reduction=reduction)
+
+
 class PoissonNLLLoss(_Loss):
     """The negative log-likelihood of counts."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from ... import _train
 from ..._errors import InvalidArgument
 from ..._train import Tensor
+from . import functional as F
 from .init import xavier_uniform_
 from .layers import LayerNorm, _Native
 from .module import Module, ModuleList
@@ -78,12 +79,17 @@ class _TransformerLayer(_Native):
         nhead: int,
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
-        activation: str = "relu",
+        activation: Any = "relu",
         layer_norm_eps: float = 1e-5,
         batch_first: bool = False,
         norm_first: bool = False,
     ) -> None:
         make = type(self)._make
+        known = {F.relu: "relu", _train.relu: "relu", F.gelu: "gelu"}
+        if callable(activation):
+            if activation not in known:
+                raise InvalidArgument(f"[{type(self).__name__}] activation must be 'relu', 'gelu', F.relu or F.gelu")
+            activation = known[activation]
         super().__init__(
             lambda: make(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first),
             d_model=d_model,

@@ -41,6 +41,9 @@ class IterableDataset(Dataset[Item]):
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError(f"{type(self).__name__} has no __iter__()")
 
+    def __len__(self) -> int:
+        raise TypeError(f"object of type '{type(self).__name__}' has no len()")  # as list() asks
+
     def __add__(self, other: Any) -> Any:
         return ChainDataset([self, other])
 

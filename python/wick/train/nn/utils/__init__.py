@@ -1,4 +1,4 @@
-"""torch.nn.utils: gradients clipped by their norm, or one by one; `rnn`: sequences of several lengths."""
+"""torch.nn.utils: gradients clipped by their norm, or one by one; weights that are computed; `rnn`: sequences of several lengths."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from .... import _train
 from ...._train import Tensor, dtype
 from ..._functions import tensor
 from . import rnn
+from .weights import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
+
+__all__ = [
+    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "remove_spectral_norm",
+    "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm",
+]  # fmt: skip
 
 
 def clip_grad_norm_(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:

@@ -1,0 +1,5 @@
+"""torch.cpu."""
+
+from . import amp
+
+__all__ = ["amp"]

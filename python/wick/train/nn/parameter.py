@@ -1,0 +1,5 @@
+"""torch.nn.parameter."""
+
+from .module import Parameter
+
+__all__ = ["Parameter"]
