@@ -288,15 +288,15 @@ TEST_F(CustomOpTest, RegistrationChecksTheOp) {
   EXPECT_NE(error_of([&] { register_op(op); }).find("kernel 0 needs a name, a match and a run"),
             std::string::npos);
   op.kernels = test::kTwice.kernels;
-  AttrField field = {"power", 1, AttrKind::kInt, 0, 0};
+  AttrField field = {"power", 1, AttrKind::kInt, 0, 0, 0};
   AttrType type = {"Power", 8, Span<const AttrField>(&field, 1), [](void*) {}};
   op.attrs = &type;
-  for (const AttrField& odd :
-       {AttrField{"power", 1, AttrKind::kInt, 0, 8, 0}, AttrField{"power", 1, AttrKind::kInt, 0, 4, 0},
-        AttrField{"powers", 1, AttrKind::kInts, 0, 0, 1},
-        AttrField{"power", 1, static_cast<AttrKind>(5), 0, 0, 0},
-        AttrField{"mode", 1, AttrKind::kText, 0, 0, 1},
-        AttrField{nullptr, 1, AttrKind::kFloat, 0, 0, 0}}) {
+  for (const AttrField& odd : {AttrField{"power", 1, AttrKind::kInt, 0, 8, 0},
+                               AttrField{"power", 1, AttrKind::kInt, 0, 4, 0},
+                               AttrField{"powers", 1, AttrKind::kInts, 0, 0, 1},
+                               AttrField{"power", 1, static_cast<AttrKind>(5), 0, 0, 0},
+                               AttrField{"mode", 1, AttrKind::kText, 0, 0, 1},
+                               AttrField{nullptr, 1, AttrKind::kFloat, 0, 0, 0}}) {
     field = odd;
     EXPECT_NE(error_of([&] { register_op(op); }).find("attribute field 0 has no name, or does not"),
               std::string::npos);

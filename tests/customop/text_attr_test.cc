@@ -116,7 +116,7 @@ TEST_F(TextAttrTest, AFileWithATextThatIsTooLongIsRefused) {
   struct ShortAttrs {
     AttrText<3> mode;
   };
-  static constexpr AttrField kFields[] = {{"mode", 1, AttrKind::kText, 0, 3}};
+  static constexpr AttrField kFields[] = {{"mode", 1, AttrKind::kText, 0, 0, 3}};
   static constexpr AttrType kType = {"ShortAttrs", sizeof(ShortAttrs), kFields,
                                      [](void* p) { new (p) ShortAttrs(); }};
   CustomOp narrow = kFold;

@@ -152,7 +152,8 @@ void OddOps::change_attrs(CustomOp& op, Dice& dice) {
   if (dice.one_in(8)) type.name = nullptr;
   if (dice.one_in(6)) type.size = small();
   if (dice.one_in(12)) type.init = nullptr;
-  if (dice.one_in(12)) list.resize(63 + dice.below(size_t{4}), {"more", 9, AttrKind::kInt, 0, 0});
+  if (dice.one_in(12))
+    list.resize(63 + dice.below(size_t{4}), {"more", 9, AttrKind::kInt, 0, 0, 0});
   if (!list.empty()) {
     AttrField& f = dice.of(list);
     switch (dice.below(8)) {
