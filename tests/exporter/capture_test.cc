@@ -14,6 +14,7 @@
 #include "trainer/nn/embedding.h"
 #include "trainer/nn/layers.h"
 #include "trainer/nn/models/models.h"
+#include "trainer/tensor/device/vulkan.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/ops.h"
 
@@ -148,6 +149,16 @@ TEST(Capture, AnErrorInTrainingModeSaysSo) {
   EXPECT_THAT(text, HasSubstr("The module is in training mode: call eval() on it first"));
   net.eval();
   EXPECT_EQ(refusal(net, images(4, {3})), "no error");
+}
+
+TEST(Capture, AModuleOnADeviceIsRefused) {
+  if (!vulkan_is_available()) GTEST_SKIP() << "no Vulkan device: " << why_no_vulkan();
+  nn::Linear net(3, 2);
+  net.eval();
+  EXPECT_THAT(refusal(net, images(4, {3}).vulkan()), HasSubstr("\"x\" is on a Vulkan device"));
+  net.to("vulkan");
+  EXPECT_THAT(refusal(net, images(4, {3})),
+              AllOf(HasSubstr("\"weight\" is on a Vulkan device"), HasSubstr("to(\"cpu\")")));
 }
 
 // A whitening of weights, as the orthogonal parametrization is one: the graph has no inverse, and

@@ -253,6 +253,68 @@ TEST_P(VulkanTensors, RandomNumbersAreTheCpus) {
 }
 
 // The causal mask, and what tiles are summed in, are made where the operands are.
+// Index lists, windows and zeros that a function makes by itself are where its input is: nobody
+// else could move them there.
+TEST_P(VulkanTensors, WhatAFunctionMakesForItselfIsBesideItsInput) {
+  struct Inputs {
+    Tensor x, m, v, i;  // [2, 3, 6, 6], [4, 5], [6], and indices [4] below 4
+  };
+  nn::LSTMCell cell(5, 4);
+  nn::LSTM projected(5, 4, {.proj_size = 2});
+  nn::MultiheadAttention attention(6, 2, {.add_bias_kv = true, .add_zero_attn = true});
+  const std::vector<std::function<Tensor(const Inputs&)>> functions = {
+      [](auto& t) {
+        return interpolate(t.x, {.size = {4, 9}, .mode = "bilinear"});
+      },
+      [](auto& t) {
+        return interpolate(t.x, {.size = {4, 9}, .mode = "nearest"});
+      },
+      [](auto& t) {
+        return interpolate(t.x, {.size = {9, 4}, .mode = "bicubic", .antialias = true});
+      },
+      [](auto& t) { return unfold(t.x, Pair(3), 1, 1); },
+      [](auto& t) { return fold(unfold(t.x, Pair(3), 1, 1), Pair(6), Pair(3), 1, 1); },
+      [](auto& t) { return diag(t.v); },
+      [](auto& t) { return diag(t.m); },
+      [](auto& t) { return diag_embed(t.m, 1); },
+      [](auto& t) { return one_hot(t.i, 5).to(DType::kF32); },
+      [](auto& t) { return repeat_interleave(t.m, t.i, 0); },
+      [](auto& t) { return combinations(t.v); },
+      [](auto& t) { return scatter(t.m, 1, t.i.unsqueeze(1), 2.0); },
+      [](auto& t) { return index_fill(t.m, 0, t.i, 3); },
+      [](auto& t) { return select_scatter(t.m, t.m.select(0, 0), 0, 1); },
+      [](auto& t) { return slice_scatter(t.m, t.m.slice(0, 0, 2), 0, 1, 3); },
+      [](auto& t) { return diagonal_scatter(t.m, t.v.slice(0, 0, 4)); },
+      [](auto& t) { return cummax(t.m, 0).values; },
+      [](auto& t) { return mode(t.m).values; },
+      [](auto& t) { return quantile(t.m, 0.3); },
+      [](auto& t) { return bincount(t.i).to(DType::kF32); },
+      [](auto& t) { return histc(t.m, 4, 0, 1); },
+      [](auto& t) { return bucketize(t.m, sort(t.v).values).to(DType::kF32); },
+      [](auto& t) { return multi_margin_loss(t.m, t.i); },
+      [](auto& t) {
+        return stft(t.m.reshape({1, 20}), {.n_fft = 8});
+      },
+      [](auto& t) {
+        auto [values, places] = max_pool2d_with_indices(t.x, 2);
+        return max_unpool2d(values, places, 2);
+      },
+      [&](auto& t) { return cell(t.m); },
+      [&](auto& t) { return projected(t.m.unsqueeze(0)); },
+      [&](auto& t) { return attention(t.x.select(1, 0)); },
+  };
+  const Inputs here{rand({2, 3, 6, 6}), rand({4, 5}), rand({6}), tensor<int64_t>({0, 2, 1, 3})};
+  const Inputs there{here.x.vulkan(), here.m.vulkan(), here.v.vulkan(), here.i.vulkan()};
+  const NoGrad guard;
+  std::vector<Tensor> want;
+  for (const auto& f : functions) want.push_back(f(here));
+  cell.to("vulkan"), projected.to("vulkan"), attention.to("vulkan");
+  for (size_t k = 0; k < functions.size(); ++k) {
+    SCOPED_TRACE(k);
+    expect_close(want[k], functions[k](there));
+  }
+}
+
 TEST_P(VulkanTensors, CausalAttentionAndTiles) {
   const std::vector<Tensor> values = {randn({2, 9, 8}), randn({2, 9, 8}), randn({2, 9, 8})};
   const Tensor g = randn({2, 9, 8});

@@ -17,8 +17,15 @@
 namespace wick {
 namespace {
 
+void refuse_device(const std::string& name, const Tensor& t) {
+  if (!t.is_vulkan()) return;
+  throw Error("[capture] \"" + name + "\" is on a Vulkan device, and forward is run on the CPU: " +
+              "call to(\"cpu\") on the module, and give examples of the CPU");
+}
+
 void check_input(const CaptureInput& in) {
   if (!in.example.defined()) throw Error("[capture] input \"" + in.name + "\" has no example");
+  refuse_device(in.name, in.example);
   for (const DynamicDim& d : in.dynamic) {
     if (d.dim < 0 || d.dim >= in.example.rank()) {
       throw Error(fmt::format("[capture] input \"{}\" has no dimension {}", in.name, d.dim));
@@ -464,6 +471,7 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
     }
     check_input(in);
   }
+  for (const auto& [name, tensor] : module.state_dict()) refuse_device(name, tensor);
   const TripLimitScope limit(kMostTrips);
   try {
     return capture_where_it_runs(module, inputs, call, options);

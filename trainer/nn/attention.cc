@@ -206,7 +206,7 @@ AttentionResult MultiheadAttention::forward(const Arg& query, const Arg& key, co
   k = split(k, where);
   v = split(v, where);
   if (options_.add_zero_attn) {
-    Tensor none = zeros({n, heads_, 1, embed_ / heads_}, k.dtype());
+    Tensor none = moved_beside(k, zeros({n, heads_, 1, embed_ / heads_}, k.dtype()), where);
     k = cat({at(k), at(none)}, 2);
     v = cat({at(v), at(none)}, 2);
     ++more;
@@ -215,7 +215,8 @@ AttentionResult MultiheadAttention::forward(const Arg& query, const Arg& key, co
     Shape extra = mask.raw_shape();
     extra[extra.rank() - 1] = more;
     const bool bools = mask.dtype() == DType::kBool;
-    mask = cat({at(mask), at(full(extra, bools ? 1 : 0, mask.dtype()))}, -1);
+    const Tensor seen = moved_beside(mask, full(extra, bools ? 1 : 0, mask.dtype()), where);
+    mask = cat({at(mask), at(seen)}, -1);
   }
   const double p = training() ? options_.dropout : 0;
   AttentionResult r;

@@ -3,6 +3,7 @@
 #include "trainer/nn/default_init.h"
 #include "trainer/nn/extra_repr.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick::nn {
 namespace {
@@ -233,9 +234,12 @@ RnnResult RNNBase::projected(const Tensor& x, const Direction& d, bool reverse, 
                              const Tensor& lengths, const Where& where) const {
   const At at(where);
   const int64_t steps = dim_of(x, 0), batch = dim_of(x, 1);
-  h = h.defined() ? h.squeeze(0, where) : zeros({batch, out_size()}, x.dtype());
-  c = c.defined() ? c.squeeze(0, where) : zeros({batch, hidden_}, x.dtype());
-  const Tensor nothing = zeros({batch, out_size()}, x.dtype());
+  const auto none = [&](int64_t size) {
+    return moved_beside(x, zeros({batch, size}, x.dtype()), where);
+  };
+  h = h.defined() ? h.squeeze(0, where) : none(out_size());
+  c = c.defined() ? c.squeeze(0, where) : none(hidden_);
+  const Tensor nothing = none(out_size());
   Tensor xs = linear(at(x), at(d.w_ih), d.b_ih), reach;
   if (lengths.defined()) reach = lengths.unsqueeze(1, where);
   std::vector<Tensor> ys(static_cast<size_t>(steps));
@@ -294,7 +298,7 @@ Tensor RNNCellBase::state(const Arg& x, const Tensor& given) const {
   }
   Shape want = x.tensor.raw_shape();
   want[rank - 1] = hidden_;
-  if (!given.defined()) return zeros(want, x.tensor.dtype());
+  if (!given.defined()) return moved_beside(x.tensor, zeros(want, x.tensor.dtype()), x.where);
   if (!(given.raw_shape() == want)) {
     bad_shape(kind_,
               std::string("the state must be ") + to_text(want).text + ", got " + text(given),

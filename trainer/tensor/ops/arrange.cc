@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/lines.h"
 #include "trainer/tensor/own_memory.h"
 #include "trainer/tensor/promote.h"
@@ -183,7 +184,7 @@ Tensor repeat_interleave(const Arg& x, const Arg& repeats, std::optional<int> di
     if (times < 0) throw_error("repeat_interleave", "repeats must not be negative", x.where);
     at.insert(at.end(), static_cast<size_t>(times), i);
   }
-  return index_select({t, x.where}, d, tensor(at));
+  return index_select({t, x.where}, d, moved_beside(t, tensor(at), x.where));
 }
 
 Tensor tril(const Arg& x, SizeArg diagonal) { return trilu("tril", x, false, diagonal); }
@@ -227,8 +228,8 @@ Tensor diag(const Arg& x, SizeArg diagonal) {
   const int64_t k = std::clamp<int64_t>(diagonal, -s[0], s[1]);  // none beyond has an element
   const int64_t row = std::max<int64_t>(0, -k), column = std::max<int64_t>(0, k);
   int64_t n = std::max<int64_t>(0, std::min(s[0] - row, s[1] - column));
-  Tensor at = stack({arange(row, row + n), arange(column, column + n)}, -1);
-  return call(OpId::kGatherND, GatherNDAttrs{}, {x, at});
+  const Tensor at = stack({arange(row, row + n), arange(column, column + n)}, -1);
+  return call(OpId::kGatherND, GatherNDAttrs{}, {x, moved_beside(x.tensor, at, x.where)});
 }
 
 Tensor diag_embed(const Arg& x, SizeArg offset, int dim1, int dim2) {
@@ -245,8 +246,8 @@ Tensor diag_embed(const Arg& x, SizeArg offset, int dim1, int dim2) {
   Tensor padded = pad(x, {below, above});
   int64_t n = padded.raw_shape()[rank - 2];
   Tensor rows = positions(n, 0, 2), columns = positions(n, 1, 2);
-  Tensor y =
-      where(eq(columns - rows, offset.number), padded.unsqueeze(-1, x.where), number(0, t.dtype()));
+  const Tensor on = moved_beside(t, eq(columns - rows, offset.number), x.where);
+  Tensor y = where(on, padded.unsqueeze(-1, x.where), number(0, t.dtype()));
   TransposeAttrs to;
   for (int i = 0, from = 0; i < rank; ++i)
     to.perm.values[to.perm.count++] = i == d1 ? rank - 2 : i == d2 ? rank - 1 : from++;
@@ -352,7 +353,8 @@ Tensor combinations(const Arg& x, int64_t r, bool with_replacement) {
     int64_t next = ++pick[i - 1];
     for (; i < pick.size(); ++i) pick[i] = with_replacement ? next : ++next;
   }
-  return index_select(x, 0, from_blob(at.data(), {count, r}, DType::kI64));
+  const Tensor places = from_blob(at.data(), {count, r}, DType::kI64);
+  return index_select(x, 0, moved_beside(x.tensor, places, x.where));
 }
 
 }  // namespace wick

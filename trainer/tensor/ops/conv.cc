@@ -1,6 +1,7 @@
 #include "trainer/tensor/ops/conv.h"
 
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -135,8 +136,11 @@ Tensor unfold(const Arg& x, Pair kernel, Pair dilation, Pair padding, Pair strid
     in = pad(at(in), {padding.w, padding.w, padding.h, padding.h});
   }
   // [N, C, kh, rows, kw, cols]
-  Tensor t = index_select(at(in), 3, at(window_index(kernel.w, cols, dilation.w, stride.w)));
-  t = index_select(at(t), 2, at(window_index(kernel.h, rows, dilation.h, stride.h)));
+  const auto places = [&](int64_t taps, const Dim& windows, int64_t by, int64_t step) {
+    return moved_beside(in, window_index(taps, windows, by, step), x.where);
+  };
+  Tensor t = index_select(at(in), 3, at(places(kernel.w, cols, dilation.w, stride.w)));
+  t = index_select(at(t), 2, at(places(kernel.h, rows, dilation.h, stride.h)));
   t = t.permute({0, 1, 2, 4, 3, 5}, x.where);
   t = reshape_to(t, {kCopy, c * kernel.h * kernel.w, rows * cols}, at);
   return added ? t.squeeze(0, x.where) : t;
@@ -166,12 +170,15 @@ Tensor fold(const Arg& x, Pair out, Pair kernel, Pair dilation, Pair padding, Pa
                          .reshape({1, 1, 1, kernel.w * cols})
                          .expand(t.raw_shape())
                          .contiguous();
-  t = scatter_add(at(zeros({n, c, kernel.h * rows, wide}, in.dtype())), 3, at(col_index), at(t));
+  const auto beside = [&](const Tensor& made) { return moved_beside(in, made, x.where); };
+  Tensor sums = beside(zeros({n, c, kernel.h * rows, wide}, in.dtype()));
+  t = scatter_add(at(sums), 3, at(beside(col_index)), at(t));
   Tensor row_index = window_index(kernel.h, Dim(rows), dilation.h, stride.h)
                          .reshape({1, 1, kernel.h * rows, 1})
                          .expand(t.raw_shape())
                          .contiguous();
-  t = scatter_add(at(zeros({n, c, high, wide}, in.dtype())), 2, at(row_index), at(t));
+  sums = beside(zeros({n, c, high, wide}, in.dtype()));
+  t = scatter_add(at(sums), 2, at(beside(row_index)), at(t));
   t = t.narrow(2, padding.h, out.h, x.where).narrow(3, padding.w, out.w, x.where);
   return added ? t.squeeze(0, x.where) : t;
 }

@@ -5,6 +5,7 @@
 
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -284,7 +285,7 @@ struct Frames {
   int64_t length, hop;
   Tensor window;  // [length]
 
-  Frames(const char* op, const StftOptions& o, DType dtype, const Where& where)
+  Frames(const char* op, const StftOptions& o, const Tensor& x, const Where& where)
       : length(o.n_fft), hop(o.hop_length == 0 ? o.n_fft / 4 : o.hop_length) {
     const int64_t taper = o.win_length == 0 ? length : o.win_length;
     const auto refuse = [&](const std::string& what) {
@@ -298,7 +299,8 @@ struct Frames {
       bad_shape(op, "the window must be [" + std::to_string(taper) + "], got " + text(o.window),
                 where);
     }
-    window = o.window.defined() ? o.window.to(dtype, where) : ones({taper}, dtype);
+    window = o.window.defined() ? o.window.to(x.dtype(), where)
+                                : moved_beside(x, ones({taper}, x.dtype()), where);
     const int64_t before = (length - taper) / 2;
     if (taper < length) window = pad(Arg(window, where), {before, length - taper - before});
   }
@@ -316,7 +318,7 @@ Tensor stft(const Arg& x, const StftOptions& o) {
   const int rank = x.tensor.rank();
   if (rank != 1 && rank != 2)
     bad_shape("stft", "needs [L] or [B, L], got " + text(x.tensor), x.where);
-  const Frames f("stft", o, x.tensor.dtype(), x.where);
+  const Frames f("stft", o, x.tensor, x.where);
   Tensor signal = with_batch(x.tensor, 1, x.where);
   if (o.center) {
     const int64_t by = f.length / 2;
@@ -341,7 +343,7 @@ Tensor istft(const Arg& z, const StftOptions& o, int64_t length) {
   need_floats("istft", z);
   need_pairs("istft", z);
   const int rank = z.tensor.rank();
-  const Frames f("istft", o, z.tensor.dtype(), z.where);
+  const Frames f("istft", o, z.tensor, z.where);
   const Tensor bins = with_batch(z.tensor, 3, z.where);
   const int64_t expected = o.onesided ? f.length / 2 + 1 : f.length;
   if (bins.rank() != 4 || dim_of(bins, 1) != expected || dim_of(bins, 2) < 1) {

@@ -193,8 +193,8 @@ Tensor scatter(const Arg& x, int dim, const Arg& index, const Arg& src, const st
   return Scattering("scatter", x, dim, index.tensor, src.tensor).run(how);
 }
 Tensor scatter(const Arg& x, int dim, const Arg& index, Scalar value, const std::string& reduce) {
-  Tensor src = full(index.tensor.raw_shape(), value, x.tensor.dtype());
-  return scatter(x, dim, index, Arg(src, x.where), reduce);
+  const Tensor src = full(index.tensor.raw_shape(), value, x.tensor.dtype());
+  return scatter(x, dim, index, Arg(moved_beside(x.tensor, src, x.where), x.where), reduce);
 }
 
 Tensor scatter_reduce(const Arg& x, int dim, const Arg& index, const Arg& src,
@@ -266,8 +266,9 @@ Tensor index_fill(const Arg& x, int dim, const Arg& index, Scalar value) {
   Shape s = line.x.raw_shape();
   s[line.dim] = index.tensor.numel();
   Tensor at = index.tensor.rank() == 0 ? index.tensor.reshape({1}) : index.tensor;
-  return line.back(put_slices("index_fill", {line.x, x.where}, line.dim, at,
-                              full(s, value, x.tensor.dtype()), ScatterReduction::kNone));
+  const Tensor source = moved_beside(x.tensor, full(s, value, x.tensor.dtype()), x.where);
+  return line.back(
+      put_slices("index_fill", {line.x, x.where}, line.dim, at, source, ScatterReduction::kNone));
 }
 
 Tensor select_scatter(const Arg& x, const Arg& src, int dim, SizeArg index) {
@@ -278,8 +279,9 @@ Tensor select_scatter(const Arg& x, const Arg& src, int dim, SizeArg index) {
                 "index " + std::to_string(index) + " is out of bounds for dimension " +
                     std::to_string(d) + " with size " + std::to_string(n),
                 x.where);
-  return put_slices("select_scatter", x, d, full({1}, index, DType::kI64),
-                    src.tensor.unsqueeze(d, x.where), ScatterReduction::kNone);
+  const Tensor at = moved_beside(x.tensor, full({1}, index, DType::kI64), x.where);
+  return put_slices("select_scatter", x, d, at, src.tensor.unsqueeze(d, x.where),
+                    ScatterReduction::kNone);
 }
 Tensor slice_scatter(const Arg& x, const Arg& src, int dim, std::optional<SizeArg> start,
                      std::optional<SizeArg> end, int64_t step) {
@@ -287,6 +289,7 @@ Tensor slice_scatter(const Arg& x, const Arg& src, int dim, std::optional<SizeAr
   if (step < 1) throw_error("slice_scatter", "step must be positive", x.where);
   Tensor at = arange(x.tensor.raw_shape()[d]);
   at = at.slice(0, start.value_or(0), end.value_or(INT64_MAX), step, x.where).contiguous();
+  at = moved_beside(x.tensor, at, x.where);
   return put_slices("slice_scatter", x, d, at, src.tensor, ScatterReduction::kNone);
 }
 Tensor diagonal_scatter(const Arg& x, const Arg& src, SizeArg offset, int dim1, int dim2) {
@@ -304,6 +307,7 @@ Tensor diagonal_scatter(const Arg& x, const Arg& src, SizeArg offset, int dim1, 
   back.perm.count = to.perm.count;
   for (int i = 0; i < t.rank(); ++i) back.perm.values[to.perm[i]] = i;
   Tensor at = stack({arange(row, row + n), arange(column, column + n)}, -1);
+  at = moved_beside(t, at, x.where);
   Shape want;
   for (int i = 2; i < t.rank(); ++i) want.push_back(t.raw_shape()[static_cast<int>(to.perm[i])]);
   want.push_back(n);
@@ -346,7 +350,8 @@ Tensor one_hot(const Arg& x, SizeArg num_classes) {
                       std::to_string(num_classes) + " classes",
                   x.where);
   }
-  return eq({at.unsqueeze(-1, x.where), x.where}, arange(num_classes)).to(DType::kI64);
+  const Tensor classes = moved_beside(t, arange(num_classes), x.where);
+  return eq({at.unsqueeze(-1, x.where), x.where}, classes).to(DType::kI64);
 }
 
 // Throws an Error that names the first position of `value`, which is not a row of a table of n.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/lines.h"
 #include "trainer/tensor/ops/line_places.h"
 
@@ -28,6 +29,7 @@ ValuesIndices running_extreme(const char* name, const Arg& x, int dim, bool larg
     int64_t n = line.size();
     Tensor v = line.x.dtype() == DType::kBool ? line.x.to(DType::kU8) : line.x;
     at = positions(n, line.dim, v.rank()).expand(v.raw_shape()).contiguous();
+    at = moved_beside(v, at, x.where);
     for (int64_t step = 1; step < n; step *= 2) {
       Tensor before = line.slice(v, 0, n - step), here = line.slice(v, step, n);
       Tensor stay = largest ? ge(here, before) : le(here, before);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/lines.h"
 #include "trainer/tensor/ops/line_places.h"
 #include "trainer/tensor/ops/pointwise.h"
@@ -245,6 +246,7 @@ ValuesIndices mode(const Arg& x, int dim, bool keepdim) {
   Tensor s = sorted.values.detach();
   // The length of a run is its last position minus its start, found by a cumulative maximum.
   Tensor places = positions(n, line.dim, s.rank()).expand(s.raw_shape());
+  places = moved_beside(s, places, x.where);
   Tensor starts = places;
   if (n > 1) {
     Tensor same = eq(line.slice(s, 1, n), line.slice(s, 0, n - 1));
@@ -258,7 +260,8 @@ ValuesIndices mode(const Arg& x, int dim, bool keepdim) {
 
 Tensor quantile(const Arg& x, double q, std::optional<int> dim, bool keepdim,
                 const std::string& how) {
-  return quantile_of("quantile", x, number(q, x.tensor.dtype()), dim, keepdim, how, false);
+  return quantile_of("quantile", x, moved_beside(x.tensor, number(q, x.tensor.dtype()), x.where),
+                     dim, keepdim, how, false);
 }
 Tensor quantile(const Arg& x, const Arg& q, std::optional<int> dim, bool keepdim,
                 const std::string& how) {
@@ -266,7 +269,8 @@ Tensor quantile(const Arg& x, const Arg& q, std::optional<int> dim, bool keepdim
 }
 Tensor nanquantile(const Arg& x, double q, std::optional<int> dim, bool keepdim,
                    const std::string& how) {
-  return quantile_of("nanquantile", x, number(q, x.tensor.dtype()), dim, keepdim, how, true);
+  return quantile_of("nanquantile", x, moved_beside(x.tensor, number(q, x.tensor.dtype()), x.where),
+                     dim, keepdim, how, true);
 }
 Tensor nanquantile(const Arg& x, const Arg& q, std::optional<int> dim, bool keepdim,
                    const std::string& how) {
@@ -359,7 +363,7 @@ Tensor searchsorted(const Arg& sequence, const Arg& values, bool out_int32, bool
   v = v.to(common);
   int64_t n = seq.raw_shape()[seq.rank() - 1], step = 1;
   while (step * 2 <= n) step *= 2;
-  Tensor found = zeros(v.raw_shape(), DType::kI64);
+  Tensor found = moved_beside(v, zeros(v.raw_shape(), DType::kI64), sequence.where);
   for (; n > 0 && step > 0; step /= 2) {
     Tensor next = found + step;  // elements known to be before the value, if this step is taken
     Tensor at = minimum(next, number(n, DType::kI64)) - 1;
@@ -417,9 +421,10 @@ Tensor bincount(const Arg& x, const Tensor& weights, int64_t minlength) {
       throw_error("bincount", "the elements must not be negative", x.where);
     bins = std::max(bins, amax(at).item_int(x.where) + 1);
   }
-  if (!weights.defined()) return scatter_add(zeros({bins}, DType::kI64), 0, at, ones_like(at));
+  const auto none = [&](DType sums) { return moved_beside(t, zeros({bins}, sums), x.where); };
+  if (!weights.defined()) return scatter_add(none(DType::kI64), 0, at, ones_like(at));
   DType sums = weights.dtype() == DType::kF32 ? DType::kF32 : DType::kF64;
-  return scatter_add(zeros({bins}, sums), 0, at, weights.to(sums));
+  return scatter_add(none(sums), 0, at, weights.to(sums));
 }
 
 Tensor histc(const Arg& x, int64_t bins, double lo, double hi) {
@@ -444,7 +449,7 @@ Tensor histc(const Arg& x, int64_t bins, double lo, double hi) {
   Tensor inside = logical_and(ge(v, lo), le(v, hi));
   Tensor place = where(inside, (v - lo) * static_cast<double>(bins) / (hi - lo), number(0, t));
   Tensor bin = minimum(place.to(DType::kI64), number(bins - 1, DType::kI64));
-  return scatter_add(zeros({bins}, t), 0, bin, inside.to(t));
+  return scatter_add(moved_beside(v, zeros({bins}, t), x.where), 0, bin, inside.to(t));
 }
 
 }  // namespace wick

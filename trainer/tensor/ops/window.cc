@@ -1,6 +1,7 @@
 #include "trainer/tensor/ops/window.h"
 
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -106,7 +107,7 @@ Tensor unpool(const char* op, const Arg& x, const Arg& indices, const Window& w,
   // PyTorch writes in order, so that of two elements with the same index the last one stays.
   Tensor values = in.reshape(flat, x.where);
   Tensor places = indices.tensor.to(DType::kI64).reshape(flat, x.where);
-  Tensor none = zeros({out[0], out[1], plane}, in.dtype());
+  Tensor none = moved_beside(in, zeros({out[0], out[1], plane}, in.dtype()), x.where);
   Tensor y = scatter(at(none), 2, at(places), at(values)).reshape(out, x.where);
   return added ? y.squeeze(0, x.where) : y;
 }

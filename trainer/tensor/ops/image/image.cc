@@ -6,6 +6,7 @@
 #include "runtime/ops/resize_scale.h"
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops/image/native_interpolate.h"
 #include "trainer/tensor/own_memory.h"
@@ -125,11 +126,13 @@ Tensor resize(const std::vector<Tensor>& x, int dim, const Taps& taps, const At&
   Tensor y;
   for (size_t k = 0; k < taps.from.size(); ++k) {
     const Tensor& source = x[x.size() == 1 ? 0 : k];
-    Tensor part = index_select(at(source), dim, at(taps.from[k]));
+    const auto beside = [&](const Tensor& t) { return moved_beside(source, t, at.where); };
+    Tensor part = index_select(at(source), dim, at(beside(taps.from[k])));
     if (taps.weight.empty()) return part;
     Dims line;
     for (int i = 0; i < source.rank(); ++i) line.values[line.count++] = i == dim ? -1 : 1;
-    part = at(part) * at(reshape_to(taps.weight[k].to(source.dtype(), at.where), line, at));
+    const Tensor weight = reshape_to(taps.weight[k].to(source.dtype(), at.where), line, at);
+    part = at(part) * at(beside(weight));
     y = k == 0 ? part : at(y) + at(part);
   }
   return y;
@@ -361,7 +364,8 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     const Resizing r{in, out, factor_of(i, in, out), o.align_corners, at};
     if (o.antialias) {
       const AutocastScope plain(DType::kBF16, false, x.where);  // a mean, in x's dtype
-      const Tensor weight = antialias_weights(r, cubic).to(x.tensor.dtype(), x.where);
+      const Tensor made = antialias_weights(r, cubic).to(x.tensor.dtype(), x.where);
+      const Tensor weight = moved_beside(x.tensor, made, x.where);
       y = i == 0 ? matmul(at(weight), at(y)) : matmul(at(y), at(mt(weight, at)));
       continue;
     }

@@ -3,6 +3,7 @@
 
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/device/vulkan_memory.h"
 #include "trainer/tensor/ops/loss/losses.h"
 #include "trainer/tensor/recorder.h"
 
@@ -200,7 +201,8 @@ Tensor multi_margin_loss(const Arg& x, const Arg& target, double margin, Reducti
   Tensor over = relu(at(at(sub(x, at(own))) + margin));
   Shape line;
   for (int i = 0; i < x.tensor.rank(); ++i) line.push_back(i == c.dim ? c.count : 1);
-  Tensor other = ne(at(arange(c.count).reshape(line)), at(row));
+  const Tensor classes = moved_beside(row, arange(c.count).reshape(line), x.where);
+  Tensor other = ne(at(classes), at(row));
   Tensor terms = where(at(other), at(over), at(full({}, 0, x.tensor.dtype())));
   Tensor loss = at(sum(at(terms), {c.dim})) * (1.0 / static_cast<double>(c.count));
   return reduced(loss, reduction, at);
