@@ -1,6 +1,9 @@
 """wick.train: what is written in Python alone: hooks, optimizers and schedules of one's own, data that comes in a stream."""
 
+import copy
 import io
+import json
+import pickle
 import threading
 
 import support
@@ -372,6 +375,37 @@ class Streams(Case):
         drawn = list(data.RandomSampler(range(3), num_samples=7))
         self.assertEqual((len(drawn), sorted(drawn[:3]), sorted(drawn[3:6])), (7, [0, 1, 2], [0, 1, 2]))
         self.assertEqual(len(data.RandomSampler(range(3), True, 7)), 7)
+
+
+class Sizes(Case):
+    def test_a_shape_is_a_tuple_that_knows_more(self):
+        shape = torch.ones(2, 3, 4).shape
+        self.assertEqual((shape, shape.numel(), shape[1:].numel(), repr(shape)), ((2, 3, 4), 24, 12, "torch.Size([2, 3, 4])"))
+        self.assertIsInstance(shape[:-1] + (5,), torch.Size)
+        self.assertEqual((copy.deepcopy(shape), pickle.loads(pickle.dumps(shape)), json.dumps(shape)), (shape, shape, "[2, 3, 4]"))
+        file = io.BytesIO()
+        torch.save({"shape": shape}, file)
+        file.seek(0)
+        self.assertEqual(torch.load(file), {"shape": (2, 3, 4)})
+
+
+class Resets(Case):
+    def test_a_norm_begins_anew(self):
+        norm = nn.BatchNorm1d(4)
+        norm(torch.from_numpy(X))
+        norm.weight.data.fill_(3)
+        norm.reset_parameters()
+        self.assertEqual([v.tolist() for v in norm.state_dict().values()], [[1] * 4, [0] * 4, [0] * 4, [1] * 4, 0])
+
+    def test_initial_values_are_drawn_anew(self):
+        layer = nn.Linear(3, 2)
+        held, before = layer.weight, layer.weight.tolist()
+        torch.manual_seed(4)
+        layer.reset_parameters()
+        torch.manual_seed(4)
+        self.assertEqual(layer.weight.tolist(), nn.Linear(3, 2).weight.tolist())
+        self.assertNotEqual(held.tolist(), before)
+        self.assertTrue(held.same_as(layer.weight))
 
 
 class OpenFiles(Case):
