@@ -389,6 +389,22 @@ class Sizes(Case):
         self.assertEqual(torch.load(file), {"shape": (2, 3, 4)})
 
 
+class Layers(Case):
+    def test_inputs_by_name(self):
+        x = torch.from_numpy(X)
+        for layer in (nn.ReLU(), nn.Softmax(1), nn.Flatten(), nn.LeakyReLU(0.2), nn.Dropout(0.0), nn.Linear(4, 2)):
+            self.assertEqual(layer(input=x).tolist(), layer(x).tolist())
+        target = torch.tensor([0, 1, 2, 3, 0])
+        loss = nn.CrossEntropyLoss(torch.ones(4), label_smoothing=0.1)
+        self.assertEqual(loss(input=x, target=target).item(), loss(x, target).item())
+        self.assertEqual(list(loss.state_dict()), ["weight"])
+
+    def test_settings_that_change_count(self):
+        layer = nn.LeakyReLU(0.1)
+        layer.negative_slope = 0.5
+        self.assertEqual(layer(torch.tensor([-2.0])).item(), -1)
+
+
 class Resets(Case):
     def test_a_norm_begins_anew(self):
         norm = nn.BatchNorm1d(4)
