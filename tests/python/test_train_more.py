@@ -55,6 +55,12 @@ class Hooks(Case):
         self.assertEqual(x.grad.abs().sum().item(), 0)
         self.assertTrue((layer.weight.grad != 0).any())
 
+    def test_a_gradient_that_is_no_tensor(self):
+        layer = nn.Linear(4, 2)
+        layer.register_full_backward_hook(lambda m, i, o: (1,))
+        with self.assertRaisesRegex(wick.TypeMismatch, "a gradient is a int, must be a tensor or None"):
+            layer(torch.from_numpy(X).requires_grad_()).sum().backward()
+
     def test_an_input_that_needs_no_gradient(self):
         layer, seen = nn.Linear(4, 2), []
         layer.register_full_backward_hook(lambda m, i, o: seen.append((i, o[0].shape)))
