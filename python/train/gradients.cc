@@ -10,7 +10,14 @@ nb::object or_none(const Tensor& t) { return t.defined() ? nb::cast(t) : nb::non
 
 variable_list tensors_of(nb::handle listed) {
   variable_list made;
-  for (nb::handle each : listed) made.push_back(each.is_none() ? Tensor() : nb::cast<Tensor>(each));
+  for (nb::handle each : listed) {
+    Tensor t;
+    if (!each.is_none() && !nb::try_cast(each, t))
+      throw Error(std::string("[autograd] a gradient is a ") + Py_TYPE(each.ptr())->tp_name +
+                      ", must be a tensor or None",
+                  wick::Code::kTypeMismatch);
+    made.push_back(t);
+  }
   return made;
 }
 

@@ -55,10 +55,14 @@ void write(const char* name, const Tensor& out, const Tensor& result) {
 }
 
 void write_all(const char* name, nb::handle out, nb::handle result) {
-  if (nb::isinstance<Tensor>(out)) {
+  if (nb::isinstance<Tensor>(out) && nb::isinstance<Tensor>(result)) {
     write(name, nb::cast<const Tensor&>(out), nb::cast<const Tensor&>(result));
     return;
   }
+  const bool listed = PyTuple_Check(out.ptr()) || PyList_Check(out.ptr());
+  if (!listed || nb::isinstance<Tensor>(result))
+    throw Error(std::string("[") + name + "] out must be a tensor, or one for each of the results",
+                wick::Code::kTypeMismatch);
   const nb::list outs(nb::borrow(out)), results(nb::borrow(result));
   if (outs.size() != results.size())
     throw Error(std::string("[") + name + "] there are " + std::to_string(results.size()) +
@@ -79,10 +83,12 @@ Result call(nb::handle scope, const char* name, const char* keyword, const nb::a
   nb::dict named;
   named.update(of_call);
   const nb::object out = taken(named, "out");
+  if (named.contains("axis") && named.contains("dim"))
+    throw Error(std::string("[") + name + "] dim and axis are one argument: give one of them");
   if (const nb::object dim = taken(named, "axis"); dim.is_valid()) named["dim"] = dim;
   if (const nb::object kept = taken(named, "keepdims"); kept.is_valid()) named["keepdim"] = kept;
   if (const nb::object unbiased = taken(named, "unbiased"); unbiased.is_valid())
-    named["correction"] = nb::int_(nb::cast<bool>(unbiased) ? 1 : 0);
+    named["correction"] = nb::int_(unbiased.is(nb::bool_(false)) ? 0 : 1);
   const nb::object result = scope.attr(name)(*given, **named);
   if (!out.is_valid() || out.is_none()) return {result};
   write_all(name, out, result);

@@ -1,4 +1,6 @@
 // Random numbers: tensors of them, and generators.
+#include <nanobind/stl/unique_ptr.h>
+
 #include "creation.h"
 
 namespace wick::python {
@@ -158,7 +160,14 @@ void bind_random(nb::module_& m) {
           nb::arg("new_state"));
   bind_draws(m);
   m.def(
-      "manual_seed", [](uint64_t seed) { manual_seed(seed); }, nb::arg("seed"));
+      "manual_seed",
+      [](uint64_t seed) {
+        manual_seed(seed);
+        auto alike = std::make_unique<Generator>();  // the default one may be a scope's, which ends
+        alike->manual_seed(seed);
+        return alike;
+      },
+      nb::arg("seed"), "Also returns a generator of its own with this seed.");
   m.def("initial_seed", [] { return initial_seed(); });
   m.def("seed", [] { return seed(); });
   m.def("get_rng_state", [] { return get_rng_state(); });

@@ -592,7 +592,7 @@ void bind_tensor(nb::module_& m) {
   t.def(
       "__format__",  // f"{loss:.3f}"
       [](const Tensor& x, const nb::str& spec) {
-        const bool number = x.dim() == 0 && nb::len(spec) > 0;
+        const bool number = x.dim() == 0;
         const nb::object shown = number ? item_of(x) : nb::cast(x.to_string());
         return nb::str(shown.attr("__format__")(spec));
       },
@@ -614,6 +614,12 @@ void bind_tensor(nb::module_& m) {
         return copy == true && !copied ? array.attr("copy")() : array;
       },
       nb::arg("dtype").none() = nb::none(), nb::arg("copy").none() = nb::none());
+  t.def(
+      "__array_wrap__",  // np.sqrt(x) is a tensor
+      [](const Tensor&, const nb::object& array, const nb::args&) {
+        return nb::cast<Tensor>(nb::module_::import_("wick.train").attr("as_tensor")(array));
+      },
+      nb::arg("array"), nb::arg("more"));
   t.def("tolist", [](const Tensor& x) { return to_array(x.detach()).attr("tolist")(); });
 
   t.def(

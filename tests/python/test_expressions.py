@@ -82,6 +82,11 @@ class Out(Case):
             torch.add(x, 1, out=torch.ones(2))
         with self.assertRaisesRegex(wick.InvalidArgument, "there are 2 results, and out has 1"):
             torch.max(torch.ones(2, 2), 1, out=(torch.ones(2),))
+        for wrong in (3, [torch.ones(2)]):
+            with self.assertRaisesRegex(wick.TypeMismatch, "out must be a tensor"):
+                torch.mul(x.detach(), 1, out=wrong)
+        with self.assertRaisesRegex(wick.InvalidArgument, "dim and axis are one argument"):
+            torch.ones(2).sum(dim=0, axis=0)
         with self.assertRaisesRegex(TypeError, "out: Any"):
             torch.add("no", out=x.detach())
 

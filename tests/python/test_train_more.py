@@ -1,6 +1,9 @@
 """wick.train: what is written in Python alone: hooks, optimizers and schedules of one's own, data that comes in a stream."""
 
+import copy
 import io
+import json
+import pickle
 import threading
 
 import support
@@ -51,6 +54,12 @@ class Hooks(Case):
         layer(x).sum().backward()
         self.assertEqual(x.grad.abs().sum().item(), 0)
         self.assertTrue((layer.weight.grad != 0).any())
+
+    def test_a_gradient_that_is_no_tensor(self):
+        layer = nn.Linear(4, 2)
+        layer.register_full_backward_hook(lambda m, i, o: (1,))
+        with self.assertRaisesRegex(wick.TypeMismatch, "a gradient is a int, must be a tensor or None"):
+            layer(torch.from_numpy(X).requires_grad_()).sum().backward()
 
     def test_an_input_that_needs_no_gradient(self):
         layer, seen = nn.Linear(4, 2), []
@@ -372,6 +381,53 @@ class Streams(Case):
         drawn = list(data.RandomSampler(range(3), num_samples=7))
         self.assertEqual((len(drawn), sorted(drawn[:3]), sorted(drawn[3:6])), (7, [0, 1, 2], [0, 1, 2]))
         self.assertEqual(len(data.RandomSampler(range(3), True, 7)), 7)
+
+
+class Sizes(Case):
+    def test_a_shape_is_a_tuple_that_knows_more(self):
+        shape = torch.ones(2, 3, 4).shape
+        self.assertEqual((shape, shape.numel(), shape[1:].numel(), repr(shape)), ((2, 3, 4), 24, 12, "torch.Size([2, 3, 4])"))
+        self.assertIsInstance(shape[:-1] + (5,), torch.Size)
+        self.assertEqual((copy.deepcopy(shape), pickle.loads(pickle.dumps(shape)), json.dumps(shape)), (shape, shape, "[2, 3, 4]"))
+        file = io.BytesIO()
+        torch.save({"shape": shape}, file)
+        file.seek(0)
+        self.assertEqual(torch.load(file), {"shape": (2, 3, 4)})
+
+
+class Layers(Case):
+    def test_inputs_by_name(self):
+        x = torch.from_numpy(X)
+        for layer in (nn.ReLU(), nn.Softmax(1), nn.Flatten(), nn.LeakyReLU(0.2), nn.Dropout(0.0), nn.Linear(4, 2)):
+            self.assertEqual(layer(input=x).tolist(), layer(x).tolist())
+        target = torch.tensor([0, 1, 2, 3, 0])
+        loss = nn.CrossEntropyLoss(torch.ones(4), label_smoothing=0.1)
+        self.assertEqual(loss(input=x, target=target).item(), loss(x, target).item())
+        self.assertEqual(list(loss.state_dict()), ["weight"])
+
+    def test_settings_that_change_count(self):
+        layer = nn.LeakyReLU(0.1)
+        layer.negative_slope = 0.5
+        self.assertEqual(layer(torch.tensor([-2.0])).item(), -1)
+
+
+class Resets(Case):
+    def test_a_norm_begins_anew(self):
+        norm = nn.BatchNorm1d(4)
+        norm(torch.from_numpy(X))
+        norm.weight.data.fill_(3)
+        norm.reset_parameters()
+        self.assertEqual([v.tolist() for v in norm.state_dict().values()], [[1] * 4, [0] * 4, [0] * 4, [1] * 4, 0])
+
+    def test_initial_values_are_drawn_anew(self):
+        layer = nn.Linear(3, 2)
+        held, before = layer.weight, layer.weight.tolist()
+        torch.manual_seed(4)
+        layer.reset_parameters()
+        torch.manual_seed(4)
+        self.assertEqual(layer.weight.tolist(), nn.Linear(3, 2).weight.tolist())
+        self.assertNotEqual(held.tolist(), before)
+        self.assertTrue(held.same_as(layer.weight))
 
 
 class OpenFiles(Case):

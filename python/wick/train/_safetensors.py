@@ -20,6 +20,7 @@ from .._errors import InvalidArgument, TypeMismatch
 from .._files import replacing
 from .._train import Tensor, dtype
 from ._functions import from_numpy
+from ._results import Size
 
 _STRUCTURE = "wick.structure"
 _METADATA = "__metadata__"
@@ -69,7 +70,7 @@ class _Writer:
             return str(value)
         if isinstance(value, Mapping):
             return {"dict": [[self._key(k, way), self.take(v, (*way, str(k)))] for k, v in value.items()]}
-        if type(value) in (list, tuple):
+        if type(value) in (list, tuple, Size):  # a shape comes back as a tuple
             parts = [self.take(v, (*way, str(i))) for i, v in enumerate(value)]
             return parts if isinstance(value, list) else {"tuple": parts}
         raise TypeMismatch(f"[save] {_at(way)} is a {type(value).__name__}: {_hint(value)}")

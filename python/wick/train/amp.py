@@ -98,7 +98,7 @@ class GradScaler:
 
     def state_dict(self) -> dict[str, Any]:
         """The scale and what it depends on; nothing where it is off."""
-        return {} if self._native is None else json.loads(self._native.state_dict())  # type: ignore[no-any-return]
+        return {} if self._native is None else json.loads(self._native.state_dict())
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes on there."""

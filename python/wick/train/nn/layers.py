@@ -408,6 +408,11 @@ class _BatchNorm(_Native):
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
+    def reset_parameters(self) -> None:
+        """The initial values, and averages that begin anew."""
+        self.reset_running_stats()
+        super().reset_parameters()
+
 
 class BatchNorm1d(_BatchNorm):
     """Normalizes each channel of [N, C] or [N, C, L] over the batch; by running averages in eval mode."""

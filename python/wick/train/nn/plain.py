@@ -22,9 +22,9 @@ class _Of(Module):
         for name, value in settings.items():
             setattr(self, name, value)
 
-    def forward(self, *inputs: Any) -> Tensor:
+    def forward(self, *inputs: Any, **named: Any) -> Tensor:
         """The function of the inputs."""
-        return type(self)._function(*inputs, **{name: getattr(self, name) for name in self._settings})
+        return type(self)._function(*inputs, **named, **{name: getattr(self, name) for name in self._settings})
 
     def extra_repr(self) -> str:
         """The settings."""
