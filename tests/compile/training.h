@@ -34,7 +34,7 @@ struct Trajectory {
 inline bool operator==(const Trajectory& a, const Trajectory& b) {
   return a.losses == b.losses && a.weights == b.weights && a.stream == b.stream;
 }
-inline void PrintTo(const Trajectory& t, std::ostream* out) {
+inline void PrintTo(const Trajectory& t, std::ostream* out) {  // NOLINT: GoogleTest's name
   *out << t.weights << ", generator " << t.stream << ", losses";
   for (float l : t.losses) *out << " " << l;
 }

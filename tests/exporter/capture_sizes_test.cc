@@ -24,9 +24,7 @@ namespace {
 
 using test::error_of;
 using testing::AllOf;
-using testing::AnyOf;
 using testing::HasSubstr;
-using testing::Not;
 
 struct Net : nn::Module {
   explicit Net(std::function<Tensor(const Tensor&)> f) : f_(std::move(f)) {}

@@ -20,7 +20,7 @@ HostTensor bytes(const Shape& shape) {
 // Without a float op that is not a pair, and at most a step from the float form.
 Graph check(const Graph& g, const HostTensor& x) {
   LowerReport report;
-  const Graph l = lowered(g, &report);
+  Graph l = lowered(g, &report);
   EXPECT_THAT(report.stayed, IsEmpty()) << report.text();
   const std::vector<HostTensor> in = {x}, want = run(g, in), got = run(l, in);
   for (size_t k = 0; k < want.size(); ++k) {

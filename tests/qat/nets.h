@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <bit>
 #include <optional>
 
 #include "exporter/onnx/training.h"
@@ -88,7 +88,7 @@ inline int64_t differing(const Tensor& got, const HostTensor& want) {
   const std::vector<float> v = got.to_vector<float>();
   int64_t n = 0;
   for (size_t i = 0; i < v.size(); ++i)
-    n += std::memcmp(&v[i], want.as<float>() + i, 4) != 0 ? 1 : 0;
+    n += std::bit_cast<uint32_t>(v[i]) != std::bit_cast<uint32_t>(want.as<float>()[i]) ? 1 : 0;
   return n;
 }
 

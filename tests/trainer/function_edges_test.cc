@@ -257,7 +257,7 @@ TEST(FunctionEdges, LstsqRefusesDependentColumns) {
   Tensor one_bad = stack({eye(2, DType::kF64), ones({2, 2}, DType::kF64)});
   EXPECT_NE(error_of([&] { linalg::lstsq(one_bad, ones({2, 2, 1}, DType::kF64)); }), "no error");
   // ill conditioned, but of full rank
-  Tensor a = tensor({{1, 1}, {1, 1 + 1e-8}}, DType::kF64);
+  Tensor a = tensor({{1., 1.}, {1., 1 + 1e-8}}, DType::kF64);
   Tensor x = linalg::lstsq(a, tensor({{2.}, {2 + 1e-8}}, DType::kF64)).solution;
   EXPECT_NEAR(numbers(x)[0], 1, 1e-6);
   EXPECT_EQ(linalg::lstsq(zeros({0, 3, 2}), zeros({0, 3, 1})).solution.raw_shape(),

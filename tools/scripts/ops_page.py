@@ -33,9 +33,9 @@ def read(path):
 def attributes():
     fields = {}
     headers = "".join(read(path) for path in sorted(glob.glob("runtime/ops/attrs/*.h", root_dir=ROOT)))
-    for name, body in re.findall(r"^WICK_ATTR_FIELDS\((\w+),(.*?)\);", headers, re.M | re.S):
-        fields[name] = ", ".join(f"{n}" for n in re.findall(r"(?:FIELD\(\w+|NESTED\(\w+), \d+, ([\w.]+(?:, \w+Attrs, \w+)?)", body))
-        fields[name] = re.sub(r"(\w+), \w+Attrs, (\w+)", r"\1.\2", fields[name])
+    for name, body in re.findall(r"^WICK_ATTR_FIELDS\(\s*(\w+),(.*?)\);", headers, re.M | re.S):
+        fields[name] = ", ".join(f"{n}" for n in re.findall(r"(?:FIELD\(\w+|NESTED\(\w+), \d+, ([\w.]+(?:,\s+\w+Attrs,\s+\w+)?)", body))
+        fields[name] = re.sub(r"(\w+),\s+\w+Attrs,\s+(\w+)", r"\1.\2", fields[name])
     return fields
 
 

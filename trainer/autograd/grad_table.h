@@ -9,7 +9,6 @@
 
 namespace wick {
 
-class Node;
 class OpNode;
 
 // The arguments of a gradient formula. Its ops go through the dispatcher: with create_graph they

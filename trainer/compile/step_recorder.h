@@ -15,7 +15,7 @@ class StepRecorder final : public Recorder {
   // (or null): a recording whose checks are made of this run's values, too.
   StepRecorder(Span<const Tensor* const> arguments, const std::vector<Tensor>& leaves,
                const Recording* beside);
-  ~StepRecorder();
+  ~StepRecorder() override;
   StepRecorder(const StepRecorder&) = delete;
   StepRecorder& operator=(const StepRecorder&) = delete;
 

@@ -113,7 +113,7 @@ Status resize(RuleCtx<D>& c) {
     return Status(Code::kInvalidArgument, "needs one of scales and sizes");
   if (a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize)) {
     if (!c.has(1) || !is_float(c.in[1].dtype) || c.in[1].rank() != 1 ||
-        dim_equal(c.in[1].shape[0], D(2 * axes.count)) == Tri::kNo)
+        dim_equal(c.in[1].shape[0], D(int64_t{2} * axes.count)) == Tri::kNo)
       return error(Code::kInvalidArgument,
                    "tf_crop_and_resize needs a roi of %d floats: starts, then ends",
                    2 * axes.count);
@@ -170,7 +170,8 @@ Status affine_grid(RuleCtx<D>& c) {
     return error(Code::kInvalidArgument, "size needs 4 or 5 entries, got %d", size.count);
   const int k = size.count - 2;
   if (theta.rank() != 3 || dim_equal(theta[1], D(k)) == Tri::kNo ||
-      dim_equal(theta[2], D(k + 1)) == Tri::kNo || dim_equal(theta[0], size.values[0]) == Tri::kNo)
+      dim_equal(theta[2], D(int64_t{k} + 1)) == Tri::kNo ||
+      dim_equal(theta[0], size.values[0]) == Tri::kNo)
     return error(Code::kShapeMismatch, "theta must be [N,%d,%d] for this size, got %s", k, k + 1,
                  to_text(theta).text);
   BasicShape<D> out{theta[0]};

@@ -10,7 +10,9 @@ namespace wick {
 // SIMD sets and before the reference.
 extern const KernelSet kWideKernels;
 
-extern const Span<const KernelRow> kWideRows_Conv, kWideRows_ConvWeightGrad,
-    kWideRows_ConvInputGrad, kWideRows_ConvTranspose;
+// NOLINTNEXTLINE(readability-identifier-naming): as in kernel_set.h, where macros make the names
+extern const Span<const KernelRow> kWideRows_Conv, kWideRows_ConvWeightGrad;
+// NOLINTNEXTLINE(readability-identifier-naming)
+extern const Span<const KernelRow> kWideRows_ConvInputGrad, kWideRows_ConvTranspose;
 
 }  // namespace wick
