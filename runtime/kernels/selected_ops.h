@@ -70,7 +70,9 @@ constexpr bool has_row(OpId op) {
   if (has(op, ~0u)) return true;
   size_t row = 0;
   while (ops_def::kIds[row] != op) ++row;
-  return has(OpId::kFusedElementwise, ~0u) && (kFlagsOf[row] & kChainStep) != 0;
+  if (has(OpId::kFusedElementwise, kAny)) return (kFlagsOf[row] & kChainStep) != 0;
+  return has(OpId::kFusedElementwise, kArithmetic) &&
+         (op == OpId::kAdd || op == OpId::kSub || op == OpId::kMul || op == OpId::kDiv);
 }
 
 // A set lists only selected ops: the others are not linked, neither their rows nor their entries.

@@ -172,7 +172,9 @@ TEST(Measure, DigitMlpByHand) {
   EXPECT_EQ(l.layer, "fc1");
   EXPECT_GE(l.flops, 4096);
   EXPECT_GT(l.milliseconds, 0);
-  EXPECT_EQ(l.bound, "memory");  // one row of a matrix product
+#if !defined(__SANITIZE_ADDRESS__)  // which slows what measures the processor
+  EXPECT_EQ(l.bound, "memory");     // one row of a matrix product
+#endif
 }
 
 TEST(Measure, PassesByLayer) {

@@ -82,9 +82,15 @@ static Shape without_last(const char* op, const Tensor& t, const Where& line) {
   return s;
 }
 
+// The order in which a constructor's arguments are computed is not known: each one checks.
+static Shape last_of(const char* op, const Tensor& t, const Where& line) {
+  without_last(op, t, line);
+  return {dim_of(t, -1)};
+}
+
 Dirichlet::Dirichlet(std::vector<Tensor> of, const Where& line, bool validate_args)
-    : Distribution("Dirichlet", without_last("Dirichlet", of[0], line), {dim_of(of[0], -1)},
-                   validate_args),
+    : Distribution("Dirichlet", without_last("Dirichlet", of[0], line),
+                   last_of("Dirichlet", of[0], line), validate_args),
       concentration_(of[0]) {
   if (validate_args) require_positive("Dirichlet", "concentration", concentration_, line);
 }

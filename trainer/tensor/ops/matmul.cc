@@ -66,7 +66,7 @@ Tensor reshape_to(const Tensor& x, const Dims& dims, const At& at) {
   for (int i = 0; i < s.rank(); ++i) {
     s[i] = dims[i] == kCopy ? x.raw_shape()[i] : dims[i];
     zero = zero || s[i] == 0;
-    known *= s[i] > 0 ? s[i] : 1;
+    known = saturated_product(known, s[i] > 0 ? s[i] : 1);  // reshape() refuses what is too large
   }
   for (int64_t d : x.raw_shape()) total *= d == 0 ? 1 : d;
   for (int i = 0; i < s.rank(); ++i) {
