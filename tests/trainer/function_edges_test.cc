@@ -258,7 +258,7 @@ TEST(FunctionEdges, LstsqRefusesDependentColumns) {
   EXPECT_NE(error_of([&] { linalg::lstsq(one_bad, ones({2, 2, 1}, DType::kF64)); }), "no error");
   // ill conditioned, but of full rank
   Tensor a = tensor({{1., 1.}, {1., 1 + 1e-8}}, DType::kF64);
-  Tensor x = linalg::lstsq(a, tensor({{2.}, {2 + 1e-8}}, DType::kF64)).solution;
+  Tensor x = linalg::lstsq(a, tensor({2., 2 + 1e-8}, DType::kF64).view({2, 1})).solution;
   EXPECT_NEAR(numbers(x)[0], 1, 1e-6);
   EXPECT_EQ(linalg::lstsq(zeros({0, 3, 2}), zeros({0, 3, 1})).solution.raw_shape(),
             (Shape{0, 2, 1}));
