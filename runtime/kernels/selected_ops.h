@@ -9,8 +9,7 @@
 //   #define WICK_SELECTED_ACTIVATIONS(X) X(Silu)
 //
 // into one source file of the program, which defines default_kernels() and op_table() there: a
-// static link then drops every kernel, rule and row of ops.def that is not
-// listed.
+// static link then drops every kernel, rule and row of ops.def that is not listed.
 #ifndef WICK_SELECTED_OPS
 #error "define WICK_SELECTED_OPS(X) first: see the top of this file"
 #endif

@@ -16,6 +16,7 @@
 
 // Suppresses the leaks of lavapipe, of the loader and of the validation layer, which keeps the same
 // bytes whether a program has opened one device or a hundred.
+// NOLINTNEXTLINE(readability-identifier-naming): LeakSanitizer's name
 extern "C" __attribute__((visibility("default"), used)) const char* __lsan_default_suppressions() {
   return "leak:libvulkan_lvp.so\nleak:libvulkan.so\nleak:libVkLayer_khronos_validation.so\n";
 }
@@ -42,7 +43,7 @@ Names open_and_close_device(void (*while_open)(const Names&)) {
   vulkan::ContextOptions options;
   options.cache_folder = "";
   auto made = vulkan::Context::create(default_allocator(), options);
-  const Names names = mapped_libraries();
+  Names names = mapped_libraries();
   while_open(names);
   if (made.ok()) vulkan::Context::destroy(*made);
   return names;
