@@ -30,11 +30,10 @@ Span<const ActivationKernel* const> activation_kernels();
 constexpr bool has_loop(Activation act) { return act >= Activation::kSigmoid; }
 // Returns the one whose loop it needs: kTimesX multiplies by what X gives.
 constexpr Activation factor_of(Activation act) {
-  for (const ActivationRow& row : kActivations) {
-    if (row.activation != act || !row.times) continue;
-    for (const ActivationRow& factor : kActivations) {
-      if (factor.op == row.op && factor.flag == row.flag && !factor.times) return factor.activation;
-    }
+  if (act == Activation::kNone || !row_of(act).times) return act;
+  for (const ActivationRow& factor : kActivations) {
+    if (factor.op == row_of(act).op && factor.flag == row_of(act).flag && !factor.times)
+      return factor.activation;
   }
   return act;
 }

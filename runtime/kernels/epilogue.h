@@ -21,6 +21,7 @@ inline Epilogue make_epilogue(const KernelCtx& ctx, Span<const TensorView> in,
   e.shift = optional_input(in, 4);
   e.residual = optional_input(in, 5);
   e.act = static_cast<Activation>(attrs->activation);
+  if (has_loop(e.act)) e.loop = activation_loop(e.act, e.edition);  // find_kernel() has asked, too
   e.alpha = static_cast<float>(attrs->alpha);
   e.beta = static_cast<float>(attrs->beta);
   return e;

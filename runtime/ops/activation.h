@@ -31,5 +31,16 @@ inline constexpr ActivationRow kActivations[] = {
 static_assert(sizeof(kActivations) / sizeof(kActivations[0]) ==
                   static_cast<size_t>(Activation::kLast),
               "a row for each activation but kNone");
+// The row of an activation other than kNone.
+constexpr const ActivationRow& row_of(Activation act) {
+  return kActivations[static_cast<size_t>(act) - 1];
+}
+constexpr bool in_order() {
+  for (const ActivationRow& row : kActivations) {
+    if (&row_of(row.activation) != &row) return false;
+  }
+  return true;
+}
+static_assert(in_order(), "rows stand in the order of the enum");
 
 }  // namespace wick

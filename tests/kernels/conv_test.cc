@@ -47,6 +47,7 @@ void check(const ConvShape& s, const Parts& parts) {
   ASSERT_TRUE(pool.ok());
   for_each_simd_target([&](int64_t target) {
     const TileKernels& t = tile_kernels();
+    if (has_loop(e.act)) e.loop = activation_loop(e.act, e.edition);  // of this target
     for (ThreadPool* p : {static_cast<ThreadPool*>(nullptr), pool.value()}) {
       const int threads = p == nullptr ? 1 : p->threads();
       for (bool by_image : {false, true}) {

@@ -23,7 +23,7 @@ void finish_blocks(const TileKernels& tiles, int64_t block, const Epilogue& e, i
     Epilogue later;
     later.channel = Epilogue::Channel::kWhole;
     later.act = e.act, later.alpha = e.alpha, later.beta = e.beta;
-    later.edition = e.edition;
+    later.loop = e.loop;
     return tiles.finish(later, 0, y, y_vector, y, y_vector, vectors, count * block);
   }
   Epilogue all = e;

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "runtime/core/edition.h"
+#include "runtime/kernels/activation.h"
 #include "runtime/ops/attrs.h"
 
 namespace wick {
@@ -46,6 +47,7 @@ struct Epilogue {
   int64_t residual_step = 0;
   Channel channel = Channel::kColumn;
   Activation act = Activation::kNone;
+  ActivationLoop loop = nullptr;  // of act where has_loop(): looked up once a call, not once a tile
   float alpha = 0, beta = 0;  // bounds of kClip; slope of kLeakyRelu (alpha)
   Edition edition = kNewestEdition;
 

@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "hwy/highway.h"
-#include "runtime/kernels/activation.h"
 #include "runtime/kernels/gemm/tile_vec-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,17 +19,16 @@ namespace HWY_NAMESPACE {
 void activate_rows(const Epilogue& e, float* y, int64_t step, int64_t rows, int64_t cols) {
   constexpr int64_t kPart = 256;
   static_assert(kPart % kLanes == 0, "a part is whole vectors");
-  const ActivationLoop loop = activation_loop(e.act, e.edition);  // find_kernel() has asked, too
-  const bool times = factor_of(e.act) != e.act;
+  const bool times = row_of(e.act).times;
   const int64_t whole = times ? 0 : cols / kLanes * kLanes;
   HWY_ALIGN float part[kPart];
   for (int64_t r = 0; r < rows; ++r, y += step) {
-    if (whole != 0) loop(y, whole, e.alpha, e.beta);
+    if (whole != 0) e.loop(y, whole, e.alpha, e.beta);
     for (int64_t c = whole; c < cols; c += kPart) {
       const int64_t n = HWY_MIN(kPart, cols - c), vectors = (n + kLanes - 1) / kLanes * kLanes;
       memcpy(part, y + c, static_cast<size_t>(n) * sizeof(float));
       memset(part + n, 0, static_cast<size_t>(vectors - n) * sizeof(float));
-      loop(part, vectors, e.alpha, e.beta);
+      e.loop(part, vectors, e.alpha, e.beta);
       for (int64_t i = 0; i < n; ++i) y[c + i] = times ? y[c + i] * part[i] : part[i];
     }
   }
