@@ -48,7 +48,7 @@ struct Epilogue {
   Channel channel = Channel::kColumn;
   Activation act = Activation::kNone;
   ActivationLoop loop = nullptr;  // of act where has_loop(): looked up once a call, not once a tile
-  float alpha = 0, beta = 0;  // bounds of kClip; slope of kLeakyRelu (alpha)
+  float alpha = 0, beta = 0;      // bounds of kClip; slope of kLeakyRelu (alpha)
   Edition edition = kNewestEdition;
 
   bool empty() const {
