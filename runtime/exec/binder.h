@@ -52,6 +52,8 @@ class Binder {
   struct Homes;
   Status find_homes(const StagePlan& plan, Homes& homes);
   void take_over(const StagePlan& plan, Homes& homes) const;
+  bool join_parts(const StagePlan& plan, Homes& homes) const;
+  Status join(StagePlan& plan, Homes& homes, Span<size_t> offsets);
   Status place(StagePlan& plan, const RegionDef& region);
   Status compile(StagePlan& plan);
 

@@ -1,28 +1,9 @@
 // The binder's second half: which backend runs which steps, and where values are stored.
 #include <cstring>
 
-#include "runtime/exec/binder.h"
-#include "runtime/plan/memory_plan.h"
+#include "runtime/exec/homes.h"
 
 namespace wick {
-
-// Tracks where each value's bytes are, with a union-find over the values that share one buffer.
-struct Binder::Homes {
-  enum class Home : uint8_t { kNowhere, kInput, kBuffer };
-  Span<uint32_t> parent;
-  Span<Home> home;
-  Span<BufferRequest> ranges;  // by root
-
-  uint32_t root(uint32_t v) const {
-    while (parent[v] != v) v = parent[v] = parent[parent[v]];
-    return v;
-  }
-  // Extends the value's live range on the host to that step.
-  void use(uint32_t v, int32_t when) {
-    const uint32_t r = root(v);
-    if (ranges[r].last < when) ranges[r].last = when;
-  }
-};
 
 namespace {
 
@@ -219,6 +200,8 @@ Status Binder::find_homes(const StagePlan& plan, Homes& homes) {
   WICK_ASSIGN(homes.parent, memory_.temp.array<uint32_t>(n));
   WICK_ASSIGN(homes.home, memory_.temp.array<Home>(n));
   WICK_ASSIGN(homes.ranges, memory_.temp.array<BufferRequest>(n));
+  WICK_ASSIGN(homes.within, memory_.temp.array<size_t>(n));
+  WICK_ASSIGN(homes.written, memory_.temp.array<int32_t>(n));
   for (uint32_t v = 0; v < n; ++v) homes.parent[v] = v;
   WICK_ASSIGN(auto maker, memory_.temp.array<uint32_t>(n));  // of the partition that makes it, + 1
   for (uint32_t p = 0; p < plan.partitions.size(); ++p) {
@@ -242,6 +225,7 @@ Status Binder::find_homes(const StagePlan& plan, Homes& homes) {
         maker[v] = p + 1;
         homes.home[v] = host ? Home::kBuffer : Home::kNowhere;
         homes.ranges[v] = {0, first, last};
+        homes.written[v] = last;
       }
       if (step.alias || step.writes_state) homes.parent[step.out[0]] = homes.root(step.in[0]);
     }
@@ -276,8 +260,7 @@ void Binder::take_over(const StagePlan& plan, Homes& homes) const {
     if (!once || homes.home[from] != Homes::Home::kBuffer ||
         homes.ranges[from].last != static_cast<int32_t>(s))
       continue;
-    homes.parent[to] = from;
-    homes.ranges[from].last = homes.ranges[to].last;
+    homes.put(to, from, 0);
   }
 }
 
@@ -295,6 +278,7 @@ Status Binder::place(StagePlan& plan, const RegionDef& region) {
   }
   WICK_ASSIGN(auto offsets, memory_.temp.array<size_t>(n));
   WICK_TRY(plan_memory(homes.ranges, offsets, &plan.planned_bytes, memory_.temp_allocator));
+  WICK_TRY(join(plan, homes, offsets));
 #ifndef NDEBUG
   WICK_TRY(verify_memory(homes.ranges, offsets, plan.planned_bytes));
 #endif
@@ -313,7 +297,8 @@ Status Binder::place(StagePlan& plan, const RegionDef& region) {
       if (value.data != nullptr) continue;
       uint32_t r = homes.root(v);
       if (homes.home[r] == Homes::Home::kInput) WICK_TRY(uses.push_back({v, r}));
-      if (homes.home[r] == Homes::Home::kBuffer) values_.views[v].data = base + offsets[r];
+      if (homes.home[r] == Homes::Home::kBuffer)
+        values_.views[v].data = base + offsets[r] + homes.place(v);
     }
   }
   plan.input_uses = {uses.data(), uses.size()};  // its memory stays until the arena is cleared

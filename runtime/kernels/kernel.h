@@ -104,6 +104,7 @@ enum KernelFlags : uint32_t {
   kInPlace = 2,        // output 0 may be exactly input 0 (same shape and dtype)
   kInPlaceSecond = 4,  // ... or exactly input 1
   kBlocked = 8,        // for blocked views, which no other row is given
+  kPartsInPlace = 16,  // Concat and Split: leaves alone what stands in its place already
 };
 
 // A kernel and the queries it is for.

@@ -120,6 +120,7 @@ class Mover {
       same = same && p.lane[s][l] == static_cast<int32_t>(l);
     }
     if (p.sources == 1 && same) {
+      if (p.x[0] == y) return;  // kPartsInPlace
       memcpy(y, p.x[0], sizeof(float) * static_cast<size_t>(some_ * lanes_));
     } else if (p.sources != 0) {
       kept_.kernels->pick(p);
@@ -183,9 +184,21 @@ Status plan_move(const KernelQuery& q, KernelPlan* p) {
   return {};
 }
 
+// Returns whether all parts stand one after the other in the whole already (kPartsInPlace).
+bool stand_in(Span<const TensorView> parts, const TensorView& whole) {
+  const auto* at = whole.as<char>();
+  return std::all_of(parts.begin(), parts.end(), [&](const TensorView& part) {
+    const bool here = part.data == at;
+    at += part.nbytes();
+    return here;
+  });
+}
+
 template <OpId op>
 Status run_move(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const void*) {
+  if (op == OpId::kConcat && stand_in(in, out[0])) return {};
+  if (op == OpId::kSplit && stand_in({out.data(), out.size()}, in[0])) return {};
   const auto& kept = ctx.plan->kept<Kept>();
   if (op == OpId::kGather) {
     WICK_TRY(reference::check_indices(in[1], 1, in[0].shape[1]));
@@ -237,10 +250,12 @@ Status run_transpose(const KernelCtx& ctx, Span<const TensorView> in, Span<Tenso
   return {};
 }
 
-constexpr KernelRow kConcat = {"concat.f32.blocked",   kBlocked, concat_fits, plan_move, nullptr,
-                               run_move<OpId::kConcat>};
-constexpr KernelRow kSplit = {"split.f32.blocked", kBlocked, split_fits,
-                              plan_move,           nullptr,  run_move<OpId::kSplit>};
+constexpr KernelRow kConcat = {
+    "concat.f32.blocked",   kBlocked | kPartsInPlace, concat_fits, plan_move, nullptr,
+    run_move<OpId::kConcat>};
+constexpr KernelRow kSplit = {
+    "split.f32.blocked",   kBlocked | kPartsInPlace, split_fits, plan_move, nullptr,
+    run_move<OpId::kSplit>};
 constexpr KernelRow kSlice = {"slice.f32.blocked", kBlocked, slice_fits,
                               plan_move,           nullptr,  run_move<OpId::kSlice>};
 constexpr KernelRow kGather = {"gather.f32.blocked",   kBlocked, gather_fits, plan_move, nullptr,

@@ -57,7 +57,8 @@ Status run_concat(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, out[0].rank());
   int64_t at = 0;
   for (const TensorView& x : in) {
-    copy_strided(x, slice_view(out[0], axis, at, 1, x.shape[axis]));
+    const TensorView part = slice_view(out[0], axis, at, 1, x.shape[axis]);
+    if (part.data != x.data) copy_strided(x, part);
     at += x.shape[axis];
   }
   return {};
@@ -68,7 +69,8 @@ Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
   int axis = axis_of(static_cast<const SplitAttrs*>(attrs)->axis, in[0].rank());
   int64_t at = 0;
   for (TensorView& y : out) {
-    copy_strided(slice_view(in[0], axis, at, 1, y.shape[axis]), y);
+    const TensorView part = slice_view(in[0], axis, at, 1, y.shape[axis]);
+    if (part.data != y.data) copy_strided(part, y);
     at += y.shape[axis];
   }
   return {};
@@ -280,8 +282,10 @@ WICK_REF_ROWS(Unsqueeze,
 WICK_REF_ROWS(Transpose,
               {"transpose.any", kStridedInputs, match_packed, nullptr, nullptr, run_transpose});
 WICK_REF_ROWS(Expand, {"expand.any", kStridedInputs, match_packed, nullptr, nullptr, run_expand});
-WICK_REF_ROWS(Concat, {"concat.any", kStridedInputs, match, nullptr, nullptr, run_concat});
-WICK_REF_ROWS(Split, {"split.any", kStridedInputs, match, nullptr, nullptr, run_split});
+WICK_REF_ROWS(Concat,
+              {"concat.any", kStridedInputs | kPartsInPlace, match, nullptr, nullptr, run_concat});
+WICK_REF_ROWS(Split,
+              {"split.any", kStridedInputs | kPartsInPlace, match, nullptr, nullptr, run_split});
 WICK_REF_ROWS(Slice, {"slice.any", kStridedInputs, match, plan_slice, nullptr, run_slice});
 WICK_REF_ROWS(Pad, {"pad.any", kStridedInputs, match_packed, plan_pad, nullptr, run_pad});
 WICK_REF_ROWS(Shape, {"shape.any", kStridedInputs, match_any, nullptr, nullptr, run_shape});
