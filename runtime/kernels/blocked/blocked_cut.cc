@@ -12,6 +12,7 @@ constexpr int64_t kBandPixels = 64;       // at least, so that a panel is read o
 constexpr int64_t kMostK = 1024;          // of a panel, which stays in L2 while the pixels pass
 constexpr int64_t kReadPixels = 1024;     // of a band that is read in place
 constexpr int64_t kFewCols = 4;  // a tile of fewer pixels costs more than the taps left out
+constexpr double kMostKept = 0.7, kMostKeptRows = 0.985;  // of all products: else all are computed
 
 // A run has at least `least` outputs; else, or where there would be too many, there is one with all
 // taps. `inside` becomes false where a tap of a run is padding.
@@ -63,14 +64,17 @@ BlockedCut blocked_cut(const BlockedKernels& t, const ConvShape& s, bool x_block
   c.row_runs = runs_of(s.oh, s.kh, s.h, s.stride_h, s.dilation_h, s.pad_top, 1, &c.in_place);
   c.col_runs =
       runs_of(s.ow, s.kw, s.w, s.stride_w, s.dilation_w, s.pad_left, kFewCols, &c.in_place);
-  // Small borders save less than their areas cost.
-  c.leaves_out = true;
-  if (each ||
-      c.row_runs.kept() * c.col_runs.kept() > 0.7 * static_cast<double>(pixels * s.taps())) {
-    c.leaves_out = c.in_place = false;
-    c.row_runs = {1, {{0, c.rows, 0, s.kh}}};
+  // Small borders save less than their areas cost. Columns cost more than rows: their tiles are
+  // short, and their taps stand apart in the weights.
+  const auto keeps = [&](double share) {
+    return c.row_runs.kept() * c.col_runs.kept() > share * static_cast<double>(pixels * s.taps());
+  };
+  if (each || keeps(kMostKept)) {
+    c.in_place = false;
     c.col_runs = {1, {{0, c.cols, 0, s.kw}}};
   }
+  c.leaves_out = !each && !keeps(kMostKeptRows);
+  if (!c.leaves_out) c.row_runs = {1, {{0, c.rows, 0, s.kh}}};
   const int64_t read = s.group_in() * s.stride_h * s.stride_w;  // floats of x per pixel
   const int64_t copied = std::max(kBandPixels, kBandFloats / std::max<int64_t>(read, 1));
   // Few taps are soon done, so that weights are read for more pixels.
