@@ -29,6 +29,35 @@ constexpr int kPixels[] = {0, 6, 4, 3};
 #else
 constexpr int kPixels[] = {0, 6, 6, 4};
 #endif
+// Where the last vector has channels in its lower half alone, two pixels share one (tile's kHalf).
+#if HWY_TARGET == HWY_AVX3
+constexpr bool kHalves = true;
+constexpr int kHalfPixels[] = {0, 0, 14, 10};
+HWY_INLINE TileVec lower_twice(TileVec v) { return hn::ConcatLowerLower(TileTag(), v, v); }
+HWY_INLINE TileVec load_twice(const float* half) {
+  return TileVec{_mm512_broadcast_f32x8(_mm256_loadu_ps(half))};
+}
+// Returns the lower half of a's lanes and the upper half of b's.
+HWY_INLINE TileVec one_each(TileVec a, TileVec b) { return hn::ConcatUpperLower(TileTag(), b, a); }
+// The lower halves of two pixels. Lanes without a channel may be stored as any number.
+HWY_INLINE TileVec load_pair(const float* y) {
+  const TileTag d;
+  return hn::ConcatLowerLower(d, hn::LoadU(d, y + kLanes), hn::LoadU(d, y));
+}
+HWY_INLINE void store_pair(TileVec v, float* y) {
+  const TileTag d;
+  hn::StoreU(v, d, y);
+  hn::StoreU(hn::ConcatLowerUpper(d, v, v), d, y + kLanes);
+}
+#else
+constexpr bool kHalves = false;
+constexpr const int* kHalfPixels = kPixels;
+HWY_INLINE TileVec lower_twice(TileVec v) { return v; }
+HWY_INLINE TileVec load_twice(const float* half) { return hn::LoadU(TileTag(), half); }
+HWY_INLINE TileVec one_each(TileVec a, TileVec) { return a; }
+HWY_INLINE TileVec load_pair(const float* y) { return hn::LoadU(TileTag(), y); }
+HWY_INLINE void store_pair(TileVec v, float* y) { hn::StoreU(v, TileTag(), y); }
+#endif
 // With few pixels, each one has its own pointer, and a tile may span several rows.
 constexpr bool kPointers = HWY_TARGET == HWY_AVX2;
 
@@ -38,7 +67,9 @@ template <int kVecs>
 struct End {
   TileVec bias[kVecs], scale[kVecs], shift[kVecs], low, high;
 
-  HWY_INLINE End(const TileTag d, const Epilogue& e, int64_t channel, int64_t channels)
+  // With `half` both halves of the last vector are for the same channels.
+  HWY_INLINE End(const TileTag d, const Epilogue& e, int64_t channel, int64_t channels,
+                 bool half = false)
       : low(hn::Set(d, lower_bound(e))),
         high(hn::Set(d, e.act == Activation::kClip ? e.beta : __builtin_huge_valf())) {
 #pragma GCC unroll 2
@@ -50,6 +81,9 @@ struct End {
       scale[v] = e.scale == nullptr ? hn::Set(d, 1.0f) : load_n(d, e.scale + at, n);
       shift[v] = e.scale == nullptr ? hn::Set(d, -0.0f) : load_n(d, e.shift + at, n);
     }
+    if (half) {
+      for (TileVec* v : {bias, scale, shift}) v[kVecs - 1] = lower_twice(v[kVecs - 1]);
+    }
   }
   HWY_INLINE TileVec clip(TileVec y) const {
     y = hn::IfThenElse(hn::Le(y, low), low, y);
@@ -57,23 +91,30 @@ struct End {
   }
 };
 
-template <int kPix, int kVecs>
+// With kHalf the last vector of two pixels is one, in a register of its own, `pair`.
+template <int kPix, int kVecs, bool kHalf = false>
 HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float* const* x,
                        int64_t pixel, const float* next, const float* next_weights) {
+  constexpr int kWhole = kVecs - kHalf, kPairs = kHalf ? kPix / 2 : 0;
+  static_assert(!kHalf || kPix % 2 == 0, "pixels come in pairs");
   const TileTag d;
   float* y = t.y + pixel * kLanes;
-  TileVec acc[kPix][kVecs];
+  TileVec acc[kPix][kWhole], pair[HWY_MAX(kPairs, 1)];
 #pragma GCC unroll 16
   for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
-    for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::Zero(d);
+    for (int v = 0; v < kWhole; ++v) acc[p][v] = hn::Zero(d);
   }
+#pragma GCC unroll 16
+  for (int p = 0; p < kPairs; ++p) pair[p] = hn::Zero(d);
   if (t.resume) {
 #pragma GCC unroll 16
     for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::LoadU(d, y + v * t.y_vector + p * kLanes);
+      for (int v = 0; v < kWhole; ++v) acc[p][v] = hn::LoadU(d, y + v * t.y_vector + p * kLanes);
     }
+#pragma GCC unroll 16
+    for (int p = 0; p < kPairs; ++p) pair[p] = load_pair(y + kWhole * t.y_vector + 2 * p * kLanes);
   }
   const int64_t step = t.x_step, step3 = 3 * t.x_step;
   const float* from[kPointers ? kPix : 1];
@@ -101,11 +142,13 @@ HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float*
       WICK_OPAQUE(at);
       TileVec b[kVecs];
 #pragma GCC unroll 2
-      for (int v = 0; v < HWY_MIN(kVecs, 2); ++v) b[v] = hn::LoadU(d, w + v * kLanes);
-      if constexpr (kVecs == 3) {
+      for (int v = 0; v < HWY_MIN(kWhole, 2); ++v) b[v] = hn::LoadU(d, w + v * kLanes);
+      if constexpr (kHalf) {
+        b[kWhole] = load_twice(kVecs == 3 ? third : w + kLanes);
+      } else if constexpr (kVecs == 3) {
         b[2] = hn::LoadU(d, third);
-        third += kBlockedVectors * kLanes;
       }
+      if constexpr (kVecs == 3) third += kBlockedVectors * kLanes;
       if constexpr (kFetchesAhead) {
         // A tile reads a line of some pixels from each plane, too few in a row for a processor to
         // guess the next ones. Channels take turns: sixteen of them share the lines of their
@@ -115,6 +158,7 @@ HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float*
         next_weights += kLanes;
       }
       const float* q = from[0] + at;
+      TileVec before = hn::Zero(d);
 #pragma GCC unroll 16
       for (int p = 0; p < kPix; ++p) {
         const int turn = p % 3;
@@ -123,7 +167,11 @@ HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float*
                                      : turn == 1 ? q[step]
                                                  : q[2 * step]);
 #pragma GCC unroll 3
-        for (int v = 0; v < kVecs; ++v) acc[p][v] = fused_mul_add(a, b[v], acc[p][v]);
+        for (int v = 0; v < kWhole; ++v) acc[p][v] = fused_mul_add(a, b[v], acc[p][v]);
+        if constexpr (kHalf) {
+          if (p % 2 != 0) pair[p / 2] = fused_mul_add(one_each(before, a), b[kWhole], pair[p / 2]);
+          before = a;
+        }
         if (!kPointers && turn == 2) {
           q += step3;
           WICK_OPAQUE(q);
@@ -144,36 +192,52 @@ HWY_NOINLINE void tile(const BlockedArea& t, const End<kVecs>* end, const float*
 #pragma GCC unroll 16
     for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) acc[p][v] = hn::Add(acc[p][v], e->bias[v]);
+      for (int v = 0; v < kWhole; ++v) acc[p][v] = hn::Add(acc[p][v], e->bias[v]);
     }
+#pragma GCC unroll 16
+    for (int p = 0; p < kPairs; ++p) pair[p] = hn::Add(pair[p], e->bias[kWhole]);
     if (after.end->scale != nullptr) {
 #pragma GCC unroll 16
       for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
-        for (int v = 0; v < kVecs; ++v)
+        for (int v = 0; v < kWhole; ++v)
           acc[p][v] = fused_mul_add(acc[p][v], e->scale[v], e->shift[v]);
       }
+#pragma GCC unroll 16
+      for (int p = 0; p < kPairs; ++p)
+        pair[p] = fused_mul_add(pair[p], e->scale[kWhole], e->shift[kWhole]);
     }
     if (after.end->residual != nullptr) {
       const float* residual = after.end->residual + r->pixel * kLanes;
 #pragma GCC unroll 16
       for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
-        for (int v = 0; v < kVecs; ++v)
+        for (int v = 0; v < kWhole; ++v)
           acc[p][v] = hn::Add(acc[p][v], hn::LoadU(d, residual + v * after.y_vector + p * kLanes));
+      }
+#pragma GCC unroll 16
+      for (int p = 0; p < kPairs; ++p) {
+        const float* two = residual + kWhole * after.y_vector + 2 * p * kLanes;
+        pair[p] = hn::Add(pair[p], load_pair(two));
       }
     }
 #pragma GCC unroll 16
     for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) acc[p][v] = e->clip(acc[p][v]);
+      for (int v = 0; v < kWhole; ++v) acc[p][v] = e->clip(acc[p][v]);
     }
+#pragma GCC unroll 16
+    for (int p = 0; p < kPairs; ++p) pair[p] = e->clip(pair[p]);
   }
 #pragma GCC unroll 16
   for (int p = 0; p < kPix; ++p) {
 #pragma GCC unroll 3
-    for (int v = 0; v < kVecs; ++v) hn::StoreU(acc[p][v], d, out + v * after.y_vector + p * kLanes);
+    for (int v = 0; v < kWhole; ++v)
+      hn::StoreU(acc[p][v], d, out + v * after.y_vector + p * kLanes);
   }
+#pragma GCC unroll 16
+  for (int p = 0; p < kPairs; ++p)
+    store_pair(pair[p], out + kWhole * after.y_vector + 2 * p * kLanes);
 }
 
 template <int kVecs>
@@ -184,7 +248,7 @@ struct Tile {
 };
 
 // The sizes are in descending order, down to one pixel.
-template <int kVecs>
+template <int kVecs, bool kHalf = false>
 constexpr Tile<kVecs> kTiles[] = {
 #if HWY_TARGET == HWY_AVX3
     {14, tile<14, kVecs>}, {10, tile<10, kVecs>}, {7, tile<7, kVecs>}, {4, tile<4, kVecs>},
@@ -212,16 +276,28 @@ constexpr Tile<3> kTiles<3>[] = {
     {4, tile<4, 3>},
     {3, tile<3, 3>},
     {1, tile<1, 3>}};
+#if HWY_TARGET == HWY_AVX3
+template <>
+constexpr Tile<2> kTiles<2, true>[] = {{14, tile<14, 2, true>}, {12, tile<12, 2, true>},
+                                       {10, tile<10, 2, true>}, {8, tile<8, 2, true>},
+                                       {6, tile<6, 2, true>},   {4, tile<4, 2, true>},
+                                       {2, tile<2, 2, true>},   {1, tile<1, 2>}};
+template <>
+constexpr Tile<3> kTiles<3, true>[] = {{10, tile<10, 3, true>}, {8, tile<8, 3, true>},
+                                       {6, tile<6, 3, true>},   {4, tile<4, 3, true>},
+                                       {2, tile<2, 3, true>},   {1, tile<1, 3>}};
+#endif
 
 // Divides the pixels of a row, or all pixels where each has a pointer, into tiles of about the same
 // size.
-template <int kVecs>
+template <int kVecs, bool kHalf = false>
 HWY_INLINE void area_of(const BlockedArea& t) {
-  constexpr int kMost = kPixels[kVecs];
+  constexpr int kMost = kHalf ? kHalfPixels[kVecs] : kPixels[kVecs];
   const bool joined = kPointers && t.y_cols == t.cols;
   const int64_t runs = joined ? 1 : t.rows, count = joined ? t.rows * t.cols : t.cols;
   const Epilogue none;
-  const End<kVecs> values(TileTag(), t.end == nullptr ? none : *t.end, t.channel, t.channels);
+  const End<kVecs> values(TileTag(), t.end == nullptr ? none : *t.end, t.channel, t.channels,
+                          kHalf);
   const End<kVecs>* end = t.end == nullptr ? nullptr : &values;
   Poll poll;
   const float* next_weights = t.weights + t.next_panel;
@@ -231,7 +307,7 @@ HWY_INLINE void area_of(const BlockedArea& t) {
     int64_t col = 0;
     for (int64_t left = count; left > 0;) {
       const int64_t tiles = (left + kMost - 1) / kMost, wanted = (left + tiles - 1) / tiles;
-      const Tile<kVecs>* one = kTiles<kVecs>;
+      const Tile<kVecs>* one = kTiles<kVecs, kHalf>;
       while (one->pixels > wanted) ++one;
       const float* from[kMost];
       from[0] = x;
@@ -262,6 +338,10 @@ static bool minus_zero(const float* y, int64_t n) {
 }
 
 static void area(const BlockedArea& t) {
+  if constexpr (kHalves) {
+    if (t.half && t.vectors == 3) return area_of<3, true>(t);
+    if (t.half && t.vectors == 2) return area_of<2, true>(t);
+  }
   if (t.vectors == 3) return area_of<3>(t);
   t.vectors == 2 ? area_of<2>(t) : area_of<1>(t);
 }

@@ -45,6 +45,7 @@ struct BlockedArea {
   const float *weights, *third;
   int64_t next_panel;  // floats to the weights that are computed with next
   int vectors;         // number of vectors to compute: 1 to 3
+  bool half;           // the last one has channels in its lower half alone
   float* y;
   int64_t y_cols;    // outputs between the rows
   int64_t y_vector;  // stride between vectors of channels

@@ -96,6 +96,7 @@ void BlockedCall::panel(Band& b, int64_t at, bool third, float* sums) const {
   };
   whole.x_step = s.stride_w * c.pixel();
   whole.vectors = third ? 3 : s.group_out() - channel > c.block ? 2 : 1;
+  whole.half = 2 * (s.group_out() - channel - (whole.vectors - 1) * c.block) <= c.block;
   whole.channel = first;
   whole.channels = s.oc;
   // Blocks are whole: a group's blocks begin at its first channel.
