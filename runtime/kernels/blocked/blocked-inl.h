@@ -6,6 +6,7 @@
 #define WICK_KERNELS_BLOCKED_INL_H_
 #endif
 
+#include <cstring>
 #include <type_traits>
 
 #include "hwy/highway.h"
@@ -346,42 +347,56 @@ static void area(const BlockedArea& t) {
   t.vectors == 2 ? area_of<2>(t) : area_of<1>(t);
 }
 
-// Computes kPix outputs of a row whose taps are all inside it, for kernels of kSize x kSize, or of
-// any size where kSize is 0.
-template <int kPix, int kSize>
+// Computes kPix outputs of each of kRows rows, whose taps are all inside them, for kernels of kSize
+// x kSize, or of any size where kSize is 0.
+template <int kRows, int kPix, int kSize>
 HWY_NOINLINE void taps_inside(const BlockedDepthwise& t, const End<1>& end, int64_t row0,
                               int64_t col, float* y, const float* residual) {
   const TileTag d;
-  TileVec acc[kPix];
-#pragma GCC unroll 8
-  for (int p = 0; p < kPix; ++p) acc[p] = hn::Zero(d);
+  TileVec acc[kRows][kPix];
+#pragma GCC unroll 2
+  for (int o = 0; o < kRows; ++o) {
+#pragma GCC unroll 14
+    for (int p = 0; p < kPix; ++p) acc[o][p] = hn::Zero(d);
+  }
   const float* w = t.weights;
-  const int64_t step = t.stride_w * kLanes;
+  const int64_t step = t.stride_w * kLanes, line = t.stride_h * t.w * kLanes;
   const int64_t kh = kSize == 0 ? t.kh : kSize, kw = kSize == 0 ? t.kw : kSize;
   for (int64_t i = 0; i < kh; ++i) {
     const int64_t r = row0 + i * t.dilation_h;
-    const bool inside = r >= 0 && r < t.h;
+    const bool inside = r >= 0 && r + (kRows - 1) * t.stride_h < t.h;
     const float* x = t.x + (r * t.w + col) * kLanes;
     for (int64_t j = 0; j < kw; ++j, w += kLanes, x += t.dilation_w * kLanes) {
       const TileVec tap = hn::LoadU(d, w);
-      if (HWY_UNLIKELY(!inside)) {
-#pragma GCC unroll 8
-        for (int p = 0; p < kPix; ++p) acc[p] = fused_mul_add(tap, hn::Zero(d), acc[p]);
-        continue;
+#pragma GCC unroll 2
+      for (int o = 0; o < kRows; ++o) {
+        const int64_t at = r + o * t.stride_h;
+        if (HWY_UNLIKELY(!inside) && (at < 0 || at >= t.h)) {
+#pragma GCC unroll 14
+          for (int p = 0; p < kPix; ++p) acc[o][p] = fused_mul_add(tap, hn::Zero(d), acc[o][p]);
+          continue;
+        }
+        const float* q = x + o * line;
+#pragma GCC unroll 14
+        for (int p = 0; p < kPix; ++p, q += step)
+          acc[o][p] = fused_mul_add(tap, hn::LoadU(d, q), acc[o][p]);
       }
-      const float* q = x;
-#pragma GCC unroll 8
-      for (int p = 0; p < kPix; ++p, q += step)
-        acc[p] = fused_mul_add(tap, hn::LoadU(d, q), acc[p]);
     }
   }
-#pragma GCC unroll 8
-  for (int p = 0; p < kPix; ++p) {
-    TileVec v = fused_mul_add(hn::Add(acc[p], end.bias[0]), end.scale[0], end.shift[0]);
-    if (residual != nullptr) v = hn::Add(v, hn::LoadU(d, residual + p * kLanes));
-    hn::StoreU(end.clip(v), d, y + p * kLanes);
+#pragma GCC unroll 2
+  for (int o = 0; o < kRows; ++o) {
+#pragma GCC unroll 14
+    for (int p = 0; p < kPix; ++p) {
+      const int64_t at = (o * t.ow + p) * kLanes;
+      TileVec v = fused_mul_add(hn::Add(acc[o][p], end.bias[0]), end.scale[0], end.shift[0]);
+      if (residual != nullptr) v = hn::Add(v, hn::LoadU(d, residual + at));
+      hn::StoreU(end.clip(v), d, y + at);
+    }
   }
 }
+
+// At most so many sums of taps_inside() are registers.
+constexpr int kMostTapSums = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64 ? 14 : 10;
 
 // Computes outputs of kPix consecutive rows, in a column where some taps may be padding.
 template <int kPix>
@@ -431,37 +446,83 @@ HWY_INLINE void depthwise_rows(const BlockedDepthwise& t, int64_t first, int64_t
   const auto row = [&](int64_t o) { return o * t.stride_h - t.pad_top; };
   const auto out = [&](int64_t o, int64_t q) { return t.y + (o * t.ow + q) * kLanes; };
   Poll poll;
-  for (int64_t o = first; o < last; ++o) {
-    if (poll((hi - lo) * t.kh * t.kw)) return;
-    int64_t q = lo;
-    for (; q + 8 <= hi; q += 8)
-      taps_inside<8, kSize>(t, end, row(o), column(q), out(o, q), residual(o, q));
-    const auto rest = [&](auto pixels) HWY_ATTR {
-      constexpr int kPix = decltype(pixels)::value;
-      if (q + kPix > hi) return;
-      taps_inside<kPix, kSize>(t, end, row(o), column(q), out(o, q), residual(o, q));
-      q += kPix;
-    };
-    rest(std::integral_constant<int, 5>());
-    rest(std::integral_constant<int, 4>());
-    rest(std::integral_constant<int, 2>());
-    rest(std::integral_constant<int, 1>());
-    rest(std::integral_constant<int, 1>());
+  int64_t o = first, q = lo;
+  const auto tiles = [&](auto rows, auto pixels) HWY_ATTR {
+    constexpr int kRows = decltype(rows)::value, kPix = decltype(pixels)::value;
+    if constexpr (kRows * kPix <= kMostTapSums) {
+      for (; q + kPix <= hi; q += kPix)
+        taps_inside<kRows, kPix, kSize>(t, end, row(o), column(q), out(o, q), residual(o, q));
+    }
+  };
+  const auto all = [&](auto rows, int64_t wanted) HWY_ATTR {
+    q = lo;
+    if (wanted >= 8) tiles(rows, std::integral_constant<int, 8>());
+    if (wanted >= 7) tiles(rows, std::integral_constant<int, 7>());
+    if (wanted >= 5) tiles(rows, std::integral_constant<int, 5>());
+    tiles(rows, std::integral_constant<int, 3>());
+    tiles(rows, std::integral_constant<int, 2>());
+    tiles(rows, std::integral_constant<int, 1>());
+  };
+  for (int64_t n; o < last; o += n) {
+    const int64_t parts = (hi - lo + 7) / 8,
+                  wanted = parts == 0 ? 0 : (hi - lo + parts - 1) / parts;
+    // Of 3 x 3 taps, rows of several tiles are computed sooner one by one.
+    const bool both = t.stride_h == 1 && (kSize == 0 || parts == 1);
+    n = both && 2 * wanted <= kMostTapSums && o + 1 < last ? 2 : 1;
+    if (poll(n * (hi - lo) * t.kh * t.kw)) return;
+    n == 2 ? all(std::integral_constant<int, 2>(), wanted)
+           : all(std::integral_constant<int, 1>(), wanted);
   }
-  for (int64_t q = 0; q < t.ow; ++q) {
+  for (q = 0; q < t.ow; ++q) {
     if (q == lo) q = hi;
     if (q == t.ow) return;
     if (poll((last - first) * t.kh * t.kw)) return;
-    int64_t o = first;
-    for (; o + 4 <= last; o += 4)
+    for (o = first; o + 4 <= last; o += 4)
       taps_at_edge<4>(t, end, row(o), column(q), out(o, q), residual(o, q));
     for (; o < last; ++o) taps_at_edge<1>(t, end, row(o), column(q), out(o, q), residual(o, q));
   }
 }
 
-static void depthwise(const BlockedDepthwise& t, int64_t first, int64_t last) {
+static void depthwise_part(const BlockedDepthwise& t, int64_t first, int64_t last) {
   if (t.kh == 3 && t.kw == 3) return depthwise_rows<3>(t, first, last);
   depthwise_rows<0>(t, first, last);
+}
+
+// Where many columns have taps in the padding, rows are copied with it, to a buffer that stays in
+// L1: then all outputs are computed as those inside.
+static void depthwise(const BlockedDepthwise& t, int64_t first, int64_t last) {
+  constexpr int64_t kCopied = 6 << 10, kFewEdges = 10;
+  const int64_t edges = (t.kw - 1) * t.dilation_w, width = t.ow + edges;
+  const int64_t reach = (t.kh - 1) * t.dilation_h + 1;
+  const int64_t some = kCopied / (width * kLanes) - reach + 1;  // rows of outputs that fit
+  const bool padded = t.pad_left > 0 || width > t.w;
+  if (!padded || t.stride_h != 1 || t.stride_w != 1 || edges * kFewEdges < t.ow ||
+      some < HWY_MIN(reach, last - first))
+    return depthwise_part(t, first, last);
+  HWY_ALIGN float copy[kCopied];
+  const auto bytes = [](int64_t pixels) {
+    return static_cast<size_t>(pixels * kLanes) * sizeof(float);
+  };
+  const int64_t begin = HWY_MIN(t.pad_left, width), count = HWY_MIN(width - begin, t.w);
+  for (int64_t o = first, n; o < last && !stopped(); o += n) {
+    n = HWY_MIN(some, last - o);
+    BlockedDepthwise part = t;
+    part.x = copy, part.h = n - 1 + reach, part.w = width, part.pad_top = part.pad_left = 0;
+    for (int64_t r = 0; r < part.h; ++r) {
+      const int64_t from = o - t.pad_top + r;
+      const bool there = from >= 0 && from < t.h;
+      float* to = copy + r * width * kLanes;
+      memset(to, 0, bytes(there ? begin : width));
+      if (!there) continue;
+      memcpy(to + begin * kLanes, t.x + from * t.w * kLanes, bytes(count));
+      memset(to + (begin + count) * kLanes, 0, bytes(width - begin - count));
+    }
+    Epilogue end = *t.end;
+    if (end.residual != nullptr) end.residual += o * t.ow * kLanes;
+    part.end = &end;
+    part.y = t.y + o * t.ow * kLanes;
+    depthwise_part(part, 0, n);
+  }
 }
 
 // Blends kSources blocks into y, from `first` on; where it is not 0, y has the lanes of those
