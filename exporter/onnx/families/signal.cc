@@ -143,6 +143,8 @@ void reverse_sequence(ReadCtx& c) {
   ValueId x = c.in(0), lengths = cast(c, c.in(1), DType::kI64);
   int64_t time = c.attr_int("time_axis", 0), batch = c.attr_int("batch_axis", 1);
   if (time + batch != 1 || time * batch != 0) c.fail("time_axis and batch_axis must be 0 and 1");
+  check_rank(c, lengths, 1, "sequence_lens");
+  check_size(c, lengths, 0, x, static_cast<int>(batch), "sequence_lens");
   ValueId sizes = shape_of(c, x);
   auto along = [&](int64_t axis) {  // 0, 1, ... along the axis; the other one broadcasts
     ValueId at = arange(c, gather(c, sizes, c.int_constant({axis}), 0));

@@ -340,6 +340,40 @@ for kind, a in (("matrix", BYTES), ("vector", BYTES[0]), ("batch", np.stack([BYT
     fed = {"a": a, "b": BYTES[1], "s": np.array([0.0625], np.float32), "z": np.array([113], np.uint8)}
     free = {**fed, "s": info("s", 1, ["n"]), "z": info("z", 2, ["m"])}
     add(f"QLinearMatMul_{kind}_and_vector", (model([n("QLinearMatMul", "a s z b s z s z")], free), fed))
+# What ONNX fixes and an op of the composition would broadcast.
+IMG2, ROWS, W1 = floats(2, 3, 4, 4), floats(3, 5, seed=3), floats(1)
+for name, op, opset, ins, says in (
+    ("of_one", "InstanceNormalization", 17, {"x": IMG2, "s": floats(3), "b": W1}, "B [1] does not fit"),
+    ("matrix", "InstanceNormalization", 17, {"x": IMG2, "s": floats(3), "b": floats(1, 3)}, "B must have rank 1"),
+    ("larger", "LayerNormalization", 17, {"x": floats(2, 3, 1), "s": floats(5)}, "Scale [5] does not fit"),
+    ("deeper", "LayerNormalization", 17, {"x": floats(2, 3), "s": floats(1, 2, 3)}, "Scale has more dims"),
+    ("short", "NegativeLogLikelihoodLoss", 17, {"x": ROWS, "t": ints(1, 4)}, "target [2] does not fit"),
+    ("weights", "NegativeLogLikelihoodLoss", 17, {"x": ROWS, "t": ints(1, 4, 0), "w": floats(5, 1)}, "weight must"),
+    ("long", "ReverseSequence", 17, {"x": floats(4, 1, 2), "l": ints(4, 3)}, "sequence_lens [2] does not fit"),
+    (
+        "of_one_key",
+        "Attention",
+        23,
+        {"q": floats(2, 3, 4, 8), "k": floats(2, 3, 1, 8), "v": floats(2, 3, 6, 8)},
+        "V [2,3,6,8] does not fit [2,3,1,8]",
+    ),
+):
+    add(f"{op}_{name}", one(op, ins, opset), takes="neither", says=says)
+add(
+    "CenterCropPad_few",
+    one("CenterCropPad", {"x": floats(4, 5), "s": ints(3)}, 18),
+    takes="theirs",
+    says="shape must have 2 sizes",
+    because="ONNX has a size an axis, ONNX Runtime runs the function's body, which broadcasts",
+)
+for axis in ({}, {"axis": 1}):
+    add(
+        f"Compress_matrix{'_axis' if axis else ''}",
+        one("Compress", {"x": floats(3, 2), "c": np.array([[False], [True]])}, 17, **axis),
+        takes="theirs",
+        says="condition must have rank 1",
+        because="ONNX has a vector of conditions, ONNX Runtime reads them in a row",
+    )
 
 # These were experiments in the default domain until opset 9.
 add("Affine", one("Affine", {"x": X}, 9, alpha=2.0, beta=0.5))
