@@ -228,7 +228,8 @@ Result<ThreadPool*> ThreadPool::create(Allocator& allocator, int threads) {
     destroy(pool);
     return error(
         Code::kOutOfMemory,
-        "the system starts no %d threads for this process: ask for fewer, or allow it more",
+        "the system starts no %d more threads for this process: ask for fewer, or allow it more "
+        "threads or memory",
         threads - 1);
   }
   return pool;

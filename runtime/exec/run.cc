@@ -55,7 +55,7 @@ Status Session::Impl::run_all(Span<const TensorView> given, Span<TensorView> out
   WICK_TRY(check_inputs(entry(), inputs, device));
   WICK_TRY(check_output_count(entry(), outputs));
   WICK_TRY(check_state());
-  WICK_TRY(values.program.intact());
+  WICK_TRY(values.program.intact_so_far());
   arm(options);
   const StopScope scope(in_force());
   WICK_TRY(bind_to(inputs));
@@ -202,7 +202,7 @@ Status Session::Impl::start_all(Span<const TensorView> given, const RunOptions& 
   const Span<const TensorView> inputs = device.views_or(given);
   WICK_TRY(check_inputs(entry(), inputs, device));
   WICK_TRY(check_state());
-  WICK_TRY(values.program.intact());
+  WICK_TRY(values.program.intact_so_far());
   arm(options);
   const StopScope scope(in_force());
   WICK_TRY(bind_to(inputs));

@@ -64,7 +64,7 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
       options.entry == nullptr ? &program.entries()[0] : program.find_entry(options.entry);
   if (entry == nullptr)
     return error(Code::kNotFound, "there is no entry point %.60s", options.entry);
-  WICK_TRY(program.intact());
+  WICK_TRY(program.intact_so_far());
   WICK_TRY(check_runnable(program, *entry));
   Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
   using Both = Block<Session, Impl>;
@@ -237,7 +237,7 @@ Result<Session::PackedForm> Session::packed_form(size_t i) const {
 Status Session::bind(Span<const Shape> shapes) {
   Turn turn(impl_->use);
   WICK_TRY(turn.take());
-  Status s = impl_->values.program.intact();
+  Status s = impl_->values.program.intact_so_far();
   if (s.ok()) s = impl_->bind(shapes);
   if (s.ok()) s = impl_->values.program.intact();
   impl_->count();

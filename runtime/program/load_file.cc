@@ -54,6 +54,7 @@ Status ProgramFile::read() {
   WICK_TRY(read_table());
   WICK_TRY(read_rest());
   WICK_TRY(file_.check_size());
+  if (p_.guard_ >= 0) p_.file_ = file_.release();
   const Status s = reader_.read(bytes_);
   WICK_TRY(p_.intact());  // reports a lost mapping rather than a wrong digest
   return s;

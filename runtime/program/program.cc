@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/platform/files.h"
 #include "runtime/platform/memory.h"
 #include "runtime/program/guard.h"
 #include "runtime/program/pack_store.h"
@@ -55,13 +56,23 @@ Program::~Program() {
   }
   unguard(guard_);
   if (!mapped_.empty()) platform::unmap(mapped_.data(), mapped_.size());
+  if (file_ >= 0) platform::close_file(file_);
   if (!copied_.empty())
     allocator_->deallocate(const_cast<uint8_t*>(copied_.data()), copied_.size(), kSegmentAlignment);
 }
 
 PackedTotals Program::packed() const { return packs_->totals(); }
 
+// Only whole pages that are gone raise a fault. Within the last page of a file that became shorter
+// zeros are read, so its size is asked, too.
 Status Program::intact() const {
+  platform::FileInfo info;
+  if (file_ >= 0 && (platform::file_info(file_, &info) != 0 || info.size < mapped_.size()))
+    lost_.store(1, std::memory_order_release);
+  return intact_so_far();
+}
+
+Status Program::intact_so_far() const {
   if (lost_.load(std::memory_order_acquire) == 0) return {};
   return Status(Code::kIo,
                 "the model's file became shorter, or its storage failed, while it was mapped: load "

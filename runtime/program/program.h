@@ -248,6 +248,8 @@ class Program {
   PackedTotals packed() const;
   // Returns kIo where a guarded file could no longer be read, so that some weights read as zeros.
   Status intact() const;
+  // The same by what was noticed before, without a look at the file.
+  Status intact_so_far() const;
 
  private:
   friend class ProgramReader;
@@ -265,8 +267,8 @@ class Program {
   uint8_t digest_[32] = {};
   bool has_digest_ = false;
   PackStore* packs_ = nullptr;
-  int guard_ = -1;                 // place in the guard's list
-  std::atomic<uint32_t> lost_{0};  // set by the guard
+  int guard_ = -1;                         // place in the guard's list
+  mutable std::atomic<uint32_t> lost_{0};  // set by the guard, and where the file is too short
 
   Span<const EntryDef> entries_;
   Span<const SymbolDef> symbols_;
@@ -277,6 +279,7 @@ class Program {
   Span<const KeyValueDef> metadata_;
   ProvenanceDef provenance_;
   uint64_t features_ = 0;
+  int file_ = -1;  // the mapped file's descriptor, if it is guarded
 };
 
 }  // namespace wick

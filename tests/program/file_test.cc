@@ -308,6 +308,42 @@ TEST(Cut, AGuardedOneIsAnError) {
   }
 }
 
+// What is gone is within a page that the file still has: no read of it fails, it reads as zeros.
+TEST(Cut, WithinAPageToo) {
+  for (bool late : {false, true}) {
+    EXPECT_EQ(end_of([late] {
+                const TempFile f(kFew);
+                auto program = Program::load(f.path.c_str(), with(WeightsIn::kMap, true));
+                if (!program.ok()) return 1;
+                auto session = test::open(**program);
+                if (late && !Sum(*session).all(3.0f)) return 2;
+                const uint64_t size = (*program)->file_bytes();
+                if (truncate(f.path.c_str(), static_cast<off_t>(size - 16)) != 0) return 3;
+                const Sum run(*session);
+                if (run.status.code() != Code::kIo || !run.all(-1.0f)) return 4;
+                if (truncate(f.path.c_str(), static_cast<off_t>(size)) != 0) return 5;
+                return Sum(*session).status.code() == Code::kIo ? 0 : 6;
+              }),
+              0);
+  }
+}
+
+// The file has its size again when the run ends: the fault is remembered.
+TEST(Cut, AndGrownAgain) {
+  EXPECT_EQ(end_of([] {
+              const TempFile f(kFew);
+              auto program = Program::load(f.path.c_str(), with(WeightsIn::kMap, true));
+              if (!program.ok()) return 1;
+              f.cut();
+              const auto* w = static_cast<const float*>((*program)->constants()[0].view.data);
+              if (static_cast<const volatile float*>(w)[kFew / 2] != 0.0f) return 2;
+              const uint64_t size = (*program)->file_bytes();
+              if (truncate(f.path.c_str(), static_cast<off_t>(size)) != 0) return 3;
+              return (*program)->intact().code() == Code::kIo ? 0 : 4;
+            }),
+            0);
+}
+
 // While the load itself compares the digests.
 TEST(Cut, WhileItIsLoaded) {
   EXPECT_EQ(end_of([] {
@@ -485,8 +521,9 @@ TEST(Guard, IsInstalledAgain) {
               if (!install_guard().ok() || !install_guard().ok()) return 1;
               raise(SIGBUS);
               if (g_calls != 1) return 2;
+              auto session = test::open(**program);
               f.cut();
-              return Sum(*test::open(**program)).status.code() == Code::kIo ? 0 : 3;
+              return Sum(*session).status.code() == Code::kIo ? 0 : 3;
             }),
             0);
 }

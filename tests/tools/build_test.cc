@@ -146,6 +146,18 @@ TEST(Build, InputsOfTheSmokeTestMayBeGiven) {
   EXPECT_THAT(unknown.err, HasSubstr("the model's inputs: x k"));
 }
 
+// Refused late, by the smoke test: nothing is written before all texts are made.
+TEST(Build, ARefusedModelLeavesNoFolder) {
+  ir::Graph g;
+  g.add_output("y", g.emit(OpId::kIdentity, {g.add_input("x", DType::kString, {SymDim(2)})}, "i"));
+  const std::string model = scratch() + "/strings.onnx", folder = scratch() + "/strings";
+  export_onnx(g, model);
+  const Ran r = wick({"build", model, "-o", folder, "--no-build"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("input x holds string: the C functions take numbers alone"));
+  EXPECT_FALSE(fs::exists(folder));
+}
+
 // The folder may come from elsewhere, with links in it.
 TEST(Build, NothingIsWrittenThroughALink) {
   const std::string model = scratch() + "/linked_net.onnx", folder = scratch() + "/linked_net";

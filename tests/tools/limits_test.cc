@@ -212,6 +212,22 @@ TEST_F(Signed, AnyOfTheKeysGivenWillDo) {
             0);
 }
 
+// A folder in the place of a model is no way around the requirement.
+TEST_F(Signed, RunsFoldersAreRefused) {
+  const std::string& run = trained_run().run;
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"verify", run},
+           {"inspect", run, "--html", at_ + "/run.html"},
+           {"bench", run, "--submission", at_ + "/s.json", "--eval", trained_run().images},
+           {"quantize", run, "-o", at_ + "/q.wick"}}) {
+    std::vector<std::string> words = command;
+    words.insert(words.end(), {"--require-signature", at_ + "/k.pub"});
+    const Ran r = wick(words);
+    EXPECT_EQ(r.code, 1) << command[0] << r.out;
+    EXPECT_THAT(r.err, HasSubstr("is a training run's folder, which cannot be signed"));
+  }
+}
+
 TEST_F(Signed, KeysAreKept) {
   struct stat s = {};
   ASSERT_EQ(stat((at_ + "/k.key").c_str(), &s), 0);

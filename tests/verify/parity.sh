@@ -16,6 +16,19 @@ quiet cmake --build "$work/build" -j "${WICK_JOBS:-2}"
 quiet ctest --test-dir "$work/build" --output-on-failure --no-tests=error
 grep -q 'failures="0" errors="0"' "$work/build/parity/parity.xml"
 grep -q '<testcase classname="model.onnx" name="reference \[batch=3\]"/>' "$work/build/parity/parity.xml"
+# A repository of models alone has no language, and needs no package that programs link.
+mkdir "$work/models"
+cp "$work"/build/model.* "$work/models"
+cat >"$work/models/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.20)
+project(models LANGUAGES NONE)
+find_package(Wick REQUIRED)
+enable_testing()
+wick_add_parity_test(parity model.onnx model.wick)
+EOF
+quiet cmake -S "$work/models" -B "$work/models/build" -DCMAKE_PREFIX_PATH="$work/stage" \
+  -DCMAKE_DISABLE_FIND_PACKAGE_ONNX=ON -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON
+quiet ctest --test-dir "$work/models/build" --output-on-failure --no-tests=error
 echo "ok: green"
 
 python3 tests/verify/planted.py "$native" tests/verify/tanh_is_sigmoid.patch "$work/wick"

@@ -35,6 +35,14 @@ void require_signature(const std::string& key_file) {
   required().push_back({key_file, text});
 }
 
+void refuse_run(const std::string& folder) {
+  if (required().empty() || g_own_files > 0) return;
+  throw Error(
+      fmt::format("'{}' is a training run's folder, which cannot be signed, and a signature "
+                  "is required: export it, sign the file and give that",
+                  folder));
+}
+
 std::optional<std::vector<uint8_t>> signed_bytes(const std::string& path) {
   if (required().empty() || g_own_files > 0) return std::nullopt;
   std::vector<uint8_t> bytes;

@@ -17,6 +17,9 @@ void require_signature(const std::string& key_file);
 // Throws Error if the signature is missing or not good.
 std::optional<std::vector<uint8_t>> signed_bytes(const std::string& path);
 
+// Throws Error where signatures are required: a training run's folder has none.
+void refuse_run(const std::string& folder);
+
 // While one lives, files are opened without a signature: for those that this process has just
 // written.
 class OwnFiles {

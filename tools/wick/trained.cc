@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "exporter/onnx/onnx.h"
+#include "tools/lib/trust.h"
 #include "trainer/capture/capture.h"
 #include "trainer/tensor/ops.h"
 #include "wick/error.h"
@@ -17,6 +18,7 @@ Tensor ImageModel::forward(const Arg& image) {
 }
 
 Trained open_trained(const std::string& folder) {
+  refuse_run(folder);
   loop::TrainedModel loaded = loop::load_trained(folder);
   Trained t;
   t.model = loaded.config.model;

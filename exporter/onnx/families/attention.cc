@@ -171,6 +171,14 @@ void set_present(ReadCtx& c, int i, ValueId v) {
   c.set(i, own ? v : c.emit(OpId::kIdentity, {v}));
 }
 
+// [batch, heads, length, size]: products would broadcast a batch of 1, and one key for all values.
+void check_batch(ReadCtx& c, ValueId q, ValueId k, ValueId v) {
+  check_size(c, k, 0, q, 0, "K");
+  check_size(c, v, 0, q, 0, "V");
+  check_size(c, v, 1, k, 1, "V");
+  check_size(c, v, 2, k, 2, "V");
+}
+
 void attention(ReadCtx& c) {
   ValueId q = c.in(0), k = c.in(1), v = c.in(2);
   const int rank = c.rank(q);
@@ -190,6 +198,7 @@ void attention(ReadCtx& c) {
   }
   k = present(c, 4, k);
   v = present(c, 5, v);
+  check_batch(c, q, k, v);
   set_present(c, 1, k);
   set_present(c, 2, v);
 
@@ -250,6 +259,7 @@ void flex_attention(ReadCtx& c) {
   }
   const DType dtype = c.dtype(q);
   if (c.dtype(k) != dtype || c.dtype(v) != dtype) c.fail("Q, K and V must be of one dtype");
+  check_batch(c, q, k, v);
   const DType inner = softmax_dtype(c, dtype == DType::kF64 ? dtype : DType::kF32);
   const Groups groups(c, q, k);
   const ValueId root = root_of_scale(c, q);

@@ -289,6 +289,7 @@ void read_scan(ReadCtx& c) {
 // Reads Compress: it keeps the elements, or the slices along the axis, for which the condition
 // holds.
 void read_compress(ReadCtx& c) {
+  check_rank(c, c.in(1), 1, "condition");
   ValueId x = c.in(0), places = reshape(c, c.emit(OpId::kNonZero, {c.in(1)}), {-1});
   bool flat = c.attr("axis") == nullptr;
   int64_t axis = flat ? 0 : c.attr_int("axis", 0);

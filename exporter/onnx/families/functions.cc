@@ -29,6 +29,11 @@ void group_norm(ReadCtx& c) {
   ValueId rest = div(c, reduce(c, OpId::kReduceProd, dims(c, x, 1, rank), {0}, true), count);
   ValueId grouped = reshape_to(c, x, concat(c, {dim(c, x, 0), count, rest}, 0));
   ValueId normal = standardize(c, grouped, {2}, c.attr_float("epsilon", 1e-5f)).normal;
+  for (int i : {1, 2}) {
+    const char* what = i == 1 ? "scale" : "bias";
+    check_rank(c, c.in(i), 1, what);
+    if (c.opset >= 21) check_size(c, c.in(i), 0, x, 1, what);
+  }
   ValueId scale = cast(c, c.in(1), c.dtype(x)), bias = cast(c, c.in(2), c.dtype(x));
   if (c.opset < 21) {  // one scale per group
     ValueId y = add(c, mul(c, normal, unsqueeze(c, scale, {1})), unsqueeze(c, bias, {1}));
@@ -76,6 +81,13 @@ void finish(ReadCtx& c, ValueId log_prob, ValueId target, ValueId weight) {
   std::string reduction = c.attr_string("reduction", "mean");
   if (reduction != "mean" && reduction != "sum" && reduction != "none")
     c.fail("reduction " + reduction + " is unknown");
+  if (weight != kNoValue) {
+    check_rank(c, weight, 1, "weight");
+    check_size(c, weight, 0, log_prob, 1, "weight");
+  }
+  if (ranked(c, log_prob)) check_rank(c, target, c.rank(log_prob) - 1, "target");
+  for (int i = 0; ranked(c, target) && i < c.rank(target); ++i)
+    check_size(c, target, i, log_prob, i == 0 ? 0 : i + 1, "target");
   bool ignores = (c.attr("ignore_index") != nullptr);
   int64_t ignore = c.attr_int("ignore_index", 0);
   target = cast(c, target, DType::kI64);

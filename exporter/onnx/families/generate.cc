@@ -56,6 +56,12 @@ void tile(ReadCtx& c) {
 void center_crop_pad(ReadCtx& c) {
   ValueId x = c.in(0), want = cast(c, c.in(1), DType::kI64);
   std::vector<int64_t> axes = c.attr_ints("axes");
+  check_rank(c, want, 1, "shape");
+  if (ranked(c, want) && (ranked(c, x) || !axes.empty())) {
+    const int64_t count = axes.empty() ? c.rank(x) : static_cast<int64_t>(axes.size());
+    if (dim_equal(shape(c, want)[0], SymDim(count)) == Tri::kNo)
+      c.fail("shape must have " + std::to_string(count) + " sizes, one an axis");
+  }
   ValueId zero = c.int_constant({0}), two = c.int_constant({2}), have = shape_of(c, x);
   if (!axes.empty()) have = c.emit(OpId::kGather, AxisAttrs{0}, {have, c.int_constant(axes)});
   ValueId over = c.emit(OpId::kSub, {have, want});

@@ -121,12 +121,24 @@ DType stash_type(ReadCtx& c) {
   return static_cast<DType>(t);
 }
 
+// Fails where a scale or bias would make the result larger than x.
+void check_within(ReadCtx& c, ValueId v, ValueId x, const char* what) {
+  if (!ranked(c, v) || !ranked(c, x)) return;
+  const int more = c.rank(x) - c.rank(v);
+  if (more < 0) c.fail(std::string(what) + " has more dims than X, " + shape_text(shape(c, v)));
+  for (int i = 0; i < c.rank(v); ++i) {
+    if (dim_equal(shape(c, v)[i], SymDim(1)) != Tri::kYes) check_size(c, v, i, x, more + i, what);
+  }
+}
+
 void read_layer_norm(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0)), stash = stash_type(c);
   ValueId x = cast(c, c.in(0), wide(c, dtype, stash));
   const Standardized n =
       standardize(c, x, axes_from(c, x, c.attr_int("axis", -1)), c.attr_float("epsilon", 1e-5f));
   ValueId y = cast(c, n.normal, dtype);
+  check_within(c, c.in(1), x, "Scale");
+  if (c.has(2)) check_within(c, c.in(2), x, "B");
   if (!is_filler(c, 1, 1)) y = c.emit(OpId::kMul, {y, c.in(1)});
   if (c.has(2)) y = c.emit(OpId::kAdd, {y, c.in(2)});
   c.set(0, y);
@@ -137,6 +149,7 @@ void read_rms_norm(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0)), scaled = c.dtype(c.in(1));
   if (!is_float(scaled)) c.fail("needs a floating-point scale");
   ValueId x = cast(c, c.in(0), wide(c, dtype, stash_type(c)));
+  check_within(c, c.in(1), x, "scale");
   ReduceAttrs a = over(axes_from(c, x, c.attr_int("axis", -1)));
   ValueId mean = c.emit(OpId::kReduceMean, a, {c.emit(OpId::kMul, {x, x})});
   ValueId root = c.emit(OpId::kSqrt,
@@ -156,7 +169,11 @@ void read_instance_norm(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0));
   ValueId x = floats_of(c, c.in(0));
   ValueId y = standardize(c, x, axes_from(c, x, 2), c.attr_float("epsilon", 1e-5f)).normal;
-  auto channels = [&](int i) { return per_channel(c, floats_of(c, c.in(i)), c.rank(x)); };
+  auto channels = [&](int i) {
+    check_rank(c, c.in(i), 1, i == 1 ? "scale" : "B");
+    check_size(c, c.in(i), 0, x, 1, i == 1 ? "scale" : "B");
+    return per_channel(c, floats_of(c, c.in(i)), c.rank(x));
+  };
   if (!is_filler(c, 1, 1)) y = c.emit(OpId::kMul, {y, channels(1)});
   if (!is_filler(c, 2, 0)) y = c.emit(OpId::kAdd, {y, channels(2)});
   c.set(0, cast(c, y, dtype));

@@ -161,9 +161,14 @@ void read_qlinear_matmul(ReadCtx& c) {
                            {y, scalar_of(c, c.in(6)), scalar_of(c, c.in(7))}));
   }
   ValueId sum = c.emit(OpId::kMatMulInteger, {a, b, scalar_of(c, c.in(2)), scalar_of(c, c.in(5))});
-  ValueId ratio =
-      scale_ratio(c, per_row(c, c.in(1), a), scalar_of(c, c.in(4)), per_row(c, c.in(6), a));
-  c.set(0, requantize(c, sum, ratio, per_row(c, c.in(7), a)));
+  // Behind a vector b the rows of a are the result's last dim, and a vector's product is one
+  // number.
+  const bool vector = c.g.value(b).ranked && c.rank(b) == 1;
+  const auto row = [&](int i) { return vector ? scalar_of(c, c.in(i)) : per_row(c, c.in(i), a); };
+  ValueId ratio = scale_ratio(c, row(1), scalar_of(c, c.in(4)), row(6));
+  ValueId y = requantize(c, sum, ratio, row(7));
+  if (vector && c.g.value(a).ranked && c.rank(a) == 1) y = reshape(c, y, {});
+  c.set(0, y);
 }
 
 void read_qlinear_conv(ReadCtx& c) {

@@ -105,14 +105,22 @@ void dft(ReadCtx& c) {
 }
 
 // Gathers frames from the signal, multiplies them by the window and transforms them. Frames that
-// would run past the end do not count.
+// would run past the end do not count. A step beyond every signal leaves one frame, also where
+// adding it would overflow.
 void stft(ReadCtx& c) {
   ValueId x = c.in(0), step = one_size(c, c.in(1)), taper = c.optional(2);
+  const auto known_step = c.known(step);
+  if (known_step && known_step->as<int64_t>()[0] < 1) c.fail("frame_step must be 1 or more");
+  step = op2(c, OpId::kMin, step, c.int_constant({int64_t{1} << 40}));
   if (c.g.value(x).ranked && c.rank(x) == 2) x = unsqueeze(c, x, {2});
   ValueId size = gather(c, shape_of(c, x), c.int_constant({1}), 0);
   ValueId length = c.has(3) ? one_size(c, c.in(3)) : taper != kNoValue ? shape_of(c, taper) : size;
   ValueId room = op2(c, OpId::kAdd, op2(c, OpId::kSub, size, length), step);
   ValueId frames = op2(c, OpId::kDiv, op2(c, OpId::kMax, room, c.int_constant({0})), step);
+  if (!known_step) {  // a size of -1 is an error
+    const ValueId one = c.int_constant({1});
+    frames = c.emit(OpId::kWhere, {op2(c, OpId::kLess, step, one), c.int_constant({-1}), frames});
+  }
   ValueId starts = op2(c, OpId::kMul, arange(c, frames), step);
   ValueId at = op2(c, OpId::kAdd, reshape(c, starts, {-1, 1}), arange(c, length));
   ValueId framed = gather(c, x, at, 1);  // [batch, frames, length, 1 or 2]
@@ -135,6 +143,8 @@ void reverse_sequence(ReadCtx& c) {
   ValueId x = c.in(0), lengths = cast(c, c.in(1), DType::kI64);
   int64_t time = c.attr_int("time_axis", 0), batch = c.attr_int("batch_axis", 1);
   if (time + batch != 1 || time * batch != 0) c.fail("time_axis and batch_axis must be 0 and 1");
+  check_rank(c, lengths, 1, "sequence_lens");
+  check_size(c, lengths, 0, x, static_cast<int>(batch), "sequence_lens");
   ValueId sizes = shape_of(c, x);
   auto along = [&](int64_t axis) {  // 0, 1, ... along the axis; the other one broadcasts
     ValueId at = arange(c, gather(c, sizes, c.int_constant({axis}), 0));

@@ -134,6 +134,19 @@ int rank_or(ReadCtx& c, ValueId v, int rank) {
   }
   return c.rank(v);
 }
+void check_rank(ReadCtx& c, ValueId v, int rank, const char* what) {
+  if (!ranked(c, v) || c.rank(v) == rank) return;
+  c.fail(std::string(what) + " must have rank " + std::to_string(rank) + ", got " +
+         shape_text(shape(c, v)));
+}
+void check_size(ReadCtx& c, ValueId v, int axis, ValueId like, int axis_of_like, const char* what) {
+  if (!ranked(c, v) || !ranked(c, like) || axis >= c.rank(v) || axis_of_like >= c.rank(like) ||
+      dim_equal(shape(c, v)[axis], shape(c, like)[axis_of_like]) != Tri::kNo)
+    return;
+  c.fail(std::string(what) + " " + shape_text(shape(c, v)) + " does not fit " +
+         shape_text(shape(c, like)) + ": size " + std::to_string(axis) + " must be " +
+         shape(c, like)[axis_of_like].text());
+}
 int axis_of(ReadCtx& c, int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
     c.fail("axis " + std::to_string(axis) + " out of range for rank " + std::to_string(rank));

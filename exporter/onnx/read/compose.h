@@ -35,6 +35,10 @@ int axis_of(ReadCtx& c, int64_t axis, int rank);  // normalised
 // Returns the rank, for an operator that takes only `rank`: an input of the graph without a shape
 // gets that rank.
 int rank_or(ReadCtx& c, ValueId v, int rank);
+// For inputs whose sizes ONNX fixes, and whose ops here would broadcast others: fail where the rank
+// is known and another one, and where both sizes are known and differ. `what` names the input.
+void check_rank(ReadCtx& c, ValueId v, int rank, const char* what);
+void check_size(ReadCtx& c, ValueId v, int axis, ValueId like, int axis_of_like, const char* what);
 inline bool ranked(ReadCtx& c, ValueId v) { return c.g.value(v).ranked; }
 
 // Sizes computed in the graph, as int64 vectors: dims() returns dims [from, to) of a value, dim()

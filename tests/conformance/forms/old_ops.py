@@ -1,7 +1,7 @@
 """Operators as the first opsets had them, and those that were once tried out in the default domain."""
 
 import numpy as np
-from files import FORMS, Form, floats, ints, model, n, one
+from files import FORMS, Form, floats, info, ints, model, n, one
 
 X, IMG = floats(2, 3), floats(1, 3, 4, 4)
 
@@ -325,6 +325,55 @@ add(
     (model([n("RandomUniformLike", "x", "r"), n("Shape", "r", "y")], {"x": X}, opset=6, ir=3), {"x": X}),
 )
 add("MeanVarianceNormalization_9", one("MeanVarianceNormalization", {"x": IMG}, 9))
+
+# Operators that become several ops, at the ends of what their inputs may be.
+SIGNAL, TAPER = floats(1, 16, 1), np.ones(4, np.float32)
+for step in (16, 2**31, 2**63 - 1):
+    step = np.array(step, np.int64)
+    add(f"STFT_step_{step}", one("STFT", {"x": SIGNAL}, 17, inits={"s": step, "w": TAPER}))
+    add(f"STFT_step_{step}_fed", one("STFT", {"x": SIGNAL, "s": step, "w": TAPER}, 17))
+for step in (0, -1, -(2**63)):
+    made = one("STFT", {"x": SIGNAL}, 17, inits={"s": np.array(step, np.int64), "w": TAPER})
+    add(f"STFT_step_{step}", made, takes="neither", says="frame_step must be 1 or more")
+BYTES = np.array([[208, 236, 0, 238], [12, 0, 255, 3]], np.uint8)
+for kind, a in (("matrix", BYTES), ("vector", BYTES[0]), ("batch", np.stack([BYTES, BYTES]))):
+    fed = {"a": a, "b": BYTES[1], "s": np.array([0.0625], np.float32), "z": np.array([113], np.uint8)}
+    free = {**fed, "s": info("s", 1, ["n"]), "z": info("z", 2, ["m"])}
+    add(f"QLinearMatMul_{kind}_and_vector", (model([n("QLinearMatMul", "a s z b s z s z")], free), fed))
+# What ONNX fixes and an op of the composition would broadcast.
+IMG2, ROWS, W1 = floats(2, 3, 4, 4), floats(3, 5, seed=3), floats(1)
+for name, op, opset, ins, says in (
+    ("of_one", "InstanceNormalization", 17, {"x": IMG2, "s": floats(3), "b": W1}, "B [1] does not fit"),
+    ("matrix", "InstanceNormalization", 17, {"x": IMG2, "s": floats(3), "b": floats(1, 3)}, "B must have rank 1"),
+    ("larger", "LayerNormalization", 17, {"x": floats(2, 3, 1), "s": floats(5)}, "Scale [5] does not fit"),
+    ("deeper", "LayerNormalization", 17, {"x": floats(2, 3), "s": floats(1, 2, 3)}, "Scale has more dims"),
+    ("short", "NegativeLogLikelihoodLoss", 17, {"x": ROWS, "t": ints(1, 4)}, "target [2] does not fit"),
+    ("weights", "NegativeLogLikelihoodLoss", 17, {"x": ROWS, "t": ints(1, 4, 0), "w": floats(5, 1)}, "weight must"),
+    ("long", "ReverseSequence", 17, {"x": floats(4, 1, 2), "l": ints(4, 3)}, "sequence_lens [2] does not fit"),
+    (
+        "of_one_key",
+        "Attention",
+        23,
+        {"q": floats(2, 3, 4, 8), "k": floats(2, 3, 1, 8), "v": floats(2, 3, 6, 8)},
+        "V [2,3,6,8] does not fit [2,3,1,8]",
+    ),
+):
+    add(f"{op}_{name}", one(op, ins, opset), takes="neither", says=says)
+add(
+    "CenterCropPad_few",
+    one("CenterCropPad", {"x": floats(4, 5), "s": ints(3)}, 18),
+    takes="theirs",
+    says="shape must have 2 sizes",
+    because="ONNX has a size an axis, ONNX Runtime runs the function's body, which broadcasts",
+)
+for axis in ({}, {"axis": 1}):
+    add(
+        f"Compress_matrix{'_axis' if axis else ''}",
+        one("Compress", {"x": floats(3, 2), "c": np.array([[False], [True]])}, 17, **axis),
+        takes="theirs",
+        says="condition must have rank 1",
+        because="ONNX has a vector of conditions, ONNX Runtime reads them in a row",
+    )
 
 # These were experiments in the default domain until opset 9.
 add("Affine", one("Affine", {"x": X}, 9, alpha=2.0, beta=0.5))

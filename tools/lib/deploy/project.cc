@@ -106,7 +106,6 @@ class Writer {
     std::vector<uint8_t> bytes;
     check_status(read_regular_file(options_.model_file.c_str(), &bytes));
     p.model_bytes = bytes.size();
-    make_folder(folder_);
     words_ = {{"NAME", c_.name},
               {"UPPER", upper(c_.name)},
               {"OWN_HEADER", fmt::format("#include \"{}.h\"", c_.name)},
@@ -118,10 +117,12 @@ class Writer {
               {"OPEN", options_.inside ? "int threads, " : "const char* path, int threads, "}};
     file(c_.name + ".h", filled(kHeader, words_));
     file(c_.name + ".c", source());
-    write_file(c_.name + ".wick", bytes.data(), bytes.size());
     if (options_.inside) weights(bytes);
     file("smoke.c", smoke());
     cmake(p.ops);
+    make_folder(folder_);
+    write_file(c_.name + ".wick", bytes.data(), bytes.size());
+    for (const auto& [name, text] : files_) write_file(name, text.data(), text.size());
     return p;
   }
 
@@ -161,8 +162,9 @@ class Writer {
     refuse_link(path);
     check_status(write_file_atomically(path.c_str(), bytes, n));
   }
-  void file(const std::string& name, const std::string& text) {
-    write_file(name, text.data(), text.size());
+  // Kept until all texts are made, so that a model which has none leaves no half of a folder.
+  void file(std::string name, std::string text) {
+    files_.emplace_back(std::move(name), std::move(text));
   }
 
   // Returns the symbols' sizes in the smoke test's inputs.
@@ -343,6 +345,7 @@ class Writer {
   Sample sample_;
   std::vector<HostTensor> answers_;
   Words words_;
+  std::vector<std::pair<std::string, std::string>> files_;  // names and texts
 };
 
 }  // namespace
