@@ -57,9 +57,8 @@ std::optional<PassFault> PassChecker::check(const Pass& pass, const Graph& after
           [&](const Beside& b) {
             const Apart d = apart(b.made, b.given, promise, b.bound);
             if (!d.differs) return true;
-            const Node& n = after.node(b.node);
-            fault = PassFault{pass.name, node_text(after, b.node),
-                              after.value(n.outputs[b.output]).name, ""};
+            fault = PassFault{pass.name, maker_text(after, b.place, b.value),
+                              b.graph.value(b.value).name, ""};
             if (!d.comparable) {
               fault->why = std::string(dtype_name(b.made.dtype())) + to_text(b.made.shape()).text +
                            ", before the pass " + dtype_name(b.given.dtype()) +

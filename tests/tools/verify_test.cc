@@ -195,6 +195,56 @@ TEST(Verify, AReproOfTwoModelsHasBoth) {
   EXPECT_EQ(shown.code, 3) << shown.err;
 }
 
+// Loop of 3 trips: scaled = h k, next = sign(scaled), which hides k from what leaves the loop.
+ir::Graph hidden_in_a_loop(float k) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(3)});
+  const ir::ValueId start = g.emit(OpId::kSin, {x}, "start");
+  ir::Graph body = g.region("body");
+  body.add_input("trip", DType::kI64, {});
+  const ir::ValueId on = body.add_input("on", DType::kBool, {});
+  const ir::ValueId h = body.add_input("h", DType::kF32, {body.symbol("batch"), SymDim(3)});
+  const ir::ValueId factor = body.add_constant(HostTensor(DType::kF32, {1}, &k, 4), "k", true);
+  const ir::ValueId scaled = body.emit(OpId::kMul, {h, factor}, "scale");
+  body.value(scaled).name = "scaled";
+  body.add_output("on", on);
+  body.add_output("next", body.emit(OpId::kSign, {scaled}, "sign"));
+  const uint8_t yes = 1;
+  const ir::ValueId trips = g.add_constant(HostTensor::of<int64_t>({}, {3}));
+  const ir::ValueId always = g.add_constant(HostTensor(DType::kBool, {}, &yes, 1));
+  std::vector<ir::Graph> bodies(1, body);
+  const ir::NodeId loop = g.add_control(OpId::kLoop, AnyAttrs::of(LoopAttrs{1}),
+                                        {trips, always, start}, std::move(bodies), "loop");
+  g.add_output("y", g.node(loop).outputs[0]);
+  return g;
+}
+
+// What left the loop was all that was compared.
+TEST(Verify, ValuesInsideATripAreComparedAndShown) {
+  const std::string a = scratch() + "/trip_a.onnx", b = scratch() + "/trip_b.onnx",
+                    file = scratch() + "/trip_b.wick", folder = scratch() + "/trip_repro";
+  export_onnx(hidden_in_a_loop(2), a);
+  export_onnx(hidden_in_a_loop(3), b);
+  ASSERT_EQ(wick({"convert", b, "-o", file}).code, 0);
+  EXPECT_EQ(wick({"compare", a, b}).code, 0);  // the outputs are the same
+  const Ran own = wick({"verify", b, file, "--backend", "cpu,reference", "--json"});
+  EXPECT_EQ(own.code, 0) << own.err;
+  for (const auto& row : parse_json(own.out).at("rows")) {
+    if (row.at("target") != "cpu threads=1") continue;
+    EXPECT_GE(row.at("values"), 2 + 3 * 2) << row;  // two nodes, and two in each trip
+  }
+  const Ran r = wick({"verify", a, b, "--no-passes", "--repro", folder});
+  EXPECT_EQ(r.code, 3) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("Mul scale in trip 0 of Loop loop, value 'scaled' float32 ["));
+  const std::string repro = folder + "/trip-b-onnx/";
+  EXPECT_THAT(read_file(repro + "README.md"),
+              AllOf(HasSubstr("The node shows it here"), HasSubstr("--input h=h.npy")));
+  const Ran shown = wick(
+      {"verify", repro + "model.onnx", repro + "made.onnx", "--input", "h=" + repro + "h.npy"});
+  EXPECT_EQ(shown.code, 3) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("Mul scale, value 'scaled'"));
+}
+
 TEST(Verify, APageNeverReplacesAModel) {
   const std::string model = scratch() + "/page.onnx";
   export_onnx(small_graph(), model);

@@ -91,7 +91,7 @@ void compare_with_onnxruntime(const std::string& path, Span<const HostTensor> in
           d = ir::apart(node.given, node.made, ir::Promise::kReassociates, bound);
           if (!d.differs) return true;
         }
-        set_first(row, b.graph, n.outputs[node.output], node.given, node.made, d, bound);
+        set_first(row, b.graph, node.value, node.given, node.made, d, bound);
         return false;
       });
 }

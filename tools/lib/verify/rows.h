@@ -41,9 +41,10 @@ bool ran_out(const Error& e);
 // order.
 void take_names(ir::Graph* file, const ir::Graph& graph);
 
-// Marks the row as differing, first at this value of the graph.
+// Marks the row as differing, first at this value of the graph, or of its region at a place.
 void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const HostTensor& truth,
-               const HostTensor& got, const ir::Apart& apart, double bound);
+               const HostTensor& got, const ir::Apart& apart, double bound,
+               const ir::Place& place = {});
 // Which of the two values beside each other is the right one.
 enum class Side { kMadeIsTruth, kGivenIsTruth };
 // Computes each node of a graph from the values given, and marks the row at the first that differs.
