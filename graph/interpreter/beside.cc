@@ -5,42 +5,27 @@
 #include <set>
 
 #include "graph/interpreter/follow.h"
+#include "graph/ir/element_pairs.h"
 #include "wick/error.h"
 
 namespace wick::ir {
 
 Apart apart(const HostTensor& made, const HostTensor& given, Promise promise, double bound) {
   Apart result;
-  if (made.dtype() != given.dtype() || !(made.shape() == given.shape())) {
-    result.differs = true;
-    result.comparable = false;
-    return result;
-  }
-  if (same_bits(made, given)) return result;
-  if (made.dtype() == DType::kString || is_container(made.dtype())) {
-    result.differs = true;
-    return result;
-  }
-  if (const HostTensor parts = complex_parts(made); parts.dtype() != made.dtype()) {
-    result = apart(parts, complex_parts(given), promise, bound);
-    if (result.element >= 0) result.element /= 2;
-    return result;
-  }
-  for (int64_t i = 0; i < made.numel(); ++i) {
-    const double a = element_as_double(made, i), b = element_as_double(given, i);
-    if (std::isnan(a) && std::isnan(b)) continue;
-    const double off = element_distance(made, given, i);
-    if (off == 0 && (promise != Promise::kBits || std::signbit(a) == std::signbit(b))) continue;
-    if (promise == Promise::kNothing && std::isfinite(a) == std::isfinite(b)) continue;
-    if (promise != Promise::kBits && off <= bound) continue;
+  result.comparable = each_unequal(made, given, [&](const ElementPair& p) {
+    if (promise == Promise::kNothing && !p.text && std::isfinite(p.a) == std::isfinite(p.b))
+      return true;
+    if (promise != Promise::kBits && p.off <= bound) return true;
     // In another order a sum of infinities becomes NaN earlier or later.
-    if (promise != Promise::kBits && !std::isfinite(a) && !std::isfinite(b)) continue;
+    if (promise != Promise::kBits && !std::isfinite(p.a) && !std::isfinite(p.b)) return true;
     result.differs = true;
-    result.element = i;
-    result.made = a;
-    result.given = b;
-    return result;
-  }
+    result.text = p.text;
+    result.element = p.element;
+    result.made = p.a;
+    result.given = p.b;
+    return false;
+  });
+  result.differs = result.differs || !result.comparable;
   return result;
 }
 
@@ -53,14 +38,29 @@ class Comparison final : public Follower {
              const std::function<bool(const Beside&)>& look)
       : Follower(graph, promise), given_(given), promise_(promise), look_(look) {}
 
+  // What a constant, an input or a value of another name is.
+  void outputs(const std::vector<HostTensor>& made) const {
+    for (size_t i = 0; i < made.size(); ++i) {
+      const GraphOutput& o = graph().outputs()[i];
+      const Value& v = graph().value(o.value);
+      if (v.origin == ValueOrigin::kNode && v.name == o.name) continue;
+      const auto known = given_.find(o.name);
+      if (known == given_.end()) continue;
+      const double bound = allowed(o.value).of(element_dtype(made[i]), promise_);
+      if (!look_({graph(), place(), -1, o.value, o.name, made[i], known->second, {}, bound}))
+        return;
+    }
+  }
+
  private:
   void see(NodeId node, ValueId id, Span<const HostTensor> in, HostTensor& value,
            const Allowance& allowed) override {
     const auto known = given_.find(key(id));
     if (known == given_.end()) return;
     const HostTensor& other = known->second;
-    const double bound = allowed.of(value.dtype(), promise_);
-    if (!look_({graph(), place(), node, id, value, other, in, bound})) throw Stop();
+    const double bound = allowed.of(element_dtype(value), promise_);
+    const std::string& name = graph().value(id).name;
+    if (!look_({graph(), place(), node, id, name, value, other, in, bound})) throw Stop();
     // A value of another type would only be refused further on.
     if (other.dtype() != value.dtype() || !(other.shape() == value.shape())) return;
     value = other;
@@ -102,7 +102,7 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
                 const InterpreterOptions& options) {
   Comparison comparison(graph, given, promise, look);
   try {
-    run_watched(graph, inputs, comparison, options);
+    comparison.outputs(run_watched(graph, inputs, comparison, options));
   } catch (const Comparison::Stop&) {  // `look` has seen enough
   }
 }

@@ -46,8 +46,9 @@ std::string maker_text(const Graph& graph, const Place& place, ValueId value);
 struct Beside {
   const Graph& graph;  // the region, or the graph itself
   const Place& place;
-  NodeId node = -1;  // -1: the value is an input of the region
+  NodeId node = -1;  // -1: the value is an input of the region, or an output under another name
   ValueId value = kNoValue;
+  const std::string& name;  // the value's, or the output's
   const HostTensor& made;   // by the interpreter
   const HostTensor& given;  // by whoever the interpreter is compared with
   Span<const HostTensor> inputs;
@@ -57,6 +58,7 @@ struct Beside {
 struct Apart {
   bool differs = false;
   bool comparable = true;  // same dtype and shape
+  bool text = false;       // of strings: there are no numbers
   int64_t element = -1;    // the first one beyond the bound
   double made = 0, given = 0;
 };
@@ -73,8 +75,9 @@ std::string region_key(const Place& place);  // what the keys of all runs of a r
 constexpr uint64_t kMostInside = uint64_t{256} << 20, kInsideOverhead = 256;
 
 // Runs every node on the given values where there are some, else on what was computed before, the
-// nodes of each branch and trip too. `look` sees each output and each input of a region that is
-// given, in the order of execution; it returns false to stop.
+// nodes of each branch and trip too. `look` sees each output of a node and each input of a region
+// that is given, in the order of execution, then the graph's outputs that no node makes under their
+// name; it returns false to stop.
 void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenValues& given,
                 Promise promise, const std::function<bool(const Beside&)>& look,
                 const InterpreterOptions& options = {});

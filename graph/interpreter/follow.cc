@@ -154,6 +154,7 @@ std::string maker_text(const Graph& graph, const Place& place, ValueId value) {
     around = " in " + run + " of " + control + (around.empty() ? "" : "," + around);
   }
   const Value& v = g->value(value);
+  if (v.origin == ValueOrigin::kConstant) return "constant";
   return v.origin == ValueOrigin::kNode ? node_text(*g, v.producer) + around : "";
 }
 

@@ -26,6 +26,9 @@ class Follower : public InterpreterWatch {
   const Graph& graph() const { return *frames_.back().graph; }
   const Place& place() const { return place_; }
   std::string key(ValueId v) const { return inside_key(place_, graph().value(v).name); }
+  Allowance allowed(ValueId v) const {
+    return promise_ == Promise::kBits ? Allowance() : frames_.back().carried[at(v)];
+  }
   // The value is a given one: nothing was rounded since.
   void restart(ValueId v) {
     if (promise_ != Promise::kBits) frames_.back().carried[at(v)] = Allowance();
@@ -50,9 +53,6 @@ class Follower : public InterpreterWatch {
   void add_regions(const Graph& g, const std::vector<bool>& named, bool known);
   Frame leave();
   bool has_key(ValueId v) const { return frames_.back().known && (*frames_.back().named)[at(v)]; }
-  Allowance allowed(ValueId v) const {
-    return promise_ == Promise::kBits ? Allowance() : frames_.back().carried[at(v)];
-  }
   void allow_inputs(const Node& control, const std::optional<Frame>& before);
   void allow_outputs(const Node& n, Span<const HostTensor> in, Span<const HostTensor> out,
                      const std::optional<Frame>& inside);

@@ -47,6 +47,7 @@ class InterpreterWatch {
   ~InterpreterWatch() = default;
 };
 
+// Runs the graph as run() does, and shows each node to `watch`.
 std::vector<HostTensor> run_watched(const Graph& graph, Span<const HostTensor> inputs,
                                     InterpreterWatch& watch, const InterpreterOptions& options);
 

@@ -6,6 +6,7 @@
 
 #include "graph/interpreter/beside.h"
 #include "graph/interpreter/interpreter.h"
+#include "graph/ir/packed.h"
 #include "graph/rewrite/checked.h"
 #include "graph/rewrite/pass.h"
 #include "wick/error.h"
@@ -137,6 +138,20 @@ TEST(CheckedPasses, ASampleThatTheGraphRefusesIsAnError) {
   EXPECT_THROW(optimize(g, options), Error);
 }
 
+// No node makes it then.
+TEST(CheckedPasses, AnOutputThatBecameAConstantIsCompared) {
+  const auto to_constant = [](Graph& g) {
+    if (g.is_constant(g.outputs()[0].value)) return false;
+    g.outputs()[0].value = g.add_constant(HostTensor(DType::kF32, {2, 3}), "zeros");
+    return true;
+  };
+  Graph g = small();
+  const PassReport r = checked(g, {"to_constant", Numerics::kExact, to_constant});
+  ASSERT_EQ(r.undone.size(), 1u);
+  EXPECT_EQ(r.undone[0].node, "constant");
+  EXPECT_EQ(r.undone[0].value, "y");
+}
+
 // Two nodes are wrong; each is found by itself, on the other's given values.
 TEST(Beside, ADifferenceIsTheNodesOwn) {
   Graph g = small();
@@ -194,6 +209,29 @@ TEST(Beside, SignsOfZeroCountAsBitsAndNoNaNDiffersFromAnother) {
   EXPECT_FALSE(apart(x, HostTensor(DType::kF32, {1}), Promise::kNothing, 0).comparable);
 }
 
+// Numbers of sequences have the bound of numbers; texts are equal or not.
+TEST(Beside, SequencesAndTextsAreComparedElementByElement) {
+  const HostTensor one = HostTensor::of<float>({2}, {1, 2}),
+                   near = HostTensor::of<float>({2}, {1, 2.0000002f});
+  const auto pair = [](const HostTensor& second) {
+    return pack(DType::kSequence, second.dtype(), {second, second});
+  };
+  EXPECT_EQ(apart(pair(one), pair(near), Promise::kBits, 0).element, 1);
+  EXPECT_FALSE(apart(pair(one), pair(near), Promise::kReassociates, 1e-6).differs);
+  EXPECT_FALSE(apart(pair(one), pack(DType::kSequence, DType::kF32, {one}), Promise::kNothing, 0)
+                   .comparable);
+  const HostTensor text = HostTensor::strings({2}, {"a", "b"}),
+                   other = HostTensor::strings({2}, {"a", "c"});
+  for (const Promise promise : {Promise::kBits, Promise::kReassociates, Promise::kNothing}) {
+    for (const auto& [a, b] : {std::pair(text, other), std::pair(pair(text), pair(other))}) {
+      const Apart d = apart(a, b, promise, 1e9);
+      EXPECT_TRUE(d.differs);
+      EXPECT_TRUE(d.text);
+      EXPECT_EQ(d.element, 1);
+    }
+  }
+}
+
 // In a quantized graph the output's old name stays with the value before the last nodes.
 TEST(Beside, AnOutputsNameIsThatOfItsValue) {
   Graph g = small();
@@ -205,9 +243,10 @@ TEST(Beside, AnOutputsNameIsThatOfItsValue) {
   int looked = 0;
   run_beside(g, in, all, Promise::kBits, [&](const Beside& b) {
     ++looked;
+    EXPECT_EQ(b.node, -1);
     return !apart(b.made, b.given, Promise::kBits, 0).differs;
   });
-  EXPECT_EQ(looked, 0);  // its value has no name of its own here
+  EXPECT_EQ(looked, 1);  // as the output: its value has no name of its own here
 }
 
 // Loop h: p = h + k, next = sign(p), in an If that x > 0 decides; what leaves it hides k.

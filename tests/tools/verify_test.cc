@@ -231,7 +231,8 @@ TEST(Verify, ValuesInsideATripAreComparedAndShown) {
   EXPECT_EQ(own.code, 0) << own.err;
   for (const auto& row : parse_json(own.out).at("rows")) {
     if (row.at("target") != "cpu threads=1") continue;
-    EXPECT_GE(row.at("values"), 2 + 3 * 2) << row;  // two nodes, and two in each trip
+    EXPECT_GE(row.at("values"), 2 + 3 * 2)
+        << row;  // two nodes; what comes into a trip and what it makes
   }
   const Ran r = wick({"verify", a, b, "--no-passes", "--repro", folder});
   EXPECT_EQ(r.code, 3) << r.err;
@@ -311,6 +312,54 @@ TEST(Verify, AnotherModelIsNoFileOfIt) {
   const Ran none = wick({"verify", a, five});
   EXPECT_EQ(none.code, 1);
   EXPECT_THAT(none.err, HasSubstr("takes none of the samples"));
+}
+
+// It ended with "no number in a tensor of sequence", for quantize and convert as well.
+TEST(Verify, SequencesOfAClassWithoutABoundAreMeasured) {
+  const auto parts = [](float change) {
+    ir::Graph g = small_graph(change);
+    g.add_output("parts", g.emit(OpId::kSplitToSequence, SplitToSequenceAttrs{1, 1},
+                                 {g.outputs()[0].value, ir::kNoValue}, "parts"));
+    return g;
+  };
+  const std::string a = scratch() + "/parts_a.onnx", b = scratch() + "/parts_b.wick";
+  export_onnx(parts(0), a);
+  ProgramInfo info;
+  info.numerics = NumericsClass::kApproximates;
+  write_program(parts(0.01f), b, info);
+  const Ran near = wick({"verify", a, b, "--json"});
+  EXPECT_EQ(near.code, 0) << near.err;
+  EXPECT_THAT(rows(parse_json(near.out), "close"), Contains("parts_b.wick, outputs []"));
+  write_program(parts(-40), b, info);
+  const Ran far = wick({"verify", a, b, "--json"});
+  EXPECT_EQ(far.code, 3) << far.err;
+}
+
+TEST(Verify, TextsThatDifferAreTold) {
+  const auto write = [](const std::string& path, const std::string& text) {
+    ir::Graph g;
+    const ir::ValueId x = g.add_input("x", DType::kString, {g.symbol("n")});
+    const ir::ValueId more = g.add_constant(HostTensor::strings({1}, {text}), "more");
+    g.add_output("y", g.emit(OpId::kConcat, AxisAttrs{0}, {x, more}, "joined"));
+    export_onnx(g, path);
+  };
+  const std::string a = scratch() + "/texts_a.onnx", b = scratch() + "/texts_b.onnx";
+  write(a, "red");
+  write(b, "blue");
+  const Ran r = wick({"verify", a, b, "--batch", "2"});
+  EXPECT_EQ(r.code, 3) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("string [3]: element 2 is \"blue\", should be \"red\""));
+}
+
+// No node makes an output that is a constant, so nothing was compared.
+TEST(Verify, OutputsThatAreConstantsAreCompared) {
+  ir::Graph g;
+  const ir::ValueId c = g.add_constant(HostTensor::of<float>({2}, {1, 2}), "c");
+  g.add_output("y", g.emit(OpId::kNeg, {c}, "minus"));
+  const std::string path = scratch() + "/constant.onnx";
+  export_onnx(g, path);
+  const nlohmann::json doc = parse_json(wick({"verify", path, "--json"}).out);
+  for (const auto& row : doc.at("rows")) EXPECT_GT(row.at("values"), 0) << row;
 }
 
 TEST(Verify, PagesSayWhatFailedAndFormsTakeNoneOfThem) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "tools/lib/difference.h"
+#include "graph/ir/packed.h"
 #include "tools/lib/products.h"
 #include "tools/lib/program_graph.h"
 
@@ -71,18 +71,26 @@ std::string other_outputs(const ir::Graph& model, const ir::Graph& file) {
 
 void OutputSpread::add(const std::string& output, const HostTensor& want, const HostTensor& got) {
   Of& o = outputs_[output];
-  o.floats = is_float(want.dtype());
+  if (is_container(want.dtype()) && want.dtype() == got.dtype()) {
+    const Unpacked x = unpack(want), y = unpack(got);
+    o.comparable = o.comparable && x.present == y.present && x.elements.size() == y.elements.size();
+    for (size_t i = 0; o.comparable && i < x.elements.size(); ++i)
+      add(output, x.elements[i], y.elements[i]);
+    return;
+  }
   if (want.dtype() != got.dtype() || !(want.shape() == got.shape())) {
     o.comparable = false;
     return;
   }
-  for (int64_t i = 0; i < want.numel(); ++i) {
+  const HostTensor wants = complex_parts(want), gots = complex_parts(got);
+  o.floats = is_float(wants.dtype());
+  for (int64_t i = 0; i < wants.numel(); ++i) {
     ++o.n;
     if (want.dtype() == DType::kString) {
       o.differ += want.string_at(i) == got.string_at(i) ? 0 : 1;
       continue;
     }
-    const double a = element_as_double(want, i), b = element_as_double(got, i);
+    const double a = element_as_double(wants, i), b = element_as_double(gots, i);
     const bool same = a == b || (std::isnan(a) && std::isnan(b));
     o.differ += same ? 0 : 1;
     if (!std::isfinite(a)) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/ir/packed.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/difference.h"
 #include "wick/error.h"
@@ -24,7 +25,11 @@ bool takes_floats(const Session& session) {
 }
 
 std::string type_of(const HostTensor& t) {
-  return fmt::format("{} {}", dtype_name(t.dtype()), to_text(t.shape()).text);
+  if (!is_container(t.dtype()))
+    return fmt::format("{} {}", dtype_name(t.dtype()), to_text(t.shape()).text);
+  const Unpacked u = unpack(t);
+  return fmt::format("{} of {} {}", dtype_name(t.dtype()), u.elements.size(),
+                     dtype_name(u.element));
 }
 
 std::vector<ir::NodeId> live(const ir::Graph& g) {
@@ -194,6 +199,24 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
   return samples;
 }
 
+void set_element(FirstDifference* f, const HostTensor& truth, const HostTensor& got,
+                 const ir::Apart& apart) {
+  if (!apart.comparable) {
+    f->why = fmt::format("it is {}, should be {}", type_of(got), type_of(truth));
+  } else if (truth.dtype() == DType::kString) {
+    f->why = fmt::format("element {} is \"{}\", should be \"{}\"", apart.element,
+                         got.string_at(apart.element), truth.string_at(apart.element));
+  } else if (apart.text) {
+    f->why = fmt::format("element {} is another text", apart.element);
+  } else {
+    f->element = apart.element;
+    f->expected = apart.made;
+    f->got = apart.given;
+    if (truth.dtype() == DType::kF32)
+      f->ulps = ulps(truth.as<float>()[apart.element], got.as<float>()[apart.element]);
+  }
+}
+
 void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const HostTensor& truth,
                const HostTensor& got, const ir::Apart& apart, double bound,
                const ir::Place& place) {
@@ -207,17 +230,8 @@ void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const 
   f.node = ir::maker_text(graph, place, value);
   if (v.origin == ir::ValueOrigin::kNode) f.op = op_info(region.node(v.producer).op)->name;
   f.enters = !place.empty() && v.origin == ir::ValueOrigin::kInput;
-  f.element = apart.element;
   f.bound = bound;
-  if (!apart.comparable)
-    f.why = fmt::format("it is {}, should be {}", type_of(got), type_of(truth));
-  if (apart.comparable && apart.element < 0) f.why = "it has other elements";
-  if (apart.element >= 0) {
-    f.expected = apart.made;
-    f.got = apart.given;
-    if (truth.dtype() == DType::kF32)
-      f.ulps = ulps(truth.as<float>()[apart.element], got.as<float>()[apart.element]);
-  }
+  set_element(&f, truth, got, apart);
   row->first = std::move(f);
 }
 
@@ -234,6 +248,7 @@ void compare_beside(const ir::Graph& graph, Span<const HostTensor> inputs,
         const ir::Apart d = ir::apart(truth, other, promise, b.bound);
         if (!d.differs) return true;
         set_first(row, graph, b.value, truth, other, d, b.bound, b.place);
+        row->first->value = b.name;
         return false;
       },
       options);

@@ -41,6 +41,9 @@ bool ran_out(const Error& e);
 // order.
 void take_names(ir::Graph* file, const ir::Graph& graph);
 
+// Says which element differs, and how; `why` where that is no number.
+void set_element(FirstDifference* f, const HostTensor& truth, const HostTensor& got,
+                 const ir::Apart& apart);
 // Marks the row as differing, first at this value of the graph, or of its region at a place.
 void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const HostTensor& truth,
                const HostTensor& got, const ir::Apart& apart, double bound,
