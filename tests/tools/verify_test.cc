@@ -335,6 +335,35 @@ TEST(Verify, SequencesOfAClassWithoutABoundAreMeasured) {
   EXPECT_EQ(far.code, 3) << far.err;
 }
 
+// What is behind a zero, or a row of a table that no sample asks for, changes no value.
+TEST(Verify, WeightsThatNoSampleReadsAreCompared) {
+  const auto write = [](const std::string& path, float weight) {
+    ir::Graph g;
+    const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(2)});
+    const ir::ValueId zero = g.emit(
+        OpId::kRelu, {g.emit(OpId::kNeg, {g.emit(OpId::kAbs, {x}, "abs")}, "minus")}, "zero");
+    const ir::ValueId w =
+        g.add_constant(HostTensor::of<float>({2, 2}, {1, weight, 3, 4}), "head.weight", true);
+    g.add_output("y", g.emit(OpId::kMatMul, {zero, w}, "head"));
+    export_onnx(g, path);
+  };
+  const std::string a = scratch() + "/unread_a.onnx", b = scratch() + "/unread_b.onnx",
+                    same = scratch() + "/unread_a.wick", other = scratch() + "/unread_b.wick";
+  write(a, 2);
+  write(b, 2.5f);
+  ASSERT_EQ(wick({"convert", a, "-o", same}).code, 0);
+  ASSERT_EQ(wick({"convert", b, "-o", other}).code, 0);
+  const Ran equal = wick({"verify", a, same, a, "--json"});
+  EXPECT_EQ(equal.code, 0) << equal.err;
+  EXPECT_THAT(rows(parse_json(equal.out), "equal"), Contains("unread_a.wick, constants []"));
+  for (const std::string& file : {b, other}) {
+    const Ran r = wick({"verify", a, file});
+    EXPECT_EQ(r.code, 3) << file << r.err;
+    EXPECT_THAT(r.out, ContainsRegex("constant of .*head.*, value 'head.weight' float32 \\[2,2\\]: "
+                                     "element [12] is 2.5, should be 2"));
+  }
+}
+
 TEST(Verify, TextsThatDifferAreTold) {
   const auto write = [](const std::string& path, const std::string& text) {
     ir::Graph g;

@@ -10,6 +10,7 @@
 #include "graph/ir/packed.h"
 #include "tools/lib/products.h"
 #include "tools/lib/program_graph.h"
+#include "tools/lib/verify/rows.h"
 
 namespace wick::tool {
 namespace {
@@ -67,6 +68,74 @@ std::string other_outputs(const ir::Graph& model, const ir::Graph& file) {
   std::sort(want.begin(), want.end());
   std::sort(got.begin(), got.end());
   return want == got ? why + ", in another order" : "";
+}
+
+namespace {
+
+// A constant, and a node that reads it.
+struct Constant {
+  const ir::Value* value;
+  std::string reader;
+};
+
+void add_constants(const ir::Graph& g, std::vector<Constant>* all) {
+  const auto users = g.users();
+  for (size_t i = 0; i < g.value_count(); ++i) {
+    const ir::Value& v = g.value(static_cast<ir::ValueId>(i));
+    if (v.origin != ir::ValueOrigin::kConstant || v.name.empty() || users[i].empty()) continue;
+    all->push_back({&v, ir::node_text(g, users[i][0])});
+  }
+  for (const ir::Node& n : g.nodes()) {
+    for (const ir::Graph& region : n.regions) add_constants(region, all);
+  }
+}
+
+bool alike(const HostTensor& a, const HostTensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape();
+}
+
+HostTensor transposed(const HostTensor& t) {
+  TransposeAttrs swap;
+  swap.perm.values[0] = 1, swap.perm.values[1] = 0, swap.perm.count = 2;
+  return ir::run_node(OpId::kTranspose, &swap, {&t, 1}, 1)[0];
+}
+
+}  // namespace
+
+void compare_constants(const ir::Graph& file, const std::vector<const ir::Graph*>& models,
+                       VerifyRow* row) {
+  std::vector<Constant> made, all;
+  add_constants(file, &made);
+  for (const ir::Graph* model : models) add_constants(*model, &all);
+  std::map<std::string, std::vector<const HostTensor*>> named;
+  for (const Constant& c : all) named[c.value->name].push_back(&c.value->constant);
+  for (const Constant& c : made) {
+    const HostTensor& is = c.value->constant;
+    const HostTensor* was = nullptr;
+    bool same = false;
+    for (const HostTensor* t : named[c.value->name]) {
+      if (!alike(*t, is)) continue;
+      was = t;
+      same = same || same_bits(*t, is);
+    }
+    if (was == nullptr) continue;
+    ++row->values;
+    const HostTensor turned = is.shape().rank() == 2 && !same ? transposed(is) : HostTensor();
+    for (size_t i = 0; i < all.size() && !same; ++i) {
+      const HostTensor& other = all[i].value->constant;
+      same = (alike(other, is) && same_bits(other, is)) ||
+             (turned.present() && alike(other, turned) && same_bits(other, turned));
+    }
+    if (same) continue;
+    row->verdict = VerifyRow::Verdict::kDiffers;
+    FirstDifference f;
+    f.value = c.value->name;
+    f.node = "constant of " + c.reader;
+    f.type = type_of(is);
+    set_element(&f, *was, is, ir::apart(*was, is, ir::Promise::kBits, 0));
+    row->first = std::move(f);
+    return;
+  }
 }
 
 void OutputSpread::add(const std::string& output, const HostTensor& want, const HostTensor& got) {

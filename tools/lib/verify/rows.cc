@@ -24,14 +24,6 @@ bool takes_floats(const Session& session) {
   return false;
 }
 
-std::string type_of(const HostTensor& t) {
-  if (!is_container(t.dtype()))
-    return fmt::format("{} {}", dtype_name(t.dtype()), to_text(t.shape()).text);
-  const Unpacked u = unpack(t);
-  return fmt::format("{} of {} {}", dtype_name(t.dtype()), u.elements.size(),
-                     dtype_name(u.element));
-}
-
 std::vector<ir::NodeId> live(const ir::Graph& g) {
   std::vector<ir::NodeId> nodes;
   for (size_t i = 0; i < g.node_count(); ++i) {
@@ -41,6 +33,14 @@ std::vector<ir::NodeId> live(const ir::Graph& g) {
 }
 
 }  // namespace
+
+std::string type_of(const HostTensor& t) {
+  if (!is_container(t.dtype()))
+    return fmt::format("{} {}", dtype_name(t.dtype()), to_text(t.shape()).text);
+  const Unpacked u = unpack(t);
+  return fmt::format("{} of {} {}", dtype_name(t.dtype()), u.elements.size(),
+                     dtype_name(u.element));
+}
 
 void take_names(ir::Graph* file, const ir::Graph& graph) {
   const std::vector<ir::NodeId> a = live(*file), b = live(graph);
@@ -57,6 +57,10 @@ void take_names(ir::Graph* file, const ir::Graph& graph) {
     ir::Node& to = file->node(a[i]);
     const ir::Node& from = graph.node(b[i]);
     for (size_t k = 0; k < to.outputs.size(); ++k) take(to.outputs[k], from.outputs[k]);
+    for (size_t k = 0; k < std::min(to.inputs.size(), from.inputs.size()); ++k) {
+      if (file->is_constant(to.inputs[k]) && graph.is_constant(from.inputs[k]))
+        take(to.inputs[k], from.inputs[k]);
+    }
     for (size_t r = 0; r < to.regions.size(); ++r) take_names(&to.regions[r], from.regions[r]);
   }
   if (!file->is_region() || file->inputs().size() != graph.inputs().size()) return;

@@ -37,10 +37,12 @@ std::optional<VerifySample> larger_sample(const Session& session, const Program&
 // numbers.
 bool ran_out(const Error& e);
 
-// Gives a file's unnamed values the names in the graph, if that has the same nodes in the same
-// order.
+// Gives a file's unnamed values, constants too, the names in the graph, if that has the same nodes
+// in the same order.
 void take_names(ir::Graph* file, const ir::Graph& graph);
 
+// Returns "float32 [1,8]", or "sequence of 3 float32".
+std::string type_of(const HostTensor& t);
 // Says which element differs, and how; `why` where that is no number.
 void set_element(FirstDifference* f, const HostTensor& truth, const HostTensor& got,
                  const ir::Apart& apart);

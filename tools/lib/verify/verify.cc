@@ -461,6 +461,10 @@ class Verifier {
       ran = true;
       made_of_it(f, path, s, std::move(r), &spread);
     }
+    const bool seen = std::any_of(
+        report_.rows.begin(), report_.rows.end(),
+        [&](const VerifyRow& r) { return r.target == f.name && r.verdict == Verdict::kDiffers; });
+    if (f.numerics == NumericsClass::kExact && !seen) constants(f);
     VerifyRow r = row(f.name + ", outputs", numerics);
     if (!ran) {
       r.verdict = Verdict::kFailed;
@@ -470,6 +474,13 @@ class Verifier {
       spread.judge(&r);
       add(std::move(r));
     }
+  }
+  void constants(const MadeFile& f) {
+    VerifyRow r = row(f.name + ", constants", "exact");
+    ir::Graph g = f.graph;
+    take_names(&g, f.wick ? optimized_ : root_);
+    compare_constants(g, {&root_, &optimized_}, &r);
+    if (r.values > 0) add(std::move(r));
   }
   void made_of_it(const MadeFile& f, const std::string& path, const VerifySample& s, VerifyRow r,
                   OutputSpread* spread) {
