@@ -155,8 +155,14 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
 
 namespace {
 
+// What a run has done, and who sees it.
+struct Running {
+  uint64_t nodes = 0;
+  InterpreterWatch* watch = nullptr;
+};
+
 std::vector<HostTensor> run_graph(const Graph& g, Span<const HostTensor> inputs,
-                                  const InterpreterOptions& options, uint64_t* nodes);
+                                  const InterpreterOptions& options, Running* running);
 
 bool one_bool(const HostTensor& t, const char* what) {
   if (t.dtype() != DType::kBool || t.numel() != 1)
@@ -196,7 +202,7 @@ HostTensor stack(const std::vector<HostTensor>& parts, DType dtype, const Shape&
 }
 
 std::vector<HostTensor> run_loop(const Node& n, Span<const HostTensor> inputs,
-                                 const InterpreterOptions& options, uint64_t* nodes) {
+                                 const InterpreterOptions& options, Running* running) {
   const Graph& body = n.regions[0];
   auto carried = static_cast<size_t>(n.attrs.as<LoopAttrs>().carried);
   size_t outputs = body.outputs().size() - 1;
@@ -212,7 +218,8 @@ std::vector<HostTensor> run_loop(const Node& n, Span<const HostTensor> inputs,
     in[0] = HostTensor(DType::kI64, Shape{}, &trip, sizeof(trip));
     InterpreterOptions left = options;
     left.max_bytes = options.max_bytes - std::min(options.max_bytes, held);
-    std::vector<HostTensor> out = run_graph(body, in, left, nodes);
+    if (running->watch != nullptr) running->watch->region(body, in);
+    std::vector<HostTensor> out = run_graph(body, in, left, running);
     go_on = one_bool(out[0], "the condition of a trip");
     in[1] = out[0].reshaped(Shape{});
     for (size_t k = 0; k < carried; ++k) in[2 + k] = out[1 + k];
@@ -220,7 +227,7 @@ std::vector<HostTensor> run_loop(const Node& n, Span<const HostTensor> inputs,
       held += out[1 + carried + k].held_bytes() + sizeof(HostTensor);
       stacks[k].push_back(std::move(out[1 + carried + k]));
     }
-    if (++*nodes > options.max_nodes || held > options.max_bytes) {
+    if (++running->nodes > options.max_nodes || held > options.max_bytes) {
       throw Error("the loop goes on after " + std::to_string(trip) + " trips: more than is allowed",
                   Code::kBudgetExceeded);
     }
@@ -241,20 +248,22 @@ std::vector<HostTensor> run_loop(const Node& n, Span<const HostTensor> inputs,
 }
 
 std::vector<HostTensor> run_node_of(const Node& n, Span<const HostTensor> inputs,
-                                    const InterpreterOptions& options, uint64_t* nodes) {
-  if (++*nodes > options.max_nodes)
+                                    const InterpreterOptions& options, Running* running) {
+  if (++running->nodes > options.max_nodes)
     throw Error("more nodes run than the " + std::to_string(options.max_nodes) + " allowed",
                 Code::kBudgetExceeded);
-  if (n.op == OpId::kLoop) return run_loop(n, inputs, options, nodes);
+  if (n.op == OpId::kLoop) return run_loop(n, inputs, options, running);
   if (n.op == OpId::kIf) {
     const Graph& branch = n.regions[one_bool(inputs[0], "the condition") ? 0 : 1];
-    return run_graph(branch, {inputs.begin() + 1, inputs.size() - 1}, options, nodes);
+    std::vector<HostTensor> in(inputs.begin() + 1, inputs.end());
+    if (running->watch != nullptr) running->watch->region(branch, in);
+    return run_graph(branch, in, options, running);
   }
   return run_node(n.op, n.attrs.get(), inputs, n.outputs.size(), options);
 }
 
 std::vector<HostTensor> run_graph(const Graph& g, Span<const HostTensor> inputs,
-                                  const InterpreterOptions& options, uint64_t* nodes) {
+                                  const InterpreterOptions& options, Running* running) {
   if (options.work_left != nullptr)  // a trip that does nothing takes time too
     take_work(kStepsOfValue * static_cast<double>(g.value_count() + g.node_count()), options);
   check_inputs(g, inputs);
@@ -283,12 +292,13 @@ std::vector<HostTensor> run_graph(const Graph& g, Span<const HostTensor> inputs,
       InterpreterOptions left = options;
       left.max_bytes = options.max_bytes - std::min(options.max_bytes, alive);
       if (!n.regions.empty()) left.after_node = nullptr;
-      out = run_node_of(n, in, left, nodes);
+      out = run_node_of(n, in, left, running);
     } catch (const Error& e) {
       throw Error(
           "[" + std::string(op_info(n.op)->name) + "] " + e.what() + " in " + node_text(g, id),
           e.code());
     }
+    if (running->watch != nullptr) running->watch->node(g, id, in, out);
     if (options.after_node) options.after_node(id, out);
     for (size_t k = 0; k < out.size(); ++k) {
       alive += out[k].held_bytes();
@@ -311,18 +321,26 @@ std::vector<HostTensor> run_graph(const Graph& g, Span<const HostTensor> inputs,
 
 std::vector<HostTensor> run(const Graph& g, Span<const HostTensor> inputs,
                             const InterpreterOptions& options) {
-  uint64_t nodes = 0;
+  Running running;
   InterpreterOptions own = options;
   own.edition = g.edition();
-  return run_graph(g, inputs, own, &nodes);
+  return run_graph(g, inputs, own, &running);
+}
+
+std::vector<HostTensor> run_watched(const Graph& g, Span<const HostTensor> inputs,
+                                    InterpreterWatch& watch, const InterpreterOptions& options) {
+  Running running{0, &watch};
+  InterpreterOptions own = options;
+  own.edition = g.edition();
+  return run_graph(g, inputs, own, &running);
 }
 
 std::vector<HostTensor> run_any(const Graph& g, const Node& node, Span<const HostTensor> inputs,
                                 const InterpreterOptions& options) {
-  uint64_t nodes = 0;
+  Running running;
   InterpreterOptions own = options;
   own.edition = g.edition();
-  return run_node_of(node, inputs, own, &nodes);
+  return run_node_of(node, inputs, own, &running);
 }
 
 }  // namespace wick::ir

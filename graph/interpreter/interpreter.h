@@ -34,6 +34,23 @@ struct InterpreterOptions {
 std::vector<HostTensor> run(const Graph& graph, Span<const HostTensor> inputs,
                             const InterpreterOptions& options = {});
 
+// Sees each node that runs, those in regions too, and may replace what was computed by tensors of
+// the same types and shapes.
+class InterpreterWatch {
+ public:
+  // A branch of an If, or a trip of a Loop, begins on these inputs.
+  virtual void region(const Graph& region, std::vector<HostTensor>& inputs) = 0;
+  virtual void node(const Graph& graph, NodeId id, Span<const HostTensor> inputs,
+                    std::vector<HostTensor>& outputs) = 0;
+
+ protected:
+  ~InterpreterWatch() = default;
+};
+
+// Runs the graph as run() does, and shows each node to `watch`.
+std::vector<HostTensor> run_watched(const Graph& graph, Span<const HostTensor> inputs,
+                                    InterpreterWatch& watch, const InterpreterOptions& options);
+
 // Runs one node of a graph, of any kind, on concrete inputs.
 std::vector<HostTensor> run_any(const Graph& graph, const Node& node, Span<const HostTensor> inputs,
                                 const InterpreterOptions& options = {});

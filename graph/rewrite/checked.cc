@@ -57,13 +57,13 @@ std::optional<PassFault> PassChecker::check(const Pass& pass, const Graph& after
           [&](const Beside& b) {
             const Apart d = apart(b.made, b.given, promise, b.bound);
             if (!d.differs) return true;
-            const Node& n = after.node(b.node);
-            fault = PassFault{pass.name, node_text(after, b.node),
-                              after.value(n.outputs[b.output]).name, ""};
+            fault = PassFault{pass.name, maker_text(after, b.place, b.value), b.name, ""};
             if (!d.comparable) {
               fault->why = std::string(dtype_name(b.made.dtype())) + to_text(b.made.shape()).text +
                            ", before the pass " + dtype_name(b.given.dtype()) +
                            to_text(b.given.shape()).text;
+            } else if (d.text) {
+              fault->why = "element " + std::to_string(d.element) + " is another text";
             } else {
               fault->why = "element " + std::to_string(d.element) + " is " + number(d.made) +
                            ", before the pass " + number(d.given) +
@@ -80,19 +80,6 @@ std::optional<PassFault> PassChecker::check(const Pass& pass, const Graph& after
         return std::nullopt;
       }
       fault = PassFault{pass.name, "", "", std::string("the graph no longer runs: ") + e.what()};
-    }
-    // The loop above did not see an output whose maker now has another name.
-    for (const GraphOutput& o : after.outputs()) {
-      if (fault) break;
-      const auto was = values_[s].find(o.name), is = now.find(o.name);
-      if (was == values_[s].end() || is == now.end()) continue;
-      if (promise == Promise::kBits && !same_bits(was->second, is->second)) {
-        const Apart d = apart(is->second, was->second, promise, 0);
-        const NodeId maker = after.value(o.value).producer;
-        fault = PassFault{pass.name, maker >= 0 ? node_text(after, maker) : "", o.name,
-                          "element " + std::to_string(d.element) + " is " + number(d.made) +
-                              ", before the pass " + number(d.given) + ", equal bits are promised"};
-      }
     }
     if (fault) return fault;
     made.push_back(std::move(now));

@@ -195,6 +195,57 @@ TEST(Verify, AReproOfTwoModelsHasBoth) {
   EXPECT_EQ(shown.code, 3) << shown.err;
 }
 
+// Loop of 3 trips: scaled = h k, next = sign(scaled), which hides k from what leaves the loop.
+ir::Graph hidden_in_a_loop(float k) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(3)});
+  const ir::ValueId start = g.emit(OpId::kSin, {x}, "start");
+  ir::Graph body = g.region("body");
+  body.add_input("trip", DType::kI64, {});
+  const ir::ValueId on = body.add_input("on", DType::kBool, {});
+  const ir::ValueId h = body.add_input("h", DType::kF32, {body.symbol("batch"), SymDim(3)});
+  const ir::ValueId factor = body.add_constant(HostTensor(DType::kF32, {1}, &k, 4), "k", true);
+  const ir::ValueId scaled = body.emit(OpId::kMul, {h, factor}, "scale");
+  body.value(scaled).name = "scaled";
+  body.add_output("on", on);
+  body.add_output("next", body.emit(OpId::kSign, {scaled}, "sign"));
+  const uint8_t yes = 1;
+  const ir::ValueId trips = g.add_constant(HostTensor::of<int64_t>({}, {3}));
+  const ir::ValueId always = g.add_constant(HostTensor(DType::kBool, {}, &yes, 1));
+  std::vector<ir::Graph> bodies(1, body);
+  const ir::NodeId loop = g.add_control(OpId::kLoop, AnyAttrs::of(LoopAttrs{1}),
+                                        {trips, always, start}, std::move(bodies), "loop");
+  g.add_output("y", g.node(loop).outputs[0]);
+  return g;
+}
+
+// What left the loop was all that was compared.
+TEST(Verify, ValuesInsideATripAreComparedAndShown) {
+  const std::string a = scratch() + "/trip_a.onnx", b = scratch() + "/trip_b.onnx",
+                    file = scratch() + "/trip_b.wick", folder = scratch() + "/trip_repro";
+  export_onnx(hidden_in_a_loop(2), a);
+  export_onnx(hidden_in_a_loop(3), b);
+  ASSERT_EQ(wick({"convert", b, "-o", file}).code, 0);
+  EXPECT_EQ(wick({"compare", a, b}).code, 0);  // the outputs are the same
+  const Ran own = wick({"verify", b, file, "--backend", "cpu,reference", "--json"});
+  EXPECT_EQ(own.code, 0) << own.err;
+  for (const auto& row : parse_json(own.out).at("rows")) {
+    if (row.at("target") != "cpu threads=1") continue;
+    EXPECT_GE(row.at("values"), 2 + 3 * 2)
+        << row;  // two nodes; what comes into a trip and what it makes
+  }
+  const Ran r = wick({"verify", a, b, "--no-passes", "--repro", folder});
+  EXPECT_EQ(r.code, 3) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("Mul scale in trip 0 of Loop loop, value 'scaled' float32 ["));
+  const std::string repro = folder + "/trip-b-onnx/";
+  EXPECT_THAT(read_file(repro + "README.md"),
+              AllOf(HasSubstr("The node shows it here"), HasSubstr("--input h=h.npy")));
+  const Ran shown = wick(
+      {"verify", repro + "model.onnx", repro + "made.onnx", "--input", "h=" + repro + "h.npy"});
+  EXPECT_EQ(shown.code, 3) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("Mul scale, value 'scaled'"));
+}
+
 TEST(Verify, APageNeverReplacesAModel) {
   const std::string model = scratch() + "/page.onnx";
   export_onnx(small_graph(), model);
@@ -261,6 +312,83 @@ TEST(Verify, AnotherModelIsNoFileOfIt) {
   const Ran none = wick({"verify", a, five});
   EXPECT_EQ(none.code, 1);
   EXPECT_THAT(none.err, HasSubstr("takes none of the samples"));
+}
+
+// It ended with "no number in a tensor of sequence", for quantize and convert as well.
+TEST(Verify, SequencesOfAClassWithoutABoundAreMeasured) {
+  const auto parts = [](float change) {
+    ir::Graph g = small_graph(change);
+    g.add_output("parts", g.emit(OpId::kSplitToSequence, SplitToSequenceAttrs{1, 1},
+                                 {g.outputs()[0].value, ir::kNoValue}, "parts"));
+    return g;
+  };
+  const std::string a = scratch() + "/parts_a.onnx", b = scratch() + "/parts_b.wick";
+  export_onnx(parts(0), a);
+  ProgramInfo info;
+  info.numerics = NumericsClass::kApproximates;
+  write_program(parts(0.01f), b, info);
+  const Ran near = wick({"verify", a, b, "--json"});
+  EXPECT_EQ(near.code, 0) << near.err;
+  EXPECT_THAT(rows(parse_json(near.out), "close"), Contains("parts_b.wick, outputs []"));
+  write_program(parts(-40), b, info);
+  const Ran far = wick({"verify", a, b, "--json"});
+  EXPECT_EQ(far.code, 3) << far.err;
+}
+
+// What is behind a zero, or a row of a table that no sample asks for, changes no value.
+TEST(Verify, WeightsThatNoSampleReadsAreCompared) {
+  const auto write = [](const std::string& path, float weight) {
+    ir::Graph g;
+    const ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(2)});
+    const ir::ValueId zero = g.emit(
+        OpId::kRelu, {g.emit(OpId::kNeg, {g.emit(OpId::kAbs, {x}, "abs")}, "minus")}, "zero");
+    const ir::ValueId w =
+        g.add_constant(HostTensor::of<float>({2, 2}, {1, weight, 3, 4}), "head.weight", true);
+    g.add_output("y", g.emit(OpId::kMatMul, {zero, w}, "head"));
+    export_onnx(g, path);
+  };
+  const std::string a = scratch() + "/unread_a.onnx", b = scratch() + "/unread_b.onnx",
+                    same = scratch() + "/unread_a.wick", other = scratch() + "/unread_b.wick";
+  write(a, 2);
+  write(b, 2.5f);
+  ASSERT_EQ(wick({"convert", a, "-o", same}).code, 0);
+  ASSERT_EQ(wick({"convert", b, "-o", other}).code, 0);
+  const Ran equal = wick({"verify", a, same, a, "--json"});
+  EXPECT_EQ(equal.code, 0) << equal.err;
+  EXPECT_THAT(rows(parse_json(equal.out), "equal"), Contains("unread_a.wick, constants []"));
+  for (const std::string& file : {b, other}) {
+    const Ran r = wick({"verify", a, file});
+    EXPECT_EQ(r.code, 3) << file << r.err;
+    EXPECT_THAT(r.out, ContainsRegex("constant of .*head.*, value 'head.weight' float32 \\[2,2\\]: "
+                                     "element [12] is 2.5, should be 2"));
+  }
+}
+
+TEST(Verify, TextsThatDifferAreTold) {
+  const auto write = [](const std::string& path, const std::string& text) {
+    ir::Graph g;
+    const ir::ValueId x = g.add_input("x", DType::kString, {g.symbol("n")});
+    const ir::ValueId more = g.add_constant(HostTensor::strings({1}, {text}), "more");
+    g.add_output("y", g.emit(OpId::kConcat, AxisAttrs{0}, {x, more}, "joined"));
+    export_onnx(g, path);
+  };
+  const std::string a = scratch() + "/texts_a.onnx", b = scratch() + "/texts_b.onnx";
+  write(a, "red");
+  write(b, "blue");
+  const Ran r = wick({"verify", a, b, "--batch", "2"});
+  EXPECT_EQ(r.code, 3) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("string [3]: element 2 is \"blue\", should be \"red\""));
+}
+
+// No node makes an output that is a constant, so nothing was compared.
+TEST(Verify, OutputsThatAreConstantsAreCompared) {
+  ir::Graph g;
+  const ir::ValueId c = g.add_constant(HostTensor::of<float>({2}, {1, 2}), "c");
+  g.add_output("y", g.emit(OpId::kNeg, {c}, "minus"));
+  const std::string path = scratch() + "/constant.onnx";
+  export_onnx(g, path);
+  const nlohmann::json doc = parse_json(wick({"verify", path, "--json"}).out);
+  for (const auto& row : doc.at("rows")) EXPECT_GT(row.at("values"), 0) << row;
 }
 
 TEST(Verify, PagesSayWhatFailedAndFormsTakeNoneOfThem) {

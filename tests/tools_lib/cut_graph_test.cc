@@ -104,5 +104,66 @@ TEST(CutGraph, SizesThatWereOthersAreSymbols) {
   EXPECT_EQ(x.shape[1], SymDim(4));
 }
 
+// Four nodes or more are made fewer by what stays the same difference: readers read a constant, or
+// what was read before.
+TEST(CutGraph, NodesBetweenAreLeftOutToo) {
+  const Net net;
+  const auto cut = [&](tool::Rewire rewire) {
+    return tool::smallest_cut(
+        net.g, "sum", net.values, 8,
+        [](const CutGraph& c) {
+          // `sum` of something that `ab` is part of
+          if (!holds(c, {"ab", "sum"})) return false;
+          for (const ir::Node& n : c.graph.nodes()) {
+            for (ir::ValueId v : n.inputs) {
+              if (n.name == "sum" && c.graph.value(v).origin == ir::ValueOrigin::kInput)
+                return false;
+            }
+          }
+          return true;
+        },
+        nullptr, rewire);
+  };
+  const CutGraph plain = cut(tool::Rewire::kNo), less = cut(tool::Rewire::kYes);
+  EXPECT_THAT(ops(plain), ElementsAre("ab", "up", "down", "sum"));
+  EXPECT_THAT(ops(less), ElementsAre("ab", "sum"));
+  EXPECT_EQ(less.nodes, 2u);
+  EXPECT_EQ(less.inputs.size(), less.graph.inputs().size());
+  EXPECT_EQ(ir::run(less.graph, less.inputs).size(), 1u);
+}
+
+TEST(CutGraph, ARegionsScopesAreItselfAndWhatIsAround) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {SymDim(1), SymDim(4)});
+  const ir::ValueId go = g.add_input("go", DType::kBool, {});
+  std::vector<ir::Graph> branches;
+  for (const char* name : {"then", "else"}) {
+    branches.push_back(g.region(name));
+    const ir::ValueId in = branches.back().add_input("in", g.value(x));
+    branches.back().add_output("out", branches.back().emit(OpId::kNeg, {in}, "minus"));
+  }
+  const ir::NodeId n =
+      g.add_control(OpId::kIf, AnyAttrs::of(NoAttrs{}), {go, x}, std::move(branches), "if");
+  g.add_output("y", g.node(n).outputs[0]);
+  ir::name_values(g, "%");
+  const uint8_t yes = 1;
+  const std::vector<HostTensor> inputs = {row(1), HostTensor(DType::kBool, {}, &yes, 1)};
+  ir::GivenValues values = ir::named_values(g, inputs);
+  values["x"] = inputs[0];
+  values["go"] = inputs[1];
+  const ir::Place place = {{"y", 0, -1, 0}};
+  const ir::Graph& branch = g.node(n).regions[0];
+  const std::string made = branch.value(branch.node(0).outputs[0]).name;
+  const std::vector<tool::Scope> scopes = tool::scopes_of(g, values, place, false, made);
+  ASSERT_EQ(scopes.size(), 2u);
+  EXPECT_EQ(scopes[1].wanted, "y");
+  const CutGraph cut = tool::smallest_cut(*scopes[0].graph, scopes[0].wanted, scopes[0].values, 8,
+                                          [](const CutGraph& c) { return holds(c, {"minus"}); });
+  EXPECT_THAT(ops(cut), ElementsAre("minus"));
+  ASSERT_EQ(cut.inputs.size(), 1u);
+  EXPECT_TRUE(same_bits(cut.inputs[0], inputs[0]));
+  EXPECT_EQ(tool::scopes_of(g, values, place, true, "in").size(), 1u);  // it is made around it
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -2,10 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
+#include "graph/ir/element_pairs.h"
 #include "graph/ir/packed.h"
 
 namespace wick::tool {
@@ -20,52 +21,42 @@ int64_t ulps(float a, float b) {
 
 namespace {
 
-// Measures sequences and optionals element by element.
-Difference difference_of_elements(const HostTensor& a, const HostTensor& b) {
-  const Unpacked x = unpack(a), y = unpack(b);
-  Difference all;
-  all.comparable =
-      x.element == y.element && x.present == y.present && x.elements.size() == y.elements.size();
-  for (size_t i = 0; all.comparable && i < x.elements.size(); ++i)
-    all.merge(difference(x.elements[i], y.elements[i]));
-  all.bits = all.bits && all.comparable;
-  return all;
+double largest_of(const HostTensor& t) {
+  double most = 0;
+  if (is_container(t.dtype())) {
+    for (const HostTensor& e : unpack(t).elements) most = std::fmax(most, largest_of(e));
+    return most;
+  }
+  const HostTensor parts = complex_parts(t);
+  for (int64_t i = 0; t.dtype() != DType::kString && i < parts.numel(); ++i) {
+    const double v = std::fabs(element_as_double(parts, i));
+    if (std::isfinite(v)) most = std::fmax(most, v);
+  }
+  return most;
 }
 
 }  // namespace
 
 Difference difference(const HostTensor& a, const HostTensor& b) {
   Difference d;
-  if (is_container(a.dtype()) && a.dtype() == b.dtype()) return difference_of_elements(a, b);
-  if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) {
-    d.comparable = d.bits = false;
-    return d;
-  }
-  if (const HostTensor parts = complex_parts(a); parts.dtype() != a.dtype()) {
-    d = difference(parts, complex_parts(b));
-    if (d.worst >= 0) d.worst /= 2;
-    return d;
-  }
-  d.bits = same_bits(a, b);
-  if (a.dtype() == DType::kString) {  // equal or not: no distance
-    if (!d.bits) d.max_abs = d.max_rel = INFINITY;
-    return d;
-  }
-  for (int64_t i = 0; i < a.numel(); ++i) {
-    double x = element_as_double(a, i), y = element_as_double(b, i);
-    if (std::isfinite(y)) d.largest = std::fmax(d.largest, std::fabs(y));
-    if (std::isnan(x) && std::isnan(y)) continue;
-    double off = element_distance(a, b, i);
-    if (std::isnan(off)) off = INFINITY;
+  const DType of = element_dtype(a);
+  const bool f32 = of == DType::kF32 || of == DType::kC64;
+  d.comparable = each_unequal(a, b, [&](const ElementPair& p) {
+    d.bits = false;
+    const double off = std::isnan(p.off) ? INFINITY : p.off;
     if (off > d.max_abs || d.worst < 0) {
       d.max_abs = off;
-      d.worst = i;
-      d.a = x;
-      d.b = y;
+      d.worst = p.element;
+      d.a = p.a;
+      d.b = p.b;
     }
-    if (a.dtype() == DType::kF32)
-      d.max_ulp = std::max(d.max_ulp, ulps(a.as<float>()[i], b.as<float>()[i]));
-  }
+    if (f32)
+      d.max_ulp = std::max(d.max_ulp, ulps(static_cast<float>(p.a), static_cast<float>(p.b)));
+    return true;
+  });
+  d.bits = d.bits && d.comparable;
+  if (!d.comparable) return d;
+  d.largest = largest_of(b);
   d.max_rel = d.max_abs == 0 ? 0 : d.max_abs / (d.largest > 0 ? d.largest : 1);
   return d;
 }
@@ -91,6 +82,8 @@ const char* last_digits(double a, double b) {
 std::string Difference::text() const {
   if (!comparable) return "dtype or shape differs";
   if (bits) return "bits equal";
+  if (max_abs > 0 && a == b && std::isinf(max_abs))
+    return fmt::format("element {} is another text", worst);
   return fmt::format("max ulp {}, max relative {:.3g} (worst element {}: {:.9g} vs {:.9g}{})",
                      max_ulp, max_rel, worst, a, b, max_abs > 0 ? last_digits(a, b) : "");
 }

@@ -7,13 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "exporter/onnx/onnx.h"
-#include "graph/interpreter/interpreter.h"
 #include "runtime/core/plain_copy.h"
-#include "tools/lib/arrays.h"
 #include "tools/lib/difference.h"
-#include "tools/lib/oracle.h"
-#include "tools/lib/scratch_folder.h"
 
 namespace wick::tool {
 namespace {
@@ -120,38 +115,6 @@ std::string first_difference(const NodeTrace& a, const NodeTrace& b, double tole
       if (apart(d, tolerance))
         return fmt::format("{} ({})", step_text(step, names[k].second), d.text());
     }
-  }
-  return "";
-}
-
-std::string first_difference_from_onnxruntime(const ir::Graph& graph, Span<const HostTensor> inputs,
-                                              double tolerance) {
-  ir::Graph all = graph;
-  std::vector<ir::NodeId> makers;
-  std::vector<std::string> input_names, output_names;
-  std::vector<HostTensor> ours;
-  for (ir::ValueId id : all.inputs()) input_names.push_back(all.value(id).name);
-  all.outputs().clear();
-  ir::InterpreterOptions keep;
-  keep.after_node = [&](ir::NodeId id, Span<const HostTensor> out) {
-    for (size_t i = 0; i < out.size(); ++i) {
-      std::string name = fmt::format("step{}", ours.size());
-      all.add_output(name, graph.node(id).outputs[i]);
-      makers.push_back(id);
-      output_names.push_back(name);
-      ours.push_back(out[i]);
-    }
-  };
-  ir::run(graph, inputs, keep);
-  ScratchFolder scratch;
-  std::string model = scratch.file("every_node.onnx");
-  export_onnx(all, model);
-  std::vector<HostTensor> theirs = run_onnxruntime(model, input_names, inputs, output_names);
-  for (size_t i = 0; i < ours.size(); ++i) {
-    const HostTensor their = as_given(std::move(theirs[i]), ours[i].dtype(), output_names[i]);
-    Difference d = difference(ours[i], their);
-    if (apart(d, tolerance))
-      return fmt::format("{} ({})", ir::node_text(graph, makers[i]), d.text());
   }
   return "";
 }

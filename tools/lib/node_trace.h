@@ -38,9 +38,4 @@ HostTensor copy_of(const TensorView& v);
 // programs number other steps, of the same op and name, in order; "" if there is none.
 std::string first_difference(const NodeTrace& a, const NodeTrace& b, double tolerance);
 
-// Returns the first node of `graph`, interpreted on the reference kernels, whose values differ from
-// ONNX Runtime's: the graph is written as ONNX with every node's outputs as outputs of the model.
-std::string first_difference_from_onnxruntime(const ir::Graph& graph, Span<const HostTensor> inputs,
-                                              double tolerance);
-
 }  // namespace wick::tool

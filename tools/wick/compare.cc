@@ -13,6 +13,7 @@
 #include "tools/lib/oracle.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/lib/text.h"
+#include "tools/lib/verify/onnxruntime.h"
 #include "tools/wick/command.h"
 #include "tools/wick/forms.h"
 #include "tools/wick/json.h"
@@ -207,7 +208,9 @@ void compare(const CompareCommand& c) {
   if (c.against.empty() && !equal) {
     first = first_difference(nodes_a, nodes_b, 0);
   } else if (!c.against.empty() && !close) {
-    first = first_difference_from_onnxruntime(*a.graph(), inputs, c.tolerance);
+    VerifyRow row;
+    compare_with_onnxruntime(c.a, inputs, c.tolerance, &row);
+    first = row.first ? row.first->text() : "";
   }
   if (c.json) {
     nlohmann::json doc = {
@@ -216,6 +219,8 @@ void compare(const CompareCommand& c) {
     print_json(doc);
   } else if (!first.empty()) {
     fmt::print("first node that differs: {}\n", one_line(first));
+  } else if (!c.against.empty() && !close) {
+    fmt::print("no node alone is beyond the tolerance: the differences of several add up\n");
   }
   if (!close) differs(!c.against.empty());
 }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "graph/rewrite/substitution.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -116,6 +118,91 @@ Nodes reduced(Nodes nodes, const std::function<bool(const Nodes&)>& shows) {
   return nodes;
 }
 
+// Returns the cut without inputs that no node reads.
+void drop_unread(CutGraph* cut) {
+  const auto users = cut->graph.users();
+  std::vector<ValueId> ids;
+  std::vector<HostTensor> inputs;
+  for (size_t i = 0; i < cut->inputs.size(); ++i) {
+    const ValueId v = cut->graph.inputs()[i];
+    if (users[ir::at(v)].empty()) continue;
+    ids.push_back(v);
+    inputs.push_back(cut->inputs[i]);
+  }
+  cut->graph.inputs() = std::move(ids);
+  cut->inputs = std::move(inputs);
+}
+
+// Returns the cut without one of its nodes, in one of the ways there are: its readers read inputs
+// instead (way 0), constants (1), or what it reads itself (2, 3 ...). Nothing: it cannot be done.
+std::optional<CutGraph> without(const CutGraph& cut, NodeId id, size_t way,
+                                const std::string& wanted, const ir::GivenValues& values) {
+  CutGraph less = cut;
+  ir::Graph& g = less.graph;
+  const ir::Node n = g.node(id);
+  const auto users = g.users();
+  std::set<ValueId> gone;
+  for (ValueId v : n.outputs) {
+    const std::string name = g.value(v).name;
+    const auto value = values.find(name);
+    if (name == wanted) return std::nullopt;
+    gone.insert(v);
+    if (users[ir::at(v)].empty()) continue;
+    if (way >= 2) {
+      const ValueId in = way - 2 < n.inputs.size() ? n.inputs[way - 2] : ir::kNoValue;
+      if (in == ir::kNoValue || n.outputs.size() > 1 || !n.regions.empty() ||
+          g.value(in).dtype != g.value(v).dtype || !same_shape(g, in, v))
+        return std::nullopt;
+      g.replace_all(v, in);
+    } else if (value == values.end()) {
+      return std::nullopt;
+    } else if (way == 1) {
+      if (is_container(value->second.dtype())) return std::nullopt;
+      g.replace_all(v, g.add_constant(value->second, name));
+    } else {
+      const ir::Value type = type_of(value->second, g.value(v), nullptr, &g);
+      g.replace_all(v, g.add_input(name, type));
+      less.inputs.push_back(value->second);
+    }
+  }
+  g.remove_node(id);
+  std::vector<ir::GraphOutput> outputs;
+  for (const ir::GraphOutput& o : g.outputs()) {
+    if (g.value(o.value).origin == ir::ValueOrigin::kNode && gone.count(o.value) == 0)
+      outputs.push_back(o);
+  }
+  if (outputs.empty()) return std::nullopt;
+  g.outputs() = outputs;
+  --less.nodes;
+  drop_unread(&less);
+  g.compact();
+  return less;
+}
+
+// Leaves out nodes, one at a time, as long as the difference is there.
+CutGraph rewired(CutGraph cut, const std::string& wanted, const ir::GivenValues& values,
+                 const std::function<bool(const CutGraph&)>& shows) {
+  int trials = 100;
+  for (size_t id = 0; id < cut.graph.node_count() && trials > 0;) {
+    const size_t ways = 2 + cut.graph.node(static_cast<NodeId>(id)).inputs.size();
+    std::optional<CutGraph> less;
+    for (size_t way = 0; way < ways && trials > 0; ++way) {
+      less = without(cut, static_cast<NodeId>(id), way, wanted, values);
+      if (!less) continue;
+      --trials;
+      if (shows(*less)) break;
+      less.reset();
+    }
+    if (!less) {
+      ++id;
+      continue;
+    }
+    cut = std::move(*less);
+    id = 0;  // others may do without it now
+  }
+  return cut;
+}
+
 // Returns the node that makes the value, or the output, of that name; -1: there is none.
 NodeId maker_of(const ir::Graph& graph, const std::string& wanted) {
   NodeId last = -1;
@@ -149,6 +236,25 @@ Nodes made_of(const ir::Graph& graph, NodeId last, const std::function<bool(Valu
 
 }  // namespace
 
+std::vector<Scope> scopes_of(const ir::Graph& graph, const ir::GivenValues& values,
+                             const ir::Place& place, bool enters, const std::string& value) {
+  std::vector<Scope> scopes;
+  ir::Place at = place;
+  std::string wanted = value;
+  for (bool skip = enters;; skip = false) {
+    const ir::Graph* const region = ir::region_at(graph, at);
+    if (region != nullptr && !skip) {
+      scopes.push_back({region, {}, wanted});
+      const std::string key = ir::inside_key(at, "");
+      for (auto v = values.lower_bound(key); v != values.end() && v->first.starts_with(key); ++v)
+        scopes.back().values.emplace(v->first.substr(key.size()), v->second);
+    }
+    if (at.empty()) return scopes;
+    wanted = at.back().control;
+    at.pop_back();
+  }
+}
+
 CutGraph cut_between(const ir::Graph& graph, const std::string& wanted,
                      const std::vector<std::string>& inputs, const ir::GivenValues& values) {
   const NodeId last = maker_of(graph, wanted);
@@ -167,27 +273,41 @@ CutGraph cut_between(const ir::Graph& graph, const std::string& wanted,
 CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
                       const ir::GivenValues& values, size_t most,
                       const std::function<bool(const CutGraph&)>& differs,
-                      const ir::GivenValues* others) {
+                      const ir::GivenValues* others, Rewire rewire) {
   const NodeId last = maker_of(graph, wanted);
   if (last < 0) return {};
   const auto cut_of = [&](const Nodes& nodes) {
     return cut_graph(graph, nodes, wanted, values, others);
   };
-  const auto shows = [&](const Nodes& nodes) {
+  const auto cut_shows = [&](const CutGraph& cut) {
     try {
-      return differs(cut_of(nodes));
+      return differs(cut);
     } catch (const Error&) {  // this part does not run alone
       return false;
     }
   };
+  const auto shows = [&](const Nodes& nodes) {
+    try {
+      return cut_shows(cut_of(nodes));
+    } catch (const Error&) {  // a value is not known
+      return false;
+    }
+  };
+  const auto fewest = [&](const Nodes& nodes) {
+    constexpr size_t kFew = 3;
+    if (nodes.size() <= kFew) return cut_of(nodes);
+    CutGraph cut = cut_of(reduced(nodes, shows));
+    if (cut.nodes <= kFew || rewire == Rewire::kNo) return cut;
+    return rewired(std::move(cut), wanted, values, cut_shows);
+  };
   // Searches connected sets of nodes breadth first, one node more each time.
   std::vector<Nodes> sets = {{last}};
   std::set<Nodes> seen = {{last}};
-  constexpr size_t kMostSets = 200, kFew = 3;
+  constexpr size_t kMostSets = 200;
   for (size_t size = 1; size <= most; ++size) {
     std::vector<Nodes> larger;
     for (const auto& nodes : sets) {
-      if (shows(nodes)) return cut_of(size <= kFew ? nodes : reduced(nodes, shows));
+      if (shows(nodes)) return fewest(nodes);
       for (NodeId id : nodes) {
         for (ValueId v : graph.node(id).inputs) {
           if (v == ir::kNoValue || graph.value(v).origin != ir::ValueOrigin::kNode) continue;
@@ -208,7 +328,7 @@ CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
   }
   for (const Nodes& nodes : {made_of(graph, last, [](ValueId) { return false; }),
                              whole}) {  // memory is shared with later nodes
-    if (shows(nodes)) return cut_of(reduced(nodes, shows));
+    if (shows(nodes)) return fewest(nodes);
   }
   return {};
 }

@@ -7,9 +7,10 @@
 #include <filesystem>
 #include <limits>
 
-#include "tools/lib/difference.h"
+#include "graph/ir/packed.h"
 #include "tools/lib/products.h"
 #include "tools/lib/program_graph.h"
+#include "tools/lib/verify/rows.h"
 
 namespace wick::tool {
 namespace {
@@ -69,20 +70,96 @@ std::string other_outputs(const ir::Graph& model, const ir::Graph& file) {
   return want == got ? why + ", in another order" : "";
 }
 
+namespace {
+
+// A constant, and a node that reads it.
+struct Constant {
+  const ir::Value* value;
+  std::string reader;
+};
+
+void add_constants(const ir::Graph& g, std::vector<Constant>* all) {
+  const auto users = g.users();
+  for (size_t i = 0; i < g.value_count(); ++i) {
+    const ir::Value& v = g.value(static_cast<ir::ValueId>(i));
+    if (v.origin != ir::ValueOrigin::kConstant || v.name.empty() || users[i].empty()) continue;
+    all->push_back({&v, ir::node_text(g, users[i][0])});
+  }
+  for (const ir::Node& n : g.nodes()) {
+    for (const ir::Graph& region : n.regions) add_constants(region, all);
+  }
+}
+
+bool alike(const HostTensor& a, const HostTensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape();
+}
+
+HostTensor transposed(const HostTensor& t) {
+  TransposeAttrs swap;
+  swap.perm.values[0] = 1, swap.perm.values[1] = 0, swap.perm.count = 2;
+  return ir::run_node(OpId::kTranspose, &swap, {&t, 1}, 1)[0];
+}
+
+}  // namespace
+
+void compare_constants(const ir::Graph& file, const std::vector<const ir::Graph*>& models,
+                       VerifyRow* row) {
+  std::vector<Constant> made, all;
+  add_constants(file, &made);
+  for (const ir::Graph* model : models) add_constants(*model, &all);
+  std::map<std::string, std::vector<const HostTensor*>> named;
+  for (const Constant& c : all) named[c.value->name].push_back(&c.value->constant);
+  for (const Constant& c : made) {
+    const HostTensor& is = c.value->constant;
+    const HostTensor* was = nullptr;
+    bool same = false;
+    for (const HostTensor* t : named[c.value->name]) {
+      if (!alike(*t, is)) continue;
+      was = t;
+      same = same || same_bits(*t, is);
+    }
+    if (was == nullptr) continue;
+    ++row->values;
+    const HostTensor turned = is.shape().rank() == 2 && !same ? transposed(is) : HostTensor();
+    for (size_t i = 0; i < all.size() && !same; ++i) {
+      const HostTensor& other = all[i].value->constant;
+      same = (alike(other, is) && same_bits(other, is)) ||
+             (turned.present() && alike(other, turned) && same_bits(other, turned));
+    }
+    if (same) continue;
+    row->verdict = VerifyRow::Verdict::kDiffers;
+    FirstDifference f;
+    f.value = c.value->name;
+    f.node = "constant of " + c.reader;
+    f.type = type_of(is);
+    set_element(&f, *was, is, ir::apart(*was, is, ir::Promise::kBits, 0));
+    row->first = std::move(f);
+    return;
+  }
+}
+
 void OutputSpread::add(const std::string& output, const HostTensor& want, const HostTensor& got) {
   Of& o = outputs_[output];
-  o.floats = is_float(want.dtype());
+  if (is_container(want.dtype()) && want.dtype() == got.dtype()) {
+    const Unpacked x = unpack(want), y = unpack(got);
+    o.comparable = o.comparable && x.present == y.present && x.elements.size() == y.elements.size();
+    for (size_t i = 0; o.comparable && i < x.elements.size(); ++i)
+      add(output, x.elements[i], y.elements[i]);
+    return;
+  }
   if (want.dtype() != got.dtype() || !(want.shape() == got.shape())) {
     o.comparable = false;
     return;
   }
-  for (int64_t i = 0; i < want.numel(); ++i) {
+  const HostTensor wants = complex_parts(want), gots = complex_parts(got);
+  o.floats = is_float(wants.dtype());
+  for (int64_t i = 0; i < wants.numel(); ++i) {
     ++o.n;
     if (want.dtype() == DType::kString) {
       o.differ += want.string_at(i) == got.string_at(i) ? 0 : 1;
       continue;
     }
-    const double a = element_as_double(want, i), b = element_as_double(got, i);
+    const double a = element_as_double(wants, i), b = element_as_double(gots, i);
     const bool same = a == b || (std::isnan(a) && std::isnan(b));
     o.differ += same ? 0 : 1;
     if (!std::isfinite(a)) {

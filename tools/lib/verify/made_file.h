@@ -32,6 +32,12 @@ ir::Graph written_again(const ir::Graph& graph, bool wick, QuantizedForm form, b
 // in another order. "": they can.
 std::string other_outputs(const ir::Graph& model, const ir::Graph& file);
 
+// Compares the constants of the file that have the name and type of one of the models': a sample
+// does not read every row of a table, or may meet zeros. A constant is the same if any of the
+// models' has its bits, transposed too: another export may number them otherwise.
+void compare_constants(const ir::Graph& file, const std::vector<const ir::Graph*>& models,
+                       VerifyRow* row);
+
 // The bound for a class that promises no bits, since the class is only what the file claims: over
 // all samples, each float output must differ from the model's by less than 3/4 of that output's
 // spread around its mean, and 5/8 of all other elements must be the same. A quantized model is far

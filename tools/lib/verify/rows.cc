@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/ir/packed.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/difference.h"
 #include "wick/error.h"
@@ -23,10 +24,6 @@ bool takes_floats(const Session& session) {
   return false;
 }
 
-std::string type_of(const HostTensor& t) {
-  return fmt::format("{} {}", dtype_name(t.dtype()), to_text(t.shape()).text);
-}
-
 std::vector<ir::NodeId> live(const ir::Graph& g) {
   std::vector<ir::NodeId> nodes;
   for (size_t i = 0; i < g.node_count(); ++i) {
@@ -37,6 +34,14 @@ std::vector<ir::NodeId> live(const ir::Graph& g) {
 
 }  // namespace
 
+std::string type_of(const HostTensor& t) {
+  if (!is_container(t.dtype()))
+    return fmt::format("{} {}", dtype_name(t.dtype()), to_text(t.shape()).text);
+  const Unpacked u = unpack(t);
+  return fmt::format("{} of {} {}", dtype_name(t.dtype()), u.elements.size(),
+                     dtype_name(u.element));
+}
+
 void take_names(ir::Graph* file, const ir::Graph& graph) {
   const std::vector<ir::NodeId> a = live(*file), b = live(graph);
   const auto same = [&](ir::NodeId x, ir::NodeId y) {
@@ -44,12 +49,22 @@ void take_names(ir::Graph* file, const ir::Graph& graph) {
            file->node(x).outputs.size() == graph.node(y).outputs.size();
   };
   if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), same)) return;
+  const auto take = [&](ir::ValueId to, ir::ValueId from) {
+    std::string& name = file->value(to).name;
+    if (name.empty()) name = graph.value(from).name;
+  };
   for (size_t i = 0; i < a.size(); ++i) {
-    for (size_t k = 0; k < file->node(a[i]).outputs.size(); ++k) {
-      std::string& name = file->value(file->node(a[i]).outputs[k]).name;
-      if (name.empty()) name = graph.value(graph.node(b[i]).outputs[k]).name;
+    ir::Node& to = file->node(a[i]);
+    const ir::Node& from = graph.node(b[i]);
+    for (size_t k = 0; k < to.outputs.size(); ++k) take(to.outputs[k], from.outputs[k]);
+    for (size_t k = 0; k < std::min(to.inputs.size(), from.inputs.size()); ++k) {
+      if (file->is_constant(to.inputs[k]) && graph.is_constant(from.inputs[k]))
+        take(to.inputs[k], from.inputs[k]);
     }
+    for (size_t r = 0; r < to.regions.size(); ++r) take_names(&to.regions[r], from.regions[r]);
   }
+  if (!file->is_region() || file->inputs().size() != graph.inputs().size()) return;
+  for (size_t i = 0; i < file->inputs().size(); ++i) take(file->inputs()[i], graph.inputs()[i]);
 }
 
 const char* verdict_name(VerifyRow::Verdict verdict) {
@@ -74,9 +89,10 @@ std::string FirstDifference::text() const {
   if (element < 0) return node.empty() && value.empty() ? why : fmt::format("{}: {}", place, why);
   std::string far;
   if (ulps > 0) far = fmt::format(", {} ulp{}", ulps, ulps == 1 ? "" : "s");
-  return fmt::format("{}: element {} is {:.9g}, should be {:.9g}{}{}{}", place, element, got,
+  return fmt::format("{}: element {} is {:.9g}, should be {:.9g}{}{}{}{}", place, element, got,
                      expected, last_digits(got, expected), far,
-                     bound > 0 ? fmt::format(", allowed {:.3g}", bound) : "");
+                     bound > 0 ? fmt::format(", allowed {:.3g}", bound) : "",
+                     why.empty() ? "" : ": " + why);
 }
 
 namespace {
@@ -187,28 +203,39 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
   return samples;
 }
 
+void set_element(FirstDifference* f, const HostTensor& truth, const HostTensor& got,
+                 const ir::Apart& apart) {
+  if (!apart.comparable) {
+    f->why = fmt::format("it is {}, should be {}", type_of(got), type_of(truth));
+  } else if (truth.dtype() == DType::kString) {
+    f->why = fmt::format("element {} is \"{}\", should be \"{}\"", apart.element,
+                         got.string_at(apart.element), truth.string_at(apart.element));
+  } else if (apart.text) {
+    f->why = fmt::format("element {} is another text", apart.element);
+  } else {
+    f->element = apart.element;
+    f->expected = apart.made;
+    f->got = apart.given;
+    if (truth.dtype() == DType::kF32)
+      f->ulps = ulps(truth.as<float>()[apart.element], got.as<float>()[apart.element]);
+  }
+}
+
 void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const HostTensor& truth,
-               const HostTensor& got, const ir::Apart& apart, double bound) {
+               const HostTensor& got, const ir::Apart& apart, double bound,
+               const ir::Place& place) {
   row->verdict = VerifyRow::Verdict::kDiffers;
   FirstDifference f;
-  const ir::Value& v = graph.value(value);
+  const ir::Graph& region = *ir::region_at(graph, place);
+  const ir::Value& v = region.value(value);
   f.value = v.name;
+  f.place = place;
   f.type = type_of(truth);
-  if (v.origin == ir::ValueOrigin::kNode) {
-    f.node = ir::node_text(graph, v.producer);
-    f.op = op_info(graph.node(v.producer).op)->name;
-  }
-  f.element = apart.element;
+  f.node = ir::maker_text(graph, place, value);
+  if (v.origin == ir::ValueOrigin::kNode) f.op = op_info(region.node(v.producer).op)->name;
+  f.enters = !place.empty() && v.origin == ir::ValueOrigin::kInput;
   f.bound = bound;
-  if (!apart.comparable)
-    f.why = fmt::format("it is {}, should be {}", type_of(got), type_of(truth));
-  if (apart.comparable && apart.element < 0) f.why = "it has other elements";
-  if (apart.element >= 0) {
-    f.expected = apart.made;
-    f.got = apart.given;
-    if (truth.dtype() == DType::kF32)
-      f.ulps = ulps(truth.as<float>()[apart.element], got.as<float>()[apart.element]);
-  }
+  set_element(&f, truth, got, apart);
   row->first = std::move(f);
 }
 
@@ -224,18 +251,20 @@ void compare_beside(const ir::Graph& graph, Span<const HostTensor> inputs,
         const HostTensor& other = made ? b.given : b.made;
         const ir::Apart d = ir::apart(truth, other, promise, b.bound);
         if (!d.differs) return true;
-        set_first(row, graph, graph.node(b.node).outputs[b.output], truth, other, d, b.bound);
+        set_first(row, graph, b.value, truth, other, d, b.bound, b.place);
+        row->first->value = b.name;
         return false;
       },
       options);
 }
 
 void set_spoiled(VerifyRow* row, const ir::Graph& graph, const Spoiled& spoiled) {
-  for (size_t i = 0; i < graph.value_count(); ++i) {
+  const ir::Graph* g = ir::region_at(graph, spoiled.place);
+  for (size_t i = 0; g != nullptr && i < g->value_count(); ++i) {
     const auto id = static_cast<ir::ValueId>(i);
-    if (graph.value(id).name != spoiled.value) continue;
+    if (g->value(id).name != spoiled.value) continue;
     set_first(row, graph, id, spoiled.made, spoiled.read,
-              ir::apart(spoiled.made, spoiled.read, ir::Promise::kBits, 0), 0);
+              ir::apart(spoiled.made, spoiled.read, ir::Promise::kBits, 0), 0, spoiled.place);
     row->first->why = fmt::format("its memory was used again before '{}' read it", spoiled.reader);
     return;
   }

@@ -37,13 +37,19 @@ std::optional<VerifySample> larger_sample(const Session& session, const Program&
 // numbers.
 bool ran_out(const Error& e);
 
-// Gives a file's unnamed values the names in the graph, if that has the same nodes in the same
-// order.
+// Gives a file's unnamed values, constants too, the names in the graph, if that has the same nodes
+// in the same order.
 void take_names(ir::Graph* file, const ir::Graph& graph);
 
-// Marks the row as differing, first at this value of the graph.
+// Returns "float32 [1,8]", or "sequence of 3 float32".
+std::string type_of(const HostTensor& t);
+// Says which element differs, and how; `why` where that is no number.
+void set_element(FirstDifference* f, const HostTensor& truth, const HostTensor& got,
+                 const ir::Apart& apart);
+// Marks the row as differing, first at this value of the graph, or of its region at a place.
 void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const HostTensor& truth,
-               const HostTensor& got, const ir::Apart& apart, double bound);
+               const HostTensor& got, const ir::Apart& apart, double bound,
+               const ir::Place& place = {});
 // Which of the two values beside each other is the right one.
 enum class Side { kMadeIsTruth, kGivenIsTruth };
 // Computes each node of a graph from the values given, and marks the row at the first that differs.

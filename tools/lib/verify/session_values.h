@@ -12,11 +12,12 @@ namespace wick::tool {
 // Spoiled is a value that had changed when a node read it: its memory was reused too soon.
 struct Spoiled {
   std::string value, reader;  // names
+  ir::Place place;            // the trip is not known
   HostTensor made, read;
 };
 
 struct SessionValues {
-  ir::GivenValues values;  // by name, the outputs under their names
+  ir::GivenValues values;  // the outputs under their names, and what nodes of regions read and made
   std::vector<Spoiled> spoiled;
 };
 

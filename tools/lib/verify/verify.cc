@@ -78,6 +78,7 @@ class Verifier {
       }
       sessions(last, s, "");
       optimized_ = std::move(last);
+      optimized_for_ = s.sizes;
       if (model_.is_wick) file_session(model_.path, root_, s, "the file");
       // ONNX Runtime's kernels treat NaN differently from each other.
       if (o_.onnxruntime && !s.not_finite) onnxruntime(s);
@@ -265,7 +266,7 @@ class Verifier {
       return ir::PassFault{pass.name, r.first->node, r.first->value, r.first->text()};
     };
     begins("passes", s.sizes);
-    ir::optimize(g, options);
+    for (const ir::PassFault& f : ir::optimize(g, options).undone) undone_[s.sizes].insert(f.pass);
     for (VerifyRow& r : rows) add(std::move(r));
     ir::name_values(g, "%optimized.");
     return g;
@@ -320,6 +321,8 @@ class Verifier {
       const VerifySample* before = order[0];
       for (const VerifySample* s : order) {
         if (fresh.count(s->sizes) == 0 || row.verdict != Verdict::kEqual) continue;
+        // A pass that was undone elsewhere made another graph.
+        if (undone_[s->sizes] != undone_[optimized_for_]) continue;
         again(&runner, *s, *fresh[s->sizes], &row);
         if (row.first && !row.first->value.empty()) repro_of_session(t.run, *before, *s, &row);
         before = s;
@@ -458,6 +461,10 @@ class Verifier {
       ran = true;
       made_of_it(f, path, s, std::move(r), &spread);
     }
+    const bool seen = std::any_of(
+        report_.rows.begin(), report_.rows.end(),
+        [&](const VerifyRow& r) { return r.target == f.name && r.verdict == Verdict::kDiffers; });
+    if (f.numerics == NumericsClass::kExact && !seen) constants(f);
     VerifyRow r = row(f.name + ", outputs", numerics);
     if (!ran) {
       r.verdict = Verdict::kFailed;
@@ -468,6 +475,13 @@ class Verifier {
       add(std::move(r));
     }
   }
+  void constants(const MadeFile& f) {
+    VerifyRow r = row(f.name + ", constants", "exact");
+    ir::Graph g = f.graph;
+    take_names(&g, f.wick ? optimized_ : root_);
+    compare_constants(g, {&root_, &optimized_}, &r);
+    if (r.values > 0) add(std::move(r));
+  }
   void made_of_it(const MadeFile& f, const std::string& path, const VerifySample& s, VerifyRow r,
                   OutputSpread* spread) {
     ir::Graph g = f.graph;
@@ -475,8 +489,8 @@ class Verifier {
     GivenValues behind;
     if (f.wick) {
       take_names(&g, optimized_);
-      behind = ir::named_values(optimized_, s.inputs, interpreter());
-      behind.insert(s.truth.begin(), s.truth.end());
+      behind = s.truth;
+      behind.merge(ir::named_values(optimized_, s.inputs, interpreter()));
       truth = &behind;
     } else {
       take_names(&g, root_);
@@ -584,11 +598,21 @@ class Verifier {
     }
     return false;
   }
+  // From a region too, where its nodes show it.
   static CutGraph cut_at(const VerifyRow& r, const ir::Graph& g, Span<const HostTensor> inputs,
-                         GivenValues values, size_t most,
+                         const GivenValues& values, size_t most,
                          const std::function<bool(const CutGraph&)>& differs) {
+    for (const Scope& s : scopes(r, g, inputs, values)) {
+      CutGraph cut =
+          smallest_cut(*s.graph, s.wanted, s.values, most, differs, nullptr, Rewire::kYes);
+      if (cut.nodes > 0) return cut;
+    }
+    return {};
+  }
+  static std::vector<Scope> scopes(const VerifyRow& r, const ir::Graph& g,
+                                   Span<const HostTensor> inputs, GivenValues values) {
     for (size_t i = 0; i < inputs.size(); ++i) values[g.value(g.inputs()[i]).name] = inputs[i];
-    return smallest_cut(g, r.first->value, values, most, differs);
+    return scopes_of(g, values, r.first->place, r.first->enters, r.first->value);
   }
 
   // Writes the file's nodes, and the model's nodes that compute the same value from the same
@@ -596,25 +620,29 @@ class Verifier {
   void repro_of_pair(const ir::Graph& model, const ir::Graph& file, const VerifySample& s,
                      const GivenValues& truth, Promise promise, VerifyRow* r) {
     if (o_.repro.empty() || has_repro(r)) return;
-    const auto differs = [&](const CutGraph& cut) {
-      ir::Graph part = cut.graph;
-      ir::name_values(part, "%");
-      VerifyRow found;
-      compare(part, cut.inputs, truth, promise, &found, Side::kGivenIsTruth);
-      return found.first.has_value() && other_side(model, cut, *r, s, truth).nodes > 0;
-    };
-    const CutGraph cut = cut_at(*r, file, s.inputs, truth, kMostReproNodes, differs);
-    r->repro = cut.nodes == 0
-                   ? write_repro(o_.repro, *r, cut, "")
-                   : write_pair_repro(o_.repro, *r, other_side(model, cut, *r, s, truth), cut);
-  }
-  static CutGraph other_side(const ir::Graph& model, const CutGraph& made, const VerifyRow& r,
-                             const VerifySample& s, GivenValues values) {
-    std::vector<std::string> inputs;
-    for (ir::ValueId v : made.graph.inputs()) inputs.push_back(made.graph.value(v).name);
-    for (size_t i = 0; i < s.inputs.size(); ++i)
-      values[model.value(model.inputs()[i]).name] = s.inputs[i];
-    return cut_between(model, r.first->value, inputs, values);
+    const std::vector<Scope> sides = scopes(*r, model, s.inputs, truth);
+    const std::vector<Scope> made = scopes(*r, file, s.inputs, truth);
+    for (size_t i = 0; i < made.size() && sides.size() == made.size(); ++i) {
+      const Scope &side = sides[i], &own = made[i];
+      const auto other_side = [&](const CutGraph& cut) {
+        std::vector<std::string> inputs;
+        for (ir::ValueId v : cut.graph.inputs()) inputs.push_back(cut.graph.value(v).name);
+        return cut_between(*side.graph, side.wanted, inputs, side.values);
+      };
+      const auto differs = [&](const CutGraph& cut) {
+        ir::Graph part = cut.graph;
+        ir::name_values(part, "%");
+        VerifyRow found;
+        compare(part, cut.inputs, own.values, promise, &found, Side::kGivenIsTruth);
+        return found.first.has_value() && other_side(cut).nodes > 0;
+      };
+      const CutGraph cut =
+          smallest_cut(*own.graph, own.wanted, own.values, kMostReproNodes, differs);
+      if (cut.nodes == 0) continue;
+      r->repro = write_pair_repro(o_.repro, *r, other_side(cut), cut);
+      return;
+    }
+    r->repro = write_repro(o_.repro, *r, {}, "");
   }
 
   // Writes the model's own nodes if they alone change by being written and read again: the file is
@@ -644,7 +672,9 @@ class Verifier {
   const Verified& model_;
   const VerifyOptions& o_;
   const std::function<void(const VerifyRow&)>& progress_;
-  ir::Graph root_, optimized_;  // optimized_ is after all passes
+  ir::Graph root_, optimized_;  // optimized_ is after all passes, on the last sample
+  std::string optimized_for_;   // that sample's sizes
+  std::map<std::string, std::set<std::string>> undone_;  // passes, by a sample's sizes
   std::vector<VerifySample> samples_;
   VerifyReport report_;
   double left_ = 0;

@@ -18,6 +18,8 @@ namespace wick::tool {
 // The first value that is not as promised.
 struct FirstDifference {
   std::string value, op, node;  // the value's name, the op and the node that make it, with its line
+  ir::Place place;              // the branch or trip that it is in; empty: none
+  bool enters = false;          // it comes into that region
   std::string type;             // "float32 [1,8]" of the truth
   std::string why;              // if there is no element: another dtype or shape, memory reused
   int64_t element = -1;

@@ -13,6 +13,7 @@
 #include "tools/lib/arrays.h"
 #include "tools/lib/std_files.h"
 #include "tools/lib/text.h"
+#include "tools/lib/verify/rows.h"
 #include "trainer/checkpoint/json.h"
 #include "wick/error.h"
 
@@ -179,11 +180,11 @@ struct Golden {
                           "one of both was changed; write them again with --update",
                           one_line(file)));
         }
-        f.element = d.element;
-        f.expected = d.made;
-        f.got = d.given;
-        f.why = d.comparable ? "the baseline has another value"
-                             : "the baseline has another dtype or shape";
+        f.why.clear();
+        set_element(&f, was, value, d);
+        f.why = (f.why.empty() ? "" : f.why + ": ") +
+                (d.comparable ? "the baseline has another value"
+                              : "the baseline has another dtype or shape");
       }
       now.verdict = VerifyRow::Verdict::kDiffers;
       now.first = f;

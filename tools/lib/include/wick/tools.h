@@ -19,8 +19,7 @@
 //   open_data            batches to calibrate with or to score (tools/lib/calibration_data.h)
 //   accuracy_of, time_in_turn   a model before and after (tools/lib/measure.h)
 //   NodeTimes            how long each node takes (tools/lib/node_times.h)
-//   NodeTrace, first_difference   the first node that differs in two runs, or from ONNX Runtime
-//                        (tools/lib/node_trace.h)
+//   NodeTrace, first_difference   the first node that differs in two runs (tools/lib/node_trace.h)
 //   count_by_node        a quantized model compared with ONNX Runtime (tools/lib/node_counts.h)
 #pragma once
 
