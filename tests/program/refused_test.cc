@@ -327,6 +327,73 @@ TEST(Refused, CustomOpsAgainstThoseGiven) {
   EXPECT_EQ(message(with_same(1), options), "custom op 0 is null");
 }
 
+struct NamedAttrs {
+  AttrText<8> unit;
+};
+
+}  // namespace
+WICK_ATTR_FIELDS(NamedAttrs, WICK_FIELD(NamedAttrs, 1, unit));
+namespace {
+
+// Texts among the attributes of an op, which only ops of the user's have.
+TEST(Refused, ATextLongerThanItsAttribute) {
+  static constexpr CustomOp kNamed = {
+      .domain = "my", .name = "Named", .attrs = &AttrFields<NamedAttrs>::kType, .kernels = kCopy};
+  const CustomOp* const given[] = {&kNamed};
+  LoadOptions options;
+  options.custom_ops = given;
+  const auto file = [](const std::string& unit) {
+    ProgramBuilder p;
+    auto x = p.value("x", DType::kF32, {2}), y = p.value("y", DType::kF32, {2});
+    p.custom_op("my", "Named");
+    p.node_raw(
+        kFirstCustomOp, {x}, {y},
+        {fbs::CreateAttr(p.fb(), 1, fbs::AttrKind::String, 0, 0, 0, p.fb().CreateString(unit))},
+        "named");
+    p.entry("main", {x}, {y});
+    return p.finish(kFeatureCustomOps);
+  };
+  for (const char* unit : {"", "metre", "12345678"}) {
+    const auto made = file(unit);
+    auto bytes = test::aligned_copy(made);
+    auto program = Program::load({bytes.get(), made.size()}, options);
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    const NodeDef& node = (*program)->entries()[0].body().nodes[0];
+    EXPECT_TRUE(static_cast<const NamedAttrs*>(node.attrs)->unit == unit) << unit;
+  }
+  EXPECT_THAT(message(file("123456789"), options),
+              HasSubstr("attribute unit has 9 characters, at most 8"));
+}
+
+// An op that cannot run is listed once. Where there is no memory to remember it in, it is still
+// refused.
+TEST(Refused, UnknownOpsWithoutMemoryToListThem) {
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {2}), y = p.value("y", DType::kF32, {2}),
+       z = p.value("z", DType::kF32, {2});
+  p.node_raw(9999, {x}, {y}, {});
+  p.node_raw(9999, {y}, {z}, {});
+  p.entry("main", {x}, {z});
+  const auto file = p.finish();
+  auto bytes = test::aligned_copy(file);
+  int64_t refused = 0;
+  for (int64_t n = 0; n < 100; ++n) {
+    test::CountingAllocator allocator(n);
+    LoadOptions options;
+    options.allocator = &allocator;
+    const Status s = Program::load({bytes.get(), file.size()}, options).status();
+    EXPECT_EQ(allocator.alive, 0);
+    if (s.code() == Code::kOutOfMemory) continue;
+    EXPECT_EQ(s.code(), Code::kUnsupported);
+    EXPECT_THAT(s.message(), HasSubstr("9999 (unknown)"));
+    ++refused;
+    if (allocator.calls > n) continue;
+    EXPECT_STREQ(s.message(), "1 ops of the file cannot run in this build: 9999 (unknown)");
+    break;
+  }
+  EXPECT_EQ(refused, 2);
+}
+
 // -- bytes
 
 // Bytes that somebody lends once they are asked for.
@@ -624,8 +691,8 @@ TEST(Refused, UnalignedBytesAreCopied) {
 
 // -- budgets, one after the other
 
-// A program of everything that is read.
-std::vector<uint8_t> all_parts(bool digest, int more_symbols = 0) {
+// A program of everything that is read, and `more` of most of it.
+std::vector<uint8_t> all_parts(bool digest, int more_symbols = 0, int more = 0) {
   ProgramBuilder p;
   p.symbol("n", 1, 8);
   for (int i = 0; i < more_symbols; ++i) p.symbol("m");
@@ -669,8 +736,18 @@ std::vector<uint8_t> all_parts(bool digest, int more_symbols = 0) {
     p.state_update(state, chosen);
     p.end_entry(name);
   }
+  auto from = more == 0 ? kNoIndex : p.value("from", DType::kF32, {2});
+  for (int i = 0; i < more; ++i) {
+    const auto nameless = p.value("", DType::kF32, {2});
+    p.node(OpId::kAdd, {from, from}, {nameless});
+    p.state_update(p.state("more", DType::kF32, {test::kSym}, kNoIndex), nameless);
+    p.label("dog");
+    p.metadata("more", "v");
+  }
+  if (more > 0) p.entry("many", {from}, {from});
   p.custom_op("my", "Same", 1);
   p.custom_op("my", "Other", 1);
+  for (int i = 0; i < more; ++i) p.custom_op("my", ("Other" + std::to_string(i)).c_str());
   p.label("cat");
   p.metadata("k", "v");
   auto file = p.finish(kFeatureState | kFeatureRegions | kFeatureCustomOps | kFeatureGrowing |
@@ -727,6 +804,25 @@ TEST(Budget, EveryByteMayBeTheLast) {
     EXPECT_GT(n, 1500u);
     EXPECT_LT(n, 16 * file.size());
     enough = n;
+  }
+}
+
+// And where the lists are so long that each takes a block of its own.
+TEST(Budget, EveryByteOfLongLists) {
+  for (const int more : {7, 30}) {
+    const auto file = all_parts(true, 0, more);
+    auto bytes = test::aligned_copy(file);
+    for (uint64_t n = 1;; n += 24) {
+      test::CountingAllocator allocator;
+      LoadOptions options = all_options();
+      options.allocator = &allocator;
+      options.max_ram = n;
+      const Status s = Program::load({bytes.get(), file.size()}, options).status();
+      ASSERT_EQ(allocator.alive, 0);
+      if (s.ok()) break;
+      ASSERT_EQ(s.code(), Code::kBudgetExceeded) << n << ": " << s.message();
+      ASSERT_LT(n, 16 * file.size());
+    }
   }
 }
 
