@@ -8,6 +8,7 @@
 #include <wick/trainer.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 using namespace wick;  // NOLINT: an example
@@ -28,6 +29,18 @@ static std::shared_ptr<data::TensorDataset> texts() {
       std::vector<Tensor>{t.narrow(1, 0, 16).contiguous(), t.narrow(1, 1, 16).contiguous()});
 }
 
+// Rank 0 makes a folder whose name nobody can guess, and tells the others.
+static std::string made_folder(distributed::Group& world) {
+  std::string folder = (std::filesystem::temp_directory_path() / "wick_fsdp_gpt_XXXXXX").string();
+  if (world.rank() == 0 && mkdtemp(folder.data()) == nullptr)
+    throw Error("cannot make the folder " + folder);
+  const Tensor name =
+      from_blob(folder.data(), Shape{static_cast<int64_t>(folder.size())}, DType::kU8).clone();
+  world.broadcast(name);
+  const auto letters = name.to_vector<uint8_t>();
+  return {letters.begin(), letters.end()};
+}
+
 int main() {
   distributed::Group world = distributed::init();
   manual_seed(0);
@@ -40,8 +53,7 @@ int main() {
   distributed::FullyShard fs(gpt, world, {.shards = 8, .stage = 3});
   optim::AdamW optimizer(fs.segments(), {.lr = 0.01});
   distributed::Loader loader(texts(), world, {.batch_size = 48, .shards = 8, .shuffle = true});
-  const std::string folder = std::filesystem::temp_directory_path().string() + "/wick_fsdp_gpt_" +
-                             std::to_string(world.size());
+  const std::string made = made_folder(world), folder = made + "/checkpoint";
   for (int epoch = 0; epoch < 8; ++epoch) {
     double loss = 0, norm = 0;
     for (distributed::Batch& batch : loader) {
@@ -58,7 +70,7 @@ int main() {
     const distributed::Notes notes = fs.load(folder, optimizer);
     if (world.rank() == 0) {
       std::printf("goes on with epoch %s\n", notes.at("epoch").c_str());
-      std::filesystem::remove_all(folder);
+      std::filesystem::remove_all(made);
     }
   }
   const std::string digest = state_sha256(fs.state_dict());

@@ -30,13 +30,13 @@ T take(Result<T> r) {
 class Form {
  public:
   Form(std::string form_name, ir::Graph graph) : name(std::move(form_name)) {
-    const std::string path =
-        (std::filesystem::temp_directory_path() / ("wick-gpt-" + std::to_string(getpid())))
-            .string();
+    std::string folder = (std::filesystem::temp_directory_path() / "wick_gpt_XXXXXX").string();
+    if (mkdtemp(folder.data()) == nullptr) throw Error("cannot make the folder " + folder);
+    const std::string path = folder + "/gpt.wick";
     export_wick(std::move(graph), path);
     file_bytes = std::filesystem::file_size(path);
     program_ = take(Program::load(path.c_str()));
-    std::filesystem::remove(path);  // it is mapped
+    std::filesystem::remove_all(folder);  // it is mapped
     SessionOptions one;
     one.threads = 1;
     session_ = take(Session::create(*program_, one));

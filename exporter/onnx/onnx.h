@@ -34,7 +34,9 @@ struct OnnxReadOptions {
   // sparse tensors once dense, of constants that operators stand for, and of external data where
   // tensors overlap in it (its own size is free, and so are tensors of the same bytes); and nodes,
   // sizes and functions visited, each time that one is read. 0 is 4 MiB and 64 times the file, and
-  // 2^16 and 8 times the file. More is kBudgetExceeded.
+  // 2^16 and 8 times the file. The nodes, attributes and tensors of the parsed file, without what
+  // they hold, may take max_ram, 4 MiB or 32 times the file, whichever is most. More is
+  // kBudgetExceeded.
   uint64_t max_ram = 0, max_visits = 0;
   // If given: gets what was spent of these limits, even if the file was refused.
   LedgerLimits* spent = nullptr;

@@ -7,6 +7,16 @@
 #include "wick/error.h"
 
 namespace wick::ir {
+namespace {
+
+// Makes room for one more by a quarter: twice a large graph would not fit where the graph does.
+template <class T>
+void grow(std::vector<T>& list) {
+  if (list.size() == list.capacity()) list.reserve(list.size() + list.size() / 4 + 8);
+}
+
+}  // namespace
+
 SymDim Graph::symbol(const std::string& name, int64_t min, int64_t max) {
   if (min < 0 || max < min) throw Error("dimension " + name + " has empty bounds");
   const auto [at, fresh] = symbol_at_.emplace(name, symbols_.size());
@@ -42,6 +52,7 @@ ValueId Graph::add_input(const std::string& input_name, DType dtype, const SymSh
   v.ranked = true;
   v.shape = shape;
   v.name = input_name;
+  grow(values_);
   values_.push_back(std::move(v));
   inputs_.push_back(static_cast<ValueId>(values_.size()) - 1);
   return inputs_.back();
@@ -69,6 +80,7 @@ ValueId Graph::add_constant(HostTensor tensor, const std::string& constant_name,
     for (int64_t i : int_values(tensor)) v.elements.emplace_back(i);
   }
   v.constant = std::move(tensor);
+  grow(values_);
   values_.push_back(std::move(v));
   return static_cast<ValueId>(values_.size()) - 1;
 }
@@ -98,7 +110,7 @@ NodeId Graph::add_typed(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inp
   while (!inputs.empty() && inputs.back() == kNoValue) inputs.pop_back();
   Node n;
   n.op = op;
-  n.attrs = attrs;
+  n.attrs = NodeAttrs(attrs, info->attrs->size);
   n.inputs = std::move(inputs);
   n.name = node_name;
   n.regions = std::move(regions);
@@ -116,8 +128,10 @@ NodeId Graph::add_typed(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inp
     v.producer = id;
     v.output = static_cast<int>(i);
     n.outputs.push_back(static_cast<ValueId>(values_.size()));
+    grow(values_);
     values_.push_back(std::move(v));
   }
+  grow(nodes_);
   nodes_.push_back(std::move(n));
   try {
     infer(id);
@@ -127,6 +141,11 @@ NodeId Graph::add_typed(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inp
     throw;
   }
   return id;
+}
+
+void Graph::reserve(size_t nodes, size_t values) {
+  nodes_.reserve(nodes);
+  values_.reserve(values);
 }
 
 Graph Graph::region(const std::string& region_name) const {
@@ -222,6 +241,7 @@ void Graph::sort_nodes() {
     }
   }
   std::vector<Node> sorted;
+  sorted.reserve(order.size());
   for (NodeId id : order) {
     for (ValueId v : node(id).outputs) value(v).producer = static_cast<NodeId>(sorted.size());
     sorted.push_back(std::move(node(id)));
@@ -273,13 +293,19 @@ void Graph::sort_constants() {
 
 void Graph::keep_values(const std::vector<ValueId>& order) {
   std::vector<ValueId> to(values_.size(), kNoValue);
-  std::vector<Value> kept;
-  kept.reserve(order.size());
-  for (ValueId from : order) {
-    to[static_cast<size_t>(from)] = static_cast<ValueId>(kept.size());
-    kept.push_back(std::move(values_[static_cast<size_t>(from)]));
+  for (size_t i = 0; i < order.size(); ++i) to[at(order[i])] = static_cast<ValueId>(i);
+  if (std::is_sorted(order.begin(), order.end())) {  // in place: a large graph does not fit twice
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (at(order[i]) != i) values_[i] = std::move(values_[at(order[i])]);
+    }
+    values_.resize(order.size());
+    if (values_.size() < values_.capacity() / 2) values_.shrink_to_fit();
+  } else {
+    std::vector<Value> kept;
+    kept.reserve(order.size());
+    for (ValueId from : order) kept.push_back(std::move(values_[at(from)]));
+    values_ = std::move(kept);
   }
-  values_ = std::move(kept);
   auto renumber = [&](ValueId& v) {
     if (v != kNoValue) v = to[static_cast<size_t>(v)];
   };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/ir/host_tensor.h"
+#include "graph/ir/node_attrs.h"
 #include "graph/ir/sym_dim.h"
 #include "runtime/core/edition.h"
 #include "runtime/ops/op_info.h"
@@ -39,22 +40,22 @@ struct Value {
   // These say what makes it, and the type of its elements.
   ValueOrigin origin = ValueOrigin::kNode;
   DType dtype = DType::kNone;
-  bool ranked = false;  // false: not even the rank is known before running
-  SymShape shape;       // meaningful when ranked
   // For a sequence or an optional: its elements' dtype. `ranked` and `shape` then describe the
   // elements: open dims (dim_open) differ between elements or are not known. no_elements: it
   // certainly has none, so that any shape fits.
   DType element = DType::kNone;
   bool no_elements = false;
+  bool ranked = false;    // false: not even the rank is known before running
   bool declared = false;  // the file declares the shape; the rule cannot infer it before running
-  std::string name;       // may be empty; inputs and outputs always have one
-  NodeId producer = -1;   // kNode
-  int output = 0;         // which of the producer's outputs
-  HostTensor constant;    // kConstant
   // For kConstant: the name is a key of the state_dict, so that weights can be found and replaced.
   bool parameter = false;
+  bool has_elements = false;  // `elements` are known
+  SymShape shape;             // meaningful when ranked
+  std::string name;           // may be empty; inputs and outputs always have one
+  NodeId producer = -1;       // kNode
+  int output = 0;             // which of the producer's outputs
+  HostTensor constant;        // kConstant
   // The integers of a small int64 value that describes shapes, if known before running.
-  bool has_elements = false;
   std::vector<SymDim> elements;
 };
 
@@ -63,7 +64,7 @@ class Graph;
 // A node: an op on values.
 struct Node {
   OpId op = OpId::kNone;         // kNone: removed
-  AnyAttrs attrs;                // the op's struct
+  NodeAttrs attrs;               // the op's struct
   std::vector<ValueId> inputs;   // kNoValue where an optional input is absent
   std::vector<ValueId> outputs;  // its results
   std::string name;              // "features.0.conv"; may be ""
@@ -136,6 +137,9 @@ class Graph {
   // Returns an empty graph for a region of a node of this one: this one's symbols mean the same
   // there.
   Graph region(const std::string& region_name) const;
+
+  // Makes room for so many nodes and values in all, so that adding them moves none.
+  void reserve(size_t nodes, size_t values);
 
   // A shorthand for the first output of a new node.
   template <class A>

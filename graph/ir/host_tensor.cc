@@ -37,40 +37,47 @@ size_t bytes_of(DType dtype, const Shape& shape) {
 
 }  // namespace
 
+HostTensor::Body::Body(DType type, const Shape& sizes)
+    : dtype(type), shape(sizes), bytes(bytes_of(type, sizes)) {}
+
+const HostTensor::Body& HostTensor::none() {
+  static const Body kNone;
+  return kNone;
+}
+
 HostTensor::HostTensor(DType dtype, const Shape& shape)
-    : dtype_(dtype), shape_(shape), bytes_(bytes_of(dtype, shape)), data_(room_for(bytes_)) {
-  if (bytes_ != 0) memset(data_.get(), 0, bytes_);
+    : body_(std::make_shared<Body>(dtype, shape)) {
+  body_->data = room_for(nbytes());
+  if (nbytes() != 0) memset(body_->data.get(), 0, nbytes());
 }
 
 HostTensor::HostTensor(DType dtype, const Shape& shape, const void* data, size_t bytes)
-    : dtype_(dtype), shape_(shape), bytes_(bytes_of(dtype, shape)) {
-  if (bytes != bytes_) {
+    : body_(std::make_shared<Body>(dtype, shape)) {
+  if (bytes != nbytes()) {
     throw Error("a tensor of " + std::string(dtype_name(dtype)) + to_text(shape).text + " has " +
-                std::to_string(bytes_) + " bytes, not " + std::to_string(bytes));
+                std::to_string(nbytes()) + " bytes, not " + std::to_string(bytes));
   }
   if (dtype == DType::kString) {
     own({static_cast<const StringRef*>(data), static_cast<size_t>(numel())});
     return;
   }
-  data_ = room_for(bytes_);
-  if (bytes != 0) memcpy(data_.get(), data, bytes);
+  body_->data = room_for(bytes);
+  if (bytes != 0) memcpy(body_->data.get(), data, bytes);
   if (is_container(dtype)) own_packed();
 }
 
 HostTensor HostTensor::in_file(DType dtype, const Shape& shape,
                                std::shared_ptr<const FileBytes> file, uint64_t offset) {
   HostTensor t;
-  t.dtype_ = dtype;
-  t.shape_ = shape;
-  t.bytes_ = bytes_of(dtype, shape);
+  t.body_ = std::make_shared<Body>(dtype, shape);
   if (dtype == DType::kString || is_container(dtype))
     throw Error("a tensor of " + std::string(dtype_name(dtype)) + " cannot lie in a file");
-  t.lazy_ = std::make_shared<LazyBytes>(std::move(file), offset, t.bytes_);
-  t.data_ = std::shared_ptr<char>(t.lazy_, t.lazy_->address());
+  auto& lazy = t.body_->lazy = std::make_shared<LazyBytes>(std::move(file), offset, t.nbytes());
+  t.body_->data = std::shared_ptr<char>(lazy, lazy->address());
   return t;
 }
 
-void HostTensor::read_file() const { check_status(lazy_->fill()); }
+void HostTensor::read_file() const { check_status(body_->lazy->fill()); }
 
 // For a sequence or an optional of strings: copies the text that its elements refer to behind the
 // packed bytes, shared text once.
@@ -88,12 +95,12 @@ void HostTensor::own_packed() {
   each(*packed, [&](const StringRef& s) {
     if (s.size != 0 && place.emplace(std::pair(s.data, s.size), size).second) size += s.size;
   });
-  std::shared_ptr<char> mine = room_for(bytes_ + size);
-  memcpy(mine.get(), data_.get(), bytes_);
-  char* text = mine.get() + bytes_;
+  std::shared_ptr<char> mine = room_for(nbytes() + size);
+  memcpy(mine.get(), body_->data.get(), nbytes());
+  char* text = mine.get() + nbytes();
   for (const auto& [s, at] : place) memcpy(text + at, s.first, s.second);
-  data_ = mine;
-  string_bytes_ = size;
+  body_->data = mine;
+  body_->string_bytes = size;
   each(PackedSequence::open(view()).value(), [&](StringRef& s) {
     if (s.size != 0) s.data = text + place.at({s.data, s.size});
   });
@@ -107,10 +114,11 @@ void HostTensor::own(Span<const StringRef> from) {
   for (const StringRef& s : from) {
     if (s.size != 0 && place.emplace(std::pair(s.data, s.size), size).second) size += s.size;
   }
-  string_bytes_ = size;
-  data_ = room_for(bytes_ + size);
-  if (bytes_ != 0) memset(data_.get(), 0, bytes_);
-  char* text = data_.get() + bytes_;
+  body_->string_bytes = size;
+  body_->data = room_for(nbytes() + size);
+  char* elements = body_->data.get();
+  if (nbytes() != 0) memset(elements, 0, nbytes());
+  char* text = elements + nbytes();
   for (const auto& [s, at] : place) memcpy(text + at, s.first, s.second);
   for (size_t i = 0; i < from.size(); ++i) {
     const StringRef& s = from[i];
@@ -137,7 +145,8 @@ HostTensor HostTensor::ints(Span<const int64_t> values) {
 HostTensor HostTensor::reshaped(const Shape& shape) const {
   if (wick::numel(shape) != numel()) throw Error("reshaped: element counts differ");
   HostTensor t = *this;
-  t.shape_ = shape;
+  if (t.present()) t.body_ = std::make_shared<Body>(*body_);
+  if (t.present()) t.body_->shape = shape;
   return t;
 }
 

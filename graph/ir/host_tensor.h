@@ -39,23 +39,26 @@ class HostTensor {
   static HostTensor ints(Span<const int64_t> values);
 
   // Return its type and shape, whether there is a tensor, and the numbers of elements and bytes.
-  DType dtype() const { return dtype_; }
-  const Shape& shape() const { return shape_; }
-  bool present() const { return dtype_ != DType::kNone; }
-  int64_t numel() const { return wick::numel(shape_); }
-  size_t nbytes() const { return bytes_; }
+  DType dtype() const { return body().dtype; }
+  const Shape& shape() const { return body().shape; }
+  bool present() const { return dtype() != DType::kNone; }
+  int64_t numel() const { return wick::numel(shape()); }
+  size_t nbytes() const { return body().bytes; }
   // Includes the bytes of its strings, which follow its elements.
-  size_t held_bytes() const { return bytes_ + string_bytes_; }
+  size_t held_bytes() const { return body().bytes + body().string_bytes; }
   // Returns element i of a string tensor.
   std::string string_at(int64_t i) const;
   // Return the address of the first element, after reading the bytes from their file.
   void* data() { return there(); }
   const void* data() const { return there(); }
   // Returns where the bytes are or will be: equal for copies, which share them.
-  const void* address() const { return data_.get(); }
+  const void* address() const { return body().data.get(); }
   // Returns non-null while the bytes are still in their file. The result lives as long as the
   // tensor.
-  LentBytes* unread() const { return lazy_ != nullptr && !lazy_->filled() ? lazy_.get() : nullptr; }
+  LentBytes* unread() const {
+    const auto& lazy = body().lazy;
+    return lazy != nullptr && !lazy->filled() ? lazy.get() : nullptr;
+  }
   // Return it as a T*, which must be the dtype's type: nothing checks it.
   template <class T>
   T* as() {
@@ -66,24 +69,34 @@ class HostTensor {
     return static_cast<const T*>(data());
   }
   // Returns a view of the bytes, valid as long as the tensor.
-  TensorView view() const { return {there(), dtype_, shape_}; }
+  TensorView view() const { return {there(), dtype(), shape()}; }
   // Returns the same bytes in another shape of as many elements.
   HostTensor reshaped(const Shape& shape) const;
 
  private:
+  // What a tensor has, and its copies share: a value of a graph that is no constant has no more
+  // than a pointer.
+  struct Body {
+    Body() = default;
+    Body(DType type, const Shape& sizes);  // throws Error if the shape is unsound
+    DType dtype = DType::kNone;
+    Shape shape;
+    size_t bytes = 0, string_bytes = 0;
+    std::shared_ptr<char> data;
+    std::shared_ptr<LazyBytes> lazy;  // the owner of data's memory; mostly null
+  };
+
   char* there() const {
-    if (lazy_ != nullptr) read_file();
-    return data_.get();
+    if (body().lazy != nullptr) read_file();
+    return body().data.get();
   }
+  const Body& body() const { return body_ != nullptr ? *body_ : none(); }
+  static const Body& none();  // of a tensor that is not there
   void read_file() const;
   void own(Span<const StringRef> from);
   void own_packed();
 
-  DType dtype_ = DType::kNone;
-  Shape shape_;
-  size_t bytes_ = 0, string_bytes_ = 0;
-  std::shared_ptr<char> data_;
-  std::shared_ptr<LazyBytes> lazy_;  // the owner of data_'s memory; mostly null
+  std::shared_ptr<Body> body_;
 };
 
 // Returns the integers of an int32 / int64 tensor.

@@ -208,6 +208,7 @@ void store_elements(Graph& g, const Node& n, const RuleResult& r) {
 void Graph::infer(NodeId id) {
   const Node& n = node(id);
   const OpInfo* info = op_info(n.op);
+  node(id).attrs.fill(info->attrs->size);
   RuleInputs given(*this, n);
   RuleResult made;
   try {

@@ -1,6 +1,7 @@
 #include "graph/ir/sym_dim.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 
 #include "graph/ir/sym_order.h"
@@ -60,9 +61,19 @@ bool factors_equal(const std::vector<SymAtomRef>& a, const std::vector<SymAtomRe
 
 }  // namespace
 
+struct SymDim::Terms {
+  std::vector<SymTerm> list;
+  std::atomic<int> holders{1};
+};
+
+void SymDim::hold() const { terms_->holders.fetch_add(1, std::memory_order_relaxed); }
+void SymDim::drop() {
+  if (terms_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete terms_;
+}
+
 const std::vector<SymTerm>& SymDim::terms() const {
   static const std::vector<SymTerm> kNone;
-  return terms_ == nullptr ? kNone : *terms_;
+  return terms_ == nullptr ? kNone : terms_->list;
 }
 
 SymDim SymDim::make(int64_t constant, std::vector<SymTerm> terms) {
@@ -80,7 +91,7 @@ SymDim SymDim::make(int64_t constant, std::vector<SymTerm> terms) {
   if (merged.size() > kMaxTerms)
     throw Error("a symbolic dimension has more than 64 terms", Code::kBudgetExceeded);
   SymDim d(constant);
-  if (!merged.empty()) d.terms_ = std::make_shared<const std::vector<SymTerm>>(std::move(merged));
+  if (!merged.empty()) d.terms_ = new Terms{std::move(merged)};
   return d;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/ops/rule.h"
@@ -31,6 +32,18 @@ struct SymTerm {
 class SymDim {
  public:
   SymDim(int64_t value = 0) : constant_(value) {}  // NOLINT: numbers are dimensions
+  SymDim(const SymDim& d) : constant_(d.constant_), terms_(d.terms_) {
+    if (terms_ != nullptr) hold();
+  }
+  SymDim(SymDim&& d) noexcept : constant_(d.constant_), terms_(std::exchange(d.terms_, nullptr)) {}
+  SymDim& operator=(SymDim d) noexcept {
+    constant_ = d.constant_;
+    std::swap(terms_, d.terms_);
+    return *this;
+  }
+  ~SymDim() {
+    if (terms_ != nullptr) drop();
+  }
 
   // Returns a symbol with inclusive bounds. Two symbols of one name in one graph are the same
   // dimension.
@@ -64,8 +77,14 @@ class SymDim {
   static SymDim make(int64_t constant, std::vector<SymTerm> terms);
   static SymDim of_atom(SymAtomRef atom);
 
+  // Terms are counted by their own counter: a graph holds eight sizes a value, nearly all of them
+  // numbers, so that they should be small.
+  struct Terms;
+  void hold() const;
+  void drop();
+
   int64_t constant_ = 0;
-  std::shared_ptr<const std::vector<SymTerm>> terms_;  // null: a number
+  Terms* terms_ = nullptr;  // null: a number
 };
 
 // A symbol, or a function of sizes that is no polynomial: see its kind.

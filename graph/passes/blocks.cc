@@ -83,7 +83,7 @@ bool keep_blocks(Graph& g) {
       Node& user = g.node(id);
       const ValueId bias = user.inputs.size() > 2 ? user.inputs[2] : kNoValue;
       user.op = OpId::kBlockLinear;
-      user.attrs = AnyAttrs::of(b.attrs);
+      user.attrs = NodeAttrs::of(b.attrs);
       user.inputs = {user.inputs[0], b.weight, b.scale, b.zero, bias};
     }
     changed = true;

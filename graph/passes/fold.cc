@@ -176,7 +176,7 @@ void infer_behind(Graph& g, std::vector<bool> marked) {
   }
 }
 
-WorkAhead::WorkAhead(const Graph& graph) : left(kMostWorkAhead), cheap(kMostCheap) {
+WorkAhead::WorkAhead(const Graph& graph, uint64_t most) : left(kMostWorkAhead), cheap(kMostCheap) {
   std::set<const void*> counted;
   uint64_t bytes = 0, reals = 0;
   each_constant(graph, &counted, [&](const HostTensor& t) {
@@ -185,7 +185,7 @@ WorkAhead::WorkAhead(const Graph& graph) : left(kMostWorkAhead), cheap(kMostChea
   });
   left += kPasses * static_cast<double>(bytes);
   all = left + cheap;
-  memory = Ledger({.bytes = kMaxHeld + kTimesHeld * bytes + reals});
+  memory = Ledger({.bytes = most != 0 ? most : kMaxHeld + kTimesHeld * bytes + reals});
   recount(graph);
 }
 

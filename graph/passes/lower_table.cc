@@ -187,7 +187,7 @@ bool find_tables(Graph& g) {
     }
     Node& made = g.node(static_cast<NodeId>(i));  // in place: its result has the same type
     made.op = OpId::kByteTable;
-    made.attrs = AnyAttrs::of(NoAttrs{});
+    made.attrs = NodeAttrs::of(NoAttrs{});
     made.inputs = {x, entries};
     changed = true;
   }

@@ -67,7 +67,7 @@ bool ask_linear(const Graph& g, Node& n) {
   asked.products = static_cast<int64_t>(Products::kBf16);
   if (!takes_pairs(g.value(n.inputs[0]).dtype, asked)) return false;
   n.op = op;
-  n.attrs = AnyAttrs::of(asked);
+  n.attrs = NodeAttrs::of(asked);
   return true;
 }
 

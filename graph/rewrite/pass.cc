@@ -74,11 +74,11 @@ bool run_round(Graph& graph, Span<const Pass> passes, WorkAhead* work, const Pas
   return !round.changed.empty();
 }
 
-PassReport simplify(Graph& graph, const PassWatch& watch) {
+PassReport simplify(Graph& graph, const PassWatch& watch, uint64_t fold_bytes) {
   constexpr Pass kRound[] = {kIdentity, kBlocks,        kFold,        kControl, kCse,
                              kLayout,   kFuseAttention, kFuseInteger, kFuse,    kDce};
   constexpr int kMaxRounds = 8;  // each round shrinks the graph; this is a bound all the same
-  WorkAhead work(graph);
+  WorkAhead work(graph, fold_bytes);
   PassReport all;
   for (int i = 0; i < kMaxRounds; ++i) {
     if (!run_round(graph, kRound, &work, watch, &all)) break;
@@ -89,7 +89,7 @@ PassReport simplify(Graph& graph, const PassWatch& watch) {
 
 PassReport optimize_watched(Graph& graph, const OptimizeOptions& options, const PassWatch& watch) {
   constexpr Pass kLast[] = {kShuffle, kFuseNorm, kFuseElementwise};
-  PassReport all = simplify(graph, watch);
+  PassReport all = simplify(graph, watch, options.fold_bytes);
   if (options.chains) run_round(graph, kLast, nullptr, watch, &all);
   const Pass* asked = options.products == Products::kWinograd ? &kWinograd
                       : options.products == Products::kBf16   ? &kBf16Products
@@ -111,7 +111,7 @@ PassReport checked(Graph& graph, const OptimizeOptions& options,
 
 }  // namespace
 
-PassReport simplify(Graph& graph) { return simplify(graph, {}); }
+PassReport simplify(Graph& graph) { return simplify(graph, {}, 0); }
 PassReport optimize(Graph& graph) { return optimize_watched(graph, {}, {}); }
 
 PassReport optimize(Graph& graph, const OptimizeOptions& options) {

@@ -24,11 +24,12 @@ const char* numerics_name(Numerics n);
 // WorkAhead is what folding may spend (op_work, bytes): one account for a graph with all of its
 // regions, however many rounds there are and however much each of them makes.
 struct WorkAhead {
-  explicit WorkAhead(const Graph& graph);
+  // `most` is the limit for bytes of constants; 0: five times as many as there are, elements of
+  // less than a byte as reals, and 16 MiB.
+  explicit WorkAhead(const Graph& graph, uint64_t most = 0);
   // Starts a round: only the constants that the graph still has count against the limit.
   void recount(const Graph& graph);
-  // The limit for bytes of constants: a few times as many as there were, plus some that any graph
-  // may have.
+  // Of all constants of the graph, those that were there included.
   Ledger memory;
   uint64_t held = 0;  // taken from it
   double all = 0;     // all steps at the start
@@ -98,6 +99,9 @@ struct OptimizeOptions {
   PassWatch watch = {};      // used instead of the check on samples
   // The most bytes that the values of the graph before a pass, and those behind it, may take.
   uint64_t check_bytes = UINT64_MAX;
+  // The most bytes that all constants may come to by folding; 0: WorkAhead's own limit. Nodes
+  // beyond it stay and are run.
+  uint64_t fold_bytes = 0;
 };
 // Optimizes a graph by these options.
 PassReport optimize(Graph& graph, const OptimizeOptions& options);

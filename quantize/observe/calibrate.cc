@@ -189,7 +189,8 @@ std::vector<HostTensor> graph_inputs(const Graph& g, const Batch& batch, int64_t
     names += (names.empty() ? "" : ", ") + name;
     const auto found = batch.find(name);
     if (found == batch.end()) throw_error("calibrate", where + " has no input \"" + name + "\"");
-    if (found->second.numel() == 0) {
+    // An input may be empty, as the past is of a first call, but a batch has items.
+    if (found->second.numel() == 0 && found->second.shape()[0] == 0) {
       throw_error("calibrate", where + ": input \"" + name +
                                    "\" is empty: " + to_text(found->second.shape()).text);
     }

@@ -86,7 +86,7 @@ class Fuser {
   template <class A>
   bool become(NodeId last, OpId op, const A& attrs, ValueId x) {
     Node& n = g_.node(last);
-    n.op = op, n.attrs = AnyAttrs::of(attrs), n.inputs = {x};
+    n.op = op, n.attrs = ir::NodeAttrs::of(attrs), n.inputs = {x};
     return true;
   }
 
@@ -141,7 +141,7 @@ class Fuser {
         !ir::same_shape(g_, x, n.outputs[0]))
       return false;
     Node& last = g_.node(where);
-    last.op = OpId::kPRelu, last.attrs = AnyAttrs::of(NoAttrs{}), last.inputs = {x, slope};
+    last.op = OpId::kPRelu, last.attrs = ir::NodeAttrs::of(NoAttrs{}), last.inputs = {x, slope};
     return true;
   }
 

@@ -55,7 +55,7 @@ bool matmul_to_linear(Graph& g) {
     // This is done in place: the result of the last node keeps its id, its name and its readers.
     Node& linear = g.node(id);
     linear.op = OpId::kLinear;
-    linear.attrs = AnyAttrs::of(NoAttrs{});
+    linear.attrs = ir::NodeAttrs::of(NoAttrs{});
     linear.inputs[1] = weight;
     if (add >= 0) {
       linear.inputs.push_back(bias);

@@ -112,6 +112,10 @@ TEST_F(Archives, TarErrorsNameTheFileAndTheSample) {
   std::string zipped = contents(make("z.tar.gz", samples(0, 50), "gz"));
   std::string half = write("half.tar.gz", zipped.substr(0, zipped.size() / 2));
   EXPECT_THAT(first(half, number_of), HasSubstr("half.tar.gz: "));
+  // Its files are whole, its checksum is not.
+  zipped[zipped.size() - 8] = static_cast<char>(zipped[zipped.size() - 8] ^ 1);
+  EXPECT_THAT(first(write("sum.tar.gz", zipped), number_of),
+              HasSubstr("sum.tar.gz: cannot be opened: gzip: incorrect data check"));
   EXPECT_THAT(first(write("text.tar", std::string(3000, 'x')), number_of), HasSubstr("text.tar: "));
   EXPECT_THAT(first(make("up.tar", {{"a/../../etc/x.cls", "1"}}, "tar"), number_of),
               HasSubstr("'a/../../etc/x.cls' leads out of the archive"));

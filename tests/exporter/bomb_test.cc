@@ -170,6 +170,26 @@ TEST(Bomb, BranchesInBranches) {
 }
 
 // A long chain: passes must not look at every node for every node.
+// Two bytes each, and a hundred times that once they are parsed.
+TEST(Bomb, EmptyMessages) {
+  constexpr int kMany = 1 << 18;
+  ModelProto plain = model_of_x({"2"});
+  add(plain.mutable_graph()->mutable_node(), "Relu", {"x"}, {"y"});
+  for (int what = 0; what < 6; ++what) {
+    ModelProto m = plain;
+    NodeProto* node = m.mutable_graph()->mutable_node(0);
+    for (int i = 0; i < kMany; ++i) {
+      if (what == 0) m.mutable_graph()->add_node();
+      if (what == 1) node->add_attribute();
+      if (what == 2) m.mutable_graph()->add_initializer();
+      if (what == 3) (i == 0 ? node->add_attribute() : node->mutable_attribute(0))->add_graphs();
+      if (what == 4) m.mutable_graph()->add_sparse_initializer()->mutable_values();
+      if (what == 5) m.add_functions();
+    }
+    EXPECT_THAT(outcome(m), HasSubstr("most of them are empty")) << what;
+  }
+}
+
 TEST(Bomb, LongChains) {
   constexpr int kNodes = 20000;
   ModelProto folded = model_of_x({"2"});

@@ -29,7 +29,7 @@ const std::vector<Spec>& specs() {
        {"MODEL"}},
       {"convert",
        {"-o", "out.wick", "out.onnx", "--external-data", "--own-sizes", "--no-chains", "--pack",
-        "--quantized", "-v", "--dim", "--json", "--qdq"},
+        "--quantized", "-v", "--dim", "--json", "--qdq", "--fold-limit", "1M"},
        {"MODEL", "-o", "out.wick"}},
       {"run",
        {"-i", "x=x.npy", "x=x.json", "x.npy", "-o", "outs", "--backend", "cpu", "--threads",

@@ -325,6 +325,17 @@ TEST(FoldMemory, OfATensorJoinedWithItselfStaysSmall) {
   }
 }
 
+// Both the weight and its transpose count, though one of them is left.
+TEST(FoldMemory, IsWhatTheCallerSays) {
+  for (const auto& [most, left] : {std::pair<uint64_t, int>{3 << 19, 1}, {2 << 20, 0}, {0, 0}}) {
+    Graph g;
+    const ValueId w = g.add_constant(HostTensor(DType::kF32, Shape{512, 512}));
+    g.add_output("y", g.emit(OpId::kTranspose, TransposeAttrs{}, {w}));
+    optimize(g, {.fold_bytes = most});
+    EXPECT_EQ(nodes(g), left) << most;
+  }
+}
+
 // Each is 64 KB more than the one before, and all of them are outputs: their sum is bounded, over
 // all rounds and in regions too.
 TEST(FoldMemory, OfAllNodesIsBounded) {

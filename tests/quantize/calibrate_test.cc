@@ -93,6 +93,25 @@ TEST(Calibrate, RefusesBadData) {
               HasSubstr("[calibrate] batch 0, "));
 }
 
+// The first call of a model with a past has an empty one.
+TEST(Calibrate, TakesAnEmptyPast) {
+  Builder b;
+  const ValueId x = b.input("x", {1, 1, 3});
+  const ValueId past = b.g.add_input("past", DType::kF32, {1, b.g.symbol("p", 0), 3});
+  AxisAttrs along;
+  along.axis = 1;
+  const ValueId all = b.g.emit(OpId::kConcat, along, {past, x});
+  b.g.add_output("y", b.linear(all, 2, 3, "fc"));
+  const auto batch = [](int64_t length, float value) {
+    std::vector<float> kept(static_cast<size_t>(length) * 3, value);
+    return Batch{{"x", HostTensor::of(Shape{1, 1, 3}, std::vector<float>{1, 2, 3})},
+                 {"past", HostTensor::of(Shape{1, length, 3}, kept)}};
+  };
+  const Calibration c = calibrate(b.g, batches_of({batch(0, 0), batch(2, 7)}), Recipe{});
+  EXPECT_EQ(c.batches, 2);
+  EXPECT_EQ(c.seen.at(all).hi, 7);
+}
+
 // A mask of -inf is meant: the nodes that would take it as integers are named, all of them at once.
 TEST(Calibrate, NamesWhatReadsAMask) {
   Builder b;

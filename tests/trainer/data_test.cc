@@ -108,6 +108,19 @@ TEST_F(DataFiles, NpyRoundTripAndFortran) {
   data::HostArray a = data::read_npy(path("a.npy"));
   EXPECT_EQ(a.shape, (Shape{2, 3}));
   EXPECT_EQ(std::memcmp(a.bytes.data(), v.data(), 24), 0);
+  for (DType t : {DType::kC64, DType::kC128}) {
+    const std::vector<double> parts = {1, -2, 3, 4, 5, 6};
+    const Shape rows{t == DType::kC64 ? 6 : 3};
+    data::write_npy(path("c.npy"), TensorView(const_cast<double*>(parts.data()), t, rows));
+    const data::HostArray c = data::read_npy(path("c.npy"));
+    EXPECT_EQ(c.dtype, t);
+    EXPECT_EQ(c.shape, rows);
+    EXPECT_EQ(std::memcmp(c.bytes.data(), parts.data(), c.bytes.size()), 0);
+    std::string turned = read("c.npy");
+    turned[turned.find('<')] = '>';
+    EXPECT_THAT(error_of([&] { data::read_npy(write("big.npy", turned)); }),
+                HasSubstr("turns it round"));
+  }
   std::string header = "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }\n";
   std::string file =
       std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(header.size()) + '\0' + header;

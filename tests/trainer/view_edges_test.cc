@@ -431,6 +431,17 @@ TEST(ViewEdges, SizesWhoseProductIsTooLargeAreRefused) {
               }),
               HasSubstr("does not multiply to dimension 0"));
   EXPECT_THAT(error_of([&] { repeat(ones({3}), {int64_t{1} << 62}); }), HasSubstr("too large"));
+  // Eight dims leave no room for one more; a list of as many parts was made first.
+  EXPECT_THAT(error_of([&] {
+                repeat(ones({1, 1, 1, 1, 1, 1, 2, 3}), {1, 1, 1, 1, 1, 1, int64_t{1} << 62, 1});
+              }),
+              HasSubstr("too large"));
+  EXPECT_EQ(
+      repeat(zeros({1, 1, 1, 1, 1, 1, 0, 3}), {1, 1, 1, 1, 1, int64_t{1} << 40, 1, 1}).numel(), 0);
+  const Tensor x = arange(6).reshape({1, 1, 1, 1, 1, 2, 1, 3});
+  EXPECT_EQ(repeat(x, {1, 1, 1, 2, 1, 2, 1, 1}).to_vector<int64_t>(),
+            cat({x, x, x, x}, 5).to_vector<int64_t>());
+  EXPECT_EQ(repeat(x, {1, 1, 1, 1, 1, 1, 1, 0}).raw_shape(), (Shape{1, 1, 1, 1, 1, 2, 1, 0}));
 }
 
 TEST(ViewEdges, AScalarHasAnAxisOfOne) {

@@ -92,12 +92,14 @@ void Model::load(std::vector<uint8_t> bytes, Span<const LentSegment> lent) {
   bytes_.reset(static_cast<uint8_t*>(std::aligned_alloc(64, size)));
   if (bytes_ == nullptr) throw Error("out of memory", Code::kOutOfMemory);
   memcpy(bytes_.get(), bytes.data(), bytes.size());
+  size = bytes.size();
+  bytes = {};
   std::vector<const CustomOp*> ops = registered_ops();
   LoadOptions options;
   options.custom_ops = ops;
   options.lent = lent;
-  program_ = take(Program::load(Span<const uint8_t>(bytes_.get(), bytes.size()), options),
-                  "the compiled program");
+  program_ =
+      take(Program::load(Span<const uint8_t>(bytes_.get(), size), options), "the compiled program");
 }
 
 Model Model::open_wick(const std::string& path) {
@@ -137,16 +139,17 @@ Model Model::open(const std::string& path, OnnxReadOptions options) {
   return m;
 }
 
-Model Model::open_whole(const std::string& path, OnnxReadOptions options) {
+Model Model::open_whole(const std::string& path, OnnxReadOptions options, bool keep_read) {
   const double begin = now_ms();
   Model m;
   if (is_wick_file(path)) {
     m = open_wick(path);
   } else {
-    m.graph_ = open_graph(path, options);
-    m.compiled_ = *m.graph_;
+    m.compiled_ = open_graph(path, options);
+    const ProgramInfo origin = graph_origin(*m.compiled_, path);
+    if (keep_read) m.graph_ = m.compiled_;
     ir::optimize(*m.compiled_);
-    m.load(program_bytes(*m.compiled_, graph_origin(*m.graph_, path)));
+    m.load(program_bytes(*m.compiled_, origin));
     m.file_bytes_ = std::filesystem::file_size(path);
   }
   m.load_ms_ = now_ms() - begin;

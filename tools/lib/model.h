@@ -38,16 +38,17 @@ class Model {
   // Opens a file by its content, not its name: .wick is mapped, ONNX and TensorFlow Lite are read,
   // optimised by exact passes and compiled.
   static Model open(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
-  // Does the same; of other files than .wick it keeps the graph, and the program has its weights'
-  // digest.
-  static Model open_whole(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
+  // Does the same; of other files than .wick it keeps the graph that the program was written from,
+  // with `keep_read` also the one that was read, and the program has its weights' digest.
+  static Model open_whole(const std::string& path, OnnxReadOptions options = {.lower_qdq = true},
+                          bool keep_read = true);
   // Makes a program of a graph, which is optimised first if `optimize` is set.
   static Model from_graph(const ir::Graph& graph, bool optimize);
 
   // Returns the program that sessions run.
   const Program& program() const { return *program_; }
   // For open_whole(): the graph as it was read, QDQ patterns lowered unless the options say
-  // otherwise; nothing for .wick.
+  // otherwise; nothing for .wick and where it was not to be kept.
   const std::optional<ir::Graph>& graph() const { return graph_; }
   // For open_whole() of other files than .wick and from_graph(): the graph that the program was
   // written from.

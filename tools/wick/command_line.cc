@@ -42,6 +42,19 @@ std::optional<uint64_t> bytes_in(const std::string& text) {
   return n << shift;
 }
 
+CLI::Option* bytes_option(CLI::App* command, const char* names,
+                          const std::function<void(uint64_t)>& take, const char* help) {
+  return command
+      ->add_option_function<std::string>(
+          names, [take](const std::string& text) { take(*bytes_in(text)); }, help)
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            if (bytes_in(text).has_value()) return std::string();
+            return "must be a number of bytes, or of K, M or G, got '" + text + "'";
+          },
+          "BYTES"));
+}
+
 std::string names_of(const CLI::App& app) {
   std::string names;
   for (const CLI::App* command : app.get_subcommands({})) names += " " + command->get_name();
@@ -260,6 +273,10 @@ void Command::add_flag_or_json(const char* name, bool& alone, std::string& file,
                             ->type_name("[FILE.json]");
   option.writes_file(".json");
 }
+Option Command::add_bytes(const char* names, uint64_t& value, const char* help) {
+  return bytes_option(
+      command_, names, [&value](uint64_t bytes) { value = bytes; }, help);
+}
 void Command::add_flag_callback(const char* names, const std::function<void()>& given,
                                 const char* help) {
   command_->add_flag_callback(names, given, help);
@@ -273,16 +290,8 @@ void Command::callback(const std::function<void()>& work) {
           "seconds the command may take; then it ends with exit code 1 (train saves its work "
           "first)")
       ->check(finite([](double v) { return v > 0; }, "> 0"));
-  command_
-      ->add_option_function<std::string>(
-          "--max-ram", [](const std::string& text) { limit_memory(*bytes_in(text)); },
-          "memory the command may take: bytes, or as 256M, 2G (of 1024)")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            if (bytes_in(text).has_value()) return std::string();
-            return "must be a number of bytes, or of K, M or G, got '" + text + "'";
-          },
-          "BYTES"));
+  bytes_option(command_, "--max-ram", limit_memory,
+               "memory the command may take: bytes, or as 256M, 2G (of 1024)");
   command_->callback(work);
 }
 bool Command::given(const char* option) const { return command_->count(option) > 0; }

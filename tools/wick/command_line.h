@@ -58,6 +58,8 @@ class Command {
   template <class T>
   Option add_option_function(const char* names, const std::function<void(const T&)>& take,
                              const char* help);
+  // The value is a number of bytes above zero: 4096, 256M, 2G (of 1024).
+  Option add_bytes(const char* names, uint64_t& value, const char* help);
   Option add_flag(const char* names, bool& value, const char* help);
   // Adds a flag that may name a file: the next word is its value if it ends in .json or is "-", and
   // else the option stands alone.

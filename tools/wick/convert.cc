@@ -28,6 +28,7 @@ struct ConvertCommand {
   bool no_chains = false, lower_qdq = true, verbose = false;
   std::string quantized;
   Products products = Products::kExact;
+  uint64_t fold_bytes = 0;
   ProgramForm form = {.compact = true};
   CheckOptions checks;
 };
@@ -88,6 +89,8 @@ bool check_convert(const ConvertCommand& c) {
     wrong_usage("--external-data", "writes a second file beside the model; name it: -o FILE.onnx");
   if (c.products != Products::kExact && ends_with(c.out, ".onnx"))
     wrong_usage("--numerics", "is for .wick files: ONNX cannot say how products are added");
+  if (c.fold_bytes != 0 && ends_with(c.out, ".onnx"))
+    wrong_usage("--fold-limit", "is for .wick files: nodes of constants stay nodes in ONNX");
   check_form(c.form, {c.out});
   check_places({c.model}, {{"--out", c.out}});
   if (!is_wick_file(c.model)) {
@@ -127,7 +130,8 @@ void convert(const ConvertCommand& c) {
     export_onnx(graph, c.out, {c.external_data, form});
   } else {
     ProgramInfo info = graph_origin(graph, c.model);
-    const ir::PassReport report = written.optimize(&graph, !c.no_chains, c.dims, c.products);
+    const ir::PassReport report =
+        written.optimize(&graph, !c.no_chains, c.dims, c.products, c.fold_bytes);
     info.passed(report);
     // There is one rounding where the file has several.
     if (lowered.quantized && lowered.integer_nodes() > 0)
@@ -183,6 +187,9 @@ void add_convert(CommandLine& app) {
                    "a name that several dimensions of the inputs share stands for one size each");
   command.add_flag("--no-chains", c->no_chains,
                    "small ops stay nodes of their own: for a program of wick_selected_ops()");
+  command.add_bytes("--fold-limit", c->fold_bytes,
+                    "memory of all constants when nodes of constants are folded to one; without it "
+                    "in proportion to what the model has");
   command.add_flag("--pack", c->pack,
                    "add the weights as this machine's kernels read them: larger, loaded at once");
   command

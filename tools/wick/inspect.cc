@@ -113,9 +113,9 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   const Program& p = model.program();
   fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
              p.weight_bytes(), doc["constant_elements"].get<uint64_t>(),
-             !model.graph() ? ""
-                            : fmt::format(" ({}, shown as Wick compiles it)",
-                                          is_tflite_file(c.model) ? "TensorFlow Lite" : "ONNX"));
+             !model.compiled() ? ""
+                               : fmt::format(" ({}, shown as Wick compiles it)",
+                                             is_tflite_file(c.model) ? "TensorFlow Lite" : "ONNX"));
   if (p.entries().size() > 1) {
     fmt::print("  entries");
     for (const EntryDef& entry : p.entries()) fmt::print(" {};", one_line(entry.name));
@@ -195,7 +195,8 @@ void inspect(const InspectCommand& c) {
     return write_inspect_page(page);
   }
   ir::LowerReport lowered;
-  Model model = Model::open_whole(c.model, {.lower_qdq = c.lower_qdq, .lowered = &lowered});
+  const Model model =
+      Model::open_whole(c.model, {.lower_qdq = c.lower_qdq, .lowered = &lowered}, false);
   OpCounts steps;
   const nlohmann::json doc = inspect_document(model, lowered, &steps, c.entry);
   if (c.json) return print_json(doc);

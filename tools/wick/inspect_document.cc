@@ -75,8 +75,8 @@ nlohmann::json provenance(const Model& model) {
                         {"weights_sha256", hex(p.weights_sha256)}};
   // The file's digest; `wick verify` checks it.
   const Span<const uint8_t> digest = model.program().digest();
-  if (!model.graph() && !digest.empty()) doc["file_sha256"] = hex(digest);
-  if (!model.graph()) {
+  if (!model.compiled() && !digest.empty()) doc["file_sha256"] = hex(digest);
+  if (!model.compiled()) {
     doc["wick_version"] = p.wick_version;
     doc["source"] = p.source;
     // A training run has one, which may be 0; in any other program 0 stands for none.
@@ -85,7 +85,7 @@ nlohmann::json provenance(const Model& model) {
     if (trained || p.seed != 0) doc["seed"] = p.seed;
     return doc;
   }
-  const auto& metadata = model.graph()->metadata;
+  const auto& metadata = model.compiled()->metadata;
   if (metadata.contains("wick.version")) doc["wick_version"] = metadata.at("wick.version");
   if (metadata.contains("wick.source")) doc["source"] = metadata.at("wick.source");
   if (metadata.contains("wick.seed")) doc["seed"] = p.seed;

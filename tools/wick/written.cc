@@ -42,8 +42,9 @@ void check_form(const ProgramForm& form, const std::vector<std::string>& out) {
 }
 
 ir::PassReport Written::optimize(ir::Graph* graph, bool chains,
-                                 const std::vector<std::string>& dims, Products products) {
-  CheckPasses check{chains, products, !options_.no_verify, options_.check_passes, dims};
+                                 const std::vector<std::string>& dims, Products products,
+                                 uint64_t fold_bytes) {
+  CheckPasses check{chains, products, !options_.no_verify, options_.check_passes, dims, fold_bytes};
   ir::PassReport report = optimize_checked(graph, check);
   for (const ir::PassFault& f : report.undone) {
     fmt::print(stderr, "wick: the pass {} broke its promise and was undone: {}{}{}: {}\n", f.pass,

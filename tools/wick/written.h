@@ -32,7 +32,7 @@ class Written {
       : options_(options), source_(source) {}
   // Optimises as ir::optimize() does.
   ir::PassReport optimize(ir::Graph* graph, bool chains, const std::vector<std::string>& dims = {},
-                          Products products = Products::kExact);
+                          Products products = Products::kExact, uint64_t fold_bytes = 0);
   // Returns {"verdict": "equal", ...}, or null if nothing was checked. `called`: the user's name
   // for it, if the file is an intermediate one.
   nlohmann::json verify(const ir::Graph& graph, const std::string& path, const CheckFile& check,

@@ -2,8 +2,11 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "runtime/core/regular_file.h"
 #include "trainer/data/read_time.h"
@@ -29,15 +32,17 @@ class LibarchiveReader : public ArchiveReader {
       archive_read_support_format_zip(archive_);
     }
     const Status opened = file_.open(path_.c_str());
-    if (!opened.ok() || archive_read_open_fd(archive_, file_.fd(), 1 << 18) != ARCHIVE_OK) {
+    if (!opened.ok() || open() != ARCHIVE_OK) {
       std::string text = "cannot be opened: " + (opened.ok() ? why() : opened.message());
       archive_read_free(archive_);
       archive_ = nullptr;
+      if (gzip_ != nullptr) gzclose(gzip_);
       fail(text, opened.ok() ? Code::kIo : opened.code());
     }
   }
   ~LibarchiveReader() override {
     if (archive_ != nullptr) archive_read_free(archive_);
+    if (gzip_ != nullptr) gzclose(gzip_);
   }
   LibarchiveReader(const LibarchiveReader&) = delete;
   LibarchiveReader& operator=(const LibarchiveReader&) = delete;
@@ -47,7 +52,7 @@ class LibarchiveReader : public ArchiveReader {
     for (;;) {
       archive_entry* entry = nullptr;
       int code = archive_read_next_header(archive_, &entry);
-      if (code == ARCHIVE_EOF) return false;
+      if (code == ARCHIVE_EOF) return end();
       if (code != ARCHIVE_OK) {
         fail(std::string("damaged after ") + (name_.empty() ? "the start" : name_) + ": " + why(),
              Code::kIo);
@@ -104,6 +109,42 @@ class LibarchiveReader : public ArchiveReader {
   uint64_t bytes() const override { return file_.size(); }
 
  private:
+  // libarchive's own gzip filter does not compare the checksum, so zlib unpacks what begins as
+  // gzip.
+  int open() {
+    uint8_t head[2] = {};
+    const bool gzip =
+        file_.size() > 2 && file_.read(0, head, 2).ok() && head[0] == 0x1f && head[1] == 0x8b;
+    if (gzip) gzip_ = gzdopen(file_.fd(), "rb");
+    if (gzip_ == nullptr) return archive_read_open_fd(archive_, file_.fd(), kStep);
+    file_.release();  // the stream owns it now
+    gzbuffer(gzip_, kStep);
+    unpacked_.resize(kStep);
+    return archive_read_open(archive_, this, nullptr, unpack, nullptr);
+  }
+  static la_ssize_t unpack(archive* a, void* reader, const void** bytes) {
+    auto& r = *static_cast<LibarchiveReader*>(reader);
+    const int got = gzread(r.gzip_, r.unpacked_.data(), kStep);
+    int code = Z_OK;
+    const char* text = gzerror(r.gzip_, &code);
+    *bytes = r.unpacked_.data();
+    if (got >= 0 && code != Z_BUF_ERROR) return got;
+    const char* reason = std::strstr(text, ": ");  // behind the name that zlib gives the file
+    archive_set_error(a, EIO, "gzip: %s",
+                      code == Z_BUF_ERROR ? "it ends too early"
+                      : reason == nullptr ? text
+                                          : reason + 2);
+    return ARCHIVE_FATAL;
+  }
+  // The checksum is behind the padding that follows a tar's last file.
+  bool end() {
+    const void* bytes = nullptr;
+    for (la_ssize_t got = gzip_ == nullptr ? 0 : 1; got != 0;) {
+      got = unpack(archive_, this, &bytes);
+      if (got < 0) fail("damaged: " + why(), Code::kIo);
+    }
+    return false;
+  }
   [[noreturn]] void fail(const std::string& text, Code code) const {
     throw Error("[" + reader_ + "] " + path_.c_str() + ": " + text, code);
   }
@@ -130,6 +171,9 @@ class LibarchiveReader : public ArchiveReader {
   std::string reader_, path_, name_;
   RegularFile file_;
   archive* archive_;
+  static constexpr unsigned kStep = 1 << 18;
+  gzFile gzip_ = nullptr;
+  std::vector<uint8_t> unpacked_;
   int64_t size_ = -1;
   uint64_t at_ = 0;  // bytes of the file that were read
 };

@@ -15,11 +15,11 @@ struct TypeName {
   const char* text;  // without the byte-order mark
   DType dtype;
 };
-constexpr TypeName kTypes[] = {{"b1", DType::kBool}, {"u1", DType::kU8},  {"i1", DType::kI8},
-                               {"u2", DType::kU16},  {"i2", DType::kI16}, {"u4", DType::kU32},
-                               {"i4", DType::kI32},  {"u8", DType::kU64}, {"i8", DType::kI64},
-                               {"f2", DType::kF16},  {"f4", DType::kF32}, {"f8", DType::kF64}};
-constexpr TypeName kWritten[] = {{"c8", DType::kC64}, {"c16", DType::kC128}};  // and not read
+constexpr TypeName kTypes[] = {{"b1", DType::kBool}, {"u1", DType::kU8},   {"i1", DType::kI8},
+                               {"u2", DType::kU16},  {"i2", DType::kI16},  {"u4", DType::kU32},
+                               {"i4", DType::kI32},  {"u8", DType::kU64},  {"i8", DType::kI64},
+                               {"f2", DType::kF16},  {"f4", DType::kF32},  {"f8", DType::kF64},
+                               {"c8", DType::kC64},  {"c16", DType::kC128}};
 constexpr uint32_t kMaxHeader = 1 << 16;
 
 // Parses the header, a Python dict literal with three known keys, and nothing else.
@@ -147,16 +147,18 @@ NpyHead parse_npy_head(ByteSource& source) {
   std::string descr;
   HeaderParser(header, source).parse(descr, head.fortran, head.shape);
   for (const TypeName& t : kTypes) {
-    if (descr.size() == 3 && descr.compare(1, 2, t.text) == 0) head.dtype = t.dtype;
+    if (!descr.empty() && descr.compare(1, std::string::npos, t.text) == 0) head.dtype = t.dtype;
   }
   bool byte_order = !descr.empty() && (descr[0] == '<' || descr[0] == '=' || descr[0] == '|');
-  if (head.dtype == DType::kNone || !(byte_order || (descr[0] == '>' && descr[2] == '1'))) {
+  const bool one_byte = head.dtype != DType::kNone && dtype_size(head.dtype) == 1;
+  if (head.dtype == DType::kNone || !(byte_order || (descr[0] == '>' && one_byte))) {
     const char* instead = descr.find_first_of("OSU") != std::string::npos
                               ? "; strings are read from a .json file"
                           : descr[0] == '>' ? "; astype('<"
                                             : "";
     if (descr.size() > 40) descr.resize(40);  // for the message
-    source.fail("type '" + descr + "' is not supported (little-endian bool, int, float are)" +
+    source.fail("type '" + descr +
+                "' is not supported (little-endian bool, int, float, complex are)" +
                 (descr[0] == '>' ? instead + descr.substr(1) + "') turns it round" : instead));
   }
   return head;
@@ -205,9 +207,6 @@ HostArray parse_npy(Span<const uint8_t> bytes, const std::string& name, uint64_t
 std::string npy_head(const std::string& path, const TensorView& array) {
   const char* type = nullptr;
   for (const TypeName& t : kTypes) {
-    if (t.dtype == array.dtype) type = t.text;
-  }
-  for (const TypeName& t : kWritten) {
     if (t.dtype == array.dtype) type = t.text;
   }
   if (type == nullptr) {

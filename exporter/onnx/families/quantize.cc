@@ -251,7 +251,7 @@ void take_half_scales(Graph& g) {
     casts.push_back(scale.producer);
     a.output_dtype = static_cast<int64_t>(DType::kF32);
     n.inputs[1] = cast.inputs[0];
-    n.attrs = AnyAttrs::of(a);
+    n.attrs = NodeAttrs::of(a);
   }
   for (const NodeId id : casts) {
     if (!g.node(id).removed() && !is_read(g, g.node(id).outputs[0])) g.remove_node(id);

@@ -11,16 +11,12 @@
 #include <vector>
 
 #include "exporter/onnx/file/model_bytes.h"
+#include "exporter/onnx/file/wire.h"
 #include "graph/ir/host_tensor.h"
 #include "runtime/core/ledger.h"
 #include "wick_onnx.pb.h"
 
 namespace wick::onnx {
-
-// A range of a model's bytes: [offset, offset + size).
-struct Piece {
-  uint64_t offset = 0, size = 0;
-};
 
 // Returns `model` (a serialized ModelProto) without raw_data of more than a few hundred bytes,
 // whose ranges go to `lent`; empty if there is none, and then `model` is to be parsed as it is.

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "exporter/import_limits.h"
+#include "exporter/onnx/file/wire.h"
 #include "exporter/onnx/read/subgraph.h"
 #include "wick/error.h"
 
@@ -133,7 +134,60 @@ class Costs {
   int depth_ = 0;
 };
 
+// The memory of parsed messages: this, plus kMessageTimes the file. The shortest node or attribute
+// that says something takes 10 to 24 times its bytes.
+constexpr uint64_t kMessages = uint64_t{1} << 22, kMessageTimes = 32;
+
+// Returns the size of a parsed message without what it holds, and of the pointer to it. Messages
+// that are smaller than 20 times the two bytes of an empty one are not counted.
+uint64_t parsed_bytes(Kind kind) {
+  switch (kind) {
+    case Kind::kGraph: return sizeof(GraphProto) + sizeof(void*);
+    case Kind::kNode: return sizeof(NodeProto) + sizeof(void*);
+    case Kind::kAttribute: return sizeof(AttributeProto) + sizeof(void*);
+    case Kind::kFunction: return sizeof(FunctionProto) + sizeof(void*);
+    case Kind::kTensor: return sizeof(TensorProto) + sizeof(void*);
+    case Kind::kSparse: return sizeof(SparseTensorProto) + sizeof(void*);
+    default: return 0;
+  }
+}
+
+Kind kind_inside(Kind kind, uint32_t field) {
+  if (kind == Kind::kSparse) return field == 1 || field == 2 ? Kind::kTensor : Kind::kOther;
+  const bool sparse = (kind == Kind::kGraph && field == 15) ||
+                      (kind == Kind::kAttribute && (field == 22 || field == 23));
+  return sparse ? Kind::kSparse : inside(kind, field);
+}
+
+// Adds what the messages inside this one take. Returns false if it is damaged.
+bool add_messages(ModelBytes& model, const Piece& message, Kind kind, int depth, uint64_t* bytes) {
+  constexpr int kMostParsed = 100;  // protobuf's own limit
+  if (depth > kMostParsed) return false;
+  Wire wire(model, message);
+  for (Field f; wire.next(&f);) {
+    const Kind child = f.bytes ? kind_inside(kind, f.number) : Kind::kOther;
+    if (child == Kind::kOther) continue;
+    *bytes += parsed_bytes(child);
+    if (child != Kind::kTensor &&
+        !add_messages(model, {f.content, f.end - f.content}, child, depth + 1, bytes))
+      return false;
+  }
+  return wire.sound();
+}
+
 }  // namespace
+
+bool check_messages(ModelBytes& model, uint64_t file, const OnnxReadOptions& options) {
+  uint64_t bytes = 0;
+  if (!add_messages(model, {0, model.size()}, Kind::kModel, 0, &bytes)) return false;
+  const uint64_t most = std::max(kMessages + kMessageTimes * file, options.max_ram);
+  if (bytes <= most) return true;
+  throw Error(fmt::format("ONNX model: its nodes, attributes and tensors are {} bytes of memory, "
+                          "though the file has {}: most of them are empty; at most {} are read, "
+                          "OnnxReadOptions::max_ram raises it",
+                          bytes, file, most),
+              Code::kBudgetExceeded);
+}
 
 LedgerLimits limits_of(uint64_t file, const OnnxReadOptions& options) {
   return import_limits(file, options.max_ram, options.max_visits);

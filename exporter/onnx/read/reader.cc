@@ -2,6 +2,7 @@
 #include <google/protobuf/arena.h>
 
 #include <filesystem>
+#include <memory>
 #include <set>
 
 #include "exporter/onnx/families/quantize.h"
@@ -227,6 +228,9 @@ Graph read(const ModelProto& model, const std::string& folder, Ledger* ledger,
     warn("ONNX model: " + newer + "; its operators are all known, and are read as they are there");
 
   Graph g;
+  const auto count = [](int n) { return static_cast<size_t>(n); };
+  g.reserve(count(proto.node_size()),
+            count(proto.node_size()) + count(proto.initializer_size() + proto.input_size()));
   if (!proto.name().empty()) g.name = proto.name();
   read_about(model, g);
   ModelCtx ctx{functions, folder, *ledger, opset, ml_opset_of(model)};
@@ -268,7 +272,6 @@ Graph read(const ModelProto& model, const std::string& folder, Ledger* ledger,
   drop_unread_containers(g);
   trim_regions(g);  // what became an attribute is not read any more
   g.compact();
-  settle_names(g);
   return g;
 }
 
@@ -314,17 +317,23 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
                        const OnnxReadOptions& options) {
   if (bytes.size() > static_cast<uint64_t>(INT32_MAX))
     onnx::invalid("over 2 GB in one file; use external data");
-  google::protobuf::Arena arena;
-  auto& model = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+  auto arena = std::make_unique<google::protobuf::Arena>();
+  auto& model = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
   std::vector<onnx::Piece> lent;
   std::string rest = onnx::without_weights(bytes, &lent);
   onnx::LentWeights lending(bytes, lent, options.weights_stay);
   const bool whole = lent.empty() && bytes.file() == nullptr;
   if (lent.empty() && !whole) bytes.append(0, bytes.size(), &rest);
-  const auto* text = whole ? static_cast<const void*>(bytes.in_memory().data()) : rest.data();
-  if (!model.ParseFromArray(text, static_cast<int>(whole ? bytes.size() : rest.size()))) {
+  const auto in_rest = [&] {
+    return Span<const uint8_t>(reinterpret_cast<const uint8_t*>(rest.data()), rest.size());
+  };
+  const Span<const uint8_t> text = whole ? bytes.in_memory() : in_rest();
+  onnx::ModelBytes parsed(text);
+  if (!onnx::check_messages(parsed, bytes.size(), options) ||
+      !model.ParseFromArray(text.data(), static_cast<int>(text.size()))) {
     onnx::invalid("the file is damaged, or is not an ONNX model (" + onnx::looks_like(bytes) + ")");
   }
+  rest = {};
   if (options.own_sizes) onnx::name_sizes_apart(model.mutable_graph());
   Ledger ledger(onnx::limits_of(bytes.size(), options));
   lending.ledger = &ledger;
@@ -338,6 +347,8 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
   try {
     if (model.has_graph()) onnx::gather_parts(model.mutable_graph());
     ir::Graph graph = onnx::read(model, folder, &ledger, options.warnings);
+    arena.reset();  // a large model takes as much memory as its graph
+    onnx::settle_names(graph);
     if (options.lower_qdq) ir::lower_qdq(graph, options.lowered);
     return graph;
   } catch (const Error&) {

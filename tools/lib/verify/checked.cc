@@ -139,6 +139,7 @@ ir::PassReport optimize_checked(ir::Graph* graph, const CheckPasses& check) {
   ir::OptimizeOptions options;
   options.chains = check.chains;
   options.products = check.products;
+  options.fold_bytes = check.fold_bytes;
   std::string unchecked;
   const ir::Graph before = *graph;
   if (check.look || check.always) {

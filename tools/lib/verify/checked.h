@@ -16,6 +16,7 @@ struct CheckPasses {
   bool look = true;                      // false: runs the passes without checks
   bool always = false;  // checks whatever it costs; a sample that does not run is an Error
   std::vector<std::string> dims;  // "NAME=N"
+  uint64_t fold_bytes = 0;        // ir::OptimizeOptions::fold_bytes
 };
 // Optimises, with each pass checked on one small sample if that is cheap: PassReport::undone names
 // the passes that broke their promise, PassReport::unchecked says why nothing was checked.

@@ -125,9 +125,12 @@ Tensor repeat(const Arg& x, const SizeList& repeats) {
     if (repeats[d] == 1 && active_tracer() == nullptr)
       continue;  // under capture it may be a size that is only 1 now
     if (t.rank() == kMaxRank) {
-      t = repeats[d] == 0
-              ? t.slice(d, 0, 0, 1, x.where)
-              : cat(std::vector<Tensor>(static_cast<size_t>(repeats[d]), t), d, x.where);
+      Shape whole = t.raw_shape(), flat{1, 1};  // there is no room for one more dimension
+      for (int i = 0; i < whole.rank(); ++i)
+        flat[i < d ? 0 : 1] = saturated_product(flat[i < d ? 0 : 1], whole[i]);
+      whole[d] = saturated_product(whole[d], repeats[d]);
+      t = t.reshape(flat, x.where).unsqueeze(1, x.where);
+      t = t.expand({flat[0], repeats[d], flat[1]}, x.where).reshape(whole, x.where);
       continue;
     }
     Shape wide = t.raw_shape(), merged = t.raw_shape();
