@@ -24,7 +24,13 @@ const char* last_error() { return t_error; }
 int fail(const Status& status, const Log& log) {
   if (status.ok()) return WICK_OK;
   copy_text(status.message());
-  if (log.fn != nullptr) log.fn(log.user, static_cast<int>(status.code()), t_error);
+  if (log.fn != nullptr) {
+    char text[sizeof(
+        t_error)];  // the host may call Wick there, whose errors have texts of their own
+    memcpy(text, t_error, sizeof(text));
+    log.fn(log.user, static_cast<int>(status.code()), text);
+    memcpy(t_error, text, sizeof(text));
+  }
   return static_cast<int>(status.code());
 }
 

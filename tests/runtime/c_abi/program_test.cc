@@ -168,6 +168,26 @@ TEST(CProgramTest, OlderStructsAreFilledAsFarAsTheyGo) {
   EXPECT_THAT(wick_last_error(), HasSubstr("symbol.size is 0: set it to sizeof the struct"));
 }
 
+// The log may call Wick, and fail there: both texts of the first failure stay.
+TEST(CProgramTest, ALogThatFailsItself) {
+  struct Seen {
+    std::string before, after;
+  } seen;
+  wick_load_options options = WICK_INIT(wick_load_options);
+  options.log_user = &seen;
+  options.log = [](void* user, int, const char* message) {
+    static_cast<Seen*>(user)->before = message;
+    wick_program* none = nullptr;
+    EXPECT_EQ(wick_program_load("other.wick", nullptr, &none), WICK_NOT_FOUND);
+    static_cast<Seen*>(user)->after = message;
+  };
+  wick_program* program = nullptr;
+  EXPECT_EQ(wick_program_load("first.wick", &options, &program), WICK_NOT_FOUND);
+  EXPECT_THAT(seen.before, HasSubstr("first.wick"));
+  EXPECT_EQ(seen.after, seen.before);
+  EXPECT_EQ(wick_last_error(), seen.before);
+}
+
 TEST(CProgramTest, TheBudgetOfVisits) {
   const auto file = everything();
   const auto bytes = test::aligned_copy(file);
