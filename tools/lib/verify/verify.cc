@@ -590,9 +590,14 @@ class Verifier {
     r->repro =
         write_repro(o_.repro, *r, cut_at(*r, g, inputs, values, kMostReproNodes, differs), more);
   }
+  // In whatever trip.
+  static bool same_node(const FirstDifference& a, const FirstDifference& b) {
+    if (a.place.empty()) return a.node == b.node;
+    return a.value == b.value && ir::region_key(a.place) == ir::region_key(b.place);
+  }
   bool has_repro(VerifyRow* r) const {
     for (const VerifyRow& other : report_.rows) {  // several targets may see one difference
-      if (other.repro.empty() || other.first->node != r->first->node) continue;
+      if (other.repro.empty() || !same_node(*other.first, *r->first)) continue;
       r->repro = other.repro;
       return true;
     }
