@@ -80,7 +80,7 @@ Status Session::Impl::say_multiple(Status s) const {
 #if WICK_ERROR_TEXTS
   if (s.code() != Code::kShapeMismatch && s.code() != Code::kInvalidArgument) return s;
   const Span<const SymbolDef> symbols = values.program.symbols();
-  for (size_t i = 0; i < values.symbols.size() && i < symbols.size(); ++i) {
+  for (size_t i = 0; i < values.symbols.size(); ++i) {
     char key[160];
     const int length = snprintf(key, sizeof(key), "wick.multiple_of.%s", symbols[i].name);
     if (length >= static_cast<int>(sizeof(key))) continue;

@@ -30,25 +30,33 @@ class Binder {
     uint32_t stamp = 0;
   };
 
+  // The tensors of one node. They stand in `types_` until those of another one are asked for.
+  struct Types {
+    Span<TensorView> in, out;
+  };
+  Types types(size_t in, size_t out) const {
+    return {types_.subspan(0, in), types_.subspan(in, out)};
+  }
+  Types types_of(const PlanStep& step) const;
+
   Status infer(const RegionDef& def, StagePlan& plan);
   bool touches_container(const NodeDef& node) const;
   Status infer_node(StagePlan& plan, const NodeDef& node, bool* live);
   bool takes_work(const NodeDef& node, Span<const TensorView> in, Span<const TensorView> out);
-  Status evaluate(StagePlan& plan, const NodeDef& node);
+  Status evaluate(StagePlan& plan, const NodeDef& node, Span<const TensorView> in,
+                  Span<TensorView> out);
   Status write_elements(StagePlan& plan, uint32_t value, const ValueInfo<int64_t>& info);
 
   Status ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_t> taken);
   Status choose_backends(StagePlan& plan, const RegionDef& region);
   void mark_candidates(const StagePlan& plan, uint8_t block);
-  const KernelRow* row_with(const PlanStep& step, int parts, Span<TensorView> in,
-                            Span<TensorView> out) const;
-  Status settle_layout(PlanStep& step, bool* changed);
-  Result<bool> makes_blocks(const StagePlan& plan);
-  Status choose_layouts(StagePlan& plan);
+  const KernelRow* row_with(const PlanStep& step, int parts, Types* t) const;
+  bool settle_layout(PlanStep& step);
+  bool makes_blocks(const StagePlan& plan) const;
+  void choose_layouts(StagePlan& plan);
   Status crossing_values(const StagePlan& plan, size_t first, size_t count, Arena& arena,
                          Reach& reach, PartitionSpec* spec) const;
   Result<Reach> reach_of(const StagePlan& plan);
-  void types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const;
   struct Homes;
   Status find_homes(const StagePlan& plan, Homes& homes);
   void take_over(const StagePlan& plan, Homes& homes) const;
@@ -60,7 +68,8 @@ class Binder {
   SessionValues& values_;
   SessionMemory& memory_;
   Machine& machine_;
-  double work_left_ = 0;  // op_work() that the present plan may still evaluate
+  Span<TensorView> types_;  // for the node with the most inputs and outputs
+  double work_left_ = 0;    // op_work() that the present plan may still evaluate
   bool changed_ = true;
 };
 

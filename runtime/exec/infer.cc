@@ -18,13 +18,10 @@ Status Binder::write_elements(StagePlan& plan, uint32_t value, const ValueInfo<i
   return {};
 }
 
-Status Binder::evaluate(StagePlan& plan, const NodeDef& node) {
-  WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(node.inputs.size()));
-  WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(node.outputs.size()));
-  for (size_t i = 0; i < in.size(); ++i) in[i] = values_.as_planned(node.inputs[i]);
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i] = values_.as_planned(node.outputs[i]);
-    WICK_ASSIGN(out[i].data, plan.arena.allocate(out[i].nbytes() + 1, kAlignment));
+Status Binder::evaluate(StagePlan& plan, const NodeDef& node, Span<const TensorView> in,
+                        Span<TensorView> out) {
+  for (TensorView& v : out) {
+    WICK_ASSIGN(v.data, plan.arena.allocate(v.nbytes() + 1, kAlignment));
   }
   const KernelQuery query{node.op, node.attrs, in, out, 1, node.custom, nullptr, machine_.edition};
   PreparedKernel kernel;
@@ -65,14 +62,13 @@ Status Binder::infer_node(StagePlan& plan, const NodeDef& node, bool* live) {
   const ArenaScope scope(memory_.temp);
   WICK_ASSIGN(auto in, memory_.temp.array<ValueInfo<int64_t>>(node.inputs.size()));
   WICK_ASSIGN(auto out, memory_.temp.array<ValueInfo<int64_t>>(node.outputs.size()));
-  WICK_ASSIGN(auto given, memory_.temp.array<TensorView>(node.inputs.size()));
-  WICK_ASSIGN(auto made, memory_.temp.array<TensorView>(node.outputs.size()));
+  const auto [given, made] = types(in.size(), out.size());
   bool known = !makes_strings(node.op);  // strings belong to a run
   size_t bytes = 0;
   for (size_t i = 0; i < in.size(); ++i) {
     uint32_t id = node.inputs[i];
-    if (id == kNoIndex) continue;
     const TensorView& view = given[i] = values_.as_planned(id);
+    if (id == kNoIndex) continue;
     in[i].dtype = view.dtype;
     in[i].shape = view.shape;
     WICK_TRY(read_elements(view, holds_reals(node.op, i, view.dtype, view.rank()), memory_.temp,
@@ -101,15 +97,14 @@ Status Binder::infer_node(StagePlan& plan, const NodeDef& node, bool* live) {
     v.shape = out[i].shape;
     WICK_TRY(values_.check_dtype(node.outputs[i], v.dtype));
     if (!is_data_dependent(node.op)) WICK_TRY(values_.check_declared(node.outputs[i]));
-    bool has = out[i].elements != nullptr && v.dtype == DType::kI64 &&
-               out[i].element_count == numel(v.shape);
+    const bool has = out[i].elements != nullptr && v.dtype == DType::kI64;
     all_elements = all_elements && has;
     if (has) WICK_TRY(write_elements(plan, node.outputs[i], out[i]));
   }
   *live = !all_elements;
   if (known && (sized_by_data || (!all_elements && takes_work(node, given, made)))) {
     *live = false;
-    return evaluate(plan, node);
+    return evaluate(plan, node, given, made);
   }
   return {};  // outputs of nodes that are not evaluated have their final shapes
 }
@@ -148,11 +143,12 @@ Status Binder::plan(uint32_t region, uint32_t first, size_t first_step, StagePla
   memory_.temp.clear();
   work_left_ = kMostWorkAhead;
   auto attempt = [&]() -> Status {
+    WICK_ASSIGN(types_, memory_.temp.array<TensorView>(values_.most_operands));
     WICK_TRY(infer(def, *plan));
     WICK_TRY(choose_backends(*plan, def));
     if constexpr (WICK_BLOCKS != 0) {
       const bool plain = machine_.trace != nullptr && !machine_.trace->takes_blocks();
-      if (!plain) WICK_TRY(choose_layouts(*plan));
+      if (!plain) choose_layouts(*plan);
     }
     WICK_TRY(place(*plan, def));
 #if WICK_SMALL  // makes space for the steps and buffers; elsewhere it is kept

@@ -29,38 +29,36 @@ bool pays(const KernelRow& row, Span<const TensorView> in, Span<const TensorView
 }  // namespace
 
 // Returns the step's kernel when only those of its values are blocked that are planned to be and
-// that `parts` selects; `in` and `out` receive the values' types.
-const KernelRow* Binder::row_with(const PlanStep& step, int parts, Span<TensorView> in,
-                                  Span<TensorView> out) const {
-  types_of(step, in, out);
-  for (TensorView& v : in) v.block = (parts & kBlocksIn) != 0 ? v.block : uint8_t{0};
-  for (TensorView& v : out) v.block = (parts & kBlocksOut) != 0 ? v.block : uint8_t{0};
+// that `parts` selects; `*t` receives the values' types.
+const KernelRow* Binder::row_with(const PlanStep& step, int parts, Types* t) const {
+  *t = types_of(step);
+  for (TensorView& v : t->in) v.block = (parts & kBlocksIn) != 0 ? v.block : uint8_t{0};
+  for (TensorView& v : t->out) v.block = (parts & kBlocksOut) != 0 ? v.block : uint8_t{0};
   const NodeDef& node = *step.node;
-  return find_kernel(machine_.sets, {node.op, node.attrs, in, out, machine_.threads, node.custom});
+  return find_kernel(machine_.sets,
+                     {node.op, node.attrs, t->in, t->out, machine_.threads, node.custom});
 }
 
 // Finds the kernel of a step; where there is none for the planned layouts, makes its outputs, its
-// inputs or both unblocked. Sets *changed if that changes a layout.
-Status Binder::settle_layout(PlanStep& step, bool* changed) {
-  const ArenaScope scope(memory_.temp);
-  WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(step.in.size()));
-  WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(step.out.size()));
+// inputs or both unblocked. Returns whether that changes a layout.
+bool Binder::settle_layout(PlanStep& step) {
+  bool changed = false;
+  const auto take = [&](uint32_t v, const TensorView& type) {
+    changed = changed || values_[v].block != type.block;
+    values_[v].block = type.block;
+  };
   for (const int parts : {kBlocksIn | kBlocksOut, int{kBlocksIn}, int{kBlocksOut}, 0}) {
-    const KernelRow* row = row_with(step, parts, in, out);
-    if (row == nullptr || !pays(*row, in, out)) continue;
+    Types t;
+    const KernelRow* row = row_with(step, parts, &t);
+    if (row == nullptr || !pays(*row, t.in, t.out)) continue;
     step.row = row;
-    for (size_t i = 0; i < in.size(); ++i) {
-      if (step.in[i] == kNoIndex) continue;
-      *changed = *changed || values_[step.in[i]].block != in[i].block;
-      values_[step.in[i]].block = in[i].block;
+    for (size_t i = 0; i < t.in.size(); ++i) {
+      if (step.in[i] != kNoIndex) take(step.in[i], t.in[i]);
     }
-    for (size_t i = 0; i < out.size(); ++i) {
-      *changed = *changed || values_[step.out[i]].block != out[i].block;
-      values_[step.out[i]].block = out[i].block;
-    }
-    return {};
+    for (size_t i = 0; i < t.out.size(); ++i) take(step.out[i], t.out[i]);
+    break;
   }
-  return {};
+  return changed;
 }
 
 // Marks the values that a CPU step makes and only CPU steps of this stage read. A value of few
@@ -85,39 +83,34 @@ void Binder::mark_candidates(const StagePlan& plan, uint8_t block) {
 }
 
 // Returns whether some step can make blocked outputs from unblocked inputs.
-Result<bool> Binder::makes_blocks(const StagePlan& plan) {
+bool Binder::makes_blocks(const StagePlan& plan) const {
   for (const PlanStep& step : plan.steps) {
     bool wanted = false;
     for (uint32_t v : step.out) wanted = wanted || values_[v].block != 0;
-    if (!wanted) continue;
-    const ArenaScope scope(memory_.temp);
-    WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(step.in.size()));
-    WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(step.out.size()));
-    if (row_with(step, kBlocksOut, in, out) != nullptr) return true;
+    Types t;
+    if (wanted && row_with(step, kBlocksOut, &t) != nullptr) return true;
   }
   return false;
 }
 
-Status Binder::choose_layouts(StagePlan& plan) {
+void Binder::choose_layouts(StagePlan& plan) {
   for (const int block : {16, 8, 4}) {  // a machine has kernels for one of these sizes
     mark_candidates(plan, static_cast<uint8_t>(block));
-    WICK_ASSIGN(bool changed, makes_blocks(plan));
+    bool changed = makes_blocks(plan);
     for (int sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
       changed = false;
       // Alternating directions spread a change over all steps in one sweep.
       for (size_t i = 0; i < plan.steps.size(); ++i) {
         PlanStep& step = plan.steps[sweep % 2 == 0 ? plan.steps.size() - 1 - i : i];
-        if (step.row != nullptr) WICK_TRY(settle_layout(step, &changed));
+        if (step.row != nullptr) changed = settle_layout(step) || changed;
       }
-      if (!changed) return {};
+      if (!changed) return;
     }
     mark_candidates(plan, 0);
   }
-  bool unused = false;
   for (PlanStep& step : plan.steps) {
-    if (step.row != nullptr) WICK_TRY(settle_layout(step, &unused));
+    if (step.row != nullptr) settle_layout(step);
   }
-  return {};
 }
 
 }  // namespace wick

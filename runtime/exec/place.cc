@@ -33,12 +33,14 @@ static char* base_of(const StagePlan& plan) {
   return reinterpret_cast<char*>(uintptr_t{kAlignment});  // NOLINT: only an address
 }
 
-void Binder::types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const {
-  for (size_t i = 0; i < in.size(); ++i) in[i] = values_.as_planned(step.in[i]);
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i] = values_.as_planned(step.out[i]);
-    out[i].data = nullptr;
+Binder::Types Binder::types_of(const PlanStep& step) const {
+  const Types t = types(step.in.size(), step.out.size());
+  for (size_t i = 0; i < t.in.size(); ++i) t.in[i] = values_.as_planned(step.in[i]);
+  for (size_t i = 0; i < t.out.size(); ++i) {
+    t.out[i] = values_.as_planned(step.out[i]);
+    t.out[i].data = nullptr;
   }
+  return t;
 }
 
 // Asks the session's backend which steps it runs, and why not for the others.
@@ -54,10 +56,7 @@ Status Binder::ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_
       plan.why[s] = "it writes the state in place, in the host's memory";
       continue;
     }
-    const ArenaScope scope(memory_.temp);
-    WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(steps[s].in.size()));
-    WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(steps[s].out.size()));
-    types_of(steps[s], in, out);
+    const auto [in, out] = types_of(steps[s]);
     const NodeDef& node = *steps[s].node;
     const KernelQuery query{node.op,          node.attrs,  in,      out,
                             machine_.threads, node.custom, nullptr, machine_.edition};
@@ -156,10 +155,7 @@ Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
   list[0] = '\0';
   for (size_t s = 0; s < steps.size(); ++s) {
     PlanStep& step = steps[s];
-    const ArenaScope scope(memory_.temp);
-    WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(step.in.size()));
-    WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(step.out.size()));
-    types_of(step, in, out);
+    const auto [in, out] = types_of(step);
     Status why;
     KernelQuery query{step.node->op, step.node->attrs, in,
                       out,           machine_.threads, step.node->custom,
@@ -270,8 +266,7 @@ Status Binder::place(StagePlan& plan, const RegionDef& region) {
   take_over(plan, homes);
   const size_t n = values_.size();
   for (uint32_t v = 0; v < n; ++v) {
-    if (homes.parent[v] != v || homes.home[v] != Homes::Home::kBuffer || values_[v].data != nullptr)
-      continue;
+    if (homes.parent[v] != v || homes.home[v] != Homes::Home::kBuffer) continue;
     size_t& bytes = homes.ranges[v].bytes;
     bytes = values_[v].view(nullptr).nbytes();
     if (bytes == 0) bytes = 1;  // an empty tensor still has an address

@@ -1,14 +1,12 @@
 #include "runtime/exec/session_memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace wick {
 
 void SessionMemory::limit_strings_now() {
-  auto left = [&] {
-    const size_t others = allocator.held() - strings.held();
-    return others < max_ram ? max_ram - others : 0;
-  };
+  auto left = [&] { return max_ram - std::min(max_ram, allocator.held() - strings.held()); };
   if (strings.held() > left()) shrink();
   strings.set_limit(left());
 }

@@ -1,5 +1,6 @@
 #include "runtime/exec/values.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/core/int_at.h"
@@ -23,7 +24,9 @@ Status SessionValues::prepare(bool all) {
   WICK_ASSIGN(auto made, frame.array<PlanValue>(entry.values.size()));
   for (const RegionDef& region : entry.regions) {
     for (uint32_t n = 0; n < region.nodes.size(); ++n) {
-      for (uint32_t v : region.nodes[n].inputs) {
+      const NodeDef& node = region.nodes[n];
+      most_operands = std::max(most_operands, node.inputs.size() + node.outputs.size());
+      for (uint32_t v : node.inputs) {
         if (v != kNoIndex) last_use[v] = n;
       }
     }
@@ -155,10 +158,8 @@ Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<in
     info->element_count = static_cast<int64_t>(v.nbytes() / sizeof(int64_t));
     return {};
   }
-  if (v.data == nullptr || (!is_int(v.dtype) && !reals) || dtype_bits(v.dtype) < 8 ||
-      v.rank() > 1 || v.numel() > limit) {
+  if (v.data == nullptr || (!is_int(v.dtype) && !reals) || v.rank() > 1 || v.numel() > limit)
     return {};
-  }
   auto n = static_cast<size_t>(v.numel());
   info->element_count = static_cast<int64_t>(n);
   if (reals) {

@@ -43,6 +43,7 @@ struct SessionValues {
   Span<PlanValue> planned;   // data: constants, and what a plan computed
   Span<TensorView> views;    // of the present run
   Span<uint32_t> last_use;   // last node that reads it in its region; kNoIndex: the region's output
+  size_t most_operands = 0;  // of one node: its inputs and outputs
   bool has_strings = false;  // whether there are string values
   Span<uint8_t> in_place;    // by update of a state: 1 where it is written in place
   Span<uint8_t> is_state;    // 1 for the values that such updates make; empty: there are none

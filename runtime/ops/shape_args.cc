@@ -20,8 +20,7 @@ Status resolve_shape_args(OpId op, const void* attrs, Span<const TensorView> in,
     given[i].dtype = v.dtype;
     given[i].shape = v.shape;
     const bool reals = holds_reals(op, i, v.dtype, v.rank());
-    if (v.data == nullptr || v.rank() > 1 || v.numel() > kNumbers || (!is_int(v.dtype) && !reals) ||
-        dtype_bits(v.dtype) < 8)
+    if (v.data == nullptr || v.rank() > 1 || v.numel() > kNumbers || (!is_int(v.dtype) && !reals))
       continue;
     const int64_t step = v.rank() == 0 ? 0 : v.strides[0];
     for (int64_t k = 0, n = v.numel(); k < n; ++k)

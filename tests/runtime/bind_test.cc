@@ -6,6 +6,7 @@
 
 #include "runtime/core/packed_sequence.h"
 #include "runtime/kernels/kernel.h"
+#include "runtime/ops/custom_op.h"
 #include "tests/runtime/control_programs.h"
 #include "tests/runtime/sequence_programs.h"
 #include "tests/runtime/small_cnn.h"
@@ -124,7 +125,6 @@ TEST(Bind, ASymbolIsOneSize) {
   EXPECT_THAT(session->bind(bad).message(), HasSubstr("input y: n is 4 here and 3 in another"));
 }
 
-// Sequences of strings, and optionals that say something else than they hold.
 // A size that the model was not captured for is named where shapes do not fit, and only there.
 TEST(Bind, ASizeThatIsNoMultipleIsNamed) {
   ProgramBuilder p;
@@ -147,6 +147,24 @@ TEST(Bind, ASizeThatIsNoMultipleIsNamed) {
   EXPECT_THAT(bound(12).message(), ::testing::StartsWith("node sum"));
 }
 
+// A name for which there is no room is not looked up by its beginning.
+TEST(Bind, AMultipleOfALongNameIsNotSaid) {
+  ProgramBuilder p;
+  const std::string name(200, 'h');
+  p.symbol(name.c_str(), 1, 64);
+  auto x = p.value("x", DType::kF32, {kSym}), y = unknown(p, "y", DType::kF32);
+  auto eight = p.constant<float>("eight", {8}, {1, 2, 3, 4, 5, 6, 7, 8});
+  p.node(OpId::kAdd, {x, eight}, {y}, NoAttrs{}, "sum");
+  p.entry("main", {x}, {y});
+  for (size_t length : {142u, 143u, 144u, 200u})
+    p.metadata(("wick.multiple_of." + name.substr(0, length)).c_str(), "4");
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  const Shape shape{6};
+  EXPECT_THAT(session->bind({&shape, 1}).message(), ::testing::StartsWith("node sum"));
+}
+
+// Sequences of strings, and optionals that say something else than they hold.
 TEST(Bind, PackedValuesThatAreNotSound) {
   alignas(8) char place[1024];
   auto packed = [&](DType dtype, bool present, std::vector<TensorView> elements, DType kind) {
@@ -373,6 +391,107 @@ TEST(Bind, OperandsThatAreLeftAlone) {
   ASSERT_TRUE(s.ok()) << s.message();
   const float want[] = {1, 9, 4, 9};
   for (int i = 0; i < 4; ++i) EXPECT_EQ(out.as<float>()[i], want[i]);
+}
+
+// Nor over one with another layout: the sum has blocks of channels, the last one of which is not
+// full, and takes more bytes than the Tanh, which has none.
+TEST(Bind, OperandsOfAnotherLayoutAreLeftAlone) {
+  constexpr int64_t kChannels = 29, kSide = 6;
+  ProgramBuilder p;
+  const auto v = [&](const char* name) {
+    return p.value(name, DType::kF32, {1, kChannels, kSide, kSide});
+  };
+  auto x = v("x"), t = v("t"), c = v("c"), sum = v("sum"), y = v("y"), z = v("z");
+  auto w = p.constant<float>("w", {kChannels, kChannels, 3, 3},
+                             test::ramp(kChannels * kChannels * 9, 0.01f));
+  ConvAttrs conv;
+  conv.pads = {1, 1, 1, 1};
+  p.node(OpId::kTanh, {x}, {t}, NoAttrs{}, "tanh");
+  p.node(OpId::kConv, {x, w}, {c}, conv, "conv");
+  p.node(OpId::kAdd, {t, c}, {sum}, NoAttrs{}, "sum");
+  p.node(OpId::kConv, {sum, w}, {y}, conv, "again");
+  p.node(OpId::kConv, {c, w}, {z}, conv, "beside");
+  p.entry("main", {x}, {y, z});
+  auto l = load(p.finish());
+  const auto data = test::ramp(kChannels * kSide * kSide, 0.05f);
+  const TensorView in(const_cast<float*>(data.data()), DType::kF32, {1, kChannels, kSide, kSide});
+  std::vector<float> made[2];
+  for (bool reference : {false, true}) {
+    static const KernelSet* const plain[] = {&kReferenceKernels};
+    SessionOptions options;
+    if (reference) options.kernels = plain;
+    auto session = open(*l.program, options);
+    TensorView out[2];
+    const Status s = session->run({&in, 1}, out);
+    ASSERT_TRUE(s.ok()) << s.message();
+    for (const TensorView& o : out)
+      made[reference ? 1 : 0].insert(made[reference ? 1 : 0].end(), o.as<float>(),
+                                     o.as<float>() + o.numel());
+  }
+  EXPECT_TRUE(test::same_bits(made[0], made[1]));
+}
+
+// An op of the user's may write over its first input. One node leaves it out, another one has no
+// inputs at all.
+TEST(Bind, AnOpThatMayWriteOverAnInputThatIsNotThere) {
+  constexpr int64_t kMany = 20000;  // too many to be evaluated by the plan
+  static constexpr KernelRow kFill[] = {
+      {"test.fill", kInPlace, [](const KernelQuery&) { return true; }, nullptr, nullptr,
+       [](const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+          const void*) -> Status {
+         const bool there = !in.empty() && in[0].data != nullptr;
+         for (int64_t i = 0; i < kMany; ++i)
+           out[0].as<float>()[i] = there ? 2 * in[0].as<float>()[i] : 7;
+         return {};
+       }}};
+  static constexpr KernelRow kUnfit[] = {
+      {"test.unfit", 0, [](const KernelQuery&) { return false; }, nullptr, nullptr, kFill[0].run}};
+  const auto shape = [](OpShapes& c) -> Status {
+    c.out[0].dtype = DType::kF32;
+    c.out[0].shape = {OpDim(kMany)};
+    return {};
+  };
+  const CustomOp fill = {.domain = "my",
+                         .name = "Fill",
+                         .min_inputs = 0,
+                         .max_inputs = 2,
+                         .shape = shape,
+                         .kernels = kFill};
+  CustomOp unfit = fill;
+  unfit.kernels = kUnfit;
+  ProgramBuilder p;
+  p.custom_op("my", "Fill");
+  const auto v = [&](const char* name) { return p.value(name, DType::kF32, {kMany}); };
+  auto x = v("x"), a = v("a"), r = v("r"), b = v("b"), c = v("c");
+  p.node_raw(kFirstCustomOp, {}, {a}, {}, "none");
+  p.node_raw(kFirstCustomOp, {kNoIndex, x}, {b}, {}, "absent");
+  p.node(OpId::kRelu, {x}, {r}, NoAttrs{}, "relu");
+  p.node_raw(kFirstCustomOp, {r}, {c}, {}, "given");
+  p.entry("main", {x}, {a, b, c});
+  const auto file = p.finish(kFeatureCustomOps);
+  auto bytes = test::aligned_copy(file);
+  std::vector<float> data(kMany, 4);
+  const TensorView in(data.data(), DType::kF32, {kMany});
+  for (const CustomOp* const op : {&fill, static_cast<const CustomOp*>(&unfit)}) {
+    const CustomOp* const given[] = {op};
+    LoadOptions load_options;
+    load_options.custom_ops = given;
+    auto program = Program::load({bytes.get(), file.size()}, load_options);
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    if (op == &unfit) {
+      EXPECT_THAT(
+          Session::create(**program).status().message(),
+          HasSubstr("3 steps have no kernel: my::Fill of no input (node none), my::Fill of"));
+      continue;
+    }
+    auto session = open(**program);
+    TensorView out[3];
+    const Status s = session->run({&in, 1}, out);
+    ASSERT_TRUE(s.ok()) << s.message();
+    EXPECT_EQ(out[0].as<float>()[kMany - 1], 7);
+    EXPECT_EQ(out[1].as<float>()[kMany - 1], 7);
+    EXPECT_EQ(out[2].as<float>()[kMany - 1], 8);
+  }
 }
 
 // Kernels that a session does not have are listed as far as there is room.

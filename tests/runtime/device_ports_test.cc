@@ -80,6 +80,23 @@ TEST(DevicePorts, StayWhereTheDeviceAloneUsesThem) {
   }
 }
 
+// What the caller gives for such an output beside it is not looked at, whatever its form.
+TEST(DevicePorts, ABufferBesideATensorIsLeftAlone) {
+  Chain chain;
+  const auto want = chain.want();
+  TestDevice device;
+  auto session = open(*chain.l.program, chain.options(device));
+  const Ports ports(chain, device);
+  const TensorView in[1] = {};
+  int8_t other[3] = {1, 2, 3};
+  TensorView out[2] = {TensorView(other, DType::kI8, {3}), TensorView()};
+  const Status s = session->run(in, out, ports.options());
+  ASSERT_TRUE(s.ok()) << s.message();
+  EXPECT_EQ(ports.values(), want);
+  EXPECT_EQ(out[0].data, other);
+  EXPECT_EQ(other[1], 2);
+}
+
 // The call is repeated on the CPU with what the device still has.
 TEST(DevicePorts, AFailureIsRepeatedWithTheirContent) {
   Chain chain;

@@ -118,12 +118,14 @@ TEST(Device, TakesWhatPays) {
 TEST(Device, TakesWhatNobodyElseCan) {
   ProgramBuilder p;
   auto x = p.value("x", DType::kF32, {4}), a = p.value("a", DType::kF32, {4}),
-       b = p.value("b", DType::kI32, {4}), y = p.value("y", DType::kI32, {4}),
-       z = p.value("z", DType::kF32, {2, 2});
+       b = p.value("b", DType::kI32, {4}), n = p.value("n", DType::kI32, {4}),
+       y = p.value("y", DType::kI32, {4}), z = p.value("z", DType::kF32, {2, 2});
+  auto most = p.constant<int32_t>("most", {}, {9});
   auto to = p.constant<int64_t>("to", {2}, {2, 2});
   p.node(OpId::kRelu, {x}, {a}, NoAttrs{}, "relu");
   p.node(OpId::kCast, {a}, {b}, CastAttrs{static_cast<int64_t>(DType::kI32)}, "cast");
-  p.node(OpId::kNeg, {b}, {y}, NoAttrs{}, "neg");
+  p.node(OpId::kNeg, {b}, {n}, NoAttrs{}, "neg");
+  p.node(OpId::kClip, {n, kNoIndex, most}, {y}, NoAttrs{}, "clip");
   p.node(OpId::kReshape, {a, to}, {z}, ReshapeAttrs{}, "turn");
   p.entry("main", {x}, {y, z});
   auto l = load(p.finish());
@@ -134,8 +136,9 @@ TEST(Device, TakesWhatNobodyElseCan) {
   options.threads = 1;
   options.backend = &device;
   auto session = open(*l.program, options);
-  EXPECT_THAT(places(*session), ElementsAre("relu:test", "cast:test",
-                                            "neg:cpu:no kernel for this step", "turn:test"));
+  const std::string no = ":cpu:no kernel for this step";
+  EXPECT_THAT(places(*session),
+              ElementsAre("relu:test", "cast:test", "neg" + no, "clip" + no, "turn:test"));
   EXPECT_TRUE(device.seen.empty()) << "integers alone are left here";
   float data[4] = {-1, 2, 3, 4};
   TensorView in(data, DType::kF32, {4}), out[2];
@@ -152,10 +155,10 @@ TEST(Device, TakesWhatNobodyElseCan) {
   const KernelSet some = {"some", kept};
   const KernelSet* const sets[] = {&some};
   options.kernels = sets;
-  device.ops = {OpId::kCast, OpId::kReshape, OpId::kNeg};
+  device.ops = {OpId::kCast, OpId::kReshape, OpId::kNeg, OpId::kClip};
   session = open(*l.program, options);
-  EXPECT_THAT(places(*session), ElementsAre("relu:cpu:no kernel for this step", "cast:test",
-                                            "neg:test", "turn:test"));
+  EXPECT_THAT(places(*session),
+              ElementsAre("relu" + no, "cast:test", "neg:test", "clip:test", "turn:test"));
 }
 
 // Stages, branches and loops each have parts on it.

@@ -22,7 +22,7 @@ fuzzers=("fuzz_programs --cases 20000" "fuzz_ops --cases 20000")
 groups=(
   "loader branch 98 runtime/(program/|ops/check_attrs)"
   "planner branch 98 runtime/plan/"
-  "binder branch 96 runtime/exec/(bind|binder|infer|place|ports|values|session_memory)[.]"
+  "binder branch 98 runtime/exec/(bind|binder|homes|infer|join|place|ports|values|session_memory)[.]"
   "kernels line 95 runtime/kernels/"
 )
 
