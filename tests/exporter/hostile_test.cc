@@ -30,13 +30,13 @@ using test::Dice;
 using test::HostileCase;
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMemory = 1 << 23;     // the most that one run may hold
-#if defined(__SANITIZE_THREAD__)  // keeps the memory of all tests before
+constexpr uint64_t kMemory = 1 << 23;  // the most that one run may hold
+#if defined(__SANITIZE_THREAD__)       // keeps the memory of all tests before
 constexpr long kProcessMemory = LONG_MAX;
 #else
 constexpr long kProcessMemory = 3 << 20;  // KiB, sanitizers' own included
 #endif
-constexpr unsigned kSeconds = 60;         // sanitizers, a busy machine. SIGALRM ends the process
+constexpr unsigned kSeconds = 60;  // sanitizers, a busy machine. SIGALRM ends the process
 constexpr size_t kLongestText = 20000;
 
 struct Count {
