@@ -491,15 +491,15 @@ static void depthwise_part(const BlockedDepthwise& t, int64_t first, int64_t las
 // Where many columns have taps in the padding, rows are copied with it, to a buffer that stays in
 // L1: then all outputs are computed as those inside.
 static void depthwise(const BlockedDepthwise& t, int64_t first, int64_t last) {
-  constexpr int64_t kCopied = 6 << 10, kFewEdges = 10;
+  constexpr int64_t kCopied = 384, kFewEdges = 10;  // pixels: 24 KB of the widest vectors
   const int64_t edges = (t.kw - 1) * t.dilation_w, width = t.ow + edges;
   const int64_t reach = (t.kh - 1) * t.dilation_h + 1;
-  const int64_t some = kCopied / (width * kLanes) - reach + 1;  // rows of outputs that fit
+  const int64_t some = kCopied / width - reach + 1;  // rows of outputs that fit
   const bool padded = t.pad_left > 0 || width > t.w;
   if (!padded || t.stride_h != 1 || t.stride_w != 1 || edges * kFewEdges < t.ow ||
       some < HWY_MIN(reach, last - first))
     return depthwise_part(t, first, last);
-  HWY_ALIGN float copy[kCopied];
+  HWY_ALIGN float copy[kCopied * kLanes];
   const auto bytes = [](int64_t pixels) {
     return static_cast<size_t>(pixels * kLanes) * sizeof(float);
   };
