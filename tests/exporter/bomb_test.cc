@@ -13,7 +13,6 @@ namespace wick {
 namespace {
 
 using namespace onnx;  // NOLINT: the messages
-using test::error_of;
 using testing::HasSubstr;
 
 constexpr unsigned kSeconds = 60;         // as for hostile files: sanitizers, a busy machine

@@ -67,7 +67,7 @@ LAYERS = [
     ("integer forms", "quantize/passes/op_parts.cc", [("kSilu, kHardSwish,", "kSilu, kHardSwish, kHardShrink,")],
      None, COMPILES, "kNoListHoldsTheOpOfId.*400|400.*kNoListHoldsTheOpOfId"),
     ("the activation's op", "runtime/ops/activation.h",
-     [("{Activation::kGeluTanh, OpId::kGelu, 1},", "{Activation::kGeluTanh, OpId::kGelu, 1}, {Activation::kHardShrink, OpId::kHardShrink},")],
+     [("OpId::kHardSigmoid, 0, true},", "OpId::kHardSigmoid, 0, true}, {Activation::kHardShrink, OpId::kHardShrink},")],
      "graph/passes/fuse.cc", COMPILES, "a row for each activation"),
     ("the activation in plain loops", "runtime/kernels/reference/real.h",
      [("    case Activation::kHardSwish: return y * (clip", "    case Activation::kHardShrink: return y >= -0.5 && y <= 0.5 ? 0 : y;\n"

@@ -19,7 +19,6 @@ namespace {
 using test::kSym;
 using test::load;
 using test::ProgramBuilder;
-using ::testing::HasSubstr;
 
 // Calls run(allocator) with each of its allocations failing in its turn, until one call needs no
 // more.

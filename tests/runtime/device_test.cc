@@ -17,7 +17,6 @@ namespace {
 
 using test::Chain;
 using test::kReference;
-using test::kSym;
 using test::load;
 using test::open;
 using test::ProgramBuilder;

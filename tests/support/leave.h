@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+// NOLINTNEXTLINE: GCC's name
 extern "C" __attribute__((weak)) void __gcov_dump();  // linked where coverage is counted
 
 namespace wick::test {
