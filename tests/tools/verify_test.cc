@@ -692,7 +692,7 @@ std::string rows_of_16() {
   shape.as<int64_t>()[0] = -1, shape.as<int64_t>()[1] = 2, shape.as<int64_t>()[2] = 16;
   const ir::ValueId rows = g.emit(OpId::kReshape, {x, g.add_constant(shape, "shape")}, "rows");
   g.add_output("y", g.emit(OpId::kSoftmax, AxisAttrs{2}, {rows}, "softmax"));
-  const std::string path = scratch() + "/rows_of_16.onnx";
+  std::string path = scratch() + "/rows_of_16.onnx";
   export_onnx(g, path);
   return path;
 }

@@ -107,7 +107,7 @@ TEST_F(DataFiles, NpyRoundTripAndFortran) {
   EXPECT_EQ(read("a.npy").size() % 64, 24u);  // data at a multiple of 64
   data::HostArray a = data::read_npy(path("a.npy"));
   EXPECT_EQ(a.shape, (Shape{2, 3}));
-  EXPECT_EQ(std::memcmp(a.bytes.data(), v.data(), 24), 0);
+  EXPECT_EQ(std::memcmp(a.bytes.data(), static_cast<const void*>(v.data()), 24), 0);
   for (DType t : {DType::kC64, DType::kC128}) {
     const std::vector<double> parts = {1, -2, 3, 4, 5, 6};
     const Shape rows{t == DType::kC64 ? 6 : 3};

@@ -124,7 +124,7 @@ bool is_kind(const CLI::ParseError& wrong) {
 // Returns the message of wrong usage. CLI11's own say neither what a value must be nor what is
 // missing.
 std::string usage_text(const CLI::ParseError& wrong, const CLI::App& app, const CLI::App* command) {
-  const std::string text = wrong.what();
+  std::string text = wrong.what();
   if (command == nullptr)
     return is_kind<CLI::RequiredError>(wrong) ? text + "; there are:" + names_of(app) : text;
   if (is_kind<CLI::ExtrasError>(wrong)) return extra_text(text, *command);
@@ -150,7 +150,7 @@ std::string usage_text(const CLI::ParseError& wrong, const CLI::App& app, const 
 // Returns what a message of wrong usage is about: the option or argument that it names.
 std::string place_of(const std::string& text, const CLI::App* command) {
   if (text.starts_with('\'')) return text.substr(1, text.find('\'', 1) - 1);
-  const std::string first = text.substr(0, text.find_first_of(": "));
+  std::string first = text.substr(0, text.find_first_of(": "));
   if (command != nullptr && command->get_option_no_throw(first) != nullptr) return first;
   const size_t colon = text.find(": ");
   return colon == std::string::npos ? "" : text.substr(colon + 2);

@@ -76,7 +76,7 @@ nlohmann::json read(const std::string& path, bool update) {
 // Returns the model's path from the baseline's folder, which is the same in every clone of a
 // repository that has both.
 std::string place_of_model(const std::string& model, const fs::path& folder) {
-  const std::string known = shown(model);
+  std::string known = shown(model);
   if (known != model) return known;  // standard input
   const auto whole = [](const fs::path& path) {
     std::error_code failed;
